@@ -12,7 +12,7 @@ import {
   SPOT_EVERY_MS,
   timeIn,
 } from '../cloud/metadata.ts'
-import { METADATA } from './credentials.ts'
+import { ALICLOUD_SESSION } from './credentials.ts'
 import { ecsEvent } from './event-words.ts'
 
 /** The page is the time, as text. */
@@ -61,9 +61,7 @@ function events(text: string): readonly Notice[] | undefined {
 
 export const ALICLOUD_METADATA: MetadataService = {
   cloud: 'Alicloud',
-  origin: METADATA,
-  secondsHeader: 'x-aliyun-ecs-metadata-token-ttl-seconds',
-  sessionHeader: 'x-aliyun-ecs-metadata-token',
+  ...ALICLOUD_SESSION,
   pages: [
     { path: '/latest/meta-data/instance/spot/termination-time', everyMs: SPOT_EVERY_MS, notices: reclaim },
     { path: '/latest/maintenance/active-system-events', everyMs: MAINTENANCE_EVERY_MS, notices: events },

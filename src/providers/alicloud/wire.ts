@@ -5,7 +5,8 @@ import { parsed } from '../cloud/credentials.ts'
 import type { CloudAnswer } from '../cloud/http.ts'
 import { textIn } from '../cloud/json.ts'
 import { isObject } from '#lib/json.ts'
-import { ecsMeaning, isEcsStale, isEcsThrottle } from './codes.ts'
+import { readBy } from '../cloud/codes.ts'
+import { ECS_ERROR_CODES } from './codes.ts'
 import { signedAcs3 } from './sign.ts'
 
 const ECS_VERSION = '2014-05-26'
@@ -14,9 +15,7 @@ export const ecsWire = (endpoint: string): Wire => ({
   sign: (call, keys, now) =>
     signedAcs3(call, keys, { endpoint, version: ECS_VERSION, nonce: randomBytes(16).toString('hex'), now }),
   read: readJson,
-  isThrottle: isEcsThrottle,
-  isVerdict: (code) => ecsMeaning(code) !== undefined,
-  isStale: isEcsStale,
+  ...readBy(ECS_ERROR_CODES),
 })
 
 function readJson({ status, headers, text }: CloudAnswer): Read {

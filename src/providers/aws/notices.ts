@@ -12,7 +12,7 @@ import {
   SPOT_EVERY_MS,
   timeIn,
 } from '../cloud/metadata.ts'
-import { METADATA } from './credentials.ts'
+import { AWS_SESSION } from './credentials.ts'
 import { ec2Event } from './event-words.ts'
 
 function interruption(text: string): readonly Notice[] | undefined {
@@ -65,9 +65,7 @@ function maintenance(text: string): readonly Notice[] | undefined {
 
 export const AWS_METADATA: MetadataService = {
   cloud: 'AWS',
-  origin: METADATA,
-  secondsHeader: 'x-aws-ec2-metadata-token-ttl-seconds',
-  sessionHeader: 'x-aws-ec2-metadata-token',
+  ...AWS_SESSION,
   pages: [
     { path: '/latest/meta-data/spot/instance-action', everyMs: SPOT_EVERY_MS, notices: interruption },
     { path: '/latest/meta-data/events/recommendations/rebalance', everyMs: MAINTENANCE_EVERY_MS, notices: rebalance },

@@ -1,32 +1,10 @@
-// Wires the provider of AWS: keys, rate, calls, hosts.
-import type { Clock } from '#lib/clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { systemRandom, type Random } from '#lib/random.ts'
-import { createCaller } from '../cloud/call.ts'
-import { CloudProvider, type CloudProviderTools } from '../cloud/cloud-provider.ts'
-import { Credentials } from '../cloud/credentials.ts'
-import { fetchTransport, type Transport } from '../cloud/http.ts'
-import { withLimits } from '../cloud/options.ts'
-import { type Limit, Rate } from '../cloud/rate.ts'
+// The provider of AWS.
+import type { Limit } from '../cloud/rate.ts'
+import { type CloudOptions, type CloudTools, createCloudProvider } from '../cloud/vendor.ts'
 import type { Provider } from '../port.ts'
-import { providersErrors } from '../providers-errors.ts'
-import { createEc2Api } from './api.ts'
-import { awsDomain, type AwsKeyOptions, awsKeys } from './credentials.ts'
+import { awsDomain, awsKeys } from './credentials.ts'
+import { EC2 } from './dialect.ts'
 import { ec2Wire } from './wire.ts'
-
-export interface AwsOptions extends AwsKeyOptions {
-  readonly cluster: string
-  readonly endpoint?: string
-  readonly limits?: Readonly<Record<string, number>>
-}
-
-export interface AwsTools extends CloudProviderTools {
-  readonly clock: Clock
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** Another way to the cloud, in tests; HTTP when left out. */
-  readonly transport?: Transport
-  readonly random?: Random
-}
 
 /** Buckets of requests as the vendor describes them. That of instances is never the tighter one: we ask for one in a call. */
 const USUAL: Readonly<Record<string, Limit>> = {
@@ -37,28 +15,14 @@ const USUAL: Readonly<Record<string, Limit>> = {
 }
 const USUAL_OTHERS: Limit = { perSecond: 5, burst: 50 }
 
-export function createAwsProvider(options: AwsOptions, tools: AwsTools): Provider {
-  const { region, cluster, endpoint = `https://ec2.${region}.${awsDomain(region)}` } = options
-  const { clock, env, transport = fetchTransport, random = systemRandom } = tools
-  const call = createCaller({
-    wire: ec2Wire(endpoint, region),
-    transport,
-    credentials: new Credentials(keySource(options, { transport, clock, env }), clock),
-    rate: new Rate({
-      clock,
-      limitOf: withLimits((action) => USUAL[action] ?? USUAL_OTHERS, options.limits),
-      period: 'Second',
-    }),
-    clock,
-    random,
-  })
-  return new CloudProvider(createEc2Api({ region, cluster, call }), tools)
-}
+const AWS = {
+  dialect: EC2,
+  endpointOf: (region: string) => `https://ec2.${region}.${awsDomain(region)}`,
+  wire: ec2Wire,
+  keys: awsKeys,
+  period: 'Second',
+  usualLimit: (action: string) => USUAL[action] ?? USUAL_OTHERS,
+} as const
 
-function keySource(...from: Parameters<typeof awsKeys>): ReturnType<typeof awsKeys> {
-  try {
-    return awsKeys(...from)
-  } catch (e) {
-    throw new KubeNodeError(providersErrors.KN11047({ name: 'aws', why: messageOf(e) }))
-  }
-}
+export const createAwsProvider = (options: CloudOptions, tools: CloudTools): Provider =>
+  createCloudProvider(AWS, options, tools)

@@ -1,7 +1,8 @@
 // How EC2 is spoken: a signed form there (the query protocol), XML back.
 import type { ApiCall, Read, Wire } from '../cloud/call.ts'
 import type { CloudAnswer, CloudRequest } from '../cloud/http.ts'
-import { ec2Meaning, isEc2Stale, isEc2Throttle } from './codes.ts'
+import { readBy } from '../cloud/codes.ts'
+import { EC2_ERROR_CODES } from './codes.ts'
 import { signedV4 } from './sign.ts'
 import { parseXml, xmlText } from './xml.ts'
 
@@ -10,9 +11,7 @@ const EC2_VERSION = '2016-11-15'
 export const ec2Wire = (endpoint: string, region: string): Wire => ({
   sign: (call, keys, now) => signedV4(formOf(call, endpoint, EC2_VERSION), keys, { region, service: 'ec2', now }),
   read: readXml,
-  isThrottle: isEc2Throttle,
-  isVerdict: (code) => ec2Meaning(code) !== undefined,
-  isStale: isEc2Stale,
+  ...readBy(EC2_ERROR_CODES),
 })
 
 export const formOf = ({ action, params }: ApiCall, endpoint: string, version: string): CloudRequest => ({

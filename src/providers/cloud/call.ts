@@ -9,9 +9,11 @@ import type { CloudAnswer, CloudRequest, Transport } from './http.ts'
 import type { Rate } from './rate.ts'
 import { providersErrors } from '../providers-errors.ts'
 
+export type Params = Readonly<Record<string, string>>
+
 export interface ApiCall {
   readonly action: string
-  readonly params: Readonly<Record<string, string>>
+  readonly params: Params
 }
 
 export type CallResult =

@@ -13,77 +13,17 @@ import type {
   Host,
   HostEvent,
   HostList,
-  HostMaintenance,
   HostRequest,
   MaintenanceAnswer,
   MaintenanceList,
-  Offering,
   Ordered,
   Provider,
   TaggedHost,
 } from '../port.ts'
 import { Batch } from './batch.ts'
 import { Sightings } from './sightings.ts'
-import type { HostTags } from './tags.ts'
-
-/** A host as a vendor has it. */
-export interface CloudHost extends HostTags {
-  readonly id: string
-  /** `Ended`: the vendor still shows what no longer exists. */
-  readonly state: Host['state'] | 'Ended'
-  readonly createdAt: string
-  readonly offering: Offering
-  readonly address?: string
-  /** The vendor is taking a spot host back. */
-  readonly isReclaimed?: boolean
-}
-
-/** As far as it is of interest of a host that others made. */
-export interface TaggedInstance {
-  readonly id: string
-  readonly address?: string
-}
-
-export interface HostOrder extends HostRequest {
-  readonly userData: string
-}
-
-export type MakeResult =
-  | { readonly kind: 'Made'; readonly id: string; readonly host?: CloudHost }
-  /** The token was used with other parameters before: there may be a host that has it. */
-  | { readonly kind: 'TokenUsed'; readonly message: string }
-  | Exclude<CreateResult, { readonly kind: 'Host' }>
-
-/** `Vanished`: missing, after a try that was not answered and may have been what ended it. */
-export type RemoveResult = 'Ordered' | 'Missing' | 'Vanished'
-
-export const missing = ({ isAfterLost }: { readonly isAfterLost?: true }): RemoveResult =>
-  isAfterLost === true ? 'Vanished' : 'Missing'
-
-/** What a vendor's part does. Reads are complete or throw; orders answer `Missing` only for a vendor's exact code. */
-export interface CloudApi {
-  readonly name: string
-  readonly region: string
-  readonly capabilities: Capabilities
-  isId(text: string): boolean
-  make(order: HostOrder, signal?: AbortSignal): Promise<MakeResult>
-  withToken(token: string, signal?: AbortSignal): Promise<readonly CloudHost[]>
-  /** Those that exist without our tags too, as what they are. */
-  read(ids: readonly string[]): Promise<readonly (CloudHost | TaggedInstance)[]>
-  all(signal?: AbortSignal): Promise<readonly CloudHost[]>
-  /** Also hosts that are not of this cluster. */
-  tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedInstance[]>
-  remove(id: string, signal?: AbortSignal): Promise<RemoveResult>
-  power(id: string, to: 'On' | 'Off', hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
-  reboot(id: string, hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
-  /** Of these hosts. */
-  maintenance(hosts: readonly CloudHost[], signal?: AbortSignal): Promise<readonly CloudMaintenance[]>
-  respond(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'>
-  reportFault(id: string, category: FaultCategory, text: string, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
-}
-
-/** With the vendor's id of the host. */
-export type CloudMaintenance = Omit<HostMaintenance, 'providerID'> & { readonly id: string }
+import type { Account } from './account.ts'
+import type { CloudHost, TaggedInstance } from './hosts.ts'
 
 export interface CloudProviderTools {
   readonly clock: Clock
@@ -94,19 +34,19 @@ export interface CloudProviderTools {
 export class CloudProvider implements Provider {
   readonly name: string
   readonly capabilities: Capabilities
-  readonly #api: CloudApi
+  readonly #account: Account
   readonly #tools: CloudProviderTools
   readonly #sightings: Sightings
   readonly #reads: Batch<CloudHost | TaggedInstance>
 
-  constructor(api: CloudApi, tools: CloudProviderTools) {
-    this.name = api.name
-    this.capabilities = api.capabilities
-    this.#api = api
+  constructor(account: Account, tools: CloudProviderTools) {
+    this.name = account.name
+    this.capabilities = account.capabilities
+    this.#account = account
     this.#tools = tools
-    this.#sightings = new Sightings(tools.clock, api.capabilities.visibleWithinMs)
+    this.#sightings = new Sightings(tools.clock, account.capabilities.visibleWithinMs)
     this.#reads = new Batch(tools.clock, async (ids) => {
-      const hosts = await api.read(ids)
+      const hosts = await account.read(ids)
       return new Map(hosts.map((h) => [h.id, h]))
     })
   }
@@ -125,7 +65,7 @@ export class CloudProvider implements Provider {
         kind: 'Refused',
         reason: `the text with which a host joins has ${bytes} bytes, and ${this.name} takes ${userDataBytes}`,
       }
-    const made = await this.#api.make({ ...request, userData }, signal)
+    const made = await this.#account.make({ ...request, userData }, signal)
     if (made.kind === 'TokenUsed') return this.#usedBy(request, made.message, signal)
     if (made.kind !== 'Made') return made
     // Tags of a new host may come a moment after it.
@@ -149,7 +89,7 @@ export class CloudProvider implements Provider {
 
   /** A page may repeat a host of the one before. */
   async tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedHost[]> {
-    const found = new Map((await this.#api.tagged(name, value, signal)).map((h) => [h.id, h]))
+    const found = new Map((await this.#account.tagged(name, value, signal)).map((h) => [h.id, h]))
     return [...found.values()].map(({ id, address }) => ({
       providerID: this.#providerID(id),
       ...defined({ address }),
@@ -163,7 +103,7 @@ export class CloudProvider implements Provider {
     const host = await this.#read(id)
     if (host?.state === 'Ended') return 'Gone'
     if (host !== undefined) this.#sightings.seen(id, isLeaving(host.state))
-    const removed = await this.#api.remove(id, signal).catch((error: unknown) => {
+    const removed = await this.#account.remove(id, signal).catch((error: unknown) => {
       if (mayBeDone(error)) this.#sightings.unwanted(id)
       throw error
     })
@@ -174,7 +114,7 @@ export class CloudProvider implements Provider {
   }
 
   async reboot(providerID: string, { hard } = { hard: false }, signal?: AbortSignal): Promise<Ordered> {
-    return this.#order(providerID, (id) => this.#api.reboot(id, hard, signal))
+    return this.#order(providerID, (id) => this.#account.reboot(id, hard, signal))
   }
 
   async power(
@@ -185,13 +125,13 @@ export class CloudProvider implements Provider {
   ): Promise<Ordered> {
     return this.#order(providerID, async (id, { state }) => {
       const isSo = to === 'On' ? state === 'Running' || state === 'Creating' : state === 'Stopped'
-      return isSo ? 'Ordered' : this.#api.power(id, to, hard, signal)
+      return isSo ? 'Ordered' : this.#account.power(id, to, hard, signal)
     })
   }
 
   async maintenance(signal?: AbortSignal): Promise<MaintenanceList> {
     const asOf = timestamp(this.#tools.clock.now())
-    const found = await this.#api.maintenance(await this.#ours(signal), signal)
+    const found = await this.#account.maintenance(await this.#ours(signal), signal)
     const byId = new Map(
       found.map(({ id, ...event }) => [event.eventId, { ...event, providerID: this.#providerID(id) }]),
     )
@@ -199,11 +139,11 @@ export class CloudProvider implements Provider {
   }
 
   respond(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'> {
-    return this.#api.respond(eventId, answer, signal)
+    return this.#account.respond(eventId, answer, signal)
   }
 
   async reportFault(providerID: string, category: FaultCategory, text: string, signal?: AbortSignal): Promise<Ordered> {
-    return this.#order(providerID, (id) => this.#api.reportFault(id, category, text, signal))
+    return this.#order(providerID, (id) => this.#account.reportFault(id, category, text, signal))
   }
 
   /** What happens is seen in lists and in maintenance; a queue of the vendor would be one more right and one more source. */
@@ -217,7 +157,7 @@ export class CloudProvider implements Provider {
     message: string,
     signal?: AbortSignal,
   ): Promise<CreateResult> {
-    const found = await this.#api.withToken(clientToken, signal).catch(() => [])
+    const found = await this.#account.withToken(clientToken, signal).catch(() => [])
     const host = found.find((h) => h.machineUid === machineUid && h.state !== 'Ended')
     return host === undefined ? { kind: 'Unknown', message } : { kind: 'Host', host: this.#shown(host) }
   }
@@ -234,7 +174,7 @@ export class CloudProvider implements Provider {
 
   /** All that have our tag, each once: a page may repeat a host of the one before. */
   async #ours(signal?: AbortSignal): Promise<readonly CloudHost[]> {
-    const hosts = new Map((await this.#api.all(signal)).map((h) => [h.id, h]))
+    const hosts = new Map((await this.#account.all(signal)).map((h) => [h.id, h]))
     for (const { id, state } of hosts.values()) this.#sightings.seen(id, isLeaving(state))
     return [...hosts.values()].filter((h) => h.state !== 'Ended')
   }
@@ -269,16 +209,16 @@ export class CloudProvider implements Provider {
   }
 
   #providerID(id: string): string {
-    return `${this.name}://${this.#api.region}/${id}`
+    return `${this.name}://${this.#account.region}/${id}`
   }
 
   /** Undefined for what no vendor could have made. A host of another region is not missing: it is not asked about here. */
   #idOf(providerID: string): string | undefined {
     const scheme = `${this.name}://`
     const [region = '', id = ''] = providerID.slice(scheme.length).split('/')
-    if (!providerID.startsWith(scheme) || !this.#api.isId(id)) return undefined
-    if (region === this.#api.region) return id
-    throw new KubeNodeError(providersErrors.KN11044({ providerID, region: this.#api.region }))
+    if (!providerID.startsWith(scheme) || !this.#account.isId(id)) return undefined
+    if (region === this.#account.region) return id
+    throw new KubeNodeError(providersErrors.KN11044({ providerID, region: this.#account.region }))
   }
 
   #shown(seen: CloudHost): Host {

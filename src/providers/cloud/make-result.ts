@@ -1,9 +1,8 @@
 // What a call that was to make a host means, once its code has a meaning.
 import type { Offering } from '../port.ts'
 import type { CallResult } from './call.ts'
-import type { MakeResult } from './cloud-provider.ts'
-
-export type Meaning = 'Refused' | 'NoneInZone' | 'NoneOfType' | 'NoneThere'
+import type { MakeResult } from './hosts.ts'
+import { type Codes, meaningOf } from './codes.ts'
 
 /** Stock comes back within minutes, or not today; asking more often finds nothing. */
 const STOCK_AGAIN_MS = 5 * 60_000
@@ -12,14 +11,14 @@ const STOCK_AGAIN_MS = 5 * 60_000
 export function notMade(
   result: Exclude<CallResult, { readonly kind: 'Answer' }>,
   { zone, type }: Offering,
-  meaningOf: (code: string) => Meaning | 'TokenUsed' | undefined,
+  codes: Codes,
 ): MakeResult {
   if (result.kind === 'Throttled') return result
   if (result.kind === 'NoAnswer') return { kind: 'Unknown', message: result.message }
   const text = `${result.code}: ${result.message}`
-  const meaning = meaningOf(result.code)
+  if (result.code === codes.tokenUsed) return { kind: 'TokenUsed', message: text }
+  const meaning = meaningOf(codes, result.code)
   if (meaning === undefined) return { kind: 'Unknown', message: text }
-  if (meaning === 'TokenUsed') return { kind: 'TokenUsed', message: text }
   if (meaning === 'Refused') return { kind: 'Refused', reason: text }
   return {
     kind: 'Exhausted',

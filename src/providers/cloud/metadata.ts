@@ -14,12 +14,15 @@ interface NoticePage {
   readonly notices: (text: string) => readonly Notice[] | undefined
 }
 
-export interface MetadataService {
-  readonly cloud: NoticeCloud
+/** Both vendors give a session at `/latest/api/token`, under names of their own. */
+export interface MetadataSession {
   readonly origin: string
-  /** Both vendors give a session at `/latest/api/token`, under names of their own. */
   readonly secondsHeader: string
   readonly sessionHeader: string
+}
+
+export interface MetadataService extends MetadataSession {
+  readonly cloud: NoticeCloud
   readonly pages: readonly NoticePage[]
 }
 

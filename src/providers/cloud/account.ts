@@ -1,0 +1,206 @@
+// An account of a cloud in one region: asks for hosts that carry the tag of the cluster, makes, switches and removes them, and reads their maintenance, in the words of
+// its vendor. What cannot be read is an error, never an absence.
+import { defined } from '#lib/defined.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { FaultCategory, MaintenanceAnswer, Offering, Ordered } from '../port.ts'
+import { providersErrors } from '../providers-errors.ts'
+import { bodyOf, type Call } from './call.ts'
+import {
+  type CloudHost,
+  type CloudMaintenance,
+  type HostOrder,
+  type MakeResult,
+  missing,
+  type RemoveResult,
+  type TaggedInstance,
+} from './hosts.ts'
+import type { Asked, CommonParams, Dialect, NewInstance, SeenInstance } from './dialect.ts'
+import { notMade } from './make-result.ts'
+import { allPages } from './pages.ts'
+import { pairsOf, paramsReader, placeIn } from './params.ts'
+import { hostTags, TAGS, tagsFor } from './tags.ts'
+
+export interface AccountOptions {
+  readonly region: string
+  readonly cluster: string
+  readonly call: Call
+}
+
+/** Reads are complete or throw; orders answer `Missing` only for a vendor's exact code. */
+export type Account = ReturnType<typeof createAccount>
+
+/** What both vendors allow; a longer one would be another one when it is cut. */
+const LONGEST_TOKEN = 64
+
+export function createAccount<Part, P extends CommonParams>(
+  dialect: Dialect<Part, P>,
+  { region, cluster, call }: AccountOptions,
+) {
+  const { name, capabilities, instances, events } = dialect
+  const place = `${region} of ${dialect.vendor}`
+  const newInstance = instanceReader(dialect, cluster)
+  const whole = ({ action, params }: Asked) => ({ action, params: { ...dialect.everyCall(region), ...params } })
+  const unreadable = (action: string, what: string) =>
+    new KubeNodeError(providersErrors.KN11046({ action, place, what }), { retry: 'later' })
+
+  const pages = <T>(
+    what: string,
+    list: Asked,
+    read: (answer: Part) => readonly T[] | undefined,
+    signal?: AbortSignal,
+  ) =>
+    allPages(`the ${what} in ${place}`, async (next) => {
+      const asked = whole({ ...list, params: { ...list.params, ...defined({ NextToken: next }) } })
+      const answer = dialect.answerIn(asked.action, bodyOf(await call(asked, { signal }), asked, place))
+      if (answer === undefined) throw unreadable(asked.action, 'it is the answer to something else')
+      const items = read(answer)
+      if (items === undefined) throw unreadable(asked.action, `it has no list of ${what}`)
+      return { items, next: dialect.nextIn(answer) }
+    })
+
+  const instancesAs = <T>(
+    read: (instance: SeenInstance) => T | undefined,
+    filter: Asked['params'],
+    signal?: AbortSignal,
+  ) => {
+    const list = { ...instances.list, params: { ...instances.list.params, ...filter } }
+    const readAll = (answer: Part) => instances.in(answer)?.flatMap((i) => read(instances.seen(i)) ?? [])
+    return pages('instances', list, readAll, signal)
+  }
+
+  const ordered = async (asked: Asked, signal: AbortSignal | undefined): Promise<RemoveResult> => {
+    const { once = false } = asked
+    const result = await call(whole(asked), { signal, once })
+    if (result.kind === 'Code' && result.code === dialect.codes.missing) return missing(result)
+    bodyOf(result, asked, place)
+    return 'Ordered'
+  }
+  const order = async (asked: Asked, signal: AbortSignal | undefined): Promise<'Ordered' | 'Missing'> =>
+    (await ordered(asked, signal)) === 'Ordered' ? 'Ordered' : 'Missing'
+
+  /** Undefined for what ended and is only shown for a while. */
+  const taggedOf = ({ id, status, address }: SeenInstance): TaggedInstance | undefined => {
+    if (id === undefined) throw unreadable(instances.list.action, 'an instance has no id')
+    return instances.states[status ?? ''] === 'Ended' ? undefined : { id, ...defined({ address }) }
+  }
+
+  /** Undefined for instances that are not of this cluster. */
+  const hostOf = (seen: SeenInstance): CloudHost | undefined => {
+    const { id, status, tags = new Map(), zone, type, isSpot, isReclaimed, address } = seen
+    const ours = hostTags(cluster, tags)
+    if (ours === undefined) return undefined
+    const state = instances.states[status ?? '']
+    // Asked for by such an id, no host would be found, and it would count as gone.
+    if (id !== undefined && !dialect.isId(id))
+      throw unreadable(instances.list.action, 'an instance has an id that is none')
+    // An unknown state is no state: the whole answer is refused, rather than one host left out.
+    if (id === undefined || state === undefined)
+      throw unreadable(instances.list.action, `an instance has the state ${JSON.stringify(status)}`)
+    return {
+      ...ours,
+      id,
+      state,
+      createdAt: wholeTime(seen.created),
+      offering: { ...defined({ zone, type }), market: isSpot === true ? 'Spot' : 'OnDemand' },
+      ...defined({ address }),
+      ...(isReclaimed === true && { isReclaimed }),
+    }
+  }
+
+  const eventsIn = (list: Asked, signal?: AbortSignal) => pages('events', list, (a) => events.in(a), signal)
+
+  return {
+    name,
+    region,
+    capabilities,
+    isId: (text: string) => dialect.isId(text),
+    async make(request: HostOrder, signal?: AbortSignal): Promise<MakeResult> {
+      const read = newInstance(request)
+      if (read.kind === 'Refused') return read
+      const asked = dialect.make(read.instance)
+      const result = await call(whole(asked), { signal })
+      if (result.kind !== 'Answer') return notMade(result, read.offering, dialect.codes)
+      const answer = dialect.answerIn(asked.action, result.body)
+      const [made, ...more] = (answer === undefined ? undefined : dialect.made(answer)) ?? []
+      if (made?.id === undefined || !dialect.isId(made.id) || more.length > 0)
+        return { kind: 'Unknown', message: 'the answer does not name one instance' }
+      return { kind: 'Made', id: made.id, ...defined({ host: hostOf(made) }) }
+    },
+    withToken: async (token: string, signal?: AbortSignal): Promise<readonly CloudHost[]> =>
+      (await instancesAs(hostOf, instances.withTag(TAGS.token, token), signal)).filter((h) => h.token === token),
+    /** Those that exist without our tags too, as what they are. */
+    read: (ids: readonly string[]): Promise<readonly (CloudHost | TaggedInstance)[]> =>
+      instancesAs((i) => hostOf(i) ?? taggedOf(i), instances.withIds(ids)),
+    all: (signal?: AbortSignal) => instancesAs(hostOf, instances.withTag(TAGS.cluster, cluster), signal),
+    /** Also hosts that are not of this cluster. */
+    tagged: (tag: string, value: string, signal?: AbortSignal) =>
+      instancesAs(taggedOf, instances.withTag(tag, value), signal),
+    remove: (id: string, signal?: AbortSignal) => ordered(dialect.remove(id), signal),
+    power: (id: string, to: 'On' | 'Off', hard: boolean, signal?: AbortSignal) =>
+      order(dialect.power(id, to, hard), signal),
+    reboot: (id: string, hard: boolean, signal?: AbortSignal) => order(dialect.reboot(id, hard), signal),
+    /** Of these hosts. */
+    async maintenance(hosts: readonly CloudHost[], signal?: AbortSignal): Promise<readonly CloudMaintenance[]> {
+      const ours = new Set(hosts.map((h) => h.id))
+      const announced = (await eventsIn(events.list(), signal)).filter((e) => ours.has(e.id))
+      return [...announced, ...hosts.filter((h) => h.isReclaimed === true).map(reclaimOf)]
+    },
+    async respond(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'> {
+      const event = (await eventsIn(events.list(eventId), signal)).find((e) => e.eventId === eventId)
+      if (event === undefined) return 'Gone'
+      if (!event.answers.includes(answer.kind)) return 'Refused'
+      return (await order(events.answer(event, answer), signal)) === 'Missing' ? 'Gone' : 'Ordered'
+    },
+    reportFault: (id: string, category: FaultCategory, text: string, signal?: AbortSignal) =>
+      order(dialect.report(id, category, text), signal),
+  }
+}
+
+type ReadOrder<P> =
+  | { readonly kind: 'Instance'; readonly instance: NewInstance<P>; readonly offering: Offering }
+  | Extract<MakeResult, { readonly kind: 'Refused' }>
+
+/** Pure: what is to be made for a request. */
+function instanceReader<P extends CommonParams>(
+  { paramsSchema, networks }: Pick<Dialect<never, P>, 'paramsSchema' | 'networks'>,
+  cluster: string,
+): (order: HostOrder) => ReadOrder<P> {
+  const readParams = paramsReader(paramsSchema)
+  const refused = (reason: string) => ({ kind: 'Refused', reason }) as const
+  return ({ clientToken: token, machine, machineUid, offering = {}, userData, ...request }) => {
+    const read = readParams(request.params)
+    if (read.kind === 'Refused') return read
+    if (token.length > LONGEST_TOKEN) return refused(`a token has at most ${LONGEST_TOKEN} characters`)
+    const { params } = read
+    const type = offering.type ?? params.type
+    if (type === undefined) return refused('parameter type is required where no offering names a type')
+    const wanted = offering.zone ?? params.zone
+    const at = placeIn(networks.of(params), wanted)
+    if (at === undefined) return refused(`parameter ${networks.param} has none for zone ${wanted}`)
+    const tags = [...tagsFor(cluster, { machine, machineUid, token }), ...pairsOf(params.tags)]
+    const { market } = offering
+    const instance = { params, token, machine, type, ...at, market, tags, userData: base64(userData) }
+    return { kind: 'Instance', instance, offering: { ...defined({ zone: at.zone }), type } }
+  }
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+/** Minutes before the vendor takes a spot host back. */
+const reclaimOf = ({ id }: CloudHost): CloudMaintenance => ({
+  id,
+  eventId: `reclaim-${id}`,
+  kind: 'Reclaim',
+  // Announced, and not begun: what runs there can still be moved.
+  state: 'Scheduled',
+  isUnplanned: true,
+  losesData: true,
+  answers: [],
+  description: 'the vendor reclaims the spot host',
+})
+
+/** In whole seconds: one vendor writes minutes, the other milliseconds. Empty for what is no time. */
+function wholeTime(text = ''): string {
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? '' : `${new Date(ms).toISOString().slice(0, 19)}Z`
+}

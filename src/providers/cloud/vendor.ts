@@ -1,0 +1,70 @@
+// A cloud as a provider: keys, rate, calls, account and hosts of one vendor, wired.
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { type Random, systemRandom } from '#lib/random.ts'
+import type { Provider } from '../port.ts'
+import { providersErrors } from '../providers-errors.ts'
+import { createAccount } from './account.ts'
+import { createCaller, type Wire } from './call.ts'
+import { CloudProvider, type CloudProviderTools } from './cloud-provider.ts'
+import { Credentials, type KeySource } from './credentials.ts'
+import type { CommonParams, Dialect } from './dialect.ts'
+import { fetchTransport, type Transport } from './http.ts'
+import type { KeyOptions, KeyTools } from './key-source.ts'
+import { withLimits } from './options.ts'
+import { type Limit, Rate, type RateOptions } from './rate.ts'
+
+export interface CloudOptions extends KeyOptions {
+  readonly cluster: string
+  readonly endpoint?: string
+  readonly limits?: Readonly<Record<string, number>>
+}
+
+export interface CloudTools extends CloudProviderTools {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Another way to the cloud, in tests; HTTP when left out. */
+  readonly transport?: Transport
+  readonly random?: Random
+}
+
+/** All that a vendor is: how its API is spoken, what is asked in it, who asks, and how often. */
+export interface Vendor<Part, P extends CommonParams> {
+  readonly dialect: Dialect<Part, P>
+  endpointOf(region: string): string
+  wire(endpoint: string, region: string): Wire
+  keys(options: KeyOptions, tools: KeyTools): KeySource
+  readonly period: RateOptions['period']
+  /** Calls of an action in a period, when the operator does not know of others. */
+  usualLimit(action: string): Limit
+}
+
+export function createCloudProvider<Part, P extends CommonParams>(
+  vendor: Vendor<Part, P>,
+  options: CloudOptions,
+  tools: CloudTools,
+): Provider {
+  const { dialect, period } = vendor
+  const { region, cluster, endpoint = vendor.endpointOf(region) } = options
+  const { clock, env, transport = fetchTransport, random = systemRandom } = tools
+  const limitOf = withLimits((action) => vendor.usualLimit(action), options.limits, period === 'Minute' ? 60 : 1)
+  const call = createCaller({
+    wire: vendor.wire(endpoint, region),
+    transport,
+    credentials: new Credentials(keySource(vendor, options, { transport, clock, env }), clock),
+    rate: new Rate({ clock, limitOf, period }),
+    clock,
+    random,
+  })
+  return new CloudProvider(createAccount(dialect, { region, cluster, call }), tools)
+}
+
+function keySource<Part, P extends CommonParams>(
+  { dialect: { name }, keys }: Pick<Vendor<Part, P>, 'dialect' | 'keys'>,
+  options: KeyOptions,
+  tools: KeyTools,
+): KeySource {
+  try {
+    return keys(options, tools)
+  } catch (e) {
+    throw new KubeNodeError(providersErrors.KN11047({ name, why: messageOf(e) }))
+  }
+}
