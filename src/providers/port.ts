@@ -1,56 +1,23 @@
 // The infrastructure provider: who makes, finds, switches and removes the hosts of Machines, and what it knows of their maintenance. All calls may be repeated;
 // a lost reply does no harm. What a provider cannot do, it has no method for.
 import type { JoinBundle } from '#api/join-bundle.ts'
-import type { FAULT_CATEGORIES } from '#api/kinds/operations.ts'
+import type { OutProps, Out } from '#api/build.ts'
+import type { MAINTENANCE_ANSWERS } from '#api/kinds/maintenance-event.ts'
+import type * as model from './model.ts'
 
-/** How a host is paid for: a spot host can be reclaimed with minutes of notice. */
-type Market = 'OnDemand' | 'Spot'
+/** One way to get a host. */
+export type Offering = Out<typeof model.offering>
 
-/** One way to get a host. A Machine lists the ways that suit it, best first. */
-export interface Offering {
-  readonly zone?: string
-  readonly type?: string
-  readonly market?: Market
-}
-
-export interface HostRequest {
-  /** The same token always means the same host: a second create with it answers with the first one's, whatever happened to the reply. */
-  readonly clientToken: string
-  readonly machine: string
-  /** What a host belongs to, also after its machine's name was given to another one. */
-  readonly machineUid: string
-  readonly offering?: Offering
-  readonly params: Readonly<Record<string, string>>
+export interface HostRequest extends OutProps<typeof model.wantedHost> {
   readonly join: JoinBundle
   /** A person lets a host that had joined join again, with this token: hand it over although the agent used up the one before. */
   readonly joinsAgain?: true
 }
 
-export type HostState = 'Creating' | 'Running' | 'Stopped' | 'Deleting'
-
-export interface Host {
-  /** `process://<name>`: unique over all providers, and what `Machine.spec.providerID` holds. */
-  readonly providerID: string
-  readonly clientToken: string
-  readonly machine: string
-  readonly machineUid: string
-  readonly state: HostState
-  readonly address?: string
-  /** Changes with every boot. A provider that cannot see boots does not have one. */
-  readonly bootID?: string
-  readonly createdAt: string
-  readonly offering?: Offering
-  /** Where it stands, as far as the provider tells: hosts with equal values fail together. */
-  readonly place?: { readonly hostId?: string; readonly rack?: string }
-}
+export type Host = Out<typeof model.host>
 
 /** Something that happened to a host without our asking. */
-export interface HostEvent {
-  readonly providerID: string
-  readonly machine: string
-  readonly kind: 'Started' | 'Stopped' | 'Rebooted' | 'Deleted' | 'Maintenance'
-  readonly message: string
-}
+export type HostEvent = Out<typeof model.hostEvent>
 
 export type CreateResult =
   | { readonly kind: 'Host'; readonly host: Host }
@@ -69,8 +36,8 @@ export type CreateResult =
   /** A host may have been made or not: the same token again, never a new one. */
   | { readonly kind: 'Unknown'; readonly message: string }
 
-export type DeleteResult = 'Deleted' | 'Deleting' | 'Gone'
-export type Ordered = 'Ordered' | 'Gone'
+export type DeleteResult = (typeof model.DELETED)[number]
+export type Ordered = (typeof model.ORDERED)[number]
 
 /** All hosts at one time. */
 export interface HostList {
@@ -85,58 +52,22 @@ export interface TaggedHost {
   readonly address?: string
 }
 
-/** What will happen, happens or happened to a host; the words of the vendor are translated to these. */
-export type MaintenanceKind =
-  | 'Reboot'
-  | 'Stop'
-  | 'Redeploy'
-  | 'Migrate'
-  | 'DiskRepair'
-  | 'Reclaim'
-  | 'Delete'
-  | 'Notice'
-export type MaintenanceState = 'Scheduled' | 'Inquiring' | 'Executing' | 'Executed' | 'Avoided' | 'Cancelled' | 'Failed'
+/** What will happen, happens or happened to a host. */
+export type HostMaintenance = Out<typeof model.maintenanceEvent>
+export type MaintenanceKind = HostMaintenance['kind']
+export type MaintenanceState = HostMaintenance['state']
 /** `Accept`: proceed as announced. `Start`: do it now. `Postpone`: not before the given time. */
 export type MaintenanceAnswer =
-  | { readonly kind: 'Accept' }
-  | { readonly kind: 'Start' }
+  | { readonly kind: Exclude<(typeof MAINTENANCE_ANSWERS)[number], 'Postpone'> }
   | { readonly kind: 'Postpone'; readonly until: string }
-
-export interface HostMaintenance {
-  /** The provider's own id: the same event always has the same one. */
-  readonly eventId: string
-  readonly providerID: string
-  readonly kind: MaintenanceKind
-  readonly state: MaintenanceState
-  /** It was not announced: it happened. */
-  readonly isUnplanned: boolean
-  /** Data on the host's own disks is lost by it. */
-  readonly losesData: boolean
-  /** What was paid for ends: a person can pay until then. */
-  readonly isBill?: boolean
-  readonly notBefore?: string
-  readonly notAfter?: string
-  readonly answers: readonly MaintenanceAnswer['kind'][]
-  readonly description: string
-}
 
 export interface MaintenanceList {
   readonly events: readonly HostMaintenance[]
   readonly asOf: string
 }
 
-/** What our detectors found, in words that vendors have forms for. */
-export type FaultCategory = (typeof FAULT_CATEGORIES)[number]
-
-export interface Capabilities {
-  /** Hosts are there before their machines and stay when those go: nothing is made, and nothing that runs there is ended. */
-  readonly isHostKept: boolean
-  /** How long a host that was made may be missing in `get` and `list`; 0 where they read what `create` wrote. */
-  readonly visibleWithinMs: number
-  readonly markets: readonly Market[]
-  /** How much text a new host can be given to join with; without a number there is no such limit. */
-  readonly userDataBytes?: number
-}
+export type FaultCategory = Out<typeof model.faultCategory>
+export type Capabilities = Out<typeof model.capabilities>
 
 export interface Provider {
   readonly name: string
@@ -166,10 +97,7 @@ export interface Provider {
   run?(signal: AbortSignal): Promise<void>
 }
 
-/**
- * Of a provider in another program that never answered: while nothing is known of it nothing is absent. This very object
- * is no statement of the provider, and is not remembered as one.
- */
+/** Of a provider in another program that never answered: while nothing is known of it nothing is absent. */
 export const NOTHING_KNOWN: Capabilities = Object.freeze({
   isHostKept: false,
   visibleWithinMs: 3_600_000,

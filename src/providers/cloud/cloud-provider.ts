@@ -3,7 +3,10 @@
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { createStrictReader } from '#api/field-problems.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
+import { BadAnswer, checked, judged } from '../door.ts'
+import * as model from '../model.ts'
 import { providersErrors } from '../providers-errors.ts'
 import type {
   Capabilities,
@@ -38,6 +41,8 @@ export class CloudProvider implements Provider {
   readonly #tools: CloudProviderTools
   readonly #sightings: Sightings
   readonly #reads: Batch<CloudHost | TaggedInstance>
+  readonly #readHost = createStrictReader(model.host)
+  readonly #readEvent = createStrictReader(model.maintenanceEvent)
 
   constructor(account: Account, tools: CloudProviderTools) {
     this.name = account.name
@@ -73,18 +78,19 @@ export class CloudProvider implements Provider {
     // A host that was only made was not shown yet: for seconds the vendor may answer that it does not exist.
     if (read !== undefined) this.#sightings.seen(read.id, isLeaving(read.state))
     const host = made.host ?? read
-    return { kind: 'Host', host: host === undefined ? this.#notYetSeen(request, made.id) : this.#shown(host) }
+    return host === undefined ? { kind: 'Host', host: this.#notYetSeen(request, made.id) } : this.#created(host)
   }
 
   async get(providerID: string): Promise<Host | undefined> {
     const id = this.#idOf(providerID)
     const host = id === undefined ? undefined : await this.#find(id)
-    return host && this.#shown(host)
+    return host && judged(this.name, `read host ${providerID}`, () => this.#shown(host))
   }
 
   async list(signal?: AbortSignal): Promise<HostList> {
     const asOf = timestamp(this.#tools.clock.now())
-    return { hosts: (await this.#ours(signal)).map((h) => this.#shown(h)), asOf }
+    const ours = await this.#ours(signal)
+    return { hosts: judged(this.name, 'list hosts', () => ours.map((h) => this.#shown(h))), asOf }
   }
 
   /** A page may repeat a host of the one before. */
@@ -132,10 +138,10 @@ export class CloudProvider implements Provider {
   async maintenance(signal?: AbortSignal): Promise<MaintenanceList> {
     const asOf = timestamp(this.#tools.clock.now())
     const found = await this.#account.maintenance(await this.#ours(signal), signal)
-    const byId = new Map(
-      found.map(({ id, ...event }) => [event.eventId, { ...event, providerID: this.#providerID(id) }]),
+    const events = judged(this.name, 'read maintenance', () =>
+      found.map(({ id, ...event }) => checked(this.#readEvent({ ...event, providerID: this.#providerID(id) }))),
     )
-    return { events: [...byId.values()], asOf }
+    return { events: [...new Map(events.map((e) => [e.eventId, e])).values()], asOf }
   }
 
   respond(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'> {
@@ -159,7 +165,7 @@ export class CloudProvider implements Provider {
   ): Promise<CreateResult> {
     const found = await this.#account.withToken(clientToken, signal).catch(() => [])
     const host = found.find((h) => h.machineUid === machineUid && h.state !== 'Ended')
-    return host === undefined ? { kind: 'Unknown', message } : { kind: 'Host', host: this.#shown(host) }
+    return host === undefined ? { kind: 'Unknown', message } : this.#created(host)
   }
 
   async #order(
@@ -221,10 +227,11 @@ export class CloudProvider implements Provider {
     throw new KubeNodeError(providersErrors.KN11044({ providerID, region: this.#account.region }))
   }
 
+  /** What a vendor says is judged here. */
   #shown(seen: CloudHost): Host {
     const { id, token, state, machine, machineUid, createdAt, offering, address } = seen
     const isOrdered = state === 'Ended' || this.#sightings.isLeaving(id)
-    return {
+    const host: Host = {
       providerID: this.#providerID(id),
       clientToken: token,
       machine,
@@ -233,6 +240,17 @@ export class CloudProvider implements Provider {
       createdAt,
       offering,
       ...defined({ address }),
+    }
+    return checked(this.#readHost(host))
+  }
+
+  /** A host that cannot be true leaves open what was made. */
+  #created(host: CloudHost): CreateResult {
+    try {
+      return { kind: 'Host', host: this.#shown(host) }
+    } catch (error) {
+      if (!(error instanceof BadAnswer)) throw error
+      return { kind: 'Unknown', message: `the answer cannot be right: ${error.message}` }
     }
   }
 

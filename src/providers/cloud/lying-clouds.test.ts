@@ -180,6 +180,23 @@ describe.each(VENDORS)('a cloud like $name', (v: Vendor) => {
     expect(region.alive()).toHaveLength(1)
   })
 
+  test.each([
+    [
+      'an address of two lines',
+      (text: string) => text.replaceAll(/10\.\d+\.\d+\.\d+/g, text.startsWith('<') ? '10.0.0.1&#10;x' : '10.0.0.1\\nx'),
+    ],
+    ['a machine that is none', (text: string) => retagged(text, 'machine', 'M y')],
+  ])('that shows a host with %s is not believed, and nothing is gone', async (_, change) => {
+    const provider = start()
+    const { providerID } = await madeBy(provider, 'm')
+    expect((await provider.list()).hosts).toHaveLength(1)
+    lie = inBody(change)
+    await expect(provider.list()).rejects.toThrow('KN11081')
+    await expect(provider.get(providerID)).rejects.toThrow('KN11081')
+    lie = undefined
+    expect((await provider.get(providerID))?.machine).toBe('m')
+  })
+
   test('that says its list is whole when it is not makes no host gone at once', async () => {
     const provider = start()
     const { providerID } = await madeBy(provider, 'm')

@@ -16,7 +16,6 @@ import {
   type HostEvent,
   type HostList,
   type HostRequest,
-  type HostState,
   LOCAL_CAPABILITIES,
   type Ordered,
   type Provider,
@@ -331,7 +330,7 @@ class Nspawn implements NspawnProvider {
     }
   }
 
-  async #stateOf(at: MachineLayout, { state, agent }: NodeRecord): Promise<HostState> {
+  async #stateOf(at: MachineLayout, { state, agent }: NodeRecord): Promise<Host['state']> {
     if (state === 'Deleting') return 'Deleting'
     if (state === 'Stopped') return 'Stopped'
     if (state === 'Rebooting' || state === 'Stopping') return 'Running'

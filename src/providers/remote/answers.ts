@@ -1,27 +1,19 @@
 // What the answers of a provider that others wrote may mean. Pure. A host of another provider, of another machine or named twice is no answer at all, and texts
 // are one line that steers no terminal.
-import type { Checked } from '#api/field-problems.ts'
+import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
-import type { CreateResult, Host, HostEvent, HostMaintenance, HostRequest, MaintenanceList } from '../port.ts'
-import { BadAnswer } from './ask.ts'
-import type { AnswerOf, EventsPage, SaidCapabilities, WireHost } from './protocol.ts'
-
-/** Throws for what the schema refuses; the value itself is not repeated, since it may be long or a secret. */
-export function checked<T>(result: Checked<T>): T {
-  if (result.kind === 'Value') return result.value
-  const { pointer, message, allowed } = result.problem
-  const field = pointer === '' ? 'it' : pointer.slice(1).replaceAll('/', '.').slice(0, 100)
-  throw new BadAnswer(`${printableLine(field)} ${message}${allowed === undefined ? '' : ` (allowed: ${allowed})`}`)
-}
+import type { CreateResult, Host, HostEvent, HostMaintenance, HostRequest } from '../port.ts'
+import { BadAnswer } from '../door.ts'
+import type { AnswerOf, EventsPage, SaidCapabilities } from './protocol.ts'
 
 const ofProvider = (name: string, providerID: string): void => {
   if (!providerID.startsWith(`${name}://`))
     throw new BadAnswer(`the id ${providerID.slice(0, 100)} does not begin with ${name}://`)
 }
 
-function hostIn(name: string, host: WireHost | undefined): Host {
+function hostIn(name: string, host: Host | undefined): Host {
   if (host === undefined) throw new BadAnswer('kind Host without a host')
   ofProvider(name, host.providerID)
   return host
@@ -70,7 +62,7 @@ export function createResultOf(name: string, request: HostRequest, answer: Answe
 }
 
 /** Adds a page; a host that was there already makes the whole list worthless. */
-export function addPage(name: string, hosts: Map<string, Host>, page: readonly WireHost[]): void {
+export function addPage(name: string, hosts: Map<string, Host>, page: readonly Host[]): void {
   for (const one of page) {
     const host = hostIn(name, one)
     if (hosts.has(host.providerID)) throw new BadAnswer(`the host ${host.providerID.slice(0, 100)} twice`)
@@ -78,15 +70,17 @@ export function addPage(name: string, hosts: Map<string, Host>, page: readonly W
   }
 }
 
-export function maintenanceOf(name: string, { events, asOf }: AnswerOf<'maintenance'>): MaintenanceList {
+/** Lists are ordered by their times: one from the future would silence all that follow. */
+export const pastOf = (nowMs: number, at: string): string => (Date.parse(at) > nowMs ? timestamp(nowMs) : at)
+
+export function maintenanceOf(name: string, events: readonly HostMaintenance[]): readonly HostMaintenance[] {
   const ids = new Set<string>()
-  const cleaned = events.map((event): HostMaintenance => {
+  return events.map((event) => {
     ofProvider(name, event.providerID)
     if (ids.has(event.eventId)) throw new BadAnswer(`the event ${event.eventId.slice(0, 100)} twice`)
     ids.add(event.eventId)
     return { ...event, description: printableLine(event.description) }
   })
-  return { events: cleaned, asOf }
 }
 
 export const eventsOf = (name: string, { events }: EventsPage): readonly HostEvent[] =>

@@ -8,6 +8,7 @@ import { followSignal } from '#lib/follow-signal.ts'
 import { isDeeperJson, MAX_JSON_DEPTH } from '#lib/json.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
+import { BadAnswer } from '../door.ts'
 import { checkSocket, type Door } from './place.ts'
 import { DEADLINE_HEADER, MAX_BODY_BYTES } from './protocol.ts'
 
@@ -23,8 +24,6 @@ export interface Said {
   readonly value: unknown
 }
 
-/** The other side answered, but with nothing that can be used. */
-export class BadAnswer extends Error {}
 /** It did not answer in time. */
 class NoAnswer extends Error {}
 

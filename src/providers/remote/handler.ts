@@ -8,6 +8,7 @@ import { isDeeperJson, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
+import { MAX_TEXT } from '../model.ts'
 import type { Host, HostRequest, MaintenanceAnswer, Provider } from '../port.ts'
 import { EventLog } from './event-log.ts'
 import {
@@ -20,7 +21,6 @@ import {
   ERRORS,
   EVENTS_WAIT_MS,
   MAX_BODY_BYTES,
-  MAX_TEXT,
   MOST_HOSTS_A_PAGE,
   OPTIONAL_CALLS,
   PROTOCOL,

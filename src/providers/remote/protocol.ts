@@ -1,7 +1,24 @@
 // kubenode-provider/v1: what a program that serves a provider and the one that asks it say to each other, as JSON over HTTP. Both sides check every body with
 // these schemas, which also make the reference page.
-import { bool, choice, type Field, freeform, int, list, map, obj, optional, type Out, str, time } from '#api/build.ts'
+import { bool, choice, type Field, freeform, int, list, obj, optional, type Out, str, time } from '#api/build.ts'
 import { type Checked, createStrictReader } from '#api/field-problems.ts'
+import { MAINTENANCE_ANSWERS } from '#api/kinds/maintenance-event.ts'
+import {
+  capabilities,
+  DELETED,
+  faultCategory,
+  host,
+  hostEvent,
+  machineName,
+  machineUid,
+  maintenanceEvent,
+  ORDERED,
+  providerID,
+  text,
+  VISIBLE,
+  wantedHost,
+  word,
+} from '../model.ts'
 
 export const PROTOCOL = 'kubenode-provider/v1'
 
@@ -16,13 +33,6 @@ export const EVENTS_WAIT_MS = 30_000
 /** Of one answer. A page of 5,000 hosts is about 2 MiB. */
 export const MOST_HOSTS_A_PAGE = 5_000
 export const MOST_EVENTS = 256
-export const MAX_TEXT = 1_024
-
-const VISIBLE = '^[!-~]+$'
-const word = (doc: string, max: number) =>
-  str(doc, { min: 1, max, pattern: VISIBLE, says: 'visible ASCII characters without spaces' })
-/** For people: what steers a terminal in it is replaced before it is shown or kept. */
-const text = (doc: string) => str(doc, { max: MAX_TEXT })
 
 export const PROVIDER_NAME = '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$'
 const providerName = str('Name of the provider: `Machine.spec.provider.name`, and the beginning of all its ids.', {
@@ -30,38 +40,6 @@ const providerName = str('Name of the provider: `Machine.spec.provider.name`, an
   max: 32,
   pattern: PROVIDER_NAME,
   says: 'lower-case letters, digits and "-", starting with a letter',
-})
-const providerID = (doc: string) =>
-  str(doc, { min: 4, max: 253, pattern: '^[a-z][a-z0-9-]{0,31}://[!-~]+$', says: 'an id such as name://host-1' })
-const clientToken = word('The same token always means the same host.', 128)
-const machineName = str('Name of the Machine.', { min: 1, max: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' })
-const machineUid = word('Uid of the Machine: the owner of the host.', 64)
-const MARKETS = ['OnDemand', 'Spot'] as const
-const offering = obj('The way in which a host is had.', {
-  zone: optional(word('Zone.', 63)),
-  type: optional(word('Type of the host.', 63)),
-  market: optional(choice('How it is paid for.', MARKETS)),
-})
-const HOST_STATES = ['Creating', 'Running', 'Stopped', 'Deleting'] as const
-
-const host = obj('A host.', {
-  providerID: providerID('Id, which begins with the name of the provider and "://".'),
-  clientToken: word('The token of the create that made it.', 128),
-  machine: machineName,
-  machineUid,
-  state: choice('What it does.', HOST_STATES),
-  address: optional(
-    str('Address at which the cluster reaches it.', { min: 1, max: 253, pattern: '^[0-9A-Za-z.:%_-]+$' }),
-  ),
-  bootID: optional(word('Changes with every boot; left out where boots cannot be seen.', 128)),
-  createdAt: time('When it was made.'),
-  offering: optional(offering),
-  place: optional(
-    obj('Where it stands: hosts with equal values fail together.', {
-      hostId: optional(word('The machine under it.', 253)),
-      rack: optional(word('Its rack.', 253)),
-    }),
-  ),
 })
 
 /** Of a trust document, the largest part of a bundle; see MAX_TRUST_BYTES. */
@@ -103,47 +81,11 @@ const createAnswer = obj(
 )
 
 export const CAN = ['power', 'maintenance', 'respond', 'reportFault', 'events'] as const
-const capabilities = obj('What the provider is and can.', {
+const said = obj('What the provider is and can.', {
   protocol: choice('The protocol.', [PROTOCOL]),
   name: providerName,
-  capabilities: obj('What its hosts are like.', {
-    isHostKept: bool('Hosts are there before their machines and stay when those go.'),
-    visibleWithinMs: int('How long a new host may be missing in get and list.', { min: 0, max: 3_600_000 }),
-    markets: list('Ways to pay; none where hosts are not made.', choice('A way.', MARKETS), { max: 2 }),
-    userDataBytes: optional(int('Most text that a new host can be given.', { min: 0, max: 2 ** 31 - 1 })),
-  }),
+  capabilities,
   can: list('Calls that it serves beside the required ones.', choice('A call.', CAN), { max: CAN.length }),
-})
-
-const maintenanceEvent = obj('Something announced, under way or ended.', {
-  eventId: word('The same event always has the same id.', 253),
-  providerID: providerID('The host.'),
-  kind: choice('What happens to the host.', [
-    'Reboot',
-    'Stop',
-    'Redeploy',
-    'Migrate',
-    'DiskRepair',
-    'Reclaim',
-    'Delete',
-    'Notice',
-  ]),
-  state: choice('How far it is.', [
-    'Scheduled',
-    'Inquiring',
-    'Executing',
-    'Executed',
-    'Avoided',
-    'Cancelled',
-    'Failed',
-  ]),
-  isUnplanned: bool('It was not announced: it happened.'),
-  losesData: bool('Data on the own disks of the host is lost by it.'),
-  isBill: optional(bool('What was paid for ends: a person can pay until then.')),
-  notBefore: optional(time('It does not begin before.')),
-  notAfter: optional(time('It begins at the latest.')),
-  answers: list('Answers that it takes now.', choice('An answer.', ['Accept', 'Start', 'Postpone']), { max: 3 }),
-  description: text('In the words of the vendor.'),
 })
 
 const noted = obj('Nothing.', {})
@@ -162,18 +104,12 @@ const call = <Request, Answer>(doc: string, request: Field<Request>, answer: Fie
   answer,
 })
 
-const MOST_PARAMS = 64
-
 /** Every call is a POST to /v1/NAME. All may be repeated. */
 export const CALLS = {
   create: call(
     'Makes a host, once for each token: repeated, it answers with the first host, whatever happened to the first answer.',
     obj('The wanted host.', {
-      clientToken,
-      machine: machineName,
-      machineUid,
-      offering: optional(offering),
-      params: map('`Machine.spec.provider.params`.', str('A value.', { max: 4_096 }), { max: MOST_PARAMS }),
+      ...wantedHost,
       join: joinBundle,
       joinsAgain: optional(
         bool(
@@ -200,7 +136,7 @@ export const CALLS = {
   delete: call(
     'Ends everything on the host and gives it back. Repeated until it answers Gone.',
     oneHost,
-    done('Gone: no such host exists.', ['Deleted', 'Deleting', 'Gone']),
+    done('Gone: no such host exists.', DELETED),
   ),
   power: call(
     'Switches a host. The state in get tells that it happened.',
@@ -209,12 +145,12 @@ export const CALLS = {
       to: choice('The wanted state.', ['On', 'Off']),
       hard: isHard,
     }),
-    done('Ordered, or Gone when there is no such host.', ['Ordered', 'Gone']),
+    done('Ordered, or Gone when there is no such host.', ORDERED),
   ),
   reboot: call(
     'Restarts a host. Another bootID in get tells that it happened.',
     obj('What is wanted.', { providerID: providerID('The host.'), hard: isHard }),
-    done('Ordered, or Gone when there is no such host.', ['Ordered', 'Gone']),
+    done('Ordered, or Gone when there is no such host.', ORDERED),
   ),
   maintenance: call(
     'Everything announced or under way, and what ended in the last days: complete, or an error.',
@@ -229,17 +165,12 @@ export const CALLS = {
     obj('The answer.', {
       eventId: word('The event.', 253),
       answer: obj('What to do.', {
-        kind: choice('Accept: as announced. Start: now. Postpone: not before `until`.', [
-          'Accept',
-          'Start',
-          'Postpone',
-        ]),
+        kind: choice('Accept: as announced. Start: now. Postpone: not before `until`.', MAINTENANCE_ANSWERS),
         until: optional(time('With Postpone.')),
       }),
     }),
     done('Refused when the event takes this answer no longer, Gone when there is no such event.', [
-      'Ordered',
-      'Gone',
+      ...ORDERED,
       'Refused',
     ]),
   ),
@@ -247,19 +178,10 @@ export const CALLS = {
     'Tells the vendor of the host what was found on it.',
     obj('The fault.', {
       providerID: providerID('The host.'),
-      category: choice('What is broken.', [
-        'Cpu',
-        'Memory',
-        'Disk',
-        'Network',
-        'Power',
-        'Accelerator',
-        'Hang',
-        'Other',
-      ]),
+      category: faultCategory,
       text: text('What was found.'),
     }),
-    done('Ordered, or Gone when there is no such host.', ['Ordered', 'Gone']),
+    done('Ordered, or Gone when there is no such host.', ORDERED),
   ),
 } as const
 export type CallName = keyof typeof CALLS
@@ -275,16 +197,7 @@ export const OPTIONAL_CALLS: Readonly<Partial<Record<CallName, (typeof CAN)[numb
 }
 
 const events = obj('What happened since the cursor.', {
-  events: list(
-    'Events, in their order.',
-    obj('What happened to a host without our asking.', {
-      providerID: providerID('The host.'),
-      machine: machineName,
-      kind: choice('What happened.', ['Started', 'Stopped', 'Rebooted', 'Deleted', 'Maintenance']),
-      message: text('In a sentence.'),
-    }),
-    { max: MOST_EVENTS },
-  ),
+  events: list('Events, in their order.', hostEvent, { max: MOST_EVENTS }),
   next: cursor,
 })
 
@@ -305,11 +218,10 @@ const failure = obj('Why there is no answer.', {
 })
 
 /** GET /v1/capabilities and GET /v1/events. */
-export const READS = { capabilities, events } as const
+export const READS = { capabilities: said, events } as const
 export const FAILURE = failure
-export type SaidCapabilities = Out<typeof capabilities>
+export type SaidCapabilities = Out<typeof said>
 export type EventsPage = Out<typeof events>
-export type WireHost = Out<typeof host>
 
 type Readers = {
   readonly requests: { readonly [K in CallName]: (value: unknown) => Checked<RequestOf<K>> }
@@ -326,7 +238,7 @@ const readersOf = (side: 'request' | 'answer') =>
 export const createReaders = (): Readers => ({
   requests: readersOf('request') as Readers['requests'],
   answers: readersOf('answer') as Readers['answers'],
-  capabilities: createStrictReader(capabilities),
+  capabilities: createStrictReader(said),
   events: createStrictReader(events),
   failure: createStrictReader(failure),
 })

@@ -19,8 +19,9 @@ import {
   type Provider,
 } from '../port.ts'
 import { providersErrors } from '../providers-errors.ts'
-import { addPage, checked, contradiction, createResultOf, eventsOf, foundHost, maintenanceOf } from './answers.ts'
-import { Asker, BadAnswer, type Question } from './ask.ts'
+import { BadAnswer, checked } from '../door.ts'
+import { addPage, contradiction, createResultOf, eventsOf, foundHost, maintenanceOf, pastOf } from './answers.ts'
+import { Asker, type Question } from './ask.ts'
 import { connectTrouble, type Door, doorAt, placeText, type RemotePlace } from './place.ts'
 import { type AnswerOf, type CallName, createReaders, EVENTS_WAIT_MS, type SaidCapabilities } from './protocol.ts'
 
@@ -107,7 +108,7 @@ export class RemoteProvider implements Provider {
     for (let page = 0; page < MOST_PAGES; page++) {
       const answer = await this.#call('list', after === undefined ? {} : { after }, signal)
       this.#read('list', () => addPage(this.name, hosts, answer.hosts))
-      asOf ??= answer.asOf
+      asOf ??= pastOf(this.#options.clock.now(), answer.asOf)
       after = answer.next
       if (after === undefined) return { hosts: [...hosts.values()], asOf }
     }
@@ -243,7 +244,8 @@ export class RemoteProvider implements Provider {
 
   readonly #maintenance = async (signal?: AbortSignal): Promise<MaintenanceList> => {
     const answer = await this.#call('maintenance', {}, signal)
-    return this.#read('maintenance', () => maintenanceOf(this.name, answer))
+    const asOf = pastOf(this.#options.clock.now(), answer.asOf)
+    return this.#read('maintenance', () => ({ events: maintenanceOf(this.name, answer.events), asOf }))
   }
 
   readonly #respond = async (eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal) =>

@@ -1,6 +1,6 @@
 // What a program of kubenode-provider/v1 must do beside what every provider must: errors are those of the protocol, so that none is taken for an answer.
 import type { Clock } from '#lib/clock.ts'
-import { checked } from './answers.ts'
+import { checked } from '../door.ts'
 import { Asker, type Question } from './ask.ts'
 import { doorAt, type RemotePlace } from './place.ts'
 import { createReaders, type ErrorKind } from './protocol.ts'
