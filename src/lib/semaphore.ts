@@ -13,7 +13,7 @@ export interface SemaphoreOptions {
 }
 
 /** Far more than one process works on: beyond it, callers do not wait for what they start. */
-export const MOST_WAITING = 10_000
+const MOST_WAITING = 10_000
 
 export class Semaphore {
   #free: number

@@ -49,7 +49,7 @@ export interface CallerOptions {
   readonly random: Random
 }
 
-export interface CallHow {
+interface CallHow {
   readonly signal?: AbortSignal | undefined
   /** A second one would do it twice, as with a reboot. */
   readonly once?: boolean
