@@ -1,8 +1,17 @@
 import { ApiError, failure } from '#kube/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { expect, test } from 'vitest'
 import type { ReconcileContext } from './controller.ts'
-import { type ActionOutcome, type ActionResult, type Plan, outdated, reconcileWith } from './reconcile-with.ts'
+import {
+  type ActionOutcome,
+  type ActionResult,
+  type Plan,
+  outdated,
+  reconcileWith,
+  waitingWhileBlind,
+} from './reconcile-with.ts'
+import { runtimeErrors } from './runtime-errors.ts'
 
 type Step = { readonly kind: 'Create' | 'Delete'; readonly reason: string; readonly name: string }
 
@@ -74,4 +83,47 @@ test('a status that was not written is tried again', async () => {
 test('a decision whose reason is gone is made again', async () => {
   const { run } = setup({ actions: [create('x')], notices: [] }, { x: outdated('the node changed') })
   expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3004', retry: 'now' } })
+})
+
+test('actions that do not rest on each other are all tried, some at once, and the first failure is retried', async () => {
+  const [abort, released] = [new AbortController(), Promise.withResolvers<void>()]
+  let [running, most] = [0, 0]
+  let results: readonly ActionResult<Step, string>[] = []
+  const reconcile = reconcileWith<object, Step, object, Plan<Step>, string>({
+    clock: { now: () => 42 },
+    observe: async () => ({}),
+    plan: () => ({ actions: ['a', 'b', 'c', 'd'].map(create), notices: [] }),
+    independentAtOnce: 2,
+    act: async ({ name }) => {
+      most = Math.max(most, ++running)
+      if (most === 2) released.resolve()
+      await released.promise
+      running--
+      return name === 'b' ? conflict : { kind: 'Applied', object: name }
+    },
+    status: (_seen, _plan, all) => void (results = all),
+  })
+  const context: ReconcileContext = { reconcileId: 'r', signal: abort.signal, failures: 0, log: silentLogger }
+  expect(await reconcile('key', context)).toMatchObject({ kind: 'Retry', error: { code: 'KN2409' } })
+  expect(results.map(({ action, outcome }) => [action.name, outcome.kind])).toEqual([
+    ['a', 'Applied'],
+    ['b', 'Conflict'],
+    ['c', 'Applied'],
+    ['d', 'Applied'],
+  ])
+  expect(most).toBe(2)
+})
+
+test('a reconcile that cannot see waits, which is no failure of its key', async () => {
+  const context: ReconcileContext = {
+    reconcileId: 'r',
+    signal: new AbortController().signal,
+    failures: 0,
+    log: silentLogger,
+  }
+  const blind = waitingWhileBlind(async () => {
+    throw new KubeNodeError(runtimeErrors.KN3050({ what: 'nodes' }), { retry: 'later' })
+  })
+  expect(await blind('key', context)).toMatchObject({ kind: 'Requeue' })
+  await expect(waitingWhileBlind(() => Promise.reject(new Error('a bug')))('key', context)).rejects.toThrow('a bug')
 })

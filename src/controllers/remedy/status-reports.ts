@@ -19,24 +19,24 @@ const GATHER_MS = 500
  */
 const APART_MS: Readonly<Record<Urgency, number>> = { Now: 0, Soon: 5_000, Later: 30_000, Never: 0 }
 
-interface News {
+interface Latest {
   readonly verdict: RuleVerdict
   readonly failed: ReadonlySet<string>
 }
 
-export interface TellOptions extends Pick<ControllerOptions, 'clock' | 'random' | 'log' | 'metrics' | 'backoff'> {
+export interface ReporterOptions extends Pick<ControllerOptions, 'clock' | 'random' | 'log' | 'metrics' | 'backoff'> {
   readonly client: KubeClient
   readonly remediers: SharedInformer<NodeRemedier>
 }
 
-export class Teller {
+export class StatusReporter {
   readonly controller: Controller
-  readonly #options: TellOptions
+  readonly #options: ReporterOptions
   /** By name: the last verdict of each rule. */
-  readonly #news = new Map<string, News>()
-  readonly #toldAt = new Map<string, number>()
+  readonly #latest = new Map<string, Latest>()
+  readonly #reportedAt = new Map<string, number>()
 
-  constructor(options: TellOptions) {
+  constructor(options: ReporterOptions) {
     const { clock, random, log, metrics, backoff } = options
     this.#options = options
     this.controller = new Controller({
@@ -45,8 +45,8 @@ export class Teller {
       random,
       log,
       ...defined({ metrics, backoff }),
-      reconcile: (name, { signal }) => this.#tell(name, signal),
-      allKeys: () => this.#news.keys(),
+      reconcile: (name, { signal }) => this.#report(name, signal),
+      allKeys: () => this.#latest.keys(),
     })
     // A write that lands late may show what is no longer so.
     options.remediers.onChange((before, now) => this.#consider((now ?? before)?.metadata.name ?? ''))
@@ -54,41 +54,41 @@ export class Teller {
 
   note(verdicts: readonly RuleVerdict[], failed: ReadonlySet<string>): void {
     const names = new Set(verdicts.map((v) => v.reading.remedier.metadata.name ?? ''))
-    for (const name of this.#news.keys()) {
+    for (const name of this.#latest.keys()) {
       if (names.has(name)) continue
-      this.#news.delete(name)
-      this.#toldAt.delete(name)
+      this.#latest.delete(name)
+      this.#reportedAt.delete(name)
     }
     for (const verdict of verdicts) {
       const name = verdict.reading.remedier.metadata.name ?? ''
-      const before = this.#news.get(name)?.verdict
-      this.#news.set(name, { verdict, failed })
-      if (before === undefined || !isNothingNew(before, verdict)) this.#consider(name)
+      const before = this.#latest.get(name)?.verdict
+      this.#latest.set(name, { verdict, failed })
+      if (before === undefined || !isUnchanged(before, verdict)) this.#consider(name)
     }
   }
 
   #consider(name: string): void {
     const { clock, remediers } = this.#options
-    const news = this.#news.get(name)
-    if (news === undefined) return
-    const before = (remediers.get(name) ?? news.verdict.reading.remedier).status
-    const status = statusOf(news.verdict, news.failed, clock.now())
+    const latest = this.#latest.get(name)
+    if (latest === undefined) return
+    const before = (remediers.get(name) ?? latest.verdict.reading.remedier).status
+    const status = statusOf(latest.verdict, latest.failed, clock.now())
     const urgency = urgencyOf(before, status)
     if (urgency === 'Now') this.controller.enqueue(name)
     else if (urgency !== 'Never') this.controller.enqueueAfter(name, Math.max(GATHER_MS, this.#leftMs(name, urgency)))
   }
 
   #leftMs(name: string, urgency: Urgency): number {
-    return (this.#toldAt.get(name) ?? -Infinity) + APART_MS[urgency] - this.#options.clock.monotonic()
+    return (this.#reportedAt.get(name) ?? -Infinity) + APART_MS[urgency] - this.#options.clock.monotonic()
   }
 
-  async #tell(name: string, signal: AbortSignal): Promise<Outcome> {
+  async #report(name: string, signal: AbortSignal): Promise<Outcome> {
     const { client, clock, remediers } = this.#options
-    const news = this.#news.get(name)
+    const latest = this.#latest.get(name)
     // What is decided about is older than what is there: its version is the newest, its verdict the last one.
     const remedier = remediers.get(name)
-    if (news === undefined || remedier === undefined) return done
-    const { verdict, failed } = news
+    if (latest === undefined || remedier === undefined) return done
+    const { verdict, failed } = latest
     if (remedier.metadata.uid !== verdict.reading.remedier.metadata.uid) return done
     const status = statusOf({ ...verdict, reading: { ...verdict.reading, remedier } }, failed, clock.now())
     const generation = verdict.reading.remedier.metadata.generation
@@ -101,7 +101,7 @@ export class Teller {
     const written = await writeStatus({ client, ...own, object: remedier, status: whole, signal })
     if (written === undefined || written.kind === 'Stale') return done
     if (written.kind !== 'Applied') return retry(written.error)
-    this.#toldAt.set(name, clock.monotonic())
+    this.#reportedAt.set(name, clock.monotonic())
     return done
   }
 }
@@ -110,7 +110,7 @@ export class Teller {
  * Most rules are true for no node: when one rule becomes true, the statuses of the other fifty need not be built. The status written last, or being written,
  * stays.
  */
-const isNothingNew = (before: RuleVerdict, now: RuleVerdict): boolean =>
+const isUnchanged = (before: RuleVerdict, now: RuleVerdict): boolean =>
   before.faults.length + now.faults.length === 0 &&
   before.reading.remedier === now.reading.remedier &&
   before.reading.active === now.reading.active &&
