@@ -40,15 +40,13 @@ function setup(context: ControllerContext): RunningModule {
   const controller = controllerIn(context, {
     name: 'canary',
     allKeys: () => caches.canaries.list().map((c) => c.metadata.name ?? ''),
-    reconcile: reconcileWith<Seen, CanaryAction, Verdict>({
+    reconcile: reconcileWith<Seen, CanaryAction, Verdict, CanaryPlan>({
       clock,
       observe: (key, { signal }) => observe(observing, key, signal),
       plan,
       act: (action, seen, { signal }) => act(client, action, seen, clock.now(), signal),
-      status: (_, planned, results) => {
-        const { status, notices } = planned as CanaryPlan
-        return results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined
-      },
+      status: (_, { status, notices }, results) =>
+        results.every((r) => r.outcome.kind === 'Applied') ? { status, notices } : undefined,
       writeStatus: async ({ status, notices }, { canary, isHeld, edit }, { signal }) => {
         if (isHeld === true && edit === undefined) return undefined
         const outcome = await writeStatus({

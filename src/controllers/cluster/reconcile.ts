@@ -48,7 +48,7 @@ export const clusterModule: Module<ClusterContext> = {
       workers: WORKERS,
       timeoutMs: TIMEOUT_MS,
       allKeys: () => caches.clusters.list().map(keyOf),
-      reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>>({
+      reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>, ClusterPlan>({
         clock,
         observe: (key, { signal }) =>
           observe({ addons, client, caches, hosts, ended, now: () => clock.now() }, key, signal),
@@ -64,7 +64,7 @@ export const clusterModule: Module<ClusterContext> = {
           const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
           // Its own write made the object newer than what was seen; the next pass writes the status.
           const isNewer = results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'DeleteCluster')
-          return isOver || isNewer ? undefined : statusOf(seen, planned as ClusterPlan, results, clock.now())
+          return isOver || isNewer ? undefined : statusOf(seen, planned, results, clock.now())
         },
         writeStatus: (status, { cluster }, { signal }) =>
           writeStatus({

@@ -85,12 +85,12 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const controller = controllerIn(context, {
     name: 'componentset',
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
-    reconcile: reconcileWith<Seen, SetAction, Verdict>({
+    reconcile: reconcileWith<Seen, SetAction, Verdict, SetPlan>({
       clock,
       observe: (key, { signal }) => observe(observing, key, memoFor(key), signal),
       plan: (seen, now) => planning(seen, now, parts.rules ?? rolloutRules),
       act: (action, seen, reconcile) => acting(tools, action, seen, reconcile),
-      status: (seen, planned, results) => verdictAfter(seen, planned as SetPlan, results, clock.now()),
+      status: (seen, planned, results) => verdictAfter(seen, planned, results, clock.now()),
       writeStatus: async ({ status, notices }, { set, isHeld, edit }, { signal }) => {
         if (isHeld === true && edit === undefined) return undefined
         const outcome = await writeStatus({

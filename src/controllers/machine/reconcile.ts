@@ -72,7 +72,7 @@ function setup(context: ControllerContext): RunningModule {
     sightings.forget(uidOf(before))
   })
   const quietLooks = new QuietLooks(() => clock.monotonic())
-  const look = reconcileWith<Seen, MachineAction, OwnStatus>({
+  const look = reconcileWith<Seen, MachineAction, OwnStatus, MachinePlan>({
     clock,
     observe: (key, { signal }) => observe(observing, key, signal),
     plan: (seen, now) => hostPace.paced(plan(seen, now), seen.machine),
@@ -83,7 +83,7 @@ function setup(context: ControllerContext): RunningModule {
       return outcome
     },
     status: (seen, planned, results) => {
-      const { quiet } = planned as MachinePlan
+      const { quiet } = planned
       if (quiet !== undefined)
         quietLooks.note(nameOf(seen.machine), { ...quiet, beats: beatsOf(observing, seen) }, [
           seen.agentBeat,

@@ -1,17 +1,43 @@
-// The job controller, wired: one job at a time, and what enqueues it.
-import type { ControllerContext, ControllerModule } from '../module.ts'
-import { controllerIn, type RunningModule } from '#runtime/module.ts'
-import { guardedAll } from '#providers/guarded.ts'
-import { act } from './act.ts'
-import { Asking } from './asking.ts'
-import { cachesOf } from './caches.ts'
-import { Observer } from './observe.ts'
-import { plan } from './plan.ts'
-import { type JobParts, JobReconciler } from './reconciler.ts'
-import { nameOf } from './seen.ts'
-import { OffSightings } from './steps/off-sightings.ts'
-import { GRANTED, wakeUp } from './wake.ts'
+// The job controller: decides about one job from caches, decides again with fresh reads from the server before it acts, acts, and records what became of it.
+// It carries on with what it has just read and written while that is fresh, several phases in one reconcile, and so it does not stand on `reconcileWith`.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import { isOlder } from '#kube/resource-version.ts'
+import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { isRenewalDue } from '#permits/permits.ts'
+import { guardedAll } from '#providers/guarded.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { controllerIn, type RunningModule } from '#runtime/module.ts'
+import { type Outcome, doneOrAfter, requeueAfter, retry } from '#runtime/outcome.ts'
+import { type ActionOutcome, carryOut, waitingWhileBlind } from '#runtime/reconcile-with.ts'
+import { writeStatus } from '#runtime/write-status.ts'
+import type { ControllerContext, ControllerModule } from '../module.ts'
+import { act } from './act.ts'
+import type { JobAction, JobPlan, StepResult } from './actions.ts'
+import { Asking } from './asking.ts'
+import { attemptOf, begunBy } from './begun.ts'
+import { type JobCaches, cachesOf } from './caches.ts'
+import { GATHER_MS, Observer } from './observe.ts'
+import { plan } from './plan.ts'
+import { remedyjobErrors } from './remedyjob-errors.ts'
+import { type JobStatus, type Seen, nameOf, phaseOf } from './seen.ts'
+import { settle } from './settle.ts'
+import { type Went, ownStatus } from './status.ts'
+import { OffSightings } from './steps/off-sightings.ts'
+import type { JobTools } from './steps/step-tools.ts'
+import { GRANTED, wakeUp } from './wake.ts'
+
+/** The parts that decide and act; tests replace them with ones that have a bug. */
+export interface JobParts {
+  readonly plan: typeof plan
+  readonly act: typeof act
+}
 
 export const remedyJobModuleOf = (parts: JobParts): ControllerModule => ({
   name: 'remedyjob',
@@ -24,6 +50,14 @@ export const remedyJobModule: ControllerModule = remedyJobModuleOf({ plan, act }
 const BACKOFF = { baseMs: 50, capMs: 10_000 }
 /** Repairs of different nodes do not block each other: most of the time each waits for the server. */
 const WORKERS = 16
+
+const fieldManager = FIELD_MANAGERS.remedyJob
+/** Plans in one reconcile of a job; a rung has eight operations, of which few are central. */
+const MOST_TURNS = 8
+/** How long data read from the server counts as fresh. */
+const FRESH_MS = 500
+/** Actions that are answered with the permit as it is now. */
+const OF_PERMITS: ReadonlySet<JobAction['kind']> = new Set(['RequestPermit', 'RenewPermit', 'ReportResult'])
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { client, clock, random, events, config } = context
@@ -39,9 +73,171 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     name: 'remedyjob',
     backoff: BACKOFF,
     workers: WORKERS,
-    reconcile: (name, reconcile) => reconciler.reconcile(name, reconcile),
+    reconcile: waitingWhileBlind((name, reconcile) => reconciler.reconcile(name, reconcile)),
     allKeys: () => caches.jobs.list().map(nameOf),
   })
   wakeUp(caches, controller, asking)
   return { controllers: [controller] }
+}
+
+interface Deps {
+  readonly parts: JobParts
+  readonly tools: JobTools
+  readonly clock: Clock
+  readonly caches: JobCaches
+  readonly observer: Observer
+  readonly asking: Asking
+  readonly events: EventRecorder
+}
+
+class JobReconciler {
+  readonly #deps: Deps
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  async reconcile(name: string, context: ReconcileContext): Promise<Outcome> {
+    const { parts, clock, observer } = this.#deps
+    const { signal } = context
+    let decided = await this.#decide(name, signal)
+    if (typeof decided === 'number') return requeueAfter(decided)
+    if (decided === undefined) return doneOrAfter(undefined)
+    const readAt = clock.monotonic()
+    // Continue at once with a repair that has begun, while the data just read is still fresh.
+    for (let turn = 1; ; turn++) {
+      const { planned } = decided
+      const { went, failure, permit = decided.seen.permit } = await this.#carryOut(decided.seen, planned, context)
+      const seen = await observer.lookAhead({ ...decided.seen, permit }, went.result, signal)
+      const { status, last } = settle(parts.plan, { seen, planned, went, now: clock.now() })
+      const written = await this.#record(seen, status, signal)
+      if (failure !== undefined) return retry(failure)
+      if (written.kind === 'Failed') return retry(written.error)
+      const goesOn = went.result !== undefined && went.result.went.outcome === undefined
+      if (written.kind === 'Same' || goesOn || !seen.isFresh || isAtRest(last))
+        return doneOrAfter(againMs(seen, last, went))
+      if (turn >= MOST_TURNS || clock.monotonic() - readAt > FRESH_MS) return requeueAfter(0)
+      const next = await observer.goOn(seen, written.job, signal)
+      decided = { seen: next, planned: parts.plan(next, clock.now()) }
+    }
+  }
+
+  /** A number: not now, but after this many milliseconds. */
+  async #decide(name: string, signal: AbortSignal): Promise<Decided | number | undefined> {
+    const { parts, clock, observer, asking } = this.#deps
+    const seen = await observer.observe(name)
+    if (seen === undefined) return undefined
+    const planned = parts.plan(seen, clock.now())
+    if (planned.needsFresh !== true) return { seen, planned }
+    const mayWait = phaseOf(seen.job) === 'AwaitingPermit' && !isLeaseShort(seen, clock.now())
+    const putOffMs = mayWait ? asking.putOffMs(name) : undefined
+    if (putOffMs !== undefined) return putOffMs
+    const fresh = await observer.observeFresh(name, signal)
+    return fresh && { seen: fresh, planned: parts.plan(fresh, clock.now()) }
+  }
+
+  async #carryOut(seen: Seen, { actions }: JobPlan, context: ReconcileContext): Promise<Carried> {
+    const results = await carryOut(
+      { act: (action: JobAction) => this.#act(action, seen, context.signal) },
+      actions,
+      seen,
+      context,
+    )
+    let carried: Carried = { went: {} }
+    for (const { action, outcome } of results) {
+      if (outcome.kind !== 'Applied') {
+        const failure = troubleOf(action, outcome)
+        return { went: { trouble: messageOf(failure) }, failure }
+      }
+      const { object } = outcome
+      if (OF_PERMITS.has(action.kind)) carried = { ...carried, permit: object as OperationPermit | undefined }
+      if (action.kind === 'DoStep')
+        carried = { ...carried, went: { result: { step: action.step, went: object as StepResult } } }
+    }
+    return carried
+  }
+
+  async #act(action: JobAction, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+    const { parts, tools, observer, caches } = this.#deps
+    // Another job of the machine has been listed since: this is decided again on what is listed now.
+    if (action.kind === 'ListJobs' && this.#isListedAnew(action.machine)) return { kind: 'Applied', object: undefined }
+    if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action.step))
+    const outcome = await parts.act(tools, action, seen, signal)
+    if (action.kind === 'ListJobs' && outcome.kind === 'Applied') caches.machines.assume(outcome.object as Machine)
+    return outcome
+  }
+
+  #isListedAnew({ metadata, spec }: Machine): boolean {
+    const { caches } = this.#deps
+    const now = caches.machines.get(nameOf({ metadata }))
+    const isNewer = now !== undefined && isOlder(metadata.resourceVersion, now.metadata.resourceVersion)
+    return isNewer && !jsonEqual(spec.jobs, now.spec.jobs)
+  }
+
+  /** Under the version that was decided about: what another process wrote since is never overwritten. */
+  async #record(seen: Seen, status: JobStatus, signal: AbortSignal): Promise<Written> {
+    const { tools, observer, caches, events } = this.#deps
+    const { job } = seen
+    const shared = { before: ownStatus(seen), over: 'Version' } as const
+    const written = await writeStatus({
+      client: tools.client,
+      type: remedyOperationJob,
+      cache: caches.jobs,
+      object: job,
+      status,
+      fieldManager,
+      signal,
+      shared,
+    })
+    if (written === undefined) return { kind: 'Same' }
+    if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
+    for (const attempt of begunBy(status, job)) observer.noteBegun(job, attempt)
+    if (status.outcome !== undefined && job.status?.outcome === undefined)
+      events.record(job, {
+        type: status.outcome === 'Permanent' ? 'Warning' : 'Normal',
+        reason: status.outcome,
+        action: 'Repair',
+        note: status.message ?? '',
+      })
+    return { kind: 'Written', job: written.object }
+  }
+}
+
+interface Decided {
+  readonly seen: Seen
+  readonly planned: JobPlan
+}
+
+interface Carried {
+  readonly went: Went
+  readonly failure?: unknown
+  readonly permit?: OperationPermit | undefined
+}
+
+type Written =
+  | { readonly kind: 'Same' }
+  | { readonly kind: 'Written'; readonly job: RemedyOperationJob }
+  | { readonly kind: 'Failed'; readonly error: unknown }
+
+/** Nothing to do now: the job waits, or is over. */
+const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
+  waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
+
+const isLeaseShort = ({ permit }: Seen, now: number): boolean => permit !== undefined && isRenewalDue(permit, now)
+
+const isBeginning = ({ job }: Seen): boolean => phaseOf(job) === 'Pending' || phaseOf(job) === 'AwaitingPermit'
+
+const againMs = (seen: Seen, { requeueAfter, needsFresh }: JobPlan, { result }: Went): number | undefined => {
+  if (needsFresh === true) return 0
+  // Of a thousand that ripen, each is reconciled once, when it is ripe. Any change in between wakes it anyway.
+  const isRipening = requeueAfter !== undefined && !seen.isRipe && isBeginning(seen)
+  const ms = isRipening ? Math.max(requeueAfter, GATHER_MS) : requeueAfter
+  const sooner = result?.went.againMs
+  return sooner === undefined ? ms : Math.min(ms ?? sooner, sooner)
+}
+
+function troubleOf(action: JobAction, outcome: Exclude<ActionOutcome, { kind: 'Applied' }>): unknown {
+  if ('error' in outcome) return outcome.error
+  const why = outcome.kind === 'Outdated' ? outcome.reason : 'not tried'
+  return new KubeNodeError(remedyjobErrors.KN12003({ kind: action.kind, why }), { retry: 'now' })
 }

@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest'
 import { act } from '#controllers/remedyjob/act.ts'
 import { plan } from '#controllers/remedyjob/plan.ts'
-import { remedyJobModuleOf } from '#controllers/remedyjob/reconcile.ts'
+import { type JobParts, remedyJobModuleOf } from '#controllers/remedyjob/reconcile.ts'
 import { inFull } from '#test/support/tools/full.ts'
-import type { JobParts } from '#controllers/remedyjob/reconciler.ts'
 import { checkEveryWrite, referenceRun, simulate } from '../harness.ts'
 import { faultReportSimulation } from './fault-report.ts'
 
