@@ -99,7 +99,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   return { controllers: [controller, reporter.controller] }
 }
 
-/** Jobs that could not be made; the empty name stands for any other action. */
+/** Names of jobs that could not be made; empty for any other action. */
 const failedIn = (results: readonly ActionResult<RemedyAction>[]): ReadonlySet<string> =>
   new Set(results.flatMap(({ action, outcome }) => (outcome.kind === 'Applied' ? [] : [jobOf(action) ?? ''])))
 

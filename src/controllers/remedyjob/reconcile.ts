@@ -1,5 +1,5 @@
 // The job controller: decides about one job from caches, decides again with fresh reads from the server before it acts, acts, and records what became of it.
-// It carries on with what it has just read and written while that is fresh, several phases in one reconcile, and so it does not stand on `reconcileWith`.
+// It carries on with what it has just read and written while that is fresh, several phases in one reconcile, so it cannot use `reconcileWith`.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
