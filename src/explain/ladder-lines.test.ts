@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import { ladderLines } from './ladder-lines.ts'
-
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 const slice = (step: number, phase: Slice['phase'], machines = 1): Slice => ({
   component: 'beacon',

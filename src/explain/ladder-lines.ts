@@ -1,9 +1,8 @@
 // The steps of a rollout as bars, one line for each component that is being rolled out, with the time that is left. Pure.
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { type Ladder, ladderOf } from './ladder.ts'
 
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 type Rung = Ladder['rungs'][number]
 
 const BAR = 4

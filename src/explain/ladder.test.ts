@@ -1,10 +1,8 @@
 // The ladder of a rollout: machines reached by each step, the state of each step, and the minutes left by what was measured.
 import { expect, test } from 'vitest'
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import { ladderOf } from './ladder.ts'
-
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 const slice = (step: number, phase: Slice['phase'], more: Partial<Slice> = {}): Slice => ({
   component: 'beacon',

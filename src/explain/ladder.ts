@@ -1,11 +1,9 @@
 // The ladder of a rollout in numbers of machines, how far each component is, and how long it still takes by what was measured. Pure.
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { stepCount, stepSize } from '#controllers/componentset/slices/ladder.ts'
 import { shareOf } from '#controllers/componentset/slices/share.ts'
 import { durationsOf } from './durations.ts'
 import { durationMs } from '#lib/duration.ts'
-
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 type RungState = 'Waiting' | 'Open' | 'Soaking' | 'Passed' | 'Failed'
 

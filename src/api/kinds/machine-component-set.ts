@@ -287,6 +287,7 @@ export const machineComponentSet = defineKind('MachineComponentSet', 'kmcs', {
 })
 
 export type MachineComponentSet = ObjectOf<typeof machineComponentSet>
+export type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 export type MachineComponentSetInput = InputOf<typeof machineComponentSet>
 export type MachineComponentSetSpec = SpecOf<typeof machineComponentSet>
 export type MachineComponentSetStatus = StatusOf<typeof machineComponentSet>

@@ -1,7 +1,7 @@
 // The order for one component of a machine, as its spec has it, and the parts of it that others name: what runs, which attempt, what it is to become.
 // The one reader and writer of the forms in which objects have them.
 import { defined } from '#lib/defined.ts'
-import type { MachineComponentSet } from '../kinds/machine-component-set.ts'
+import type { Slice } from '../kinds/machine-component-set.ts'
 import type { ComponentOrder } from '../kinds/machine.ts'
 import type { OperationPermit } from '../kinds/operation-permit.ts'
 
@@ -43,10 +43,7 @@ export const readPermitTarget = ({ name, version = '', config }: PermitComponent
   version === '' ? { name } : { name, version, ...defined({ config }) }
 
 /** The part of a slice, in the status of a set, that says what it goes to. */
-export type SliceTarget = Pick<
-  NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number],
-  'component' | 'version' | 'config'
->
+export type SliceTarget = Pick<Slice, 'component' | 'version' | 'config'>
 
 export const readSliceTarget = ({ component: name, version, config }: SliceTarget): ComponentTarget =>
   readPermitTarget({ name, ...defined({ version, config }) })

@@ -11,7 +11,7 @@ import { TAINTS } from '#api/names.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
-import type { Order } from './orders.ts'
+import type { ComponentSwitch } from './orders.ts'
 import type { Seen } from './seen.ts'
 
 export type MachineAction =
@@ -22,7 +22,7 @@ export type MachineAction =
   | {
       readonly kind: 'WriteComponents'
       readonly components: NonNullable<Machine['spec']['components']>
-      readonly given: readonly Order[]
+      readonly given: readonly ComponentSwitch[]
       readonly reason: string
     }
   /** The secret values of one configuration, to the key that was seen. */

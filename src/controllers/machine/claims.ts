@@ -8,7 +8,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { LabelSelector } from '#api/schema/labels.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { Claim, Mark, OfferedVersion } from './desired-components.ts'
+import type { Claim, Mark } from './desired-components.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A kept revision of a set; its data holds the declared components. */
@@ -20,7 +20,7 @@ export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRe
 
 type SetComponent = MachineComponentSet['spec']['components'][number]
 
-const wantedOf = (declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>): OfferedVersion => ({
+const wantedOf = (declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>) => ({
   ...declaredTarget(declared),
   ...defined({ onRemoval: declared.onRemoval }),
 })
@@ -65,7 +65,7 @@ export function claimOf(
   }
 }
 
-const wantedIn = (components: readonly RevisedComponent[] = []): readonly OfferedVersion[] => components.map(wantedOf)
+const wantedIn = (components: readonly RevisedComponent[] = []) => components.map(wantedOf)
 
 const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
 

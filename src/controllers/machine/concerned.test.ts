@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import { machinesTold, movedMachines } from './concerned.ts'
@@ -46,8 +46,6 @@ describe('a permit', () => {
     expect(machinesTold(before, now)).toEqual(machines)
   })
 })
-
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 describe('a set', () => {
   const slice = (more: Partial<Slice> = {}): Slice => ({

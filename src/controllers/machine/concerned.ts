@@ -1,6 +1,6 @@
 // Finds the machines that a change of a permit or of a set concerns. Pure. A permit and a slice name a hundred machines each and change with each of them:
 // waking all machines for each change would cause a hundred times a hundred reconciles.
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { isOpen, isOpenForSwitch } from './desired-components.ts'
@@ -23,8 +23,6 @@ function answersOf({ spec: { results = {} }, status }: OperationPermit): (uid: s
     return [status?.phase, verdict, gate, seen].join('\n')
   }
 }
-
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 /** Machines of slices that changed, where nothing but slices and counts did; undefined when every machine of the set is concerned. */
 export function movedMachines(before: MachineComponentSet, now: MachineComponentSet): Iterable<string> | undefined {

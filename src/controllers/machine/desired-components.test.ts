@@ -1,20 +1,14 @@
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type Claim,
-  type DesiredInput,
-  type Mark,
-  type OfferedVersion,
-  type Slice,
-  desiredComponents,
-} from './desired-components.ts'
+import type { ComponentVersion } from '#api/protocol/component-order.ts'
+import { type Claim, type DesiredInput, type Mark, type Slice, desiredComponents } from './desired-components.ts'
 
 const M = 'm-1'
 const SINCE = '2026-01-05T00:00:00Z'
 const LATER = '2026-01-05T01:00:00Z'
 
-const want = (version: string, config?: string): OfferedVersion => ({
+const want = (version: string, config?: string): ComponentVersion => ({
   name: 'beacon',
   version,
   ...(config && { config }),

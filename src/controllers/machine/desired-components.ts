@@ -1,24 +1,15 @@
 // Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
 // machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
 import { goesBefore } from '#nodes/placement/deciding-set.ts'
+import type { Slice as SetSlice } from '#api/kinds/machine-component-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
+import type { ComponentVersion } from '#api/protocol/component-order.ts'
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 import { defined } from '#lib/defined.ts'
 
-/** What is to run, in the form that the Machine writes it. */
-export type OfferedVersion = Pick<ComponentOrder, 'name' | 'version' | 'config' | 'onRemoval'>
-
 /** What of a set's slice concerns the machines in it. */
-export interface Slice {
-  readonly component: string
-  readonly version?: string
-  readonly phase: SlicePhase
-  readonly permit?: string
-  readonly machines: readonly string[]
-  readonly startedAt?: string
-  readonly recovery?: string
-}
+export type Slice = Pick<SetSlice, 'component' | 'version' | 'phase' | 'permit' | 'machines' | 'startedAt' | 'recovery'>
 
 /** What one set says about a machine that its selector matches. */
 export interface Claim {
@@ -26,18 +17,18 @@ export interface Claim {
   readonly priority: number
   /** Its status covers its current spec. Otherwise its slices and blocks belong to an older one. */
   readonly isCurrent: boolean
-  readonly components: readonly OfferedVersion[]
+  readonly components: readonly (ComponentVersion & Pick<ComponentOrder, 'onRemoval'>)[]
   readonly slices: readonly Slice[]
   /** Components whose declared revision failed and is not offered. */
   readonly blocked: readonly string[]
   /** What was last good everywhere, as far as it is known. */
-  readonly lastGood: readonly OfferedVersion[]
+  readonly lastGood: readonly ComponentVersion[]
 }
 
 /** What a canary that marked this machine gives it. */
 export interface Mark {
   readonly canary: string
-  readonly components: readonly OfferedVersion[]
+  readonly components: readonly ComponentVersion[]
   readonly permits: readonly string[]
 }
 
@@ -115,7 +106,7 @@ export function winner(claims: readonly Claim[], name: string, entry: ComponentO
 function markOf(
   marks: readonly Mark[],
   name: string,
-): { readonly canary: string; readonly wanted: OfferedVersion } | undefined {
+): { readonly canary: string; readonly wanted: ComponentVersion } | undefined {
   const byName = [...marks].sort((a, b) => (a.canary < b.canary ? -1 : 1))
   for (const { canary, components } of byName) {
     const wanted = components.find((c) => c.name === name)
@@ -148,8 +139,8 @@ function targetOfSlice(
   { components, lastGood }: Claim,
   name: string,
   { version, recovery }: Slice,
-): OfferedVersion | undefined {
-  const isIt = (w: OfferedVersion) => w.name === name && w.version === version
+): ComponentVersion | undefined {
+  const isIt = (w: ComponentVersion) => w.name === name && w.version === version
   const declared = components.find(isIt)
   const good = lastGood.find(isIt)
   return recovery === undefined ? declared : (good ?? declared)
@@ -162,7 +153,7 @@ function targetOf(
   name: string,
   entry: ComponentOrder | undefined,
   report: ComponentStatus | undefined,
-): OfferedVersion | undefined {
+): ComponentVersion | undefined {
   const declared = components.find((c) => c.name === name)
   const good = lastGood.find((c) => c.name === name)
   const offered = blocked.includes(name) ? good : declared
@@ -204,7 +195,7 @@ function retried(
     : next
 }
 
-const fresh = ({ name, version, config }: OfferedVersion): ComponentOrder => ({
+const fresh = ({ name, version, config }: ComponentVersion): ComponentOrder => ({
   name,
   version,
   ...defined({ config }),
@@ -212,7 +203,7 @@ const fresh = ({ name, version, config }: OfferedVersion): ComponentOrder => ({
 })
 
 /** Attempts only ever grow, so that an agent never takes a later order for an earlier one that failed. */
-function retargeted(entry: ComponentOrder, wanted: OfferedVersion): ComponentOrder {
+function retargeted(entry: ComponentOrder, wanted: ComponentVersion): ComponentOrder {
   if (entry.version === wanted.version && entry.config === wanted.config) return entry
   return { ...fresh(wanted), attempt: entry.attempt + 1 }
 }

@@ -27,7 +27,7 @@ export function cordonActions(
   if (node === undefined) return []
   const read = cordonOwners(node)
   const owners = read.kind === 'Owners' ? Object.keys(read.owners) : []
-  const needed = new Set([...draining, ...given].filter((o) => o.needsDrain).map((o) => SWITCH_OWNER + o.entry.name))
+  const needed = new Set([...draining, ...given].filter((o) => o.needsDrain).map((o) => SWITCH_OWNER + o.order.name))
   const isBusy = (name: string) => {
     const report = machine.status?.components?.find((c) => c.name === name)
     return components.some((c) => c.name === name && c.switch !== undefined) || BUSY.has(report?.state ?? '')
@@ -57,10 +57,10 @@ export function cordonActions(
 const BUSY: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Failed'])
 
 export function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction[] {
-  const [order] = draining
-  if (order === undefined || node === undefined || pods === undefined) return []
-  if (!isCordonedBy(node, SWITCH_OWNER + order.entry.name) || drainPlan(pods).evict.length === 0) return []
-  return [{ kind: 'Drain', permit: order.permit, reason: `${order.entry.name} asks for an empty node` }]
+  const [move] = draining
+  if (move === undefined || node === undefined || pods === undefined) return []
+  if (!isCordonedBy(node, SWITCH_OWNER + move.order.name) || drainPlan(pods).evict.length === 0) return []
+  return [{ kind: 'Drain', permit: move.permit, reason: `${move.order.name} asks for an empty node` }]
 }
 
 /** Also while it is not well yet: what an agent of an earlier Machine left there would keep the new one from writing. */

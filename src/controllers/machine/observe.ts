@@ -8,7 +8,6 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
-import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#declared/committed.ts'
@@ -25,7 +24,8 @@ import type { Provider } from '#providers/port.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './claims.ts'
-import type { Mark, OfferedVersion } from './desired-components.ts'
+import type { ComponentVersion } from '#api/protocol/component-order.ts'
+import type { Mark } from './desired-components.ts'
 import type { Heartbeat, Heartbeats } from './heartbeats.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
@@ -242,7 +242,7 @@ async function marksOn(
       const { components } = await secretValues.lookAt(canary.spec.components, signal)
       const now = markOf({ ...canary, spec: { ...canary.spec, components } }, machine)
       const lacking = new Set(components.filter((c) => renderedConfig(c)?.isWhole === false).map((c) => c.name))
-      const kept = (w: OfferedVersion): OfferedVersion => {
+      const kept = (w: ComponentVersion): ComponentVersion => {
         const entry = machine.spec.components?.find((e) => e.name === w.name && e.version === w.version)
         return lacking.has(w.name) && entry?.config !== undefined ? { ...w, config: entry.config } : w
       }
@@ -255,12 +255,7 @@ async function marksOn(
 /** While it is not known what a canary is to try, a machine that it marks keeps what it has of it. */
 function keptMark(canary: ComponentCanary, machine: Machine): readonly Mark[] {
   const mark = markOf(canary, machine)
-  const own = (machine.spec.components ?? []).filter((c) => c.canaryRef === canary.metadata.name)
-  const components = own.map(({ name, version, config }) => ({
-    name,
-    version,
-    ...defined({ config }),
-  }))
+  const components = (machine.spec.components ?? []).filter((c) => c.canaryRef === canary.metadata.name)
   return mark === undefined ? [] : [{ ...mark, components }]
 }
 

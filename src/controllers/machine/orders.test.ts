@@ -26,8 +26,8 @@ const permit = (phase: string, verdict = 'Granted', extra: object = {}): Operati
     status: { phase, verdicts: [{ target: UID, gate: 'All', verdict }] },
   }) as OperationPermit
 
-const entry: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
-const ordered: ComponentOrder = { ...entry, switch: { attempt: 2, permit: 'p' } }
+const order: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
+const ordered: ComponentOrder = { ...order, switch: { attempt: 2, permit: 'p' } }
 const report = (state: ComponentStatus['state'], r: Partial<ComponentStatus> = {}): ComponentStatus => ({
   name: 'beacon',
   version: '1.0.0',
@@ -55,7 +55,7 @@ const definition = (disruption: string, drainOn = 'Minor'): MachineComponent =>
 const ready: OrderInput = {
   machine: 'm-1',
   machineUid: UID,
-  components: [entry],
+  components: [order],
   reports: [report('Staged')],
   claims: [claim('AwaitingPermit')],
   marks: [],
@@ -74,7 +74,7 @@ describe('the order to switch', () => {
   test('names the attempt and the permit', () => {
     expect(planOrders(ready)).toEqual({
       components: [ordered],
-      given: [{ entry, permit: 'p', needsDrain: false }],
+      given: [{ order, permit: 'p', needsDrain: false }],
       draining: [],
     })
   })

@@ -42,8 +42,8 @@ export interface OrderInput {
 }
 
 /** One component on its way to a switch. */
-export interface Order {
-  readonly entry: ComponentOrder
+export interface ComponentSwitch {
+  readonly order: ComponentOrder
   /** The granted permit that covers it. */
   readonly permit: string
   readonly needsDrain: boolean
@@ -53,46 +53,46 @@ export interface Orders {
   /** With the desired orders. */
   readonly components: readonly ComponentOrder[]
   /** Newly given orders: their permits must be read once more right before. */
-  readonly given: readonly Order[]
+  readonly given: readonly ComponentSwitch[]
   /** Ready but for the drain. */
-  readonly draining: readonly Order[]
+  readonly draining: readonly ComponentSwitch[]
 }
 
 export function planOrders(input: OrderInput): Orders {
-  const looks = input.components.map((entry) => lookAt(input, entry))
+  const looks = input.components.map((order) => lookAt(input, order))
   return {
-    components: looks.flatMap((l) => (l.kind === 'Gone' ? [] : [l.entry])),
-    given: looks.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.order] : [])),
-    draining: looks.flatMap((l) => (l.kind === 'Draining' ? [l.order] : [])),
+    components: looks.flatMap((l) => (l.kind === 'Gone' ? [] : [l.order])),
+    given: looks.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.move] : [])),
+    draining: looks.flatMap((l) => (l.kind === 'Draining' ? [l.move] : [])),
   }
 }
 
 type Look =
-  | { readonly kind: 'As'; readonly entry: ComponentOrder }
-  | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentOrder; readonly order: Order }
+  | { readonly kind: 'As'; readonly order: ComponentOrder }
+  | { readonly kind: 'Given' | 'Draining'; readonly order: ComponentOrder; readonly move: ComponentSwitch }
   /** The machine no longer names it, and the agent removes it. */
-  | { readonly kind: 'Gone'; readonly order: Order }
+  | { readonly kind: 'Gone'; readonly move: ComponentSwitch }
 
-function lookAt(input: OrderInput, entry: ComponentOrder): Look {
-  const report = input.reports.find((r) => r.name === entry.name)
-  if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
-  const plain = withoutOrder(entry)
-  const leaving = leavingSlice(input, entry)
+function lookAt(input: OrderInput, order: ComponentOrder): Look {
+  const report = input.reports.find((r) => r.name === order.name)
+  if (isOrdered(order)) return { kind: 'As', order: isOver(input, order, report) ? withoutOrder(order) : order }
+  const plain = withoutOrder(order)
+  const leaving = leavingSlice(input, order)
   if (leaving !== undefined) return lookAtLeaving(input, plain, report, leaving)
-  const permit = input.isHeld === true ? undefined : grantFor(input, entry)
-  if (permit === undefined) return { kind: 'As', entry: plain }
+  const permit = input.isHeld === true ? undefined : grantFor(input, order)
+  if (permit === undefined) return { kind: 'As', order: plain }
   // An adoption that restarts nothing needs no drain either.
   const isQuiet = report?.version === undefined && report?.adoption?.restarts === false
-  const needsDrain = !isQuiet && isDrainNeeded(input.definitions, entry, report)
+  const needsDrain = !isQuiet && isDrainNeeded(input.definitions, order, report)
   // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
   const { agent = 'Heard' } = input
-  const mayAct = entry.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
-  if (!mayAct) return { kind: 'As', entry: plain }
-  const order: Order = { entry: plain, permit, needsDrain }
+  const mayAct = order.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
+  if (!mayAct) return { kind: 'As', order: plain }
+  const move: ComponentSwitch = { order: plain, permit, needsDrain }
   const facts: OrderFacts = {
     staged:
       report !== undefined &&
-      isReportOf(report, entry) &&
+      isReportOf(report, order) &&
       report.state === 'Staged' &&
       !isInTheWay(report, input.mayAdopt === true),
     permitGrantedNow: true,
@@ -100,10 +100,10 @@ function lookAt(input: OrderInput, entry: ComponentOrder): Look {
     drained: needsDrain ? input.isDrained : true,
   }
   const step = nextOrderState('Absent', 'order', facts)
-  if (step.ok) return { kind: 'Given', entry: { ...plain, switch: { attempt: entry.attempt, permit } }, order }
+  if (step.ok) return { kind: 'Given', order: { ...plain, switch: { attempt: order.attempt, permit } }, move }
   return 'predicate' in step.refusal && step.refusal.predicate === 'drained'
-    ? { kind: 'Draining', entry: plain, order }
-    : { kind: 'As', entry: plain }
+    ? { kind: 'Draining', order: plain, move }
+    : { kind: 'As', order: plain }
 }
 
 /** Its agent would refuse the order, after a drain for nothing. */
@@ -111,15 +111,15 @@ const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =
   (adoption?.blocked ?? []).length > 0 || (!mayAdopt && (adoption?.differs ?? []).length > 0)
 
 /** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
-function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): Slice | undefined {
-  if (entry.canaryRef !== undefined) return undefined
-  const speaker = winner(claims, entry.name, entry)
+function leavingSlice({ claims, machine }: OrderInput, order: ComponentOrder): Slice | undefined {
+  if (order.canaryRef !== undefined) return undefined
+  const speaker = winner(claims, order.name, order)
   const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
   return mine
     .flatMap((c) => c.slices)
     .find(
       (w) =>
-        w.component === entry.name &&
+        w.component === order.name &&
         w.version === undefined &&
         w.machines.includes(machine) &&
         isOpenForSwitch(w.phase),
@@ -128,25 +128,25 @@ function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): S
 
 function lookAtLeaving(
   input: OrderInput,
-  entry: ComponentOrder,
+  order: ComponentOrder,
   report: ComponentStatus | undefined,
   { permit }: Slice,
 ): Look {
   const { isHeld = false, agent = 'Heard' } = input
   const isBusy = report?.state === 'Switching' || report?.state === 'Probing'
-  const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, { name: entry.name }, permit)
-  if (!mayGo || (agent !== 'Heard' && entry.workload !== true)) return { kind: 'As', entry }
-  const definition = input.definitions.find((d) => d.spec.component === entry.name && d.spec.version === entry.version)
+  const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, { name: order.name }, permit)
+  if (!mayGo || (agent !== 'Heard' && order.workload !== true)) return { kind: 'As', order }
+  const definition = input.definitions.find((d) => d.spec.component === order.name && d.spec.version === order.version)
   // What is not known to need none needs a drain.
   const { disruption = 'Drain' } = definition?.spec ?? {}
   const isDisturbing = report?.removal?.restarts !== false
   const needsDrain = isDisturbing && (disruption === 'Drain' || disruption === 'Reboot')
-  const order: Order = { entry, permit, needsDrain }
-  return needsDrain && input.isDrained !== true ? { kind: 'Draining', entry, order } : { kind: 'Gone', order }
+  const move: ComponentSwitch = { order, permit, needsDrain }
+  return needsDrain && input.isDrained !== true ? { kind: 'Draining', order, move } : { kind: 'Gone', move }
 }
 
-function withoutOrder(entry: ComponentOrder): ComponentOrder {
-  const { switch: _, ...rest } = entry
+function withoutOrder(order: ComponentOrder): ComponentOrder {
+  const { switch: _, ...rest } = order
   return rest
 }
 
@@ -154,18 +154,18 @@ function withoutOrder(entry: ComponentOrder): ComponentOrder {
 const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 /** The agent is done with the attempt, or the permit does not hold any more. */
-function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentStatus | undefined): boolean {
-  const permit = input.permits.find((p) => p.metadata.name === entry.switch?.permit)
+function isOver(input: OrderInput, order: ComponentOrder, report: ComponentStatus | undefined): boolean {
+  const permit = input.permits.find((p) => p.metadata.name === order.switch?.permit)
   const facts: OrderFacts = {
-    ended: report !== undefined && isReportOf(report, entry) && ENDED.has(report.state),
+    ended: report !== undefined && isReportOf(report, order) && ENDED.has(report.state),
     permitEnded: permitAnswer(permit, input.machineUid).kind !== 'Granted',
   }
   return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
 }
 
 /** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
-function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
-  return permitNames(input, entry).find((name) => isGranted(input, entry, name))
+function grantFor(input: OrderInput, order: ComponentOrder): string | undefined {
+  return permitNames(input, order).find((name) => isGranted(input, order, name))
 }
 
 function isGranted({ permits, machineUid, letGo }: OrderInput, target: ComponentTarget, name: string): boolean {
@@ -175,10 +175,10 @@ function isGranted({ permits, machineUid, letGo }: OrderInput, target: Component
   return (about === undefined || coversTarget(about, target)) && permitAnswer(permit, machineUid).kind === 'Granted'
 }
 
-function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {
-  if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
-  const claim = winner(input.claims, entry.name, entry)
-  const slice = claim && openSlice(input, claim, entry.name)
+function permitNames(input: OrderInput, order: ComponentOrder): readonly string[] {
+  if (order.canaryRef !== undefined) return input.marks.find((m) => m.canary === order.canaryRef)?.permits ?? []
+  const claim = winner(input.claims, order.name, order)
+  const slice = claim && openSlice(input, claim, order.name)
   return slice?.permit !== undefined && isOpenForSwitch(slice.phase) ? [slice.permit] : []
 }
 

@@ -348,7 +348,7 @@ function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): 
 
 function componentActions({ machine }: Seen, components: Orders['components'], { given }: Orders): MachineAction[] {
   if (jsonEqual(machine.spec.components ?? [], components)) return []
-  const names = given.map((o) => `${o.entry.name} ${o.entry.version}`)
+  const names = given.map((o) => `${o.order.name} ${o.order.version}`)
   const reason = names.length > 0 ? `switch ${names.join(', ')}` : 'the desired components of the machine changed'
   return [{ kind: 'WriteComponents', components, given, reason }]
 }

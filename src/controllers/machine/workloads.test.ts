@@ -1,4 +1,4 @@
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Pod } from '#nodes/objects.ts'
@@ -7,7 +7,6 @@ import { newestHash } from './observe-workloads.ts'
 import { type WorkloadInput, type WorkloadSeen, lookAtWorkload } from './workloads.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
-type Order = NonNullable<Machine['spec']['components']>[number]
 
 const daemonSet = (strategy = 'OnDelete', version?: string) => ({
   apiVersion: 'apps/v1',
@@ -37,8 +36,8 @@ const seen = (pods: readonly Pod[], extra: Partial<WorkloadSeen> = {}): Workload
   pods,
   ...extra,
 })
-const order: Order = { name: 'cni', version: '1.1.0', attempt: 2, workload: true }
-const ordered: Order = { ...order, switch: { attempt: 2, permit: 'p' } }
+const order: ComponentOrder = { name: 'cni', version: '1.1.0', attempt: 2, workload: true }
+const ordered: ComponentOrder = { ...order, switch: { attempt: 2, permit: 'p' } }
 const ran = {
   name: 'cni',
   version: '1.0.0',

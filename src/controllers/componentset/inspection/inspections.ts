@@ -1,9 +1,8 @@
 // The port to inspections of things outside the cluster, and their results. An inspection that was not run does not hold.
-import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { Look } from '#runtime/outbound/looks.ts'
 
 export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
-type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
 
 export type { Look }
 
