@@ -94,6 +94,7 @@ export const ROLES = {
       'cluster-health',
       'local-repositories',
       'git-webhooks',
+      'sync-connections',
     ],
     reaches: ['git servers', 'the API servers of Clusters', 'receivers of notifications', 'what gates ask'],
     switches: {
