@@ -8,9 +8,10 @@ import { HUB, type Layout } from './layout.ts'
 import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { commitNames, newestCommit } from './repository.ts'
 import type { Screen } from '#lib/terminal/screen.ts'
-import { stuckWhy } from './stuck.ts'
-import type { FleetSeen } from './seen.ts'
-import { rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
+import type { FleetSeen } from '#explain/progress/seen.ts'
+import { stuckWhy } from '#explain/progress/stuck.ts'
+import { rehearsalNotes, unheard, unmet } from '#explain/progress/unmet.ts'
+import { summaryLines } from './summary.ts'
 
 const LOOK_EVERY_MS = 500
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */

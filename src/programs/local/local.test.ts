@@ -11,9 +11,11 @@ import { isLocked, takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
 import { newestCommit } from './repository.ts'
 import { createScreen } from '#lib/terminal/screen.ts'
-import { stuckWhy } from './stuck.ts'
-import { componentsLine, summaryLines, unheard, unmet } from './summary.ts'
-import type { ClusterSeen, FleetSeen } from './seen.ts'
+import { componentsLine } from '#explain/progress/progress.ts'
+import type { ClusterSeen, FleetSeen } from '#explain/progress/seen.ts'
+import { stuckWhy } from '#explain/progress/stuck.ts'
+import { unheard, unmet } from '#explain/progress/unmet.ts'
+import { summaryLines } from './summary.ts'
 
 let dir = ''
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'kubenode-local-'))))
@@ -273,7 +275,7 @@ describe('the summary', () => {
     const sources = [
       { metadata: { name: 'fleet' }, spec: { url: '/home/ada/fleet' }, status: { commit: COMMIT, conditions: [] } },
     ]
-    const stopped = [{ name: 'defender', since: 1 }]
+    const stopped = [{ program: 'defender', since: 1 }]
     const releases = [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Paused', stages } }]
     const lines = summaryLines(fleet(cluster({ remediers, stopped }), { releases, sources }), 0)
     expect(lines.filter((l) => l.includes('attention'))).toEqual([

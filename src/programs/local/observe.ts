@@ -16,7 +16,8 @@ import { systemRandom } from '#lib/random.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import type { ClusterSeen, FleetSeen, HubSeen, StoppedProgram } from './seen.ts'
+import type { StoppedProgram } from '#explain/programs.ts'
+import type { ClusterSeen, FleetSeen, HubSeen } from '#explain/progress/seen.ts'
 
 const READ_TIMEOUT_MS = 3_000
 /** How long an answer of a server counts; its caches tell everything else sooner. */
@@ -39,7 +40,7 @@ function stoppedIn(leases: readonly Lease[]): readonly StoppedProgram[] {
   return leases.flatMap((lease) => {
     const program = LED_ROLES.find((role) => lease.metadata.name === programLeaseName(role))
     const since = program === undefined ? undefined : lapsedAt(lease, now)
-    return program === undefined || since === undefined ? [] : [{ name: program, since }]
+    return program === undefined || since === undefined ? [] : [{ program, since }]
   })
 }
 

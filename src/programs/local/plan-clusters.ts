@@ -1,6 +1,7 @@
 // Decides which Clusters of the hub get programs on this machine, which lose them, and which leave nothing. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { nameHere } from '#explain/progress/seen.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { badClusterName } from './layout.ts'
 
@@ -22,9 +23,10 @@ export interface ClustersLook {
 }
 
 /** The Cluster on this machine; undefined for one that is registered, and runs elsewhere. */
-export function hostedOf({ spec, metadata: { namespace = '', name = '', uid = '' } }: Cluster): Hosted | undefined {
-  if (spec.controlPlane === undefined) return undefined
-  return { name: namespace === SYSTEM_NAMESPACE ? name : `${namespace}.${name}`, id: `${namespace}.${name}`, uid }
+export function hostedOf(cluster: Cluster): Hosted | undefined {
+  const { namespace = '', name = '', uid = '' } = cluster.metadata
+  const here = nameHere(cluster)
+  return here === undefined ? undefined : { name: here, id: `${namespace}.${name}`, uid }
 }
 
 /** The control plane that a folder belongs to. */

@@ -1,4 +1,5 @@
-// What was read of a local fleet, for its summary and for what it still waits for.
+// What was read of a fleet on this machine, for its progress and for what it still waits for.
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -7,6 +8,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { StoppedProgram } from '../programs.ts'
 
 /** What was read of a business cluster; undefined parts could not be read. */
 export interface ClusterSeen {
@@ -20,12 +22,6 @@ export interface ClusterSeen {
   /** By machine, when its agent said last that it lives. */
   readonly heard: ReadonlyMap<string, number>
   readonly stopped?: readonly StoppedProgram[]
-}
-
-/** A program that led once and does not renew its lease. */
-export interface StoppedProgram {
-  readonly name: string
-  readonly since: number
 }
 
 export interface HubSeen {
@@ -42,4 +38,10 @@ export interface FleetSeen {
   readonly at?: number
   readonly hub: HubSeen
   readonly clusters: readonly ClusterSeen[]
+}
+
+/** The Cluster on this machine, by its name here; undefined for one that is registered, and runs elsewhere. */
+export function nameHere({ spec, metadata: { namespace = '', name = '' } }: Cluster): string | undefined {
+  if (spec.controlPlane === undefined) return undefined
+  return namespace === SYSTEM_NAMESPACE ? name : `${namespace}.${name}`
 }

@@ -1,0 +1,106 @@
+// Why a fleet on this machine is not yet as git says, and what is something else here than in git. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { shortCommit } from '#api/protocol/commit-title.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { counted } from '#lib/counted.ts'
+import type { StoppedProgram } from '../programs.ts'
+import { waitText } from '../wait.ts'
+import {
+  declared,
+  heldPrune,
+  isAlone,
+  isHeard,
+  isTrue,
+  newest,
+  onTheWay,
+  openJobs,
+  rateOf,
+  readyMachines,
+  refusal,
+  withoutExpired,
+} from './progress.ts'
+import type { FleetSeen, HubSeen } from './seen.ts'
+
+const notRunning = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
+  stopped.map((p) => `${name}: role ${p.program} is not running`)
+
+function unmetByHub(hub: HubSeen, commit: string, called: string): readonly string[] {
+  const { isReachable, sources, releases } = hub
+  if (!isReachable) return ['the hub is not responding']
+  const [source] = sources
+  if (source === undefined) return ['the hub does not follow a repository yet']
+  const refused = refusal(source)
+  if (refused !== undefined) return [`refused: ${refused}`]
+  if (source.status?.commit !== commit) return [`commit ${called} has not been read yet`]
+  const held = heldPrune(source)
+  if (held !== undefined) return [`deletions wait for a person: ${held}`]
+  const release = newest(releases)
+  if (release === undefined) return isAlone(hub) ? [] : ['no release created yet']
+  // Without it the release before it would pass for the newest.
+  const deleted = source.status?.tracks?.find(
+    (t) => !releases.some((r) => r.metadata.name === (t.release ?? r.metadata.name)),
+  )
+  if (deleted !== undefined) return [`release ${deleted.release ?? ''} was deleted; sync creates it again`]
+  if (release.status?.phase === 'Succeeded') return []
+  const waits = release.status?.waitingFor
+  const why = waits === undefined ? '' : `: ${waitText(waits)}`
+  return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
+}
+
+/** After a start the statuses still describe the time before: a cluster is not Ready until its agents have reported since. */
+export const unheard = (seen: FleetSeen, since: number): readonly string[] =>
+  withoutExpired(seen).clusters.flatMap((c) => {
+    const silent = c.machines.filter((m) => !isHeard(c, m, since)).length
+    return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents have not reported since the start`]
+  })
+
+/** What is something else here than in git, in the words that sync left on it. */
+export function rehearsalNotes({ hub, clusters }: FleetSeen): readonly string[] {
+  const wasOf = ({ metadata }: { readonly metadata: KubeObject['metadata'] }) =>
+    metadata.annotations?.[ANNOTATIONS.rehearsalOf]
+  const notes = (hub.clusters ?? []).flatMap((c) => {
+    const was = wasOf(c)
+    return was === undefined ? [] : [`cluster ${c.metadata.name ?? ''} is an embedded one here (in git: ${was})`]
+  })
+  const pools = clusters.flatMap((c) =>
+    c.machineSets.flatMap((set) => {
+      const was = wasOf(set)
+      const { replicas, template } = set.spec
+      const here = `${counted(replicas, 'machine')} of provider ${template.spec.provider?.name ?? ''}`
+      return was === undefined ? [] : [`pool ${set.metadata.name ?? ''} of ${c.name} has ${here} here (in git: ${was})`]
+    }),
+  )
+  return [...notes, ...pools]
+}
+
+const editOf = (o: MachineComponentSet | MachineSet): string =>
+  o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
+
+/** Empty when it is as git says. `called`: the commit as people call it. */
+export function unmet(all: FleetSeen, commit: string, called = shortCommit(commit)): readonly string[] {
+  const seen = withoutExpired(all)
+  const { hub, clusters } = seen
+  const way = onTheWay(seen).map(({ name, how }) => `${name} ${how}`)
+  const out: string[] = [...unmetByHub(hub, commit, called), ...notRunning('hub', hub.stopped), ...way]
+  for (const c of clusters) {
+    if (!c.isReachable) {
+      out.push(`${c.name} does not answer`)
+      continue
+    }
+    out.push(...notRunning(c.name, c.stopped))
+    // A fleet of a person may have none in a cluster; once the release has succeeded, all that git declares is there.
+    if (declared(c) === 0 && out.length > 0) out.push(`${c.name} has no MachineSet yet`)
+    if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
+    const edited = [...c.sets.map((s) => ['set', s] as const), ...c.machineSets.map((s) => ['machineset', s] as const)]
+    for (const [noun, s] of edited)
+      if (isTrue(s, 'UncommittedChange')) out.push(`${c.name}: ${noun}/${s.metadata.name ?? ''} was ${editOf(s)}`)
+    for (const s of c.sets)
+      if (!isTrue(s, 'Ready'))
+        out.push(`${c.name}: set ${s.metadata.name ?? ''} is not rolled out${rateOf(s.status?.waitingFor)}`)
+    const open = openJobs(c).length
+    if (open > 0) out.push(`${c.name}: ${open === 1 ? '1 repair is' : `${open} repairs are`} open`)
+  }
+  return out
+}
