@@ -90,9 +90,9 @@ export interface WaitingPermitRow {
   readonly gates: readonly {
     readonly gate: string
     readonly verdict: string
-    readonly seen: string
-    readonly limit?: string
     readonly policy?: string
+    /** What it found, with the limit and the policy. */
+    readonly text: string
   }[]
   readonly approvals: readonly Approvable[]
 }

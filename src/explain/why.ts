@@ -2,7 +2,7 @@
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
+import { REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
 import { shortWord } from '#api/nouns.ts'
@@ -12,10 +12,12 @@ import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { isGoodCondition } from './conditions.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
 import { causeOf, type Finding, plain, type Story, storyLines } from './finding.ts'
 import { sinceText, waitFindings } from './wait.ts'
+import { verdictNote } from './verdict.ts'
 import { peopleSentence } from './ways-out.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -47,16 +49,8 @@ function waitOf(waiting: unknown, moment: Moment, word: string, part?: string): 
   return waitFindings(wait, moment, word, part)
 }
 
-/** A Node's other conditions are problems that a detector found. */
-const isProblemOfNode = (c: Fields): boolean => text(c['type']) !== 'Ready' && text(c['status']) === 'True'
-
-const isGood = (kind: string, c: Fields): boolean => {
-  if (kind === 'Node' && text(c['type']) !== 'Ready') return !isProblemOfNode(c)
-  const known = CONDITIONS[text(c['type']) as keyof typeof CONDITIONS]
-  // A released permit is no longer granted, as intended.
-  if (kind === 'OperationPermit' && text(c['reason']) === 'AsDeclared') return true
-  return known === undefined || text(c['status']) === known.good
-}
+const isGood = (kind: string, c: Fields): boolean =>
+  isGoodCondition(kind, { type: text(c['type']), status: text(c['status']), reason: text(c['reason']) })
 
 /** Of a source: a commit may have several, each longer than the message of a condition. */
 function errorsOf({ status }: KubeObject): readonly string[] {
@@ -174,8 +168,6 @@ function partWaits(
 
 const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['since']))
 
-const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
-
 /** Parts of a status that wait separately: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
   const { now } = moment
@@ -196,7 +188,7 @@ function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
     .map((v): Finding => ({
-      text: `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`,
+      text: `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${verdictNote({ seen: text(v['seen']), limit: text(v['limit']) })}`,
       urgency: 'Waiting',
       ...(isAsked(object, v) && { command: { line: `kubenode approve ${wordOf(object)} --reason WHY` } }),
     }))

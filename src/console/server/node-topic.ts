@@ -1,5 +1,5 @@
 // One node, read as the person who asks: its Machine, its Node, what runs on it and its repairs.
-import { CONDITIONS } from '#api/catalogue.ts'
+import { isGoodCondition } from '#explain/conditions.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { thingsOfMachine } from '#permits/holds/reach.ts'
@@ -105,23 +105,17 @@ function headOf(
 function conditionRows(of: 'Machine' | 'Node', object: KubeObject | undefined): readonly NodeRow[] {
   const status = isObject(object?.['status']) ? object['status'] : {}
   const conditions = Array.isArray(status['conditions']) ? (status['conditions'] as readonly Condition[]) : []
-  return conditions.map((c): NodeRow => {
-    const known = CONDITIONS[c.type as keyof typeof CONDITIONS]
-    // Other conditions of a Node than Ready are problems that a detector found.
-    const isGood =
-      of === 'Node' ? (c.type === 'Ready') === (c.status === 'True') : known === undefined || c.status === known.good
-    return {
-      id: `${of}/${c.type}`,
-      row: 'Condition',
-      of,
-      type: c.type,
-      status: c.status,
-      isGood: of === 'Node' && c.type !== 'Ready' ? c.status !== 'True' : isGood,
-      ...at('since', c.lastTransitionTime),
-      reason: c.reason,
-      message: c.message,
-    }
-  })
+  return conditions.map((c): NodeRow => ({
+    id: `${of}/${c.type}`,
+    row: 'Condition',
+    of,
+    type: c.type,
+    status: c.status,
+    isGood: isGoodCondition(of, c),
+    ...at('since', c.lastTransitionTime),
+    reason: c.reason,
+    message: c.message,
+  }))
 }
 
 const componentRows = (machine: Machine | undefined): readonly NodeRow[] =>

@@ -118,10 +118,19 @@ function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] 
   ]
 }
 
+type Prune = NonNullable<ClusterStatus['prune']>
+
+/** Deletions of one cluster that the guard holds, or held until they were approved. */
+export function deletionText(cluster: string, { count, allowed, first, machines = 0, permit, digest }: Prune): string {
+  const lost = machines === 0 ? '' : `${counted(machines, 'machine')} and `
+  const text = `${cluster}: deletes ${lost}${counted(count, 'object')} (limit ${allowed}), the first is ${first}; digest sha256:${digest}`
+  return permit === undefined ? text : `${text}; approved`
+}
+
 /** What a person types next. */
 function nextOf(name: string, { clusters = [], stages = [], phase }: Status): Pick<Finding, 'command'> {
   const types = (line: string, does: string) => ({ command: { line, does } })
-  if (stages.some((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime'))
+  if (soakingStage({ status: { stages } }) !== undefined)
     return types(`kubenode release promote ${name} --reason WHY`, 'end the soak')
   const pruning = clusters.filter((c) => c.prune !== undefined)
   if (pruning.some((c) => c.prune?.permit === undefined))
@@ -135,6 +144,18 @@ function nextOf(name: string, { clusters = [], stages = [], phase }: Status): Pi
   return canBeRetried({ clusters, stages, ...(phase && { phase }) })
     ? types(`kubenode release retry ${name} --reason WHY`, 'retry the failed clusters and gates')
     : {}
+}
+
+/** Only the soak is a matter of patience, and can be ended. */
+export const soakingStage = ({ status }: Pick<Release, 'status'>): StageStatus | undefined =>
+  status?.stages?.find((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime')
+
+/** For a message about the release. */
+export function stateText({ status }: Release): string {
+  const { phase = 'Pending', waitingFor } = status ?? {}
+  if (waitingFor === undefined) return `it is ${phase}`
+  const { predicate, seen } = waitingFor
+  return `it waits for ${predicate}${seen === undefined ? '' : ` (${seen})`}`
 }
 
 const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])

@@ -1,5 +1,6 @@
 // The meaning of each Defender gate to a user whose repair it blocks, and the command that unblocks it. Pure.
 import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
+import { verdictNote } from '../verdict.ts'
 import type { RepairsSeen } from './look.ts'
 import { type Verdict, policyPatch } from './policy-patch.ts'
 
@@ -12,8 +13,7 @@ function raising(verdict: Verdict, { policies }: RepairsSeen): Pick<Blocker, 'co
 
 type GateRow = (verdict: Verdict, seen: RepairsSeen) => Cause
 
-export const said = ({ gate, seen = 'waiting', limit: at, policy }: Verdict): string =>
-  `gate ${gate} of the Defender: ${seen}${at === undefined ? '' : /^\d/.test(at) ? `, limit ${at}` : `; ${at}`}${policy === undefined ? '' : ` (policy ${policy})`}`
+export const said = (verdict: Verdict): string => `gate ${verdict.gate} of the Defender: ${verdictNote(verdict)}`
 
 /** Gates that the Defender names. */
 export const OF_GATES: Readonly<Record<string, GateRow>> = {

@@ -198,8 +198,8 @@ async function layoutFor({ data, own, reset: isReset }: UpOptions): Promise<Layo
 const requireTrusted = ({ data, program }: UpOptions, onWarning: (doubt: Doubt) => void = () => undefined): void =>
   requireTrustedWay(data, { program, onWarning, isClosedByCaller: true })
 
-const warningOf = ({ seen, command }: Doubt): string =>
-  `warning: ${seen}, so another user can change the programs that run here; to end that: ${command}`
+const warningOf = ({ seen: what, command }: Doubt): string =>
+  `warning: ${what}, so another user can change the programs that run here; to end that: ${command}`
 
 const driverIn = (layout: Layout): Driver => readState(layout)?.driver ?? 'process'
 

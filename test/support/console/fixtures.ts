@@ -571,7 +571,9 @@ const budgets: BudgetsTopic = {
       targets: 4,
       since: minutes(-3),
       reason: 'step 2 of beacon 1.2.0',
-      gates: [{ gate: 'Rate', verdict: 'Waiting', seen: '20 in 10m', limit: '20', policy: 'production' }],
+      gates: [
+        { gate: 'Rate', verdict: 'Waiting', policy: 'production', text: '20 in 10m, limit 20 (policy production)' },
+      ],
       approvals: [{ digest: DIGEST, text: 'SwitchComponent of 4 machines' }],
     },
     {

@@ -7,7 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { findObject, lookUp } from '#explain/objects/find-object.ts'
-import { findCondition } from '#kube/conditions.ts'
+import { agentOf } from '#explain/agent.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { Exit } from '#lib/terminal/exit.ts'
@@ -132,14 +132,8 @@ function componentOf({ metadata, spec, status }: Machine, name: string | undefin
 }
 
 /** An agent that is away, or that never came, is said so at once. */
-function agentKeyOf({ metadata, spec, status }: Machine): string {
-  const { name: machine = '' } = metadata
-  const refused = (why: string) => new KubeNodeError(logsErrors.KN1642({ machine, why }))
-  const { publicKey, phase } = status?.agent ?? {}
-  const reachable = findCondition(status?.conditions, 'AgentReachable')
-  if (publicKey === undefined)
-    throw refused(spec.channel === 'Observe' ? 'it is only observed and has no agent' : 'no agent has joined yet')
-  if (phase !== undefined) throw refused('its agent is leaving the host')
-  if (reachable?.status === 'False') throw refused(`no heartbeat from its agent since ${reachable.lastTransitionTime}`)
-  return publicKey
+function agentKeyOf(found: Machine): string {
+  const agent = agentOf(found)
+  if (agent.isThere) return agent.publicKey
+  throw new KubeNodeError(logsErrors.KN1642({ machine: found.metadata.name ?? '', why: agent.why }))
 }

@@ -1,18 +1,17 @@
 // Asks sync to read sources now, waits until it has, and reports what it found. Sync answers in the status with the time of the request.
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
-import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
-import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
 import { findObject } from '#explain/objects/find-object.ts'
 import { stoppedText } from '#explain/programs.ts'
+import { type SourceAnswer, sourceAnswer } from '#explain/source-answer.ts'
 import { stoppedPrograms } from '#explain/running-programs.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
@@ -83,16 +82,11 @@ interface Request {
   readonly timeoutMs: number
 }
 
-interface Answer {
-  readonly line: string
-  readonly isGood: boolean
-}
-
 async function answerOf(
   client: KubeClient,
   key: { readonly name: string; readonly namespace: string | undefined },
   { at, until, timeoutMs }: Request,
-): Promise<Answer> {
+): Promise<SourceAnswer> {
   const what = `source/${key.name}`
   let stopped: string | undefined
   void stoppedPrograms(client, [fleetSource.kind]).then(
@@ -101,10 +95,8 @@ async function answerOf(
   for (;;) {
     const source = await client.get(fleetSource, key)
     if (source === undefined) return { line: `${what}: it was deleted`, isGood: false }
-    if (isHandled(source, at)) return { ...resultOf(source), line: `${what}: ${resultOf(source).line}` }
-    const paused = findCondition(source.status?.conditions, 'Paused')
-    if (isConditionTrue(source.status?.conditions, 'Paused'))
-      return { line: `${what} is paused: ${paused?.message ?? ''}; run kubenode resume ${what}`, isGood: false }
+    const answer = sourceAnswer(source, at)
+    if (answer !== undefined) return answer
     if (stopped !== undefined) return { line: `${what}: not read. ${stopped}; run kubenode check`, isGood: false }
     if (systemClock.monotonic() >= until) {
       const late = `${what}: sync did not read it within ${formatDuration(timeoutMs)}; run kubenode why ${what}`
@@ -112,18 +104,4 @@ async function answerOf(
     }
     await systemClock.sleep(LOOK_EVERY_MS)
   }
-}
-
-/** Also by a later request. */
-const isHandled = ({ status }: FleetSource, at: string): boolean =>
-  status?.lastHandledReconcileAt === at || Date.parse(status?.lastHandledReconcileAt ?? '') > Date.parse(at)
-
-function resultOf({ status = {} }: FleetSource): Answer {
-  const { conditions = [], renderErrors = [] } = status
-  const bad = ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].find(
-    (type) => findCondition(conditions, type)?.status === 'False',
-  )
-  if (bad === undefined) return { line: `at commit ${newestCommitText(status)}, up to date`, isGood: true }
-  const message = conditions.find((c) => c.type === bad)?.message ?? bad
-  return { line: bad === 'Rendered' ? (renderErrors[0] ?? message) : message, isGood: false }
 }

@@ -14,7 +14,7 @@ import { holdFor } from './holds.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
 import { authorOf } from '../../who-am-i.ts'
 import { releaseCalled } from '#explain/release/find-release.ts'
-import { canBeRetried, continuingLines, failedGates, isOver } from '#explain/release/status.ts'
+import { canBeRetried, continuingLines, failedGates, isOver, soakingStage, stateText } from '#explain/release/status.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 export interface RequestOptions extends ServerOptions {
@@ -68,13 +68,8 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
 /** Only the soak is a matter of patience; what else a stage waits for has a command or a cause of its own. */
 export async function promoteRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
   const { name, release, place } = await asked(word, 'Promote', options, io)
-  const { phase = 'Pending', stages = [], waitingFor } = release.status ?? {}
-  const soaking = stages.find((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime')
-  if (soaking === undefined) {
-    const why = waitingFor === undefined ? `it is ${phase}` : `it waits for ${waitingFor.predicate}`
-    const seen = waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})`
-    throw new KubeNodeError(rolloutErrors.KN1649({ name, why: `${why}${seen}` }))
-  }
+  const soaking = soakingStage(release)
+  if (soaking === undefined) throw new KubeNodeError(rolloutErrors.KN1649({ name, why: stateText(release) }))
   const hold = await place({ effect: 'Promote', to: soaking.name })
   const soak = soaking.soakUntil === undefined ? '' : `, which would last until ${soaking.soakUntil}`
   io.out(

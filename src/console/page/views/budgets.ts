@@ -228,14 +228,7 @@ function Waiting({ rows, cluster }: { readonly rows: readonly WaitingPermitRow[]
           h(
             'ul',
             {},
-            r.gates.map((g) =>
-              h(
-                'li',
-                { key: `${g.policy ?? ''}/${g.gate}` },
-                h('strong', {}, g.gate),
-                ` ${g.seen}${g.limit === undefined ? '' : `, limit ${g.limit}`}${g.policy === undefined ? '' : ` (${g.policy})`}`,
-              ),
-            ),
+            r.gates.map((g) => h('li', { key: `${g.policy ?? ''}/${g.gate}` }, h('strong', {}, g.gate), ' ', g.text)),
           ),
       },
       {

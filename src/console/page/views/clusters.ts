@@ -144,7 +144,7 @@ const Details = ({ cluster: c }: { readonly cluster: ClusterRow }): VNode =>
         'ul',
         { 'aria-label': 'Rotations' },
         c.rotations.map(({ name, phase, message }) =>
-          h('li', { key: name }, h('strong', {}, `${spaced(name)}: ${phase.toLowerCase()}`), `, ${message}`),
+          h('li', { key: name }, h('strong', {}, spaced(name)), ' ', h(Mark, { phase }), ' ', message),
         ),
       ),
     c.snapshots !== undefined &&

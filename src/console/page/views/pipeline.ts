@@ -203,7 +203,7 @@ const Gate = ({ gate }: { readonly gate: GateNote }): VNode =>
       {},
       h('strong', {}, gate.name),
       ` ${gate.when.toLowerCase()} the stage`,
-      gate.seen !== undefined && `: ${gate.seen}`,
+      gate.seen !== undefined && [': ', gate.seen],
       ' ',
       h('span', { class: 'soft small' }, h(Since, { at: gate.since })),
     ),

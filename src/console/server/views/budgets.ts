@@ -1,6 +1,7 @@
 // What may still be disrupted in a cluster: limits with what is left, breakers, blames, who holds the slots, and who waits for one. Pure.
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
+import { verdictNote } from '#explain/verdict.ts'
 import { decidingPolicies, limitsOf, type LimitsSeen } from '#explain/limits.ts'
 import { BUILTIN_POLICY_NAME } from '#defender/builtin-policy.ts'
 import type { Unit } from '#defender/unit.ts'
@@ -146,9 +147,8 @@ function waitingRows(cluster: ClusterState): readonly WaitingPermitRow[] {
       gates: gates.map((v) => ({
         gate: v.gate,
         verdict: v.verdict,
-        seen: v.seen ?? '',
-        ...given('limit', v.limit),
         ...given('policy', v.policy),
+        text: verdictNote({ seen: v.seen ?? '', ...given('limit', v.limit), ...given('policy', v.policy) }),
       })),
       approvals: gates.some((v) => v.gate === 'Approval')
         ? requestsOf({ ...permit, kind: 'OperationPermit' }).map(({ digest }) => ({ digest, text }))

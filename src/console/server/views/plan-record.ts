@@ -1,6 +1,6 @@
 // What hubs recorded of a commit: its Releases, whose objects each changes, and the deletions that wait for an approval. Pure.
 import type { Release } from '#api/kinds/release.ts'
-import { counted } from '#lib/counted.ts'
+import { deletionText } from '#explain/release/status.ts'
 import type { PlanRecord, RedLine } from '../../plan.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { approvalCommand } from '../writes.ts'
@@ -50,10 +50,7 @@ function changedClusters({ spec }: Release, previous: Release | undefined): read
 
 type Prune = NonNullable<NonNullable<NonNullable<Release['status']>['clusters']>[number]['prune']>
 
-function deletion(hub: ClusterState, { metadata }: Release, cluster: string, prune: Prune): RedLine {
-  const { count, allowed, first, machines = 0, permit, digest } = prune
-  const lost = machines === 0 ? '' : `${counted(machines, 'machine')} and `
-  const text = `${cluster}: deletes ${lost}${counted(count, 'object')} (limit ${allowed}), the first is ${first}; digest sha256:${digest}`
-  if (permit !== undefined) return { text: `${text}; approved` }
-  return { text, command: approvalCommand('release', metadata.name ?? '', 'WHY', hub.name) }
-}
+const deletion = (hub: ClusterState, { metadata }: Release, cluster: string, prune: Prune): RedLine => ({
+  text: deletionText(cluster, prune),
+  ...(prune.permit === undefined && { command: approvalCommand('release', metadata.name ?? '', 'WHY', hub.name) }),
+})

@@ -1,0 +1,12 @@
+// What a gate of the Defender found: what was observed, the limit, and the policy that has it. Pure.
+
+interface Verdict {
+  readonly seen?: string
+  readonly limit?: string
+  readonly policy?: string
+}
+
+export function verdictNote({ seen = 'waiting', limit = '', policy }: Verdict): string {
+  const at = limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`
+  return `${seen}${at}${policy === undefined ? '' : ` (policy ${policy})`}`
+}
