@@ -218,7 +218,7 @@ export function peopleSentence(reason: string, word: string): string | undefined
 }
 
 /** What is typed first; undefined where time ends it, or where the name is more than a word to a shell. */
-export function commandFor(reason: string, word: string): string | undefined {
+function commandFor(reason: string, word: string): string | undefined {
   const way = isReason(reason) ? WAYS_OUT[reason] : undefined
   if (way === undefined || !('command' in way)) return undefined
   const command = way.command === CLUSTER && !word.startsWith('cluster/') ? WHY : way.command

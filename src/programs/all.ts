@@ -222,7 +222,7 @@ export const AGENT_PARTS = {
   supervisor: 'starts and stops processes, in units of systemd or below the agent',
   components: 'one worker for each component: stage, switch, probe, commit or go back',
   drift: 'files and processes that are not as the component declares',
-  board: 'the conditions of the node, one entry for each, whoever reports it',
+  board: 'the conditions of the node, one entry for each, from all that report it',
   detection: 'monitors: of the kernel log, journal, /proc, and programs of others',
   jobs: 'steps of repairs under a permit',
   logs: 'logs that a person asked for',

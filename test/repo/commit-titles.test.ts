@@ -28,7 +28,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/console/page/views/plan.ts': BESIDE,
   'src/console/page/views/prepare.ts': BESIDE,
   'src/explain/approval-requests.ts': UNREAD,
-  'src/programs/local/summary.ts': 'until the repository has been read',
+  'src/explain/progress/unmet.ts': 'until the repository has been read',
   'src/runtime/waiting.ts': TYPED,
   'src/sync/git/local-repository.ts': INSIDE,
   'src/sync/git/notes.ts': INSIDE,

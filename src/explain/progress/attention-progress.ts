@@ -4,8 +4,7 @@ import { attentionOf } from '../attention/attention.ts'
 import { type FleetFinding, worstFirst } from '../attention/finding.ts'
 import { type ObservedCluster, type ObservedKinds, observedMachine } from '../attention/observed.ts'
 import type { StoppedProgram } from '../programs.ts'
-import type { Progress } from './progress.ts'
-import type { ClusterSeen, FleetSeen } from './seen.ts'
+import type { ClusterSeen, FleetSeen, Progress } from './seen.ts'
 
 /** `local status` and `why` have all. */
 const MOST_LINES = 5

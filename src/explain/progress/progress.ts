@@ -10,7 +10,7 @@ import { refusalOf } from '../attention/change-findings.ts'
 import { ladderLines } from '../ladder-lines.ts'
 import { attentionProgress } from './attention-progress.ts'
 import { waitText } from '../wait.ts'
-import { type ClusterSeen, type FleetSeen, type HubSeen, nameHere } from './seen.ts'
+import { type ClusterSeen, type FleetSeen, type HubSeen, nameHere, type Progress } from './seen.ts'
 
 export const isTrue = (
   o: {
@@ -170,14 +170,6 @@ export function withoutExpired(seen: FleetSeen): FleetSeen {
 export function expectedClusters(seen: FleetSeen): ReadonlySet<string> {
   const way = new Set(onTheWay(seen).map(({ name }) => name))
   return new Set(withoutExpired(seen).clusters.flatMap(({ name }) => (way.has(name) ? [] : [name])))
-}
-
-/** What is said of one cluster, under a label where a cluster has several. */
-export interface Progress {
-  /** Name of the cluster. */
-  readonly of: string
-  readonly label?: 'newest' | 'attention' | 'rollout' | 'repair'
-  readonly text: string
 }
 
 interface Wanted {

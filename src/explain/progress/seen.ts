@@ -45,3 +45,11 @@ export function nameHere({ spec, metadata: { namespace = '', name = '' } }: Clus
   if (spec.controlPlane === undefined) return undefined
   return namespace === SYSTEM_NAMESPACE ? name : `${namespace}.${name}`
 }
+
+/** What is said of one cluster, under a label where a cluster has several. */
+export interface Progress {
+  /** Name of the cluster. */
+  readonly of: string
+  readonly label?: 'newest' | 'attention' | 'rollout' | 'repair'
+  readonly text: string
+}

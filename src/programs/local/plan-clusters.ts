@@ -23,7 +23,7 @@ export interface ClustersLook {
 }
 
 /** The Cluster on this machine; undefined for one that is registered, and runs elsewhere. */
-export function hostedOf(cluster: Cluster): Hosted | undefined {
+function hostedOf(cluster: Cluster): Hosted | undefined {
   const { namespace = '', name = '', uid = '' } = cluster.metadata
   const here = nameHere(cluster)
   return here === undefined ? undefined : { name: here, id: `${namespace}.${name}`, uid }

@@ -1,6 +1,6 @@
 // Draws the progress of the local fleet as lines of a screen: the cluster first. Pure.
-import { type Progress, progressOf } from '#explain/progress/progress.ts'
-import type { FleetSeen } from '#explain/progress/seen.ts'
+import { progressOf } from '#explain/progress/progress.ts'
+import type { FleetSeen, Progress } from '#explain/progress/seen.ts'
 
 const CLUSTER_CHARS = 6
 const LABEL_CHARS = 7
