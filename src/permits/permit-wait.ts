@@ -16,7 +16,8 @@ export interface PermitWait {
   readonly unblock: string
 }
 
-const UNDECIDED: PermitWait = {
+/** Of a permit that was requested a moment ago, or of which no gate has said anything. */
+export const UNDECIDED: PermitWait = {
   predicate: 'PermitRequested',
   seen: 'the Defender has not decided yet',
   unblock: 'the Defender grants the permit; its role must be running',
@@ -65,8 +66,12 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
   }
 }
 
-/** Of a permit that was refused, while its requester waits to ask again. */
-export function deniedWait(permit: OperationPermit): PermitWait {
-  const { seen, unblock } = permitWait(permit)
-  return { predicate: 'PermitDenied', seen, unblock: `the permit is requested again later; ${unblock}` }
+/** Of a permit that ended, while its requester waits to ask again. */
+export function endedWait(permit: OperationPermit, target?: string): PermitWait {
+  const { phase } = permit.status ?? {}
+  const again = 'the permit is requested again later'
+  if (phase !== 'Denied')
+    return { predicate: phase === 'Revoked' ? 'PermitRevoked' : 'PermitExpired', seen: `the permit is ${phase}`, unblock: again }
+  const { seen, unblock } = permitWait(permit, target)
+  return { predicate: 'PermitDenied', seen, unblock: `${again}; ${unblock}` }
 }

@@ -1,7 +1,8 @@
 // The requester's side of OperationPermits: request, renew, report, and read the answer. A permit that cannot be read, or is not Granted, allows nothing.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type OperationPermit, type OperationPermitInput, operationPermit } from '#api/kinds/operation-permit.ts'
-import type { FieldManager } from '#api/names.ts'
+import { ANNOTATIONS, type FieldManager } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -11,6 +12,31 @@ import { defined } from '#lib/defined.ts'
 
 export type PermitRequest = Omit<OperationPermitInput['spec'], 'renewTime' | 'results'>
 export type TargetResult = 'Succeeded' | 'Failed' | 'Released'
+
+type Requester = PermitRequest['requester']
+type Target = PermitRequest['targets'][number]
+
+export const requesterOf = (manager: FieldManager, kind: string, { metadata }: Pick<KubeObject, 'metadata'>): Requester => {
+  const { name, namespace, uid } = metadata
+  return { manager, kind, ...defined({ name, namespace, uid }) }
+}
+
+export const targetRef = (kind: Target['kind'], { metadata }: Pick<KubeObject, 'metadata'>): Target => {
+  const { name = '', namespace, uid = '' } = metadata
+  return { kind, name, uid, ...defined({ namespace }) }
+}
+
+/** The commit that an object was applied from, which is the one that requires the operation. */
+export const commitOf = ({ metadata }: Pick<KubeObject, 'metadata'>): { readonly commit?: string } =>
+  defined({ commit: metadata.annotations?.[ANNOTATIONS.commit] })
+
+const OPEN: ReadonlySet<string> = new Set(['Requested', 'Granted'])
+
+/** Waits for the Defender or holds slots. All else has ended for good: another permit is needed. */
+export const isOpen = ({ status }: OperationPermit): boolean => OPEN.has(status?.phase ?? 'Requested')
+
+/** Nothing can have been ordered under it. */
+export const isUndecided = ({ status }: OperationPermit): boolean => (status?.phase ?? 'Requested') === 'Requested'
 
 /** What the permit says about one target. `Waiting` names the gate, so that the waiting can be explained. */
 export type PermitAnswer =
@@ -23,12 +49,12 @@ export type PermitAnswer =
 export function permitAnswer(permit: OperationPermit | undefined, targetUid: string): PermitAnswer {
   if (permit === undefined) return { kind: 'Absent' }
   const { targets, results = {} } = permit.spec
-  const { phase = 'Requested', verdicts = [] } = permit.status ?? {}
+  const { phase, verdicts = [] } = permit.status ?? {}
   if (!targets.some((t) => t.uid === targetUid)) return { kind: 'Ended', seen: 'the permit is not for this target' }
   if (Object.hasOwn(results, targetUid))
     return { kind: 'Ended', seen: `the target already has result ${results[targetUid]}` }
   const verdict = verdicts.find((v) => v.target === targetUid)
-  if (phase !== 'Requested' && phase !== 'Granted') return { kind: 'Ended', seen: `the permit is ${phase}` }
+  if (!isOpen(permit)) return { kind: 'Ended', seen: `the permit is ${phase}` }
   if (phase === 'Granted' && verdict?.verdict === 'Granted') return { kind: 'Granted' }
   if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} denied the permit` }
   if (verdict === undefined) return { kind: 'Waiting', seen: 'the Defender has not decided yet' }

@@ -3,7 +3,7 @@ import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { counted } from '#lib/counted.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
-import { deniedWait, permitWait } from '#permits/permit-wait.ts'
+import { endedWait, permitWait } from '#permits/permit-wait.ts'
 import { stagingRefusal } from '#nodes/placement/staging-refusal.ts'
 import { isAlive, refusedOf } from './batches.ts'
 import type { Fit } from './fit.ts'
@@ -18,7 +18,7 @@ function batchWait({ permits, refusedFor }: Seen): Wait | undefined {
   const refused = refusedOf(permits)
   const permit = waiting ?? (askAgainInMs(refused, refusedFor) > 0 ? refused : undefined)
   if (permit === undefined) return undefined
-  return waiting === undefined ? deniedWait(permit) : permitWait(permit)
+  return waiting === undefined ? endedWait(permit) : permitWait(permit)
 }
 
 /** None of the canary's remaining components fits on its machines. */

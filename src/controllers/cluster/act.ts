@@ -12,7 +12,7 @@ import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
-import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
 import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -63,15 +63,12 @@ async function carryOut(
 ): Promise<ActionOutcome> {
   const { client, host } = tools
   const { cluster } = seen
-  const permits = { client, fieldManager, signal }
   const id = idOf(cluster)
   switch (action.kind) {
-    case 'Ask':
-      return existsIsDone(await requestPermit(permits, action.permit, action.request))
-    case 'Renew':
-      return renewPermit(permits, action.permit, tools.clock.now())
-    case 'Report':
-      return reportResults(permits, action.permit, { [cluster.metadata.uid ?? '']: action.result })
+    case 'RequestPermit':
+    case 'RenewPermit':
+    case 'ReportResult':
+      return actOnPermit({ client, fieldManager, signal }, action, tools.clock.now())
     case 'AddFinalizer':
     case 'RemoveFinalizer':
       return goneIsDone(
@@ -244,6 +241,4 @@ const leaving = (now: number): OperationalHold => ({
   },
 })
 
-const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
-  outcome.kind === 'Exists' ? applied() : outcome
 const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied() : outcome)

@@ -1,13 +1,14 @@
 // What the controller of clusters may do.
 import type { Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
-import type { PermitRequest, TargetResult } from '#permits/permits.ts'
+import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 
-export type ClusterAction = { readonly reason: string } & (
+export type ClusterAction = PermitAction | ControlPlaneAction
+
+type ControlPlaneAction = { readonly reason: string } & (
   | { readonly kind: 'AddFinalizer' | 'RemoveFinalizer' }
   /** The object itself, whose deletion then follows its own plan. */
   | { readonly kind: 'DeleteCluster' }
@@ -26,9 +27,6 @@ export type ClusterAction = { readonly reason: string } & (
   /** The sets first: their controllers remove the machines in order. */
   | { readonly kind: 'RemoveMachines' }
   | { readonly kind: 'Delete'; readonly keep?: string }
-  | { readonly kind: 'Ask'; readonly permit: string; readonly request: PermitRequest }
-  | { readonly kind: 'Renew'; readonly permit: OperationPermit }
-  | { readonly kind: 'Report'; readonly permit: OperationPermit; readonly result: TargetResult }
 )
 
 export interface ClusterPlan extends Plan<ClusterAction> {

@@ -45,8 +45,8 @@ const seenOf = (plane: Partial<ControlPlane> = {}): Seen => ({
 function granted(seen: Seen, now: number): Seen {
   let permits = seen.permits
   for (;;) {
-    const ask = plan({ ...seen, permits }, now).actions.find((a) => a.kind === 'Ask')
-    if (ask?.kind !== 'Ask') return { ...seen, permits }
+    const ask = plan({ ...seen, permits }, now).actions.find((a) => a.kind === 'RequestPermit')
+    if (ask?.kind !== 'RequestPermit') return { ...seen, permits }
     const permit = {
       metadata: { name: ask.permit, uid: ask.permit, creationTimestamp: timestamp(now) },
       spec: ask.request,
@@ -64,13 +64,13 @@ const approving = (seen: Seen): Seen => ({
   ...seen,
   approved: new Set(seen.permits.map((p) => approvalDigest(p.spec))),
 })
-const actionsOf = (seen: Seen, now: number) => plan(seen, now).actions.filter((a) => a.kind !== 'Renew')
+const actionsOf = (seen: Seen, now: number) => plan(seen, now).actions.filter((a) => a.kind !== 'RenewPermit')
 const kindsOf = (seen: Seen, now: number) =>
   actionsOf(seen, now).map((a) => (a.kind === 'Delete' ? `Delete ${a.keep ?? ''}` : a.kind))
 
 test('within half an hour nothing but the final snapshot is waited for', () => {
   const seen = approving(granted(seenOf({ state: 'Running' }), LATE - 1))
-  expect(kindsOf(seen, LATE - 1)).toEqual(['Stop', 'Snapshot', 'Delete final-u-1-and-', 'Report', 'RemoveFinalizer'])
+  expect(kindsOf(seen, LATE - 1)).toEqual(['Stop', 'Snapshot', 'Delete final-u-1-and-', 'ReportResult', 'RemoveFinalizer'])
   expect(plan(seen, LATE - 1).wait).toBeUndefined()
 })
 
@@ -84,13 +84,13 @@ test.each<[string, Partial<ControlPlane>, string, string]>([
   ['with none', {}, 'delete it without any snapshot; all of its data is lost', ''],
 ])('later it waits for an approval that names the loss, %s, and still tries', (_, plane, loss, keep) => {
   const seen = granted(seenOf(plane), LATE)
-  expect(kindsOf(seen, LATE)).toEqual(['Snapshot', 'Delete final-u-1-and-', 'Report', 'RemoveFinalizer'])
+  expect(kindsOf(seen, LATE)).toEqual(['Snapshot', 'Delete final-u-1-and-', 'ReportResult', 'RemoveFinalizer'])
   expect(plan(seen, LATE).wait).toMatchObject({
     predicate: 'ApprovalMissing',
     seen: loss,
     unblock: expect.stringContaining('kubenode approve permit/cluster-one-'),
   })
-  expect(kindsOf(approving(seen), LATE)).toEqual([`Delete ${keep}`, 'Report', 'Report', 'RemoveFinalizer'])
+  expect(kindsOf(approving(seen), LATE)).toEqual([`Delete ${keep}`, 'ReportResult', 'ReportResult', 'RemoveFinalizer'])
 })
 
 describe('a Cluster that git declares', () => {
@@ -116,7 +116,7 @@ describe('a Cluster that git declares', () => {
     ['git no longer does', { isDeclared: false }],
     ['a person lifted its protection', { holds: hold({ kind: 'Cluster', name: 'one' }, START + MINUTE) }],
   ])('is torn down once %s', (_, wish) => {
-    expect(kindsOf({ ...running, ...wish }, START)).toEqual(['Ask'])
+    expect(kindsOf({ ...running, ...wish }, START)).toEqual(['RequestPermit'])
   })
   test.each<[string, Seen['holds']]>([
     ['ended', hold({ kind: 'Cluster', name: 'one' }, START - 1)],

@@ -9,7 +9,7 @@ import { isUnprotected } from '#permits/holds/unprotected.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
-import { DELETES, permitFor } from './permit.ts'
+import { DELETES, finished, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -62,7 +62,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
   }
   if (plane === undefined || plane.owner !== uid) return { ...done, actions: end }
   const step = permitFor(seen, 'delete', 'delete the control plane after a final snapshot', now, DELETES)
-  if (step.kind === 'Waiting')
+  if (step.kind !== 'Granted')
     return { ...done, actions: step.actions, wait: step.wait, requeueAfter: step.afterMs ?? SOON_MS }
   const final = `final-${uid.slice(0, 8)}`
   const since = sinceGrant(seen, step.permit)
@@ -70,12 +70,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
   const remaining = restMs > 0 ? machinesStep(seen, plane, final, restMs) : undefined
   if (remaining !== undefined) return { ...done, ...remaining, actions: [...step.actions, ...remaining.actions] }
   const without = withoutFinal(seen, plane, final, since, now)
-  const deleted = (permit: OperationPermit): ClusterAction => ({
-    kind: 'Report',
-    reason: 'it is deleted',
-    permit,
-    result: 'Succeeded',
-  })
+  const deleted = (permit: OperationPermit) => finished(seen, permit, 'it is deleted')
   if (without?.approved !== undefined)
     return {
       ...done,
@@ -86,8 +81,8 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
           reason: 'a person approved that it has no final snapshot',
           ...defined({ keep: without.kept }),
         },
-        deleted(step.permit),
-        deleted(without.approved),
+        ...deleted(step.permit),
+        ...deleted(without.approved),
         ...end,
       ],
     }
@@ -101,7 +96,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
       ...(plane.state === 'Stopped' ? [] : [{ kind: 'Stop' as const, reason: 'no client may write any more' }]),
       { kind: 'Snapshot', reason: 'the last of it', name: final },
       { kind: 'Delete', reason: 'deletionPolicy is Delete', keep: final },
-      deleted(step.permit),
+      ...deleted(step.permit),
       ...end,
     ],
     notices: leftMachines(seen, plane, final),
@@ -138,7 +133,7 @@ function withoutFinal(
       : `delete it without a final snapshot; writes since ${last.takenAt} are lost, ${last.name} is kept for a week`
   const step = permitFor(seen, 'delete-without-snapshot', change, now)
   const kept = last?.name
-  if (step.kind === 'Waiting') return { actions: step.actions, wait: step.wait, kept }
+  if (step.kind !== 'Granted') return { actions: step.actions, wait: step.wait, kept }
   const { permit, actions } = step
   return {
     actions,

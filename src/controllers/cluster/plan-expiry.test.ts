@@ -70,8 +70,8 @@ const kinds = ({ actions }: ClusterPlan): readonly string[] => actions.map((a) =
 
 /** The Defender grants all that is requested. */
 function granted(seen: Seen, now: number): Seen {
-  const ask = plan(seen, now).actions.find((a) => a.kind === 'Ask')
-  if (ask?.kind !== 'Ask') throw new Error('no permit is requested')
+  const ask = plan(seen, now).actions.find((a) => a.kind === 'RequestPermit')
+  if (ask?.kind !== 'RequestPermit') throw new Error('no permit is requested')
   const permit = {
     metadata: { name: ask.permit, uid: 'p-1', creationTimestamp: timestamp(now) },
     spec: ask.request,
@@ -89,9 +89,9 @@ describe('at the end of its time', () => {
     const seen = seenOf()
     expect(kinds(plan(seen, OVER - 1))).toEqual([])
     const first = plan(seen, OVER)
-    expect([kinds(first), first.phase]).toEqual([['Ask'], 'Ready'])
+    expect([kinds(first), first.phase]).toEqual([['RequestPermit'], 'Ready'])
     const second = plan(granted(seen, OVER), OVER)
-    expect([kinds(second).filter((k) => k !== 'Renew'), second.phase]).toEqual([['Stop', 'Report'], 'Expired'])
+    expect([kinds(second).filter((k) => k !== 'RenewPermit'), second.phase]).toEqual([['Stop', 'ReportResult'], 'Expired'])
     const stopped = seenOf({ seen: { plane: { ...plane, state: 'Stopped' } } })
     expect(plan(stopped, OVER)).toMatchObject({ actions: [], phase: 'Expired' })
   })
@@ -130,7 +130,7 @@ test('what its expiry stopped is started once more at its deletion, so that its 
     seen: { plane: { ...plane, state: 'Stopped' } },
   })
   const seen = granted(leaving, OVER)
-  expect(kinds(plan(seen, OVER)).filter((k) => k !== 'Renew')).toEqual(['Put'])
+  expect(kinds(plan(seen, OVER)).filter((k) => k !== 'RenewPermit')).toEqual(['Put'])
   expect(kinds(plan(seen, OVER + 10 * 60_000))).toContain('Delete')
   const final = { name: 'final-u-1' } as unknown as ControlPlane['snapshots'][number]
   const again = { ...seen, plane: { ...plane, state: 'Stopped' as const, snapshots: [final] } }
@@ -154,7 +154,7 @@ describe('the limit of a policy', () => {
   })
 
   test('on the time stops a control plane before its own end', () => {
-    expect(kinds(plan(seenOf({ seen: { caps: { maxTtlMs: HOUR / 2 } } }), START + HOUR / 2))).toEqual(['Ask'])
+    expect(kinds(plan(seenOf({ seen: { caps: { maxTtlMs: HOUR / 2 } } }), START + HOUR / 2))).toEqual(['RequestPermit'])
   })
 })
 

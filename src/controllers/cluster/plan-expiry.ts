@@ -7,7 +7,7 @@ import { findCondition } from '#kube/conditions.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterPlan } from './actions.ts'
 import { aheadOf, isDeclared, type Lifetime, lifetimeOf } from './lifetime.ts'
-import { permitFor } from './permit.ts'
+import { finished, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
 
 /** A longer time, or an extension, is a change, which is seen at once; this is for what is not. */
@@ -28,7 +28,7 @@ export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterP
   if (plane === undefined || plane.state === 'Stopped' || plane.owner !== cluster.metadata.uid)
     return { ...done, actions: [], phase: 'Expired' }
   const step = permitFor(seen, 'expire', 'stop the control plane: its time to live is over', now)
-  if (step.kind === 'Waiting')
+  if (step.kind !== 'Granted')
     return {
       ...done,
       actions: step.actions,
@@ -41,7 +41,7 @@ export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterP
     actions: [
       ...step.actions,
       { kind: 'Stop', reason: sayLifetime(lifetime) },
-      { kind: 'Report', reason: 'it is stopped', permit: step.permit, result: 'Succeeded' },
+      ...finished(seen, step.permit, 'it is stopped'),
     ],
     phase: 'Expired',
     requeueAfter: 0,

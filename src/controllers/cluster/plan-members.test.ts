@@ -37,8 +37,8 @@ const seenOf = (lostForMs: number, plane: Partial<ControlPlane> = {}, version = 
 })
 
 function permitOf(seen: Seen): Seen['permits'][number] {
-  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'Ask')
-  if (ask?.kind !== 'Ask') throw new Error('no permit is requested')
+  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'RequestPermit')
+  if (ask?.kind !== 'RequestPermit') throw new Error('no permit is requested')
   return {
     metadata: { name: ask.permit, uid: 'p-1', creationTimestamp: timestamp(NOW) },
     spec: ask.request,
@@ -58,7 +58,7 @@ test('one that is away for less than five minutes has its time', () => {
 test('after five minutes a permit is requested, named with what was seen, and everything else goes on', () => {
   const seen = seenOf(5 * MINUTE)
   const { actions, wait, phase } = plan(seen, NOW)
-  expect([phase, actions.map((a) => a.kind), wait?.predicate]).toEqual(['Ready', ['Put', 'Ask'], 'PermitRequested'])
+  expect([phase, actions.map((a) => a.kind), wait?.predicate]).toEqual(['Ready', ['Put', 'RequestPermit'], 'PermitRequested'])
   expect(wait?.seen).toContain('member etcd-2 of etcd is lost since 2029-12-31T23:55:00Z: its volume is empty')
   expect(actions[1]).toMatchObject({
     permit: expect.stringContaining('-replace-member-1-b0'),
@@ -72,7 +72,7 @@ test('with the permit it is replaced before anything else, also in the middle of
   const change = { from: '1.36.0', to: '1.37.0', message: 'x', wayBack: 'Programs' } as const
   for (const one of [seen, seenOf(5 * MINUTE, { change }, '1.37.0')]) {
     const { actions, wait } = plan({ ...one, permits }, NOW)
-    expect(actions).toMatchObject([{ kind: 'Renew' }, { kind: 'ReplaceMember', number: 1 }, { kind: 'Report' }])
+    expect(actions).toMatchObject([{ kind: 'RenewPermit' }, { kind: 'ReplaceMember', number: 1 }, { kind: 'ReportResult' }])
     expect(wait?.predicate).toBe('MemberLost')
   }
 })
@@ -84,7 +84,7 @@ test('without a majority none is replaced: that is for a restore', () => {
 
 test('a permit whose work another pass finished is reported, and no other one is requested', () => {
   const permits = [permitOf(seenOf(5 * MINUTE))]
-  expect(kindsOf({ ...seenOf(0, { members: { replaced: 1 } }), permits })).toEqual(['Report', 'Put'])
+  expect(kindsOf({ ...seenOf(0, { members: { replaced: 1 } }), permits })).toEqual(['ReportResult', 'Put'])
 })
 
 test('a host that keeps credentials itself is told what is declared of rotations, and what clients report', () => {

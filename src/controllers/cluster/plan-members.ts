@@ -3,7 +3,7 @@ import type { MembersState } from '#controlplanes/port.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'
-import { permitFor } from './permit.ts'
+import { finished, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000
@@ -27,17 +27,16 @@ export function planLostMember(seen: Seen, now: number): MemberPlan | undefined 
   const number = members.replaced + 1
   const reason = `replace member ${lost.name} of etcd: ${lost.why}`
   const step = permitFor(seen, `${REPLACE_PERMIT}-${number}`, reason, now)
-  if (step.kind === 'Waiting')
+  if (step.kind !== 'Granted')
     return {
       isGranted: false,
       actions: step.actions,
       wait: { ...step.wait, seen: `${lostText(lost)}; ${step.wait.seen}` },
       afterMs: step.afterMs ?? SOON_MS,
     }
-  const done: ClusterAction = { kind: 'Report', reason: 'it is done', permit: step.permit, result: 'Succeeded' }
   return {
     isGranted: true,
-    actions: [...step.actions, { kind: 'ReplaceMember', reason, number }, done],
+    actions: [...step.actions, { kind: 'ReplaceMember', reason, number }, ...finished(seen, step.permit)],
     wait: {
       predicate: 'MemberLost',
       seen: lostText(lost),

@@ -37,8 +37,8 @@ const seenOf = (plane: Partial<ControlPlane>, version: string): Seen => ({
 
 /** The Defender grants what is requested, and a person approves it if `isApproved`. */
 function next(seen: Seen, isApproved: boolean) {
-  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'Ask')
-  if (ask?.kind !== 'Ask') throw new Error('no permit is requested')
+  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'RequestPermit')
+  if (ask?.kind !== 'RequestPermit') throw new Error('no permit is requested')
   const permit = {
     metadata: { name: ask.permit, uid: 'p-1', creationTimestamp: timestamp(NOW) },
     spec: ask.request,
@@ -114,7 +114,7 @@ describe('a lost quorum', () => {
 
   test('a commit restores it with a permit, once, although it does not run', () => {
     const declared = { restore: { snapshot: 'scheduled-1', attempt: 1 } }
-    expect(kindsOf(lost({}, declared))).toEqual(['Ask'])
+    expect(kindsOf(lost({}, declared))).toEqual(['RequestPermit'])
     expect(next(lost({}, declared), false).actions.map((a) => a.kind)).toContain('Restore')
     expect(kindsOf(lost({ restored: 'scheduled-1/1' }, declared))).toEqual(['Put'])
   })

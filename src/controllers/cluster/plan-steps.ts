@@ -5,7 +5,7 @@ import { orderOf } from '#controlplanes/upgrade/versions.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
-import { permitFor } from './permit.ts'
+import { finished, permitFor } from './permit.ts'
 import { isOfReplacement } from './plan-members.ts'
 import { isOfDefragmentation } from './plan-store.ts'
 import type { Seen } from './seen.ts'
@@ -31,7 +31,7 @@ export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number)
       : `restore ${restore.snapshot} to go back to ${request.version}; writes since ${restore.since} are lost`
   const what = restore === undefined ? `${VERSION_PERMIT}-${from}-${to}` : `${RETURN_PERMIT}-${restore.snapshot}`
   const step = permitFor(seen, what, change, now)
-  if (step.kind === 'Waiting')
+  if (step.kind !== 'Granted')
     return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
   const { permit } = step
   if (restore?.hasBegun === false && !seen.approved.has(approvalDigest(permit.spec)))
@@ -87,5 +87,5 @@ export const finishedPermits = (seen: Seen): readonly ClusterAction[] => {
       const isOver = isOfVersion || isOfDefragmentation(name, seen) || isOfReplacement(name, seen)
       return isOver && permitAnswer(permit, uid).kind === 'Granted'
     })
-    .map((permit) => ({ kind: 'Report', reason: 'all steps are done', permit, result: 'Succeeded' }))
+    .flatMap((permit) => finished(seen, permit, 'all steps are done'))
 }

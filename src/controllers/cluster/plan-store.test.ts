@@ -44,8 +44,8 @@ const seenOf = (store: StoreState, version = '1.36.0', spec: object = {}, plane:
 
 /** The Defender grants what is requested. */
 function granted(seen: Seen) {
-  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'Ask')
-  if (ask?.kind !== 'Ask') throw new Error('no permit is requested')
+  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'RequestPermit')
+  if (ask?.kind !== 'RequestPermit') throw new Error('no permit is requested')
   const permit = {
     metadata: { name: ask.permit, uid: 'p-1', creationTimestamp: timestamp(NOW) },
     spec: ask.request,
@@ -95,7 +95,7 @@ describe('a full store', () => {
   })
 
   test.each([
-    ['of a store with room begins', 40 * MIB, 'Ask'],
+    ['of a store with room begins', 40 * MIB, 'RequestPermit'],
     ['of one that was as full does not', 95 * MIB, 'Put'],
   ])('a restore %s', (_, bytes, kind) => {
     const snapshots = [{ name: 'before', takenAt: SINCE, version: '1.36.0', bytes, objects: 1 }]
@@ -105,11 +105,11 @@ describe('a full store', () => {
 
   test('is defragmented with a permit alone, and waits for it by name', () => {
     const seen = seenOf({ ...FULL, inUseBytes: 10 * MIB, isWorthDefragmenting: true, defragmented: 4 })
-    expect(kindsOf(seen)).toEqual(['Put', 'Ask'])
+    expect(kindsOf(seen)).toEqual(['Put', 'RequestPermit'])
     expect(plan(seen, NOW).wait?.predicate).toBe('PermitRequested')
     const { name, actions, wait } = granted(seen)
     expect(name).toContain('-defragment-5-b0')
-    expect(actions).toMatchObject([{ kind: 'Renew' }, { kind: 'Defragment', number: 5 }, { kind: 'Report' }])
+    expect(actions).toMatchObject([{ kind: 'RenewPermit' }, { kind: 'Defragment', number: 5 }, { kind: 'ReportResult' }])
     expect(wait?.predicate).toBe('EtcdFull')
   })
 })
@@ -129,17 +129,17 @@ describe('a store with much free space in its files', () => {
   test('is defragmented with a permit, and the Cluster stays Ready', () => {
     const seen = { ...seenOf(roomy), kubeconfig: good }
     expect(plan(seen, NOW)).toMatchObject({ phase: 'Ready', wait: undefined })
-    expect(kindsOf(seen)).toEqual(['Put', 'Ask'])
-    expect(granted(seen).actions.map((a) => a.kind)).toEqual(['Put', 'Renew', 'Defragment', 'Report'])
+    expect(kindsOf(seen)).toEqual(['Put', 'RequestPermit'])
+    expect(granted(seen).actions.map((a) => a.kind)).toEqual(['Put', 'RenewPermit', 'Defragment', 'ReportResult'])
   })
 
   test('a permit whose work another pass finished is reported, and no other one is requested', () => {
     const { permit } = granted({ ...seenOf(roomy), kubeconfig: good })
     const after = { ...seenOf({ ...roomy, isWorthDefragmenting: false, defragmented: 1 }), kubeconfig: good }
-    expect(kindsOf({ ...after, permits: [permit] })).toEqual(['Report', 'Put'])
+    expect(kindsOf({ ...after, permits: [permit] })).toEqual(['ReportResult', 'Put'])
   })
 
   test('is left alone while a version changes', () => {
-    expect(kindsOf({ ...seenOf(roomy, '1.37.0'), kubeconfig: good })).toEqual(['Ask'])
+    expect(kindsOf({ ...seenOf(roomy, '1.37.0'), kubeconfig: good })).toEqual(['RequestPermit'])
   })
 })

@@ -4,7 +4,7 @@ import type { ControlPlane, ControlPlaneRequest, StoreState } from '#controlplan
 import type { Wait } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
-import { permitFor } from './permit.ts'
+import { finished, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000
@@ -62,9 +62,8 @@ function defragmentation(seen: Seen, { defragmented }: StoreState, now: number):
   const number = defragmented + 1
   const reason = 'defragment etcd, one member at a time'
   const step = permitFor(seen, `${DEFRAGMENT_PERMIT}-${number}`, reason, now)
-  if (step.kind === 'Waiting') return { ...step, isGranted: false }
-  const done: ClusterAction = { kind: 'Report', reason: 'it is done', permit: step.permit, result: 'Succeeded' }
-  return { isGranted: true, actions: [...step.actions, { kind: 'Defragment', reason, number }, done] }
+  if (step.kind !== 'Granted') return { ...step, isGranted: false }
+  return { isGranted: true, actions: [...step.actions, { kind: 'Defragment', reason, number }, ...finished(seen, step.permit)] }
 }
 
 /** Of a permit whose work another pass finished. */

@@ -18,7 +18,7 @@ import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
 import type { Lifetime } from './lifetime.ts'
 import { addonIn, hasNamedAddons, unappliedAddons } from './addon-status.ts'
 import { declaredAddons } from './named-addons.ts'
-import { permitFor } from './permit.ts'
+import { finished, permitFor } from './permit.ts'
 import { tooManyCreated } from './plan-creation.ts'
 import { announcedOverdue } from './schedule-status.ts'
 import { planLostMember } from './plan-members.ts'
@@ -267,10 +267,9 @@ function withPermit(
   change: readonly ClusterAction[],
 ): ClusterPlan {
   const step = permitFor(seen, what, reason, now)
-  if (step.kind === 'Waiting')
+  if (step.kind !== 'Granted')
     return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
-  const report: ClusterAction = { kind: 'Report', reason: 'it is done', permit: step.permit, result: 'Succeeded' }
-  return { actions: [...step.actions, ...change, report], notices: [], requeueAfter: 0, phase, wait: undefined }
+  return { actions: [...step.actions, ...change, ...finished(seen, step.permit)], notices: [], requeueAfter: 0, phase, wait: undefined }
 }
 
 const nothing = { actions: [] as readonly ClusterAction[], notices: [] as readonly Notice[] }

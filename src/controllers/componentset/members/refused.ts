@@ -4,7 +4,7 @@ import { isInForce, readable } from '#permits/holds/in-force.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { askAgainInMs, endedForMs, isRefused, knownRefusals, ownRefusals } from '#permits/ended-for.ts'
-import { deniedWait } from '#permits/permit-wait.ts'
+import { endedWait } from '#permits/permit-wait.ts'
 import type { Seen } from '../seen.ts'
 import type { Lookup } from './lookup.ts'
 import type { Wait } from '../waiting.ts'
@@ -102,7 +102,7 @@ export function closedByRefusal(
     .filter((p) => ownRefusals(p).length === 0)
     .map((permit) => ({ permit, forMs: askAgainInMs(permit, refusedFor) }))
     .toSorted((a, b) => b.forMs - a.forMs)[0]
-  if (forAll !== undefined && forAll.forMs > 0) return { wait: deniedWait(forAll.permit), forMs: forAll.forMs }
+  if (forAll !== undefined && forAll.forMs > 0) return { wait: endedWait(forAll.permit), forMs: forAll.forMs }
   if (machines.size <= FREELY_REFUSED || lastForMs >= PACE_MS) return undefined
   const wait: Wait = {
     predicate: 'PermitDenied',

@@ -1,0 +1,114 @@
+// The requester's side of one permit as a state machine: ask, wait, use, renew, ask again, give back. Pure. It keeps nothing: all it knows is read from permits,
+// so a restart, a lost reply or a clock that was set changes no answer by more than one wait.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
+import type { PermitAction } from './permit-actions.ts'
+import { type PermitWait, UNDECIDED, endedWait, permitWait } from './permit-wait.ts'
+import { type PermitRequest, type TargetResult, isOpen, isRenewalDue, permitAnswer } from './permits.ts'
+
+/** One disruption of one target. Another target, or another change, is another wish. */
+export interface Wish {
+  /** Name of the next permit, by `nextPermitName`: asking twice under one name is asking once. */
+  readonly permit: string
+  readonly request: PermitRequest
+  /** Why the permit is requested now; without it, the reason in the request. */
+  readonly reason?: string
+}
+
+/** What the requester read. */
+export interface Known {
+  /** Permits requested for this wish. */
+  readonly own: readonly OperationPermit[]
+  /** Permits of other requesters that serve as well while they are open; their requesters renew and report them. */
+  readonly others?: readonly OperationPermit[]
+  readonly endedFor: EndedFor
+}
+
+export type Holding =
+  /** The disruption may begin, once `underPermit` has read the permit again. */
+  | { readonly kind: 'Granted'; readonly permit: OperationPermit; readonly actions: readonly PermitAction[] }
+  | NotGranted
+
+export type NotGranted =
+  | (Waits & { readonly kind: 'Ask' })
+  | (Waits & { readonly kind: 'Wait'; readonly permit: OperationPermit })
+  /** The last permit ended, and it is too early for another one. */
+  | (Waits & { readonly kind: 'AskLater'; readonly permit: OperationPermit; readonly afterMs: number })
+
+interface Waits {
+  readonly wait: PermitWait
+  readonly actions: readonly PermitAction[]
+  readonly afterMs?: number
+}
+
+/** How long to wait before another request, by how the last permit ended. A `retryAfter` of the Defender replaces the minute after a refusal. */
+export interface Pace {
+  /** Refused on the target's own account: only another policy, or another state of the target, brings another answer. */
+  readonly ownMs: number
+  /** Expired, revoked, or released unused. */
+  readonly lapsedMs: number
+}
+
+/** There may be one request for each machine. A lapsed permit is requested again at once: while its cause lasts, the new request waits at the gate and shows it. */
+const PACE: Pace = { ownMs: 600_000, lapsedMs: 0 }
+
+/** One request that a person waits for. Its requester has undone the beginning of the work when a grant lapses, and must not do and undo it in a circle. */
+export const PACE_OF_ONE: Pace = { ownMs: 60_000, lapsedMs: 60_000 }
+
+export function holdPermit(wish: Wish, known: Known, now: number, pace: Pace = PACE): Holding {
+  const target = wish.request.targets[0]?.uid ?? ''
+  const { own, others = [] } = known
+  const open = [...own, ...others].filter((p) => permitAnswer(p, target).kind !== 'Ended')
+  const granted = open.find((p) => permitAnswer(p, target).kind === 'Granted')
+  if (granted !== undefined)
+    return { kind: 'Granted', permit: granted, actions: own.includes(granted) ? renewalOf(granted, now) : [] }
+  const [waiting] = open
+  if (waiting !== undefined)
+    return { kind: 'Wait', permit: waiting, wait: permitWait(waiting, target), actions: [] }
+  const ended = own.map((permit) => ({ permit, afterMs: againInMs(permit, target, known.endedFor, pace) }))
+  const [last] = ended.toSorted((a, b) => b.afterMs - a.afterMs)
+  if (last !== undefined && last.afterMs > 0)
+    return { kind: 'AskLater', ...last, wait: endedWait(last.permit, target), actions: [] }
+  const { permit, request, reason = request.reason } = wish
+  return { kind: 'Ask', wait: UNDECIDED, actions: [{ kind: 'RequestPermit', reason, permit, request }] }
+}
+
+/** Milliseconds until a permit that ended for the target may be followed by another request. */
+export function againInMs(permit: OperationPermit, target: string, endedFor: EndedFor, pace: Pace = PACE): number {
+  const { spec, status } = permit
+  const isUsed = !spec.targets.some((t) => t.uid === target) || Object.hasOwn(spec.results ?? {}, target)
+  if (isUsed) return 0
+  if (ownRefusals(permit).some((v) => v.target === target)) return left(pace.ownMs, permit, endedFor)
+  return status?.phase === 'Denied' ? askAgainInMs(permit, endedFor) : left(pace.lapsedMs, permit, endedFor)
+}
+
+const left = (ms: number, permit: OperationPermit, endedFor: EndedFor): number =>
+  Math.max(0, ms - endedForMs(permit, endedFor))
+
+/** A permit is renewed as long as its slot is needed, also while the disruption that it allowed is under way. */
+export const renewalOf = (
+  permit: OperationPermit | undefined,
+  now: number,
+  reason = 'it is still needed',
+): readonly PermitAction[] =>
+  permit !== undefined && isRenewalDue(permit, now) ? [{ kind: 'RenewPermit', reason, permit }] : []
+
+/** Frees the slot of a target. Nothing to report: the permit has ended, was deleted, or has the result. What was never granted is released, whatever became of it. */
+export function reportOf(
+  permit: OperationPermit | undefined,
+  target: string,
+  result: TargetResult,
+  reason: string,
+): readonly PermitAction[] {
+  if (permit === undefined || !isOpen(permit) || Object.hasOwn(permit.spec.results ?? {}, target)) return []
+  const isGranted = permit.status?.phase === 'Granted'
+  return [{ kind: 'ReportResult', reason, permit, target, result: isGranted ? result : 'Released' }]
+}
+
+/** Takes a request back that waits and is no longer needed: granted later, it would take a slot and a place in the rates from others. */
+export const withdrawalOf = (
+  permit: OperationPermit | undefined,
+  target: string,
+  reason: string,
+): readonly PermitAction[] =>
+  permit?.status?.phase === 'Granted' ? [] : reportOf(permit, target, 'Released', reason)

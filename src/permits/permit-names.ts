@@ -1,0 +1,37 @@
+// Names of permits: derived from the wish and numbered, so that a request whose reply was lost is made again under the same name, and a later one under another.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+
+/** The first name, and what its successors have before their number. */
+export interface PermitNames {
+  readonly first: string
+  readonly then: string
+  /** Number of the second. */
+  readonly from: number
+}
+
+/** `base0`, `base1`, … */
+export const numbered = (base: string): PermitNames => ({ first: `${base}0`, then: base, from: 1 })
+
+/** `base`, `base-1`, … */
+export const countedOn = (base: string): PermitNames => ({ first: base, then: `${base}-`, from: 1 })
+
+/** `name`, `name-p2`, … for an object whose permit has its name. */
+export const ofObject = (name: string): PermitNames => ({ first: name, then: `${name}-p`, from: 2 })
+
+/** The name after the highest of those that are known. Ended permits are deleted after a day, so their count says nothing. */
+export function nextPermitName(names: PermitNames, known: Iterable<string | undefined>): string {
+  const numbers = [...known].flatMap((name) => numberOf(names, name) ?? [])
+  return numbers.length === 0 ? names.first : `${names.then}${Math.max(...numbers) + 1}`
+}
+
+export const isNamed = (names: PermitNames, { metadata }: OperationPermit): boolean =>
+  numberOf(names, metadata.name) !== undefined
+
+export const namesOf = (permits: Iterable<OperationPermit>): readonly string[] =>
+  [...permits].map((p) => p.metadata.name ?? '')
+
+function numberOf({ first, then, from }: PermitNames, name = ''): number | undefined {
+  if (name === first) return from - 1
+  const rest = name.startsWith(then) ? name.slice(then.length) : ''
+  return /^\d{1,9}$/.test(rest) ? Number(rest) : undefined
+}
