@@ -54,14 +54,18 @@ export const endedForMs = ({ metadata }: OperationPermit, endedFor: EndedFor): n
   endedFor.get(metadata.uid ?? '') ?? 0
 
 /** A refusal is not asked about again at once, unless the Defender names another time. */
-const ASK_AGAIN_MS = 60_000
+export const ASK_AGAIN_MS = 60_000
 
 /** When a refused permit may be asked for again; 0 for one that is not refused. */
-export function askAgainInMs(permit: OperationPermit | undefined, endedFor: EndedFor): number {
+export function askAgainInMs(
+  permit: OperationPermit | undefined,
+  endedFor: EndedFor,
+  refusedMs = ASK_AGAIN_MS,
+): number {
   const { phase, verdicts = [] } = permit?.status ?? {}
   if (permit === undefined || phase !== 'Denied') return 0
   const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
-  const waitMs = seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000
+  const waitMs = seconds.length === 0 ? refusedMs : Math.min(...seconds) * 1_000
   return Math.max(0, waitMs - endedForMs(permit, endedFor))
 }
 

@@ -1,7 +1,7 @@
 // The requester's side of one permit as a state machine: ask, wait, use, renew, ask again, give back. Pure. It keeps nothing: all it knows is read from permits,
 // so a restart, a lost reply or a clock that was set changes no answer by more than one wait.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
+import { ASK_AGAIN_MS, askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
 import type { PermitAction } from './permit-actions.ts'
 import { type PermitWait, UNDECIDED, endedWait, permitWait } from './permit-wait.ts'
 import { type PermitRequest, type TargetResult, isOpen, isRenewalDue, permitAnswer } from './permits.ts'
@@ -41,8 +41,12 @@ interface Waits {
   readonly afterMs?: number
 }
 
-/** How long to wait before another request, by how the last permit ended. A `retryAfter` of the Defender replaces the minute after a refusal. */
+/** How long to wait before another request, by how the last permit ended. */
 export interface Pace {
+  /** It has a result for the target. */
+  readonly usedMs: number
+  /** Refused by a gate that judges all targets alike, such as a budget. A `retryAfter` of the Defender goes before it. */
+  readonly refusedMs: number
   /** Refused on the target's own account: only another policy, or another state of the target, brings another answer. */
   readonly ownMs: number
   /** Expired, revoked, or released unused. */
@@ -50,10 +54,10 @@ export interface Pace {
 }
 
 /** There may be one request for each machine. A lapsed permit is requested again at once: while its cause lasts, the new request waits at the gate and shows it. */
-const PACE: Pace = { ownMs: 600_000, lapsedMs: 0 }
+const PACE: Pace = { usedMs: 0, refusedMs: ASK_AGAIN_MS, ownMs: 600_000, lapsedMs: 0 }
 
 /** One request that a person waits for. Its requester has undone the beginning of the work when a grant lapses, and must not do and undo it in a circle. */
-export const PACE_OF_ONE: Pace = { ownMs: 60_000, lapsedMs: 60_000 }
+export const PACE_OF_ONE: Pace = { ...PACE, ownMs: ASK_AGAIN_MS, lapsedMs: ASK_AGAIN_MS }
 
 export function holdPermit(wish: Wish, known: Known, now: number, pace: Pace = PACE): Holding {
   const target = wish.request.targets[0]?.uid ?? ''
@@ -76,13 +80,15 @@ export function holdPermit(wish: Wish, known: Known, now: number, pace: Pace = P
 /** Milliseconds until a permit that ended for the target may be followed by another request. */
 export function againInMs(permit: OperationPermit, target: string, endedFor: EndedFor, pace: Pace = PACE): number {
   const { spec, status } = permit
-  const isUsed = !spec.targets.some((t) => t.uid === target) || Object.hasOwn(spec.results ?? {}, target)
-  if (isUsed) return 0
-  if (ownRefusals(permit).some((v) => v.target === target)) return left(pace.ownMs, permit, endedFor)
-  return status?.phase === 'Denied' ? askAgainInMs(permit, endedFor) : left(pace.lapsedMs, permit, endedFor)
+  if (!spec.targets.some((t) => t.uid === target)) return 0
+  if (Object.hasOwn(spec.results ?? {}, target)) return leftMs(pace.usedMs, permit, endedFor)
+  if (status?.phase !== 'Denied') return leftMs(pace.lapsedMs, permit, endedFor)
+  return ownRefusals(permit).some((v) => v.target === target)
+    ? leftMs(pace.ownMs, permit, endedFor)
+    : askAgainInMs(permit, endedFor, pace.refusedMs)
 }
 
-const left = (ms: number, permit: OperationPermit, endedFor: EndedFor): number =>
+const leftMs = (ms: number, permit: OperationPermit, endedFor: EndedFor): number =>
   Math.max(0, ms - endedForMs(permit, endedFor))
 
 /** A permit is renewed as long as its slot is needed, also while the disruption that it allowed is under way. */

@@ -1,5 +1,4 @@
 // Carries out one planned action for an event; decides nothing. Before harm, permit and event are read again from the server.
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
@@ -13,7 +12,8 @@ import type { NodeTools } from '#nodes/change-node.ts'
 import { cordon, isCordonedBy, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
-import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
+import { permitAnswer } from '#permits/permits.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
@@ -21,8 +21,7 @@ import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { DoctorAction } from './actions.ts'
-import { operationsOf } from './plan-permit.ts'
-import { type Seen, cordonOwner, isDeleted, nameOf } from './seen.ts'
+import { type Seen, cordonOwner, isDeleted } from './seen.ts'
 
 export interface DoctorTools {
   readonly client: KubeClient
@@ -32,8 +31,6 @@ export interface DoctorTools {
 }
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
-/** A pause of the controllers shorter than this costs no permit. */
-const LEASE_SECONDS = 900
 
 export async function act(
   tools: DoctorTools,
@@ -46,20 +43,20 @@ export async function act(
   const permits = { client, fieldManager, signal }
   switch (action.kind) {
     case 'RequestPermit':
-      return request(tools, action.permit, seen, signal)
-    case 'RenewPermit':
-      return renewPermit(permits, action.permit, tools.clock.now())
     case 'ReportResult': {
+      // After a pause the cache shows the event as it was: a permit for what is over would hold a slot until its lease ends and longer.
       const again = await recheck(client, maintenanceEvent, event, signal)
       if (again.kind === 'Stale') return outdated(again.seen)
       // One that a cache still shows as waiting may be granted, and its node cordoned: then the cordon is taken off first.
       const granted =
-        action.permit.status?.phase === 'Granted' || isDeleted(event)
+        action.kind === 'RequestPermit' || action.permit.status?.phase === 'Granted' || isDeleted(event)
           ? undefined
           : await grantedNow(client, action.permit, signal)
       if (granted !== undefined) return outdated(granted)
-      return reportResults(permits, action.permit, { [action.target]: action.result })
+      return actOnPermit(permits, action, tools.clock.now())
     }
+    case 'RenewPermit':
+      return actOnPermit(permits, action, tools.clock.now())
     case 'Cordon': {
       const stale = await staleness(tools, action.permit, seen, signal)
       if (stale !== undefined) return outdated(stale)
@@ -117,28 +114,6 @@ export async function act(
     default:
       return assertNever(action)
   }
-}
-
-async function request(tools: DoctorTools, name: string, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
-  const { event, machine } = seen
-  if (machine === undefined) return outdated('the machine was deleted')
-  // After a pause the cache shows the event as it was: a permit for what is over would hold a slot until its lease ends and longer.
-  const again = await recheck(tools.client, maintenanceEvent, event, signal)
-  if (again.kind === 'Stale') return outdated(again.seen)
-  const { metadata, spec } = event
-  const made = await requestPermit({ client: tools.client, fieldManager, signal }, name, {
-    operations: [...operationsOf(spec)],
-    targets: [{ kind: 'Machine', name: machine.metadata.name ?? '', uid: machine.metadata.uid ?? '' }],
-    requester: {
-      manager: fieldManager,
-      kind: maintenanceEvent.kind,
-      name: nameOf(event),
-      ...defined({ uid: metadata.uid }),
-    },
-    reason: `${spec.kind} of the host by ${plannerOf(spec)}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
-    leaseSeconds: LEASE_SECONDS,
-  })
-  return made.kind === 'Exists' ? { kind: 'Applied', object: API_GROUP_VERSION } : made
 }
 
 async function grantedNow(

@@ -3,19 +3,11 @@ import type { Reason } from '#api/catalogue.ts'
 import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { MaintenanceAnswer } from '#providers/port.ts'
-import type { TargetResult } from '#permits/permits.ts'
+import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 
 export type DoctorAction =
-  | { readonly kind: 'RequestPermit'; readonly reason: string; readonly permit: string }
-  | { readonly kind: 'RenewPermit'; readonly reason: string; readonly permit: OperationPermit }
-  | {
-      readonly kind: 'ReportResult'
-      readonly reason: string
-      readonly permit: OperationPermit
-      readonly target: string
-      readonly result: TargetResult
-    }
+  | PermitAction
   | { readonly kind: 'Cordon'; readonly reason: string; readonly permit: OperationPermit }
   | { readonly kind: 'Drain'; readonly reason: string; readonly permit: OperationPermit }
   | { readonly kind: 'Uncordon'; readonly reason: string }

@@ -10,14 +10,13 @@ import { nodeNameOf } from '#nodes/machine-node.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
-import { type EndedPermits, endedForMs } from '#permits/ended-for.ts'
-import { permitAnswer } from '#permits/permits.ts'
+import type { EndedPermits } from '#permits/ended-for.ts'
+import { isOpen, permitAnswer } from '#permits/permits.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { ABSENT_POLLS, isVerifyOver, isWell } from './facts.ts'
 import { isHeard } from './heard.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
-import { isOpenPermit } from './plan-permit.ts'
 import { type Seen, claimsOn, cordonOwner, isDeleted, isKept, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 import { timeOf } from './time-of.ts'
@@ -88,16 +87,18 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
       : undefined
   const twin = twinOf(event, caches.events.byIndex(BY_MACHINE, event.spec.machine))
   const permit = caches.permits.get(event.status?.permitRef ?? name)
+  const requested = caches.permits.byIndex(BY_REQUESTER, event.metadata.uid ?? '')
   return {
     event,
     ...defined({ twin }),
     machine,
     node,
     permit,
-    permitEndedForMs: endedFor(options.ended, event, { permit, machine }),
-    strays: caches.permits
-      .byIndex(BY_REQUESTER, event.metadata.uid ?? '')
-      .filter((p) => p !== permit && isOpenPermit(p)),
+    endedFor: options.ended.look(
+      event.metadata.uid ?? '',
+      requested.filter((p) => permitAnswer(p, machine?.metadata.uid ?? '').kind === 'Ended'),
+    ),
+    strays: requested.filter((p) => p !== permit && isOpen(p)),
     hasPods,
     absentPolls: await absence(options, event, known, signal),
     isConfirmed: options.isConfirmed(name, event.spec.source),
@@ -127,16 +128,6 @@ async function absence(
   if (isReported === true || isListed(nameOf(event))) return 0
   if (!isOfAgent) return absentPolls(nameOf(event))
   return isReported === false ? ABSENT_POLLS : 0
-}
-
-function endedFor(
-  book: EndedPermits,
-  event: MaintenanceEvent,
-  { permit, machine }: Pick<Seen, 'permit' | 'machine'>,
-): number {
-  const isEnded = permit !== undefined && permitAnswer(permit, machine?.metadata.uid ?? '').kind === 'Ended'
-  const ended = book.look(event.metadata.uid ?? '', isEnded ? [permit] : [])
-  return permit === undefined ? 0 : endedForMs(permit, ended)
 }
 
 const NO_MACHINE = { metadata: {}, spec: {} } as Machine

@@ -63,6 +63,8 @@ const node = (isOurs = false, isReady = true): Node =>
     status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'Unknown' }] },
   }) as unknown as Node
 
+const endedFor = (ms: number) => new Map([['p', ms]])
+
 const permit = (phase: string, more: object = {}): OperationPermit =>
   ({
     metadata: { name: EVENT, uid: 'p' },
@@ -84,7 +86,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   machine: machine(),
   node: node(),
   permit: undefined,
-  permitEndedForMs: 0,
+  endedFor: new Map(),
   strays: [],
   hasPods: undefined,
   absentPolls: 0,
@@ -419,8 +421,8 @@ describe('the preparation', () => {
     expect(kinds(revoked)).toEqual(['Uncordon'])
     const later = seen({ event: preparing({ permitRef: EVENT }), permit: permit('Revoked') })
     expect(kinds(later)).toEqual([])
-    expect(kinds({ ...later, permitEndedForMs: 59_999 }, NOW + 3_600_000)).toEqual([])
-    expect(plan({ ...later, permitEndedForMs: 60_000 }, NOW).actions).toMatchObject([
+    expect(kinds({ ...later, endedFor: endedFor(59_999) }, NOW + 3_600_000)).toEqual([])
+    expect(plan({ ...later, endedFor: endedFor(60_000) }, NOW).actions).toMatchObject([
       { kind: 'RequestPermit', permit: `${EVENT}-p2` },
     ])
   })

@@ -368,7 +368,7 @@ function planDeleted(seen: Seen): DoctorPlan {
   return {
     actions: [
       ...(seen.node === undefined ? [] : [{ kind: 'Uncordon', reason } as const]),
-      ...(report === undefined ? [] : [report]),
+      ...report,
       { kind: 'ReleaseRecord', reason },
     ],
     notices: [],
@@ -378,7 +378,7 @@ function planDeleted(seen: Seen): DoctorPlan {
 /** A cache may not have our taint yet: before a slot in use is released, the taint is removed by what the server says. */
 function takenBack(seen: Seen, result: 'Succeeded' | 'Failed' | 'Released', reason: string): readonly DoctorAction[] {
   const report = reportOf(seen, result, reason)
-  const mayBeOurs = report !== undefined && seen.permit?.status?.phase === 'Granted' && seen.node !== undefined
+  const mayBeOurs = report.length > 0 && seen.permit?.status?.phase === 'Granted' && seen.node !== undefined
   const isOurs = mayBeOurs || isCordonedBy(seen.node, cordonOwner(seen.event))
-  return [...(isOurs ? [{ kind: 'Uncordon', reason } as const] : []), ...(report === undefined ? [] : [report])]
+  return [...(isOurs ? [{ kind: 'Uncordon', reason } as const] : []), ...report]
 }

@@ -6,6 +6,7 @@ import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { cordonOwners } from '#nodes/cordon.ts'
 import type { Node } from '#nodes/objects.ts'
 import { FINALIZERS } from '#api/names.ts'
+import type { EndedFor } from '#permits/ended-for.ts'
 import type { Window } from '#permits/windows.ts'
 
 type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
@@ -25,8 +26,8 @@ export interface Seen {
   readonly machine: Machine | undefined
   readonly node: Node | undefined
   readonly permit: OperationPermit | undefined
-  /** For how long the permit has been over; 0 while it is not. */
-  readonly permitEndedForMs: number
+  /** For how long permits of the event have been over. */
+  readonly endedFor: EndedFor
   /** Open permits of this event under other names: of a request that came when the event was over or had another. */
   readonly strays: readonly OperationPermit[]
   /** Whether pods that have to move are on the node; undefined when not read. */
