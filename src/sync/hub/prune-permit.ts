@@ -1,6 +1,5 @@
 // Asks the hub's Defender before a mass deletion in a cluster: its target is the Cluster, and nothing is deleted without a permit that was read as Granted right before.
 import { createHash } from 'node:crypto'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
@@ -11,15 +10,17 @@ import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { permitWait } from '#permits/permit-wait.ts'
-import { type PermitTools, permitAnswer, reportResults, requestPermit } from '#permits/permits.ts'
+import type { EndedPermits } from '#permits/ended-for.ts'
+import { type Holding, type Pace, type Wish, holdPermit, reportOf } from '#permits/holder.ts'
+import { LEASES } from '#permits/leases.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
+import { type PermitTools, permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
 import type { PruneAnswer, PrunePermits } from '#delivery/deliver.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 
-/** Longer than a pass over a cluster may take. */
-const LEASE_SECONDS = 600
-/** After a permit that ended unused another one is requested. */
+/** A deletion that failed is tried again by the next passes; each of them must not take a place in the rates. */
 const AGAIN_MS = 300_000
+const PACE: Pace = { usedMs: AGAIN_MS, refusedMs: AGAIN_MS, ownMs: AGAIN_MS, lapsedMs: AGAIN_MS }
 /** Ended permits of one deletion that are walked through; the Defender deletes them after a day. */
 const MOST_ENDED = 16
 const NAME_DIGITS = 20
@@ -29,105 +30,95 @@ interface Asking {
   /** Of the hub. */
   readonly client: KubeClient
   readonly now: () => number
+  readonly ended: EndedPermits
   readonly cluster: Cluster
   readonly release: Release
   readonly signal: AbortSignal
 }
 
-export function prunePermits({ client, now, cluster, release, signal }: Asking): PrunePermits {
+export function prunePermits({ client, now, ended, cluster, release, signal }: Asking): PrunePermits {
   const tools: PermitTools = { client, fieldManager: FIELD_MANAGERS.sync, signal }
   const { uid = '' } = cluster.metadata
   return {
     ask: async (held) => {
       try {
-        return answerOf(await current(tools, { cluster, release, held, now: now() }), uid)
+        const { own, next } = await readChain(tools, { cluster, release, held })
+        if (next === undefined) return ALL_ENDED
+        const requester = `prune/${uid}/${held.digest}`
+        const endedFor = ended.look(
+          requester,
+          own.filter((p) => permitAnswer(p, uid).kind === 'Ended'),
+        )
+        const wish: Wish = { permit: next, request: requestOf({ cluster, release, held }) }
+        const holding = holdPermit(wish, { own, endedFor }, now(), PACE)
+        for (const action of holding.kind === 'Ask' ? holding.actions : []) {
+          const outcome = await actOnPermit(tools, action, now())
+          if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
+        }
+        return answerOf(holding, next)
       } catch (error) {
         return { kind: 'Waiting', seen: `cannot request a permit: ${messageOf(error)}`, unblock: READABLE }
       }
     },
     report: async (permit, isDone) => {
       // One that is not reported ends by its lease.
-      await reportResults(tools, permit, { [uid]: isDone ? 'Succeeded' : 'Failed' })
+      for (const action of reportOf(permit, uid, isDone ? 'Succeeded' : 'Failed', 'the deletions were tried'))
+        await actOnPermit(tools, action, now())
     },
   }
 }
 
 const READABLE = "the hub's API server accepts OperationPermits of sync"
+const ALL_ENDED: PruneAnswer = {
+  kind: 'Waiting',
+  seen: 'all permits for this deletion ended unused today',
+  unblock: 'the oldest is deleted',
+}
 
 interface Deletion {
   readonly cluster: Cluster
   readonly release: Release
   readonly held: HeldPrune
-  readonly now: number
 }
 
-/** The permit that counts now: requested if there is none, or if all before it ended. */
-async function current(tools: PermitTools, deletion: Deletion): Promise<OperationPermit | undefined> {
-  const { cluster, release, held, now } = deletion
+/**
+ * The permits of this deletion, as the server has them now, and the name of the next one; undefined when there were too many today. Sync has no cache of permits:
+ * the name of each follows from the one before, so that all are found by their names.
+ */
+async function readChain(
+  { client, signal }: PermitTools,
+  { cluster, release, held }: Deletion,
+): Promise<{ readonly own: readonly OperationPermit[]; readonly next: string | undefined }> {
   const { uid = '' } = cluster.metadata
+  const own: OperationPermit[] = []
   let name = permitName(uid, release.metadata.uid ?? '', held.digest)
-  for (let ended = 0; ended < MOST_ENDED; ended++) {
-    const found = await tools.client.get(operationPermit, { name }, tools.signal && { signal: tools.signal })
-    if (found === undefined) {
-      const outcome = await requestPermit(tools, name, requestOf(deletion))
-      if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
-      // Of another reconcile a moment ago: the next pass reads it.
-      return outcome.kind === 'Applied' ? outcome.object : unread(name, deletion)
-    }
-    if (permitAnswer(found, uid).kind !== 'Ended' || now - endOf(found) < AGAIN_MS) return found
+  while (own.length < MOST_ENDED) {
+    const found = await client.get(operationPermit, { name }, defined({ signal }))
+    if (found === undefined) return { own, next: name }
+    own.push(found)
+    if (permitAnswer(found, uid).kind !== 'Ended') return { own, next: name }
     name = permitName(uid, found.metadata.uid ?? '', held.digest)
   }
-  return undefined
+  return { own, next: undefined }
 }
-
-/** As it was requested, and not decided. */
-const unread = (name: string, deletion: Deletion): OperationPermit =>
-  ({
-    apiVersion: API_GROUP_VERSION,
-    kind: operationPermit.kind,
-    metadata: { name },
-    spec: requestOf(deletion),
-  }) as unknown as OperationPermit
-
-/** A permit that was used and reported has no end yet while the Defender has not written it: then it counts as ended now. */
-const endOf = ({ status }: OperationPermit): number =>
-  Date.parse(status?.endedAt ?? status?.decidedAt ?? '') || Number.POSITIVE_INFINITY
 
 const permitName = (cluster: string, after: string, digest: string): string =>
   `prune-${createHash('sha256').update(`${cluster}\n${after}\n${digest}`).digest('hex').slice(0, NAME_DIGITS)}`
 
-function requestOf({ cluster, release, held }: Deletion): Parameters<typeof requestPermit>[2] {
-  const { name = '', namespace, uid = '' } = cluster.metadata
-  const at = namespace === undefined ? {} : { namespace }
-  const { name: releaseName, uid: releaseUid } = release.metadata
-  return {
-    operations: ['MassPrune'],
-    targets: [{ kind: clusterKind.kind, ...at, name, uid }],
-    requester: {
-      manager: FIELD_MANAGERS.sync,
-      kind: release.kind,
-      ...defined({ namespace: release.metadata.namespace, name: releaseName, uid: releaseUid }),
-    },
-    reason: printableLine(`delete ${counted(held.count, 'object')} from cluster ${name}, the first is ${held.first}`),
-    commit: release.spec.commit,
-    leaseSeconds: LEASE_SECONDS,
-  }
-}
+const requestOf = ({ cluster, release, held }: Deletion): Wish['request'] => ({
+  operations: ['MassPrune'],
+  targets: [targetRef(clusterKind.kind, cluster)],
+  requester: requesterOf(FIELD_MANAGERS.sync, release.kind, release),
+  reason: printableLine(
+    `delete ${counted(held.count, 'object')} from cluster ${cluster.metadata.name ?? ''}, the first is ${held.first}`,
+  ),
+  commit: release.spec.commit,
+  leaseSeconds: LEASES.massPrune,
+})
 
-function answerOf(permit: OperationPermit | undefined, uid: string): PruneAnswer {
-  if (permit === undefined)
-    return {
-      kind: 'Waiting',
-      seen: 'all permits for this deletion ended unused today',
-      unblock: 'the oldest is deleted',
-    }
-  const answer = permitAnswer(permit, uid)
-  if (answer.kind === 'Granted') return { kind: 'Granted', permit }
-  const name = permit.metadata.name ?? ''
-  if (answer.kind !== 'Waiting')
-    return { kind: 'Waiting', permit: name, seen: endedText(answer), unblock: 'sync requests another permit after 5m' }
-  const { seen, unblock } = permitWait(permit, uid)
-  return { kind: 'Waiting', permit: name, seen: seen.slice(0, MAX_SEEN), unblock }
+function answerOf(holding: Holding, next: string): PruneAnswer {
+  if (holding.kind === 'Granted') return holding
+  const { seen, unblock } = holding.wait
+  const permit = holding.kind === 'Ask' ? next : holding.permit.metadata.name
+  return { kind: 'Waiting', seen: seen.slice(0, MAX_SEEN), unblock, ...defined({ permit }) }
 }
-
-const endedText = (answer: ReturnType<typeof permitAnswer>): string => ('seen' in answer ? answer.seen : 'not found')

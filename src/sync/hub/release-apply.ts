@@ -14,6 +14,7 @@ import { contentOf } from '../release/live-clusters.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { approvedDigests } from './approvals.ts'
 import { actingUser, clusterConfig, keyOf } from './keys.ts'
 import { labelsOfCluster } from './pipeline-before.ts'
@@ -32,9 +33,11 @@ export class ClusterPasses {
   readonly #shared: Shared
   /** By key of a Release. */
   readonly #left = new Map<string, readonly string[]>()
+  readonly #endedPermits: EndedPermits
 
   constructor(shared: Shared) {
     this.#shared = shared
+    this.#endedPermits = new EndedPermits(shared.context.clock)
   }
 
   /** Whether its last pass had no time for some cluster. */
@@ -130,7 +133,14 @@ export class ClusterPasses {
           elsewhere: rendered.elsewhere(name),
           approved: new Set(approvedDigests(approvals.list(), clock.now()).keys()),
           ...(cluster !== undefined && {
-            permits: prunePermits({ client, now: () => clock.now(), cluster, release, signal }),
+            permits: prunePermits({
+              client,
+              now: () => clock.now(),
+              ended: this.#endedPermits,
+              cluster,
+              release,
+              signal,
+            }),
           }),
           needs: readingNeeds(gates),
           atOnce,
