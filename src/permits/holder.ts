@@ -26,19 +26,19 @@ export interface Known {
 
 export type Holding =
   /** The disruption may begin, once `underPermit` has read the permit again. */
-  | { readonly kind: 'Granted'; readonly permit: OperationPermit; readonly actions: readonly PermitAction[] }
+  | { readonly kind: 'Granted'; readonly permit: OperationPermit; readonly isOwn: boolean }
   | NotGranted
 
 export type NotGranted =
-  | (Waits & { readonly kind: 'Ask' })
-  | (Waits & { readonly kind: 'Wait'; readonly permit: OperationPermit })
+  | { readonly kind: 'Ask'; readonly wait: PermitWait; readonly action: PermitAction }
+  | { readonly kind: 'Wait'; readonly wait: PermitWait; readonly permit: OperationPermit }
   /** The last permit ended, and it is too early for another one. */
-  | (Waits & { readonly kind: 'AskLater'; readonly permit: OperationPermit; readonly afterMs: number })
+  | { readonly kind: 'AskLater'; readonly wait: PermitWait; readonly permit: OperationPermit; readonly afterMs: number }
 
-interface Waits {
-  readonly wait: PermitWait
-  readonly actions: readonly PermitAction[]
-  readonly afterMs?: number
+/** What to do now: request the permit, or renew it when that is due. */
+export function actionsOf(held: Holding, now: number, why?: string): readonly PermitAction[] {
+  if (held.kind === 'Ask') return [held.action]
+  return held.kind === 'Granted' && held.isOwn ? renewalOf(held.permit, now, why) : []
 }
 
 /** How long to wait before another request, by how the last permit ended. */
@@ -59,22 +59,19 @@ const PACE: Pace = { usedMs: 0, refusedMs: ASK_AGAIN_MS, ownMs: 600_000, lapsedM
 /** One request that a person waits for. Its requester has undone the beginning of the work when a grant lapses, and must not do and undo it in a circle. */
 export const PACE_OF_ONE: Pace = { ...PACE, ownMs: ASK_AGAIN_MS, lapsedMs: ASK_AGAIN_MS }
 
-export function holdPermit(wish: Wish, known: Known, now: number, pace: Pace = PACE): Holding {
+export function holdPermit(wish: Wish, { own, others = [], endedFor }: Known, pace: Pace = PACE): Holding {
   const target = wish.request.targets[0]?.uid ?? ''
-  const { own, others = [] } = known
   const open = [...own, ...others].filter((p) => permitAnswer(p, target).kind !== 'Ended')
   const granted = open.find((p) => permitAnswer(p, target).kind === 'Granted')
-  if (granted !== undefined)
-    return { kind: 'Granted', permit: granted, actions: own.includes(granted) ? renewalOf(granted, now) : [] }
+  if (granted !== undefined) return { kind: 'Granted', permit: granted, isOwn: own.includes(granted) }
   const [waiting] = open
-  if (waiting !== undefined)
-    return { kind: 'Wait', permit: waiting, wait: permitWait(waiting, target), actions: [] }
-  const ended = own.map((permit) => ({ permit, afterMs: againInMs(permit, target, known.endedFor, pace) }))
+  if (waiting !== undefined) return { kind: 'Wait', permit: waiting, wait: permitWait(waiting, target) }
+  const ended = own.map((permit) => ({ permit, afterMs: againInMs(permit, target, endedFor, pace) }))
   const [last] = ended.toSorted((a, b) => b.afterMs - a.afterMs)
   if (last !== undefined && last.afterMs > 0)
-    return { kind: 'AskLater', ...last, wait: endedWait(last.permit, target), actions: [] }
+    return { kind: 'AskLater', ...last, wait: endedWait(last.permit, target) }
   const { permit, request, reason = request.reason } = wish
-  return { kind: 'Ask', wait: UNDECIDED, actions: [{ kind: 'RequestPermit', reason, permit, request }] }
+  return { kind: 'Ask', wait: UNDECIDED, action: { kind: 'RequestPermit', reason, permit, request } }
 }
 
 /** Milliseconds until a permit that ended for the target may be followed by another request. */

@@ -1,7 +1,7 @@
 // The permit for one change of a control plane: another change is another permit. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { type Holding, PACE_OF_ONE, holdPermit, reportOf } from '#permits/holder.ts'
+import { type Holding, PACE_OF_ONE, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import { isNamed, namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
@@ -15,6 +15,8 @@ const CHANGES = ['ChangeControlPlane'] as const
 /** A deletion counts in what a policy says of all changes, and in what it says of deletions alone. */
 export const DELETES = ['ChangeControlPlane', 'DeleteControlPlane'] as const
 
+type PermitStep = Holding & { readonly actions: readonly PermitAction[]; readonly afterMs?: number }
+
 /** The work under a permit is done. */
 export const finished = ({ cluster }: Seen, permit: OperationPermit, reason = 'it is done'): readonly PermitAction[] =>
   reportOf(permit, cluster.metadata.uid ?? '', 'Succeeded', reason)
@@ -26,7 +28,7 @@ export function permitFor(
   reason: string,
   now: number,
   operations: typeof CHANGES | typeof DELETES = CHANGES,
-): Holding {
+): PermitStep {
   const { name = '', uid = '' } = cluster.metadata
   const change = what.replaceAll('.', '-').replaceAll('/', '-')
   const names = numbered(`cluster-${name.slice(0, MOST_NAME_CHARS)}-${uid.slice(0, 8)}-${change}-b`)
@@ -39,5 +41,6 @@ export function permitFor(
     ...commitOf(cluster),
     leaseSeconds: LEASES.controlPlane,
   }
-  return holdPermit({ permit: nextPermitName(names, namesOf(own)), request }, { own, endedFor }, now, PACE_OF_ONE)
+  const held = holdPermit({ permit: nextPermitName(names, namesOf(own)), request }, { own, endedFor }, PACE_OF_ONE)
+  return { ...held, actions: actionsOf(held, now, 'the change is not done yet') }
 }

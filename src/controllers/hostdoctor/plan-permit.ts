@@ -76,7 +76,7 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
   const { event, machine, permit, strays, node, endedFor } = seen
   if (machine === undefined) return { actions: [], notices: [] }
   const own = [...(permit === undefined ? [] : [permit]), ...strays]
-  const held = holdPermit(wishOf(seen, machine), { own, endedFor }, now, PACE_OF_ONE)
+  const held = holdPermit(wishOf(seen, machine), { own, endedFor }, PACE_OF_ONE)
   // Of a request whose trace was lost: the status names the permit before anything is disrupted under it.
   if ((held.kind === 'Granted' || held.kind === 'Wait') && held.permit.metadata.name !== event.status?.permitRef)
     return { actions: [], notices: [], change: { permitRef: held.permit.metadata.name }, requeueAfter: 0 }
@@ -94,9 +94,9 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
       ? [{ kind: 'Uncordon', reason: `no permit: ${answer.seen}` }]
       : []
   if (held.kind === 'AskLater' || back.length > 0)
-    return { ...waits(held.wait), actions: back, requeueAfter: Math.max(1_000, held.afterMs ?? 0) }
+    return { ...waits(held.wait), actions: back, requeueAfter: held.kind === 'AskLater' ? Math.max(1_000, held.afterMs) : 1_000 }
   if (!isKept(event)) return keeps
-  return { ...waits(held.wait), actions: held.actions, change: { permitRef: permitOf(seen) } }
+  return { ...waits(held.wait), actions: [held.action], change: { permitRef: permitOf(seen) } }
 }
 
 /** Before anything is asked for: an event that could vanish would leave its node cordoned for good. */

@@ -9,7 +9,8 @@ import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import { type Node, nodeType, podType } from '#nodes/objects.ts'
-import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
+import { permitAnswer } from '#permits/permits.ts'
 import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
@@ -38,7 +39,6 @@ type Act<Kind extends MachineAction['kind']> = (
 ) => Promise<ActionOutcome>
 
 const fieldManager = FIELD_MANAGERS.machine
-const PERMIT_LEASE_SECONDS = 120
 const applied: ActionOutcome = { kind: 'Applied', object: undefined }
 
 export async function act(
@@ -49,7 +49,6 @@ export async function act(
 ): Promise<ActionOutcome> {
   const { client, clock, random } = tools
   const { machine, node } = seen
-  const permits = { client, fieldManager, signal }
   const nodeTools = { client, clock, random, fieldManager, signal }
   const nodeRef = { name: node?.metadata.name ?? '', uid: node?.metadata.uid ?? '' }
   switch (action.kind) {
@@ -113,17 +112,9 @@ export async function act(
     case 'Drain':
       return drain(tools, machine, action.permit, nodeRef.name, signal)
     case 'RequestPermit':
-      return requestPermit(permits, action.permit, {
-        operations: ['ScaleIn'],
-        targets: [{ kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }],
-        requester: { manager: fieldManager, kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) },
-        reason: shortened(`removal of machine ${nameOf(machine)}`, 200),
-        leaseSeconds: PERMIT_LEASE_SECONDS,
-      }).then(existsIsDone)
     case 'RenewPermit':
-      return renewPermit(permits, action.permit, clock.now())
-    case 'ReportPermit':
-      return reportResults(permits, action.permit, { [uidOf(machine)]: action.result }).then(goneIsDone)
+    case 'ReportResult':
+      return actOnPermit({ client, fieldManager, signal }, action, clock.now())
     case 'DeleteHost':
       return deleteHost(tools, machine, action.providerID, signal)
     case 'DeleteNode':
@@ -141,7 +132,6 @@ export async function act(
 }
 
 const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
-const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Exists' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
 /** The permit as the server has it now; `Ended` when it grants this machine nothing any more. */

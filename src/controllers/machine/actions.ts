@@ -2,12 +2,12 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { counted } from '#lib/counted.ts'
 import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
+import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
@@ -53,14 +53,7 @@ export type MachineAction =
   | { readonly kind: 'Cordon'; readonly owner: string; readonly claim: CordonClaim; readonly reason: string }
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
   | { readonly kind: 'Drain'; readonly permit: string; readonly reason: string }
-  | { readonly kind: 'RequestPermit'; readonly permit: string; readonly reason: string }
-  | { readonly kind: 'RenewPermit'; readonly permit: OperationPermit; readonly reason: string }
-  | {
-      readonly kind: 'ReportPermit'
-      readonly permit: OperationPermit
-      readonly result: 'Succeeded' | 'Released'
-      readonly reason: string
-    }
+  | PermitAction
   /** What the provider calls the host, and where it is. */
   | {
       readonly kind: 'WriteHost'

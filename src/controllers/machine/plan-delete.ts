@@ -7,10 +7,12 @@ import { endsIn } from '#permits/holds/in-force.ts'
 import { isOfKubelet, type Pod } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
-import { removeAgainInMs } from '#permits/ended-for.ts'
-import { freePermitName } from '#permits/free-name.ts'
-import { permitWait } from '#permits/permit-wait.ts'
-import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
+import { type Holding, type NotGranted, type Wish, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
+import { LEASES } from '#permits/leases.ts'
+import { namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
+import { permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
+import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
+import { shortened } from '#lib/shortened.ts'
 import {
   DELETE_OWNER,
   DRAIN_LOOK_MS,
@@ -136,10 +138,9 @@ export function planHandBack(seen: Seen, now: number): MachinePlan {
 
 /** The permit covers the whole way, which may take longer than its lease. */
 function renewed(seen: Seen, now: number, then: MachinePlan): MachinePlan {
-  const granted = removalPermits(seen).find((p) => permitAnswer(p, uidOf(seen.machine)).kind === 'Granted')
-  const isDue = granted !== undefined && isOwn(granted) && isRenewalDue(granted, now)
-  if (!isDue || then.actions.some((a) => a.kind === 'ReportPermit')) return then
-  return withFirst([{ kind: 'RenewPermit', permit: granted, reason: 'the host is still being handed back' }], then)
+  if (then.actions.some((a) => a.kind === 'ReportResult')) return then
+  const held = removalPermit(seen)
+  return held.kind === 'Granted' ? withFirst(actionsOf(held, now, 'the host is still being handed back'), then) : then
 }
 
 function hostTrouble({ machine, host }: Seen): Pick<Waiting, 'seen' | 'unblock'> {
@@ -186,42 +187,44 @@ export const removalPermits = ({ machine, permits }: Seen): readonly OperationPe
 
 const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIELD_MANAGERS.machine
 
-function emptied(seen: Seen, now: number): MachinePlan {
-  const { machine, node, pods } = seen
-  const permits = removalPermits(seen)
-  const answers = permits.map((permit) => ({ permit, answer: permitAnswer(permit, uidOf(machine)) }))
-  const granted = answers.find((a) => a.answer.kind === 'Granted')?.permit
-  if (granted === undefined) {
-    const waiting = answers.find((a) => a.answer.kind === 'Waiting')
-    if (waiting?.answer.kind === 'Waiting')
-      return waitFor(
-        {
-          predicate: 'PermitGranted',
-          seen: waiting.answer.seen,
-          unblock: `the Defender grants OperationPermit ${waiting.permit.metadata.name}`,
-          because: permitWait(waiting.permit).predicate,
-        },
-        PERMIT_LOOK_MS,
-      )
-    const denied = permits.find((p) => isOwn(p) && removeAgainInMs(p, seen.refusedFor) > 0)
-    if (denied !== undefined)
-      return waitFor(
-        {
-          predicate: 'PermitDenied',
-          seen: `OperationPermit ${denied.metadata.name} was denied: ${permitWait(denied).seen}`,
-          unblock: 'the policy allows it; the permit is requested again every 10 minutes',
-        },
-        PERMIT_LOOK_MS,
-      )
-    const base = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}-`
-    const permit = freePermitName(base, permits, permits.length)
-    return step({ kind: 'RequestPermit', permit, reason: 'removal of a machine in service' }, PERMIT_LOOK_MS)
+/** Objects have names of 253 characters at most, of which the rest of this one takes some. */
+const MOST_NAME_CHARS = 200
+
+export function removalPermit(seen: Seen): Holding {
+  const { machine, refusedFor } = seen
+  const serving = removalPermits(seen)
+  const own = serving.filter(isOwn)
+  const names = numbered(`remove-${nameOf(machine).slice(0, MOST_NAME_CHARS)}-${uidOf(machine).slice(0, 8)}-`)
+  const wish: Wish = {
+    permit: nextPermitName(names, namesOf(own)),
+    reason: 'removal of a machine in service',
+    request: {
+      operations: ['ScaleIn'],
+      targets: [targetRef('Machine', machine)],
+      requester: requesterOf(FIELD_MANAGERS.machine, 'Machine', machine),
+      reason: shortened(`removal of machine ${nameOf(machine)}`, MOST_SENTENCE_CHARS),
+      leaseSeconds: LEASES.renewed,
+    },
   }
-  const renew: MachineAction[] =
-    isOwn(granted) && isRenewalDue(granted, now)
-      ? [{ kind: 'RenewPermit', permit: granted, reason: 'the machine is still being removed' }]
-      : []
-  const next = emptyingStep(seen, granted.metadata.name ?? '', now)
+  return holdPermit(wish, { own, others: serving.filter((p) => !isOwn(p)), endedFor: refusedFor })
+}
+
+function withoutPermit(held: NotGranted): MachinePlan {
+  if (held.kind === 'Ask') return step(held.action, PERMIT_LOOK_MS)
+  const { wait, permit } = held
+  const waiting: Waiting =
+    held.kind === 'Wait'
+      ? { ...wait, predicate: 'PermitGranted', because: wait.predicate }
+      : { ...wait, seen: `OperationPermit ${permit.metadata.name ?? ''} was denied: ${wait.seen}` }
+  return waitFor(waiting, PERMIT_LOOK_MS)
+}
+
+function emptied(seen: Seen, now: number): MachinePlan {
+  const { node, pods } = seen
+  const held = removalPermit(seen)
+  if (held.kind !== 'Granted') return withoutPermit(held)
+  const renew = actionsOf(held, now, 'the machine is still being removed')
+  const next = emptyingStep(seen, held.permit.metadata.name ?? '', now)
   if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, now))
   const isDraining = node !== undefined && pods !== undefined
   const actions = [...renew, ...(next === undefined ? [] : [next])]
@@ -306,10 +309,6 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
   const { machine, node, agentBeat, nodeBeat } = seen
   const isNodeKept = seen.isHostKept && isOfKubelet(seen.node)
   const isNodeOurs = isProvided(machine) || seen.isHostKept
-  const own = removalPermits(seen).find((p) => {
-    const { kind } = permitAnswer(p, uidOf(machine))
-    return isOwn(p) && (kind === 'Granted' || kind === 'Waiting')
-  })
   const actions: MachineAction[] = [
     ...(node !== undefined && isNodeOurs && !isNodeKept
       ? [{ kind: 'DeleteNode', reason: 'its host was deleted' } as const]
@@ -326,9 +325,9 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),
     { kind: 'RemoveFinalizer', reason: 'cleanup of the machine is complete' },
     // Last: without its permit, a machine whose finalizer could not be removed now would have to request another.
-    ...(own === undefined
-      ? []
-      : [{ kind: 'ReportPermit', permit: own, result: 'Succeeded', reason: 'the machine was deleted' } as const]),
+    ...removalPermits(seen)
+      .filter(isOwn)
+      .flatMap((p) => reportOf(p, uidOf(machine), 'Succeeded', 'the machine was deleted')),
   ]
   return { actions, notices: actions.flatMap(noticeOf), doing: 'Deleting' }
 }

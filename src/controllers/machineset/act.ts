@@ -8,9 +8,9 @@ import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { outcomeOf } from '#kube/outcome.ts'
 import { formatSelector } from '#kube/selector.ts'
-import { type PermitRequest, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
 import { withFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
@@ -22,7 +22,6 @@ import { deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
 import { type Seen, aliveOf, isGoing, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
-import { shortened } from '#lib/shortened.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -31,8 +30,6 @@ export interface MachineSetTools {
 }
 
 const fieldManager = FIELD_MANAGERS.machineSet
-/** A removal takes seconds to minutes; the lease is renewed while it lasts. */
-const PERMIT_LEASE_SECONDS = 120
 
 export async function act(
   tools: MachineSetTools,
@@ -41,7 +38,6 @@ export async function act(
   { signal }: ReconcileContext,
 ): Promise<ActionOutcome> {
   const { client } = tools
-  const permits = { client, fieldManager, signal }
   switch (action.kind) {
     case 'Adopt':
       return withFresh(tools, seen, signal, (fresh) => {
@@ -61,13 +57,9 @@ export async function act(
     case 'Create':
       return withFresh(tools, seen, signal, (fresh) => createMissing(tools, fresh, action.count, signal))
     case 'RequestPermit':
-      return requestPermit(permits, action.permit, requestFor(seen.set, action.machine, action.reason)).then(
-        existsIsDone,
-      )
     case 'RenewPermit':
-      return renewPermit(permits, action.permit, tools.now())
-    case 'ReportPermit':
-      return reportResults(permits, action.permit, { [action.target]: action.result })
+    case 'ReportResult':
+      return actOnPermit({ client, fieldManager, signal }, action, tools.now())
     case 'Delete':
       return isGoing(seen.set)
         ? removeLeaving(tools, action, seen, signal)
@@ -94,10 +86,6 @@ async function takeProvider({ client }: MachineSetTools, fresh: Seen, machine: M
     return outdated('it may have a host')
   return updateExactly(client, machineType, { ...now, spec: { ...now.spec, provider } }, { fieldManager })
 }
-
-/** Asking twice under one name is asking once. */
-const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
-  outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
 
 /** The set and its machines as the server has them now; nothing is done when the set is another one than was decided about. */
 async function withFresh(
@@ -185,17 +173,5 @@ function newMachine(set: MachineSet, random: Random): Machine {
       ownerReferences: [ownerReference(set)],
     },
     spec: template.spec,
-  }
-}
-
-function requestFor(set: MachineSet, m: Machine, reason: string): PermitRequest {
-  const commit = set.metadata.annotations?.[ANNOTATIONS.commit]
-  return {
-    operations: ['ScaleIn'],
-    targets: [{ kind: 'Machine', name: nameOf(m), uid: uidOf(m) }],
-    requester: { manager: fieldManager, kind: machineSet.kind, name: nameOf(set), uid: uidOf(set) },
-    reason: shortened(`scale-in of ${nameOf(set)}: ${reason}`, 200),
-    ...defined({ commit }),
-    leaseSeconds: PERMIT_LEASE_SECONDS,
   }
 }

@@ -1,11 +1,11 @@
 // What may be done about a set and its machines, as one closed union, and what a plan says beside it. Pure.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { counted } from '#lib/counted.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
+import type { PermitAction } from '#permits/permit-actions.ts'
 import type { ActionOutcome, Notice, Plan } from '#runtime/reconcile-with.ts'
 import { nameOf } from './seen.ts'
 
@@ -20,15 +20,7 @@ export type MachineSetAction =
   /** That of the template, which was corrected since. */
   | { readonly kind: 'TakeProvider'; readonly machine: Machine; readonly reason: string }
   | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
-  | { readonly kind: 'RequestPermit'; readonly machine: Machine; readonly permit: string; readonly reason: string }
-  | { readonly kind: 'RenewPermit'; readonly permit: OperationPermit; readonly reason: string }
-  | {
-      readonly kind: 'ReportPermit'
-      readonly permit: OperationPermit
-      readonly target: string
-      readonly result: 'Succeeded' | 'Released'
-      readonly reason: string
-    }
+  | PermitAction
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
   /** Its host no longer exists: the Machine is deleted too, so that another one is created. */
   | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
@@ -92,7 +84,7 @@ export function noticeOf(action: MachineSetAction): Notice[] {
     case 'Release':
     case 'RequestPermit':
     case 'RenewPermit':
-    case 'ReportPermit':
+    case 'ReportResult':
       return []
     default:
       return action satisfies never

@@ -127,7 +127,8 @@ const LEAVES = { [ANNOTATIONS.clusterLeaves]: 'true' }
 
 function say(a: MachineSetAction): string {
   if (a.kind === 'HandOver') return `HandOver ${a.machine.metadata.name} to ${a.to.metadata.name}`
-  if (a.kind === 'ReportPermit') return `ReportPermit ${a.target} ${a.result}`
+  if (a.kind === 'ReportResult') return `ReportResult ${a.target} ${a.result}`
+  if (a.kind === 'RequestPermit') return `RequestPermit ${a.request.targets[0]?.name}`
   if ('machine' in a) return `${a.kind} ${a.machine.metadata.name}`
   return a.kind === 'Create' ? `Create ${a.count}` : a.kind
 }
@@ -156,7 +157,7 @@ describe('a set that is being deleted', () => {
     ],
     'gives the permit back for a machine that it hands over': [
       seen(going, [machine('a')], [other({})], [permit('a', 'Granted')]),
-      ['ReportPermit uid-a Released', 'HandOver a to new'],
+      ['ReportResult uid-a Released', 'HandOver a to new'],
     ],
     'asks for permits where no set takes them': [
       seen(going, three),
@@ -167,7 +168,7 @@ describe('a set that is being deleted', () => {
     'ends when none is left': [seen(going, []), ['RemoveFinalizer']],
     'reports its last permit before it ends': [
       seen(going, [], [], [permit('a', 'Granted')]),
-      ['ReportPermit uid-a Succeeded', 'RemoveFinalizer'],
+      ['ReportResult uid-a Succeeded', 'RemoveFinalizer'],
     ],
     'lets garbage collection take the owner off where it shall orphan them': [
       seen(set({ isGoing: true, finalizers: [FINALIZERS.machineSet, 'orphan'] }), three),
@@ -180,7 +181,7 @@ describe('a set that is being deleted', () => {
         [],
         [permit('a', 'Granted')],
       ),
-      ['ReportPermit uid-a Released', 'Release a', 'Release b', 'Release c'],
+      ['ReportResult uid-a Released', 'Release a', 'Release b', 'Release c'],
     ],
     'where they shall stay, lets go those that garbage collection deletes, and waits for those that it removes itself':
       [
@@ -256,7 +257,7 @@ describe('a set that is being deleted', () => {
   test('a machine that has another owner by now is not reported as removed', () => {
     const moved = machine('a', 'new')
     const s = { ...seen(going, [], [], [permit('a', 'Granted')]), elsewhere: new Map([['uid-a', moved]]) }
-    expect(said(s)).toEqual(['ReportPermit uid-a Released', 'RemoveFinalizer'])
+    expect(said(s)).toEqual(['ReportResult uid-a Released', 'RemoveFinalizer'])
   })
 
   test('says how much of it is left', () => {

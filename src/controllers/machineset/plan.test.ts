@@ -96,8 +96,8 @@ const say = (a: MachineSetAction): string => {
       return `RequestPermit ${a.permit}`
     case 'RenewPermit':
       return `RenewPermit ${a.permit.metadata.name}`
-    case 'ReportPermit':
-      return `ReportPermit ${a.permit.metadata.name} ${a.result}`
+    case 'ReportResult':
+      return `ReportResult ${a.permit.metadata.name} ${a.result}`
     case 'HandOver':
       return `HandOver ${a.machine.metadata.name} to ${a.to.metadata.name}`
     case 'AddFinalizer':
@@ -216,11 +216,11 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   'removes nothing when many are silent at once': [seen(set(2), [...ready('a', 'b'), ...many(2, 'Lost')]), []],
   'gives a permit back that is not needed any more': [
     seen(set(2), ready('a', 'b'), [permit('a', 'Granted')]),
-    ['ReportPermit scalein-a-set-3-0 Released'],
+    ['ReportResult scalein-a-set-3-0 Released'],
   ],
   'ends a permit whose machine is gone': [
     seen(set(1), ready('b'), [permit('a', 'Granted')]),
-    ['ReportPermit scalein-a-set-3-0 Succeeded'],
+    ['ReportResult scalein-a-set-3-0 Succeeded'],
   ],
   'takes in what matches and has no owner, before it counts': [
     seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })]),
@@ -293,7 +293,7 @@ describe('a machine set', () => {
     const first = statusOf(waiting, plan(waiting, NOW), [], NOW)
     expect(first.waitingFor).toMatchObject({
       predicate: 'PermitGranted',
-      unblock: 'the Defender grants OperationPermit scalein-a-set-3-0',
+      unblock: 'gate All grants the permit; for details run kubenode why operationpermit/scalein-a-set-3-0',
     })
     const later = { ...waiting, set: { ...waiting.set, status: first } }
     expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)
@@ -308,7 +308,8 @@ describe('a machine set', () => {
     expect(waitingFor).toEqual({
       predicate: 'PermitGranted',
       seen: 'gate Breaker: open since 10:00',
-      unblock: 'the Defender grants OperationPermit scalein-a-set-3-0',
+      unblock:
+        'its pause is over and the operations that it tries succeed; for details run kubenode why operationpermit/scalein-a-set-3-0',
       since: timestamp(NOW),
     })
   })
@@ -445,7 +446,7 @@ describe('whatever a machine set sees', () => {
         if (silent > 1 && silent > alive.length / 3) expect(actions.filter((a) => a.kind === 'Delete')).toEqual([])
         if (gone > 1 && gone > alive.length / 3) expect(actions.filter(isRemoval)).toEqual([])
         const held = plan(heldSeen(w), NOW).actions.map((a) => a.kind)
-        expect(held.filter((k) => k !== 'RenewPermit' && k !== 'ReportPermit')).toEqual([])
+        expect(held.filter((k) => k !== 'RenewPermit' && k !== 'ReportResult')).toEqual([])
       }),
       { numRuns: 500 },
     )

@@ -1,14 +1,17 @@
 // Decides the next step of machines that must leave a set: request the permit, wait for it, or delete. Pure.
-import type { Reason } from '#api/catalogue.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { removeAgainInMs } from '#permits/ended-for.ts'
-import { freePermitName } from '#permits/free-name.ts'
-import { permitWait } from '#permits/permit-wait.ts'
-import { permitAnswer } from '#permits/permits.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { shortened } from '#lib/shortened.ts'
+import { type Holding, type Wish, holdPermit } from '#permits/holder.ts'
+import { LEASES } from '#permits/leases.ts'
+import { isNamed, namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
+import { UNDECIDED } from '#permits/permit-wait.ts'
+import { commitOf, requesterOf, targetRef } from '#permits/permits.ts'
+import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import type { Extra, MachineSetAction, Waiting } from './actions.ts'
-import { type Seen, isInService, isReady, isSilent, nameOf, openPermit, permitsFor, uidOf } from './seen.ts'
+import { type Seen, isInService, isReady, isSilent, nameOf, permitsFor, uidOf } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Removals requested or done in one reconcile. */
@@ -64,17 +67,11 @@ export function removals(
       waiting ??= step.waiting
       continue
     }
-    if (step.action.kind === 'RequestPermit') waiting ??= asked(step.action.permit)
+    if (step.action.kind === 'RequestPermit') waiting ??= { ...UNDECIDED, predicate: 'PermitGranted' }
     actions.push(step.action)
   }
   return [actions, waiting === undefined ? {} : { waiting }]
 }
-
-const asked = (permit: string): Waiting => ({
-  predicate: 'PermitGranted',
-  seen: 'the Defender has not decided yet',
-  unblock: `the Defender grants OperationPermit ${permit}`,
-})
 
 /** Ready machines that may go without taking the set below what maxUnavailable leaves it. */
 export function removable({ set }: Seen, alive: readonly Machine[]): number {
@@ -92,48 +89,44 @@ type Removal =
 
 function removal(seen: Seen, machine: Machine, { spare, reason, unblock }: Removing): Removal {
   if (!isInService(machine)) return { kind: 'Act', action: { kind: 'Delete', machine, reason } }
-  if (isReady(machine) && spare <= 0) return wait('WithinUnavailable', 'maxUnavailable reached', unblock)
-  const open = openPermit(seen, machine)
-  const answer = permitAnswer(open, uidOf(machine))
-  if (open !== undefined && answer.kind === 'Granted')
-    return { kind: 'Act', action: { kind: 'Delete', machine, permit: nameOf(open), reason } }
-  if (open !== undefined && answer.kind === 'Waiting')
-    return wait(
-      'PermitGranted',
-      answer.seen,
-      `the Defender grants OperationPermit ${nameOf(open)}`,
-      permitWait(open).predicate,
-    )
-  const earlier = permitsOfGeneration(seen, machine)
-  const denied = earlier.find((p) => removeAgainInMs(p, seen.refusedFor) > 0)
-  if (denied !== undefined) {
-    const waiting = {
-      predicate: 'PermitDenied' as const,
-      seen: `OperationPermit ${nameOf(denied)} was denied: ${permitWait(denied).seen}`,
-      unblock: 'the policy allows it (the permit is requested again every 10 minutes), or spec.replicas changes',
-      lookMs: removeAgainInMs(denied, seen.refusedFor),
-    }
-    return { kind: 'Waiting', waiting }
+  if (isReady(machine) && spare <= 0)
+    return { kind: 'Waiting', waiting: { predicate: 'WithinUnavailable', seen: 'maxUnavailable reached', unblock } }
+  const held = permitOf(seen, machine, reason)
+  if (held.kind === 'Granted')
+    return { kind: 'Act', action: { kind: 'Delete', machine, permit: nameOf(held.permit), reason } }
+  if (held.kind === 'Ask') return { kind: 'Act', action: held.action }
+  const { wait, permit } = held
+  if (held.kind === 'Wait')
+    return { kind: 'Waiting', waiting: { ...wait, predicate: 'PermitGranted', because: wait.predicate } }
+  const waiting = {
+    predicate: 'PermitDenied' as const,
+    seen: `OperationPermit ${nameOf(permit)} was denied: ${wait.seen}`,
+    unblock: `${wait.unblock}, or spec.replicas changes`,
+    lookMs: held.afterMs,
   }
-  return {
-    kind: 'Act',
-    action: {
-      kind: 'RequestPermit',
-      machine,
-      permit: freePermitName(prefixOf(seen, machine), earlier, earlier.length),
-      reason,
-    },
-  }
+  return { kind: 'Waiting', waiting }
 }
 
-const wait = (predicate: Waiting['predicate'], what: string, unblock: string, because?: Reason): Removal => ({
-  kind: 'Waiting',
-  waiting: { predicate, seen: what, unblock, ...defined({ because }) },
-})
+/** Objects have names of 253 characters at most, of which the rest of this one takes some. */
+const MOST_NAME_CHARS = 200
 
-const prefixOf = (seen: Seen, machine: Machine): string =>
-  `scalein-${nameOf(machine).slice(0, 200)}-${uidOf(seen.set).slice(0, 8)}-${seen.set.metadata.generation ?? 0}-`
-
-/** The requests for this machine since the spec last changed. */
-const permitsOfGeneration = (seen: Seen, machine: Machine): readonly OperationPermit[] =>
-  permitsFor(seen, machine).filter((p) => nameOf(p).startsWith(prefixOf(seen, machine)))
+/** Any open permit of the set for the machine serves. What ended before the spec last changed does not delay the next request. */
+function permitOf(seen: Seen, machine: Machine, reason: string): Holding {
+  const { set, refusedFor } = seen
+  const generation = set.metadata.generation ?? 0
+  const names = numbered(
+    `scalein-${nameOf(machine).slice(0, MOST_NAME_CHARS)}-${uidOf(set).slice(0, 8)}-${generation}-`,
+  )
+  const all = permitsFor(seen, machine)
+  const own = all.filter((p) => isNamed(names, p))
+  const request: Wish['request'] = {
+    operations: ['ScaleIn'],
+    targets: [targetRef('Machine', machine)],
+    requester: requesterOf(FIELD_MANAGERS.machineSet, machineSet.kind, set),
+    reason: shortened(`scale-in of ${nameOf(set)}: ${reason}`, MOST_SENTENCE_CHARS),
+    ...commitOf(set),
+    leaseSeconds: LEASES.renewed,
+  }
+  const permit = nextPermitName(names, namesOf(own))
+  return holdPermit({ permit, request, reason }, { own, others: all.filter((p) => !own.includes(p)), endedFor: refusedFor })
+}

@@ -1,6 +1,8 @@
 // Decides what happens to the permits that a set requested, and when the set is reconciled next. Pure.
 import { endsIn } from '#permits/holds/in-force.ts'
-import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
+import { renewalOf, reportOf } from '#permits/holder.ts'
+import type { PermitAction } from '#permits/permit-actions.ts'
+import { permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
 import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'
 
@@ -19,27 +21,21 @@ export function withPermits(
 ): MachineSetPlan {
   const mine = new Map(seen.machines.map((m) => [uidOf(m), m]))
   const wanted = new Set(
-    actions.map((a) => (a.kind === 'Delete' || a.kind === 'RequestPermit' ? uidOf(a.machine) : '')),
+    actions.flatMap((a) =>
+      a.kind === 'Delete' ? [uidOf(a.machine)] : a.kind === 'RequestPermit' ? a.request.targets.map((t) => t.uid) : [],
+    ),
   )
   const isShrinking = isGoing(seen.set) || aliveOf(seen).length > seen.set.spec.replicas
-  const upkeep = seen.permits.flatMap((permit): MachineSetAction[] => {
-    const [target] = permit.spec.targets
-    if (target === undefined) return []
-    const answer = permitAnswer(permit, target.uid)
-    if (answer.kind !== 'Granted' && answer.kind !== 'Waiting') return []
-    const machine = mine.get(target.uid) ?? seen.elsewhere?.get(target.uid)
-    if (machine === undefined)
-      return [
-        { kind: 'ReportPermit', permit, target: target.uid, result: 'Succeeded', reason: 'the machine was deleted' },
-      ]
-    const isOthers = !mine.has(target.uid) && !isDeleting(machine)
-    const mayStay =
-      isOthers || staying.has(target.uid) || (!isDeleting(machine) && !wanted.has(target.uid) && !isShrinking)
-    if (mayStay)
-      return [{ kind: 'ReportPermit', permit, target: target.uid, result: 'Released', reason: 'the machine is kept' }]
-    return isRenewalDue(permit, now)
-      ? [{ kind: 'RenewPermit', permit, reason: 'its machine is still being removed' }]
-      : []
+  const upkeep = seen.permits.flatMap((permit): readonly PermitAction[] => {
+    const uid = permit.spec.targets[0]?.uid ?? ''
+    if (permitAnswer(permit, uid).kind === 'Ended') return []
+    const machine = mine.get(uid) ?? seen.elsewhere?.get(uid)
+    if (machine === undefined) return reportOf(permit, uid, 'Succeeded', 'the machine was deleted')
+    const isOthers = !mine.has(uid) && !isDeleting(machine)
+    const mayStay = isOthers || staying.has(uid) || (!isDeleting(machine) && !wanted.has(uid) && !isShrinking)
+    return mayStay
+      ? reportOf(permit, uid, 'Released', 'the machine is kept')
+      : renewalOf(permit, now, 'its machine is still being removed')
   })
   // A set that is being deleted no longer knows a machine, or itself, after its last action.
   const all = isGoing(seen.set) ? [...upkeep, ...actions] : [...actions, ...upkeep]

@@ -50,9 +50,9 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
           own.filter((p) => permitAnswer(p, uid).kind === 'Ended'),
         )
         const wish: Wish = { permit: next, request: requestOf({ cluster, release, held }) }
-        const holding = holdPermit(wish, { own, endedFor }, now(), PACE)
-        for (const action of holding.kind === 'Ask' ? holding.actions : []) {
-          const outcome = await actOnPermit(tools, action, now())
+        const holding = holdPermit(wish, { own, endedFor }, PACE)
+        if (holding.kind === 'Ask') {
+          const outcome = await actOnPermit(tools, holding.action, now())
           if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
         }
         return answerOf(holding, next)
