@@ -2,7 +2,7 @@
 // so a restart, a lost reply or a clock that was set changes no answer by more than one wait.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ASK_AGAIN_MS, askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
-import type { PermitAction } from './permit-actions.ts'
+import type { PermitAction, RequestAction } from './permit-actions.ts'
 import { type PermitWait, UNDECIDED, endedWait, permitWait } from './permit-wait.ts'
 import { type PermitRequest, type TargetResult, isOpen, isRenewalDue, permitAnswer } from './permits.ts'
 
@@ -30,7 +30,7 @@ export type Holding =
   | NotGranted
 
 export type NotGranted =
-  | { readonly kind: 'Ask'; readonly wait: PermitWait; readonly action: PermitAction }
+  | { readonly kind: 'Ask'; readonly wait: PermitWait; readonly action: RequestAction }
   | { readonly kind: 'Wait'; readonly wait: PermitWait; readonly permit: OperationPermit }
   /** The last permit ended, and it is too early for another one. */
   | { readonly kind: 'AskLater'; readonly wait: PermitWait; readonly permit: OperationPermit; readonly afterMs: number }

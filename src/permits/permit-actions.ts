@@ -12,13 +12,15 @@ import {
   requestPermit,
 } from './permits.ts'
 
+export interface RequestAction {
+  readonly kind: 'RequestPermit'
+  readonly reason: string
+  readonly permit: string
+  readonly request: PermitRequest
+}
+
 export type PermitAction =
-  | {
-      readonly kind: 'RequestPermit'
-      readonly reason: string
-      readonly permit: string
-      readonly request: PermitRequest
-    }
+  | RequestAction
   | { readonly kind: 'RenewPermit'; readonly reason: string; readonly permit: OperationPermit }
   | {
       readonly kind: 'ReportResult'

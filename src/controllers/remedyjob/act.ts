@@ -7,36 +7,28 @@ import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type WriteOutcome } from '#kube/outcome.ts'
 import { uncordon } from '#nodes/cordon.ts'
 import { unfence } from '#nodes/fence.ts'
-import { type PermitRequest, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
 import { withoutFinalizer } from '#runtime/finalizers.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { doStep } from './steps/do-step.ts'
 import { type JobTools, nodeTools } from './steps/step-tools.ts'
-import type { JobAction, PermitTarget } from './actions.ts'
-import { componentOf, disruptionsOf } from './operations.ts'
+import type { JobAction } from './actions.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
-import { shortened } from '#lib/shortened.ts'
 
 const fieldManager = FIELD_MANAGERS.remedyJob
-/** Renewed while the job is running. */
-const PERMIT_LEASE_SECONDS = 120
 
 export async function act(tools: JobTools, action: JobAction, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const { client, clock } = tools
-  const permits = { client, fieldManager, signal }
   const { job } = seen
   switch (action.kind) {
     case 'RequestPermit':
-      return existsIsDone(await requestPermit(permits, action.permit, requestFor(seen, action.target)))
     case 'RenewPermit':
-      return renewPermit(permits, action.permit, clock.now())
     case 'ReportResult':
-      return reportResults(permits, action.permit, { [action.target]: action.result })
+      return actOnPermit({ client, fieldManager, signal }, action, clock.now())
     case 'ListJobs':
       return listJobs(client, action, signal)
     case 'DoStep':
@@ -53,10 +45,6 @@ export async function act(tools: JobTools, action: JobAction, seen: Seen, signal
       return assertNever(action)
   }
 }
-
-/** Asking twice under one name is asking once. */
-const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
-  outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
 
 async function listJobs(
   client: KubeClient,
@@ -75,17 +63,3 @@ async function listJobs(
 
 const released = (swap: Swap<unknown>): ActionOutcome =>
   swap.kind === 'Swapped' ? { kind: 'Applied', object: undefined } : outdated(swap.reason)
-
-function requestFor({ job }: Seen, target: PermitTarget): PermitRequest {
-  const { spec } = job
-  const component = componentOf(job)
-  return {
-    operations: disruptionsOf(job),
-    ...defined({ component }),
-    targets: [target],
-    requester: { manager: fieldManager, kind: 'RemedyOperationJob', name: nameOf(job), uid: uidOf(job) },
-    reason: shortened(`repair of ${spec.node.name} by rule ${spec.remedierRef.name}, rung ${spec.rung}`, 200),
-    ...defined({ commit: spec.commit }),
-    leaseSeconds: PERMIT_LEASE_SECONDS,
-  }
-}

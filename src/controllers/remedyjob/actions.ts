@@ -1,8 +1,7 @@
 // The closed list of what the job controller does, and what it writes down about a job.
 import type { Machine } from '#api/kinds/machine.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Reason } from '#api/catalogue.ts'
-import type { TargetResult } from '#permits/permits.ts'
+import type { PermitAction } from '#permits/permit-actions.ts'
 import type { JobStatus, JobStep } from './seen.ts'
 
 export interface PermitTarget {
@@ -12,15 +11,7 @@ export interface PermitTarget {
 }
 
 export type JobAction =
-  | { readonly kind: 'RequestPermit'; readonly reason: string; readonly permit: string; readonly target: PermitTarget }
-  | { readonly kind: 'RenewPermit'; readonly reason: string; readonly permit: OperationPermit }
-  | {
-      readonly kind: 'ReportResult'
-      readonly reason: string
-      readonly permit: OperationPermit
-      readonly target: string
-      readonly result: TargetResult
-    }
+  | PermitAction
   /** The complete list of jobs that the agent of the machine should watch. */
   | { readonly kind: 'ListJobs'; readonly reason: string; readonly machine: Machine; readonly jobs: readonly string[] }
   /** One central step, which was written down as begun before. */

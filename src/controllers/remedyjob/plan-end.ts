@@ -3,10 +3,11 @@ import { FINALIZERS } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { isFencedBy } from '#nodes/fence.ts'
+import { reportOf } from '#permits/holder.ts'
 import { type TargetResult } from '#permits/permits.ts'
 import type { JobAction, JobPlan } from './actions.ts'
 import { listJobs } from './steps/plan-steps.ts'
-import { type JobStatus, type Seen, cordonOwner, phaseOf, targetOf } from './seen.ts'
+import { type JobStatus, type Seen, cordonOwner, phaseOf } from './seen.ts'
 
 /** An incident's record: until then its job cannot be made a second time. */
 const RECORD_MS = 86_400_000
@@ -43,16 +44,11 @@ const RESULTS: Readonly<Record<NonNullable<JobStatus['outcome']>, TargetResult>>
   Cancelled: 'Released',
 }
 
-function reportResult(seen: Seen): readonly JobAction[] {
-  const { permit, job } = seen
-  // If the Machine was deleted, its target is still the one that the permit names.
-  const target = permit?.spec.targets[0]?.uid ?? targetOf(seen)?.uid
-  if (permit === undefined || target === undefined || permit.spec.results?.[target] !== undefined) return []
-  const phase = permit.status?.phase ?? 'Requested'
-  if (phase !== 'Requested' && phase !== 'Granted') return []
+/** If the Machine was deleted, its target is still the one that the permit names. */
+function reportResult({ permit, job }: Seen): readonly JobAction[] {
   const wasDone = job.status?.startedAt !== undefined
   const result = wasDone ? RESULTS[job.status?.outcome ?? 'Permanent'] : 'Released'
-  return [{ kind: 'ReportResult', reason: `the job finished: ${job.status?.outcome}`, permit, target, result }]
+  return reportOf(permit, permit?.spec.targets[0]?.uid ?? '', result, `the job finished: ${job.status?.outcome}`)
 }
 
 /** A rung that did not help leaves the cordon to the next one, until the fault goes by itself or the record does. */

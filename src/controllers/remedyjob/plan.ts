@@ -2,16 +2,16 @@
 import type { JobFacts } from '#api/protocol/job.ts'
 import { assertNever } from '#lib/errors.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { permitAnswer, isRenewalDue } from '#permits/permits.ts'
+import { renewalOf } from '#permits/holder.ts'
 import { isMass } from '#nodes/faults/mass.ts'
 import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
-import { hasLapsed, heldUp, nextPermitName, permitName } from './held-up.ts'
+import { heldUp, permitName, permitOf } from './permit.ts'
 import type { JobPlan } from './actions.ts'
 import { unsupportedReason } from './operations.ts'
 import { planEnd } from './plan-end.ts'
 import { planSteps } from './steps/plan-steps.ts'
 import { planVerify } from './verify/plan-verify.ts'
-import { type Seen, isFrozen, nameOf, phaseOf, targetOf } from './seen.ts'
+import { type Seen, isFrozen, phaseOf, targetOf } from './seen.ts'
 import { finish, isBegun, move, wait, waitForHold } from './transitions.ts'
 import { heldBy, unwanted } from './wishes.ts'
 
@@ -77,37 +77,30 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   const target = targetOf(seen)
   if (target === undefined)
     return wait('ReferenceMissing', `machine ${job.spec.machine} not found`, 'the Machine exists')
-  const permit = permitName(job)
+  const held = permitOf(seen, target)
+  const request = held.kind === 'Ask' ? held.action : undefined
+  const permitRef = permitName(job)
   if (phase === 'Pending')
     return {
-      actions: [{ kind: 'RequestPermit', reason: 'the fault is present', permit, target }],
-      change: { ...move(seen, 'ask', facts), permitRef: permit },
+      actions: request === undefined ? [] : [request],
+      change: { ...move(seen, 'ask', facts), permitRef },
       ...RIPENING,
     }
-  const held = seen.permit !== undefined && nameOf(seen.permit) === permit ? seen.permit : undefined
-  const answer = permitAnswer(held, target.uid)
-  if (answer.kind === 'Absent')
-    return { actions: [{ kind: 'RequestPermit', reason: 'no permit exists', permit, target }] }
-  const isLapsed = held !== undefined && hasLapsed(held, target.uid)
-  if (answer.kind === 'Ended' && !isLapsed) return finish(seen, now, 'Transient', `no permit: ${answer.seen}`)
+  if (request?.permit === permitRef) return { actions: [request] }
+  if (held.kind === 'Refused') return finish(seen, now, 'Transient', `no permit: ${held.seen}`)
   if (!seen.isRipe) return { actions: [], ...RIPENING }
-  if (answer.kind === 'Waiting')
-    return wait('PermitRequested', answer.seen, 'the Defender grants the permit', LOOK_AGAIN_MS)
+  if (held.kind === 'Wait' || held.kind === 'AskLater')
+    // Explanations of repairs know a wait by this predicate, and read the gate from the permit.
+    return wait('PermitRequested', held.wait.seen, held.wait.unblock, LOOK_AGAIN_MS)
   // What is written here lets things happen: it rests on what the server says now, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const { bad, total } = seen.asked
   if (isMass(bad + 1, total + 1)) {
     const text = `${bad} of ${total} other nodes are as bad`
-    const againMs = isLapsed ? LOOK_AGAIN_MS : ASK_AGAIN_MS
+    const againMs = request === undefined ? ASK_AGAIN_MS : LOOK_AGAIN_MS
     return heldUp(seen, now, wait('CohortBlamed', text, 'fewer nodes have the fault at the same time', againMs))
   }
-  if (isLapsed) {
-    const next = nextPermitName(job)
-    return {
-      actions: [{ kind: 'RequestPermit', reason: 'the job continues and its permit has ended', permit: next, target }],
-      change: { permitRef: next },
-    }
-  }
+  if (request !== undefined) return { actions: [request], change: { permitRef: request.permit } }
   // A repair that begins late begins with a whole lease.
   const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
   return withRenewal(seen, now, { actions: [], change })
@@ -155,11 +148,8 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
 
 /** The permit is kept while the job is running; without it the Defender would assume that no repair runs. */
 function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
-  const { permit } = seen
-  if (permit === undefined || !isRenewalDue(permit, now))
-    return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
-  return {
-    ...planned,
-    actions: [{ kind: 'RenewPermit', reason: 'the job still needs it', permit }, ...planned.actions],
-  }
+  const renewal = renewalOf(seen.permit, now, 'the job still needs it')
+  return renewal.length === 0
+    ? { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
+    : { ...planned, actions: [...renewal, ...planned.actions] }
 }
