@@ -166,7 +166,7 @@ export class World {
     if (made.requeueAfter !== undefined) this.#wakeAt(this.now + Math.max(1, made.requeueAfter))
     const isSame = jsonEqual(set.status, made.status)
     if (!isSame) this.sets.set(name, { ...set, status: made.status })
-    return !isSame || made.actions.some((a) => a.kind !== 'Renew')
+    return !isSame || made.actions.some((a) => a.kind !== 'RenewPermit')
   }
 
   #act(action: SetAction): void {
@@ -189,7 +189,7 @@ export class World {
       case 'CreateConfig':
         this.#configs.add(action.config.metadata.name ?? '')
         return
-      case 'Ask':
+      case 'RequestPermit':
         this.permits.set(action.permit, {
           apiVersion: API_GROUP_VERSION,
           kind: 'OperationPermit',
@@ -209,7 +209,7 @@ export class World {
         return
       }
       // The lease of a requester that lives never runs out; pods of inspections are not asked here.
-      case 'Renew':
+      case 'RenewPermit':
       case 'StartProbePod':
       case 'EndProbePod':
         return

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
-import { EndedPermits, askAgainInMs, isRefused, removeAgainInMs } from './ended-for.ts'
+import { EndedPermits, askAgainInMs, isRefused } from './ended-for.ts'
 import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-05T10:00:00Z')
@@ -67,17 +67,6 @@ test('a permit that is not refused is asked for at once', () => {
   const { status, ...rest } = denied('p', NOW)
   expect(askAgainInMs(undefined, new Map())).toBe(0)
   expect(new Process().left({ ...rest, status: { ...status, phase: 'Granted' } })).toBe(0)
-})
-
-test('a removal that is refused on its own account is asked for later than one that all were refused', () => {
-  const forAll = denied('p', NOW)
-  const verdicts = [{ target: 't', gate: 'Protect' as const, verdict: 'Denied' as const }]
-  const own = { ...forAll, status: { ...forAll.status, verdicts } }
-  const after = (ms: number) => new Map([['p', ms]])
-  expect(removeAgainInMs(forAll, after(1_000))).toBe(MINUTE_MS - 1_000)
-  expect(removeAgainInMs(own, after(1_000))).toBe(10 * MINUTE_MS - 1_000)
-  expect(removeAgainInMs(own, after(10 * MINUTE_MS))).toBe(0)
-  expect(removeAgainInMs({ ...own, status: { ...own.status, phase: 'Expired' } }, after(0))).toBe(0)
 })
 
 test('of very many refusals the oldest are forgotten', () => {

@@ -82,17 +82,6 @@ export const knownRefusals = (permit: OperationPermit) => [
   ...(permit.status?.refusedAlternates ?? []),
 ]
 
-/** A removal that was refused on the machine's own account is requested again after this time. */
-const OWN_AGAIN_MS = 600_000
-
-/** When the removal of a machine may be requested again. */
-export function removeAgainInMs(permit: OperationPermit, endedFor: EndedFor): number {
-  if (permit.status?.phase !== 'Denied') return 0
-  return ownRefusals(permit).length === 0
-    ? askAgainInMs(permit, endedFor)
-    : Math.max(0, OWN_AGAIN_MS - endedForMs(permit, endedFor))
-}
-
 /** Decided, with a refusal of the permit, of one of its targets or of one that would come next. */
 export const isRefused = ({ status }: OperationPermit): boolean =>
   status?.decidedAt !== undefined &&

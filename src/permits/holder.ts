@@ -2,7 +2,7 @@
 // so a restart, a lost reply or a clock that was set changes no answer by more than one wait.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ASK_AGAIN_MS, askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
-import type { PermitAction, RequestAction } from './permit-actions.ts'
+import type { PermitAction, RenewAction, ReportAction, RequestAction } from './permit-actions.ts'
 import { type PermitWait, UNDECIDED, endedWait, permitWait } from './permit-wait.ts'
 import { type PermitRequest, type TargetResult, isOpen, isRenewalDue, permitAnswer } from './permits.ts'
 
@@ -93,7 +93,7 @@ export const renewalOf = (
   permit: OperationPermit | undefined,
   now: number,
   reason = 'it is still needed',
-): readonly PermitAction[] =>
+): readonly RenewAction[] =>
   permit !== undefined && isRenewalDue(permit, now) ? [{ kind: 'RenewPermit', reason, permit }] : []
 
 /** Frees the slot of a target. Nothing to report: the permit has ended, was deleted, or has the result. What was never granted is released, whatever became of it. */
@@ -102,7 +102,7 @@ export function reportOf(
   target: string,
   result: TargetResult,
   reason: string,
-): readonly PermitAction[] {
+): readonly ReportAction[] {
   if (permit === undefined || !isOpen(permit) || Object.hasOwn(permit.spec.results ?? {}, target)) return []
   const isGranted = permit.status?.phase === 'Granted'
   return [{ kind: 'ReportResult', reason, permit, target, result: isGranted ? result : 'Released' }]
@@ -113,5 +113,5 @@ export const withdrawalOf = (
   permit: OperationPermit | undefined,
   target: string,
   reason: string,
-): readonly PermitAction[] =>
+): readonly ReportAction[] =>
   permit?.status?.phase === 'Granted' ? [] : reportOf(permit, target, 'Released', reason)

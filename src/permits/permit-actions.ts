@@ -1,8 +1,9 @@
 // What a requester does with a permit, as one closed union, and the one place that carries it out.
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
-import type { WriteOutcome } from '#kube/outcome.ts'
-import type { ActionOutcome } from '#runtime/reconcile-with.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import {
   type PermitRequest,
   type PermitTools,
@@ -19,22 +20,27 @@ export interface RequestAction {
   readonly request: PermitRequest
 }
 
-export type PermitAction =
-  | RequestAction
-  | { readonly kind: 'RenewPermit'; readonly reason: string; readonly permit: OperationPermit }
-  | {
-      readonly kind: 'ReportResult'
-      readonly reason: string
-      readonly permit: OperationPermit
-      readonly target: string
-      readonly result: TargetResult
-    }
+export interface RenewAction {
+  readonly kind: 'RenewPermit'
+  readonly reason: string
+  readonly permit: OperationPermit
+}
+
+export interface ReportAction {
+  readonly kind: 'ReportResult'
+  readonly reason: string
+  readonly permit: OperationPermit
+  readonly target: string
+  readonly result: TargetResult
+}
+
+export type PermitAction = RequestAction | RenewAction | ReportAction
 
 /** Carries out one action. Each may be repeated: after a crash or a lost reply the next pass finds it done. */
 export async function actOnPermit(tools: PermitTools, action: PermitAction, nowMs: number): Promise<ActionOutcome> {
   switch (action.kind) {
     case 'RequestPermit':
-      return existsIsDone(await requestPermit(tools, action.permit, action.request))
+      return askedOnce(tools, action, await requestPermit(tools, action.permit, action.request))
     case 'RenewPermit':
       return renewPermit(tools, action.permit, nowMs)
     case 'ReportResult':
@@ -44,9 +50,22 @@ export async function actOnPermit(tools: PermitTools, action: PermitAction, nowM
   }
 }
 
-/** Requested before a crash, or by a pass whose reply was lost: the caches will show it. */
-const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
-  outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
+/** A permit of this name was requested before a crash, or by a pass whose reply was lost: as good, unless it is for other targets. */
+async function askedOnce(
+  { client, signal }: PermitTools,
+  { permit: name, request }: RequestAction,
+  outcome: WriteOutcome<OperationPermit>,
+): Promise<ActionOutcome> {
+  if (outcome.kind !== 'Exists') return outcome
+  const read = await outcomeOf(() => client.get(operationPermit, { name }, defined({ signal })))
+  if (read.kind !== 'Applied' || isForTargets(read.object, request)) return read
+  return outdated(`permit ${name} was requested for other targets`)
+}
+
+const isForTargets = (permit: OperationPermit | undefined, { targets }: PermitRequest): boolean => {
+  const uids = new Set(permit?.spec.targets.map((t) => t.uid))
+  return uids.size === targets.length && targets.every((t) => uids.has(t.uid))
+}
 
 /** A permit that was deleted holds nothing that a result could free: the Defender watches the target instead. */
 const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>

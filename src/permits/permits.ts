@@ -35,6 +35,9 @@ const OPEN: ReadonlySet<string> = new Set(['Requested', 'Granted'])
 /** Waits for the Defender or holds slots. All else has ended for good: another permit is needed. */
 export const isOpen = ({ status }: OperationPermit): boolean => OPEN.has(status?.phase ?? 'Requested')
 
+/** One that is not there has not ended: it may be too new for a cache. */
+export const hasEnded = (permit: OperationPermit | undefined): boolean => permit !== undefined && !isOpen(permit)
+
 /** Nothing can have been ordered under it. */
 export const isUndecided = ({ status }: OperationPermit): boolean => (status?.phase ?? 'Requested') === 'Requested'
 

@@ -7,11 +7,12 @@ import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { reportConfirmed } from '#permits/let-go.ts'
-import { renewPermit, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
+import { isUndecided } from '#permits/permits.ts'
 import { recheck } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { CanaryAction } from './actions.ts'
-import { isUndecided, resultOf } from './batches.ts'
+import { resultOf } from './batches.ts'
 import type { Seen } from './seen.ts'
 import { MARKING } from './trial.ts'
 
@@ -25,7 +26,7 @@ export async function act(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const tools = { client, fieldManager, signal }
-  if (action.kind === 'Renew') return renewPermit(tools, action.permit, now)
+  if (action.kind === 'RenewPermit') return actOnPermit(tools, action, now)
   // A decision on an older canary could request or release a permit that the newer one relies on.
   const fresh = await recheck(client, componentCanary, seen.canary, signal)
   if (fresh.kind === 'Stale') return outdated(fresh.seen)
@@ -35,8 +36,8 @@ export async function act(
       return outcomeOf(() => client.create(componentConfig, action.config as never, { fieldManager, signal })).then(
         (o): ActionOutcome => (o.kind === 'Exists' ? { kind: 'Applied', object: undefined } : o),
       )
-    case 'Ask':
-      return requestPermit(tools, action.permit, action.request)
+    case 'RequestPermit':
+      return actOnPermit(tools, action, now)
     case 'Report':
       return report(client, action, seen, signal)
     default:

@@ -1,12 +1,13 @@
 // What a canary may do.
 import type { ComponentConfigInput, DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { PermitRequest, TargetResult } from '#permits/permits.ts'
+import type { RenewAction, RequestAction } from '#permits/permit-actions.ts'
+import type { TargetResult } from '#permits/permits.ts'
 
 export type CanaryAction =
   | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
-  | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
-  | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
+  | RequestAction
+  | RenewAction
   | {
       readonly kind: 'Report'
       readonly reason: string

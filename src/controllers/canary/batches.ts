@@ -2,32 +2,34 @@
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { counted } from '#lib/counted.ts'
-import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
-import { freePermitName } from '#permits/free-name.ts'
-import { type PermitRequest, type TargetResult, isRenewalDue } from '#permits/permits.ts'
+import { renewalOf } from '#permits/holder.ts'
+import { LEASES } from '#permits/leases.ts'
+import { namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
+import {
+  type PermitRequest,
+  type TargetResult,
+  commitOf,
+  isOpen,
+  isUndecided,
+  requesterOf,
+  targetRef,
+} from '#permits/permits.ts'
 import type { CanaryAction, MachineResult } from './actions.ts'
 import { type Look, isHeld } from './look.ts'
 import type { Seen } from './seen.ts'
 import { isHeldMachine, isSilent, isSound, standingOf } from './standing.ts'
 import type { Trial } from './trial.ts'
 
-export const LEASE_SECONDS = 120
-
-export const isAlive = ({ status }: OperationPermit): boolean => {
-  const phase = status?.phase ?? 'Requested'
-  return phase === 'Requested' || phase === 'Granted'
-}
-
 /** Reports finished targets; once the canary is over, or held, those that have not begun are released. */
 export function results({ canary, permits, machines }: Seen, isGoingOn: boolean): readonly CanaryAction[] {
-  return permits.filter(isAlive).flatMap((permit) => {
+  return permits.filter(isOpen).flatMap((permit) => {
     const wanted = canary.spec.components.find((c) => c.name === permit.spec.component?.name)
     if (wanted === undefined) return []
     const ended = permit.spec.targets.flatMap(({ name, uid }): readonly MachineResult[] => {
@@ -42,9 +44,6 @@ export function results({ canary, permits, machines }: Seen, isGoingOn: boolean)
     return [{ kind: 'Report' as const, reason, permit, wanted, results: ended }]
   })
 }
-
-/** Nothing can have been ordered under it. */
-export const isUndecided = ({ status }: OperationPermit): boolean => (status?.phase ?? 'Requested') === 'Requested'
 
 export function resultOf(
   machine: Machine,
@@ -71,7 +70,7 @@ export function asks(
     return []
   const open = new Set(
     permits
-      .filter(isAlive)
+      .filter(isOpen)
       .flatMap((p) => p.spec.targets.filter((t) => p.spec.results?.[t.uid] === undefined))
       .map((t) => t.name),
   )
@@ -87,8 +86,6 @@ export function asks(
     .slice(0, room)
   if (batch.length === 0) return []
   const disruption = components.get(componentObjectName(wanted.name, wanted.version))?.spec.disruption
-  const { name = '', uid = '', annotations } = canary.metadata
-  const commit = annotations?.[ANNOTATIONS.commit]
   const request: PermitRequest = {
     operations: [
       'SwitchComponent',
@@ -96,14 +93,14 @@ export function asks(
       ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
     ],
     component: { name: wanted.name, version: wanted.version },
-    targets: batch.map((m) => ({ kind: 'Machine' as const, name: m.metadata.name ?? '', uid: m.metadata.uid ?? '' })),
-    requester: { manager: FIELD_MANAGERS.canary, kind: canary.kind, name, uid },
+    targets: batch.map((m) => targetRef('Machine', m)),
+    requester: requesterOf(FIELD_MANAGERS.canary, canary.kind, canary),
     reason: `canary of ${wanted.name} ${wanted.version}`,
-    ...defined({ commit }),
-    leaseSeconds: LEASE_SECONDS,
+    ...commitOf(canary),
+    leaseSeconds: LEASES.renewed,
   }
   const permit = permitName(canary.metadata, wanted, permits)
-  return [{ kind: 'Ask', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
+  return [{ kind: 'RequestPermit', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
 }
 
 /** The permit that was decided last, when the Defender refused it. */
@@ -122,10 +119,11 @@ function permitName(
   permits: readonly OperationPermit[],
 ): string {
   const short = (text: string) => withoutEnd(text.slice(0, MOST_NAME_CHARS), /[-.]/)
-  return freePermitName(`${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}-b`, permits)
+  const base = `${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}-b`
+  return nextPermitName(numbered(base), namesOf(permits))
 }
 
 export const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
   permits
-    .filter((p) => isRenewalDue(p, now) && p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
-    .map((permit) => ({ kind: 'Renew', reason: 'the batch is still running', permit }))
+    .filter((p) => p.spec.targets.some((t) => p.spec.results?.[t.uid] === undefined))
+    .flatMap((permit) => renewalOf(permit, now, 'the batch is still running'))

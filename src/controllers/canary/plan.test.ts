@@ -105,14 +105,14 @@ describe('a canary', () => {
   test('picks its machines, marks them and asks for the first batch', () => {
     const { status, actions } = plan(seen(), START)
     expect(status).toMatchObject({ phase: 'Rolling', machines: ['m-0', 'm-1'] })
-    expect(actions).toMatchObject([{ kind: 'Ask', request: { targets: [{ name: 'm-0' }] } }])
+    expect(actions).toMatchObject([{ kind: 'RequestPermit', request: { targets: [{ name: 'm-0' }] } }])
   })
 
   test('asks under names of its own: permits of one that was deleted are there for a day', () => {
     const asksOf = (uid: string) =>
       plan(seen({ canary: { ...canary(), metadata: { ...canary().metadata, uid } } }), START).actions
     const names = ['11111111-a', '22222222-b'].flatMap((uid) =>
-      asksOf(uid).flatMap((a) => (a.kind === 'Ask' ? [a.permit] : [])),
+      asksOf(uid).flatMap((a) => (a.kind === 'RequestPermit' ? [a.permit] : [])),
     )
     expect(new Set(names).size).toBe(2)
   })
@@ -222,10 +222,10 @@ describe('a canary', () => {
         START,
       )
     expect(trial(withRelay('1.0.0')).actions).toMatchObject([
-      { kind: 'Ask', request: { component: { name: 'relay' } } },
+      { kind: 'RequestPermit', request: { component: { name: 'relay' } } },
     ])
     expect(trial(withRelay('2.0.0'), rolling).actions).toMatchObject([
-      { kind: 'Ask', request: { component: { name: 'beacon' } } },
+      { kind: 'RequestPermit', request: { component: { name: 'beacon' } } },
     ])
   })
 
@@ -251,7 +251,7 @@ describe('a canary', () => {
     const components = [{ name: 'beacon', version: '1.1.0', values: { port: 1 } }]
     const machines = [told('m-0', 'Healthy'), told('m-1', 'Healthy'), ...NAMES.slice(2).map(old)]
     const { actions, status } = plan(seen({ canary: canary({ components }, rolling), machines }), START)
-    expect(actions.map((a) => a.kind)).toEqual(['CreateConfig', 'Ask'])
+    expect(actions.map((a) => a.kind)).toEqual(['CreateConfig', 'RequestPermit'])
     expect(actions[0]).toMatchObject({ config: { spec: { component: 'beacon', values: { port: 1 } } } })
     expect(status.counts?.healthy).toBe(0)
   })
@@ -290,7 +290,7 @@ describe('a canary', () => {
       'Report',
     ])
     expect(kinds(seen({ canary: canary({}, rolling), machines, permits: [permit(['m-0'], 'Released')] }))).toEqual([
-      'Ask',
+      'RequestPermit',
     ])
   })
 
@@ -364,7 +364,7 @@ describe('a canary', () => {
     })
     const refusedFor = (ms: number) => new Map([[denied.metadata.uid ?? '', ms]])
     expect(kinds({ ...look, refusedFor: refusedFor(59_999) })).toEqual([])
-    expect(kinds({ ...look, refusedFor: refusedFor(60_000) })).toEqual(['Ask'])
+    expect(kinds({ ...look, refusedFor: refusedFor(60_000) })).toEqual(['RequestPermit'])
   })
 
   test('waits with what the Defender says of its batch', () => {

@@ -6,10 +6,11 @@ import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
 import { firstEnd } from '#permits/holds/in-force.ts'
 import { holdsOver, thing } from '#permits/holds/reach.ts'
+import { LEASES } from '#permits/leases.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { CanaryAction } from './actions.ts'
-import { LEASE_SECONDS, asks, renewals, results } from './batches.ts'
+import { asks, renewals, results } from './batches.ts'
 import { fitOf, problemOf } from './fit.ts'
 import { isHeld } from './look.ts'
 import { nextPhase } from './phase.ts'
@@ -24,7 +25,7 @@ export interface CanaryPlan extends Plan<CanaryAction> {
   readonly status: Status
 }
 
-const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
+const AT_WORK_MS = (LEASES.renewed * 1_000) / 4
 const AFTER_MS = 50
 
 export function plan(seen: Seen, now: number): CanaryPlan {
@@ -59,7 +60,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     trials: move.phase === 'Pending' ? [] : trials,
     observeUntil: move.observeUntil,
     promotedBy: move.promotedBy,
-    asked: actions.flatMap((a) => (a.kind === 'Ask' ? [a.permit] : [])),
+    asked: actions.flatMap((a) => (a.kind === 'RequestPermit' ? [a.permit] : [])),
     wait: waitOf(seen, move.phase, look),
     isPaused: isHeld(holds),
     now,

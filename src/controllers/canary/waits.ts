@@ -5,7 +5,8 @@ import { holdOf } from '#permits/holds/in-force.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
 import { endedWait, permitWait } from '#permits/permit-wait.ts'
 import { stagingRefusal } from '#nodes/placement/staging-refusal.ts'
-import { isAlive, refusedOf } from './batches.ts'
+import { isOpen } from '#permits/permits.ts'
+import { refusedOf } from './batches.ts'
 import type { Fit } from './fit.ts'
 import type { Look } from './look.ts'
 import type { Seen } from './seen.ts'
@@ -14,7 +15,7 @@ import { shortened } from '#lib/shortened.ts'
 
 /** What the Defender says of the batch that waits for it, or refused last. */
 function batchWait({ permits, refusedFor }: Seen): Wait | undefined {
-  const waiting = permits.find((p) => isAlive(p) && p.status?.phase !== 'Granted')
+  const waiting = permits.find((p) => isOpen(p) && p.status?.phase !== 'Granted')
   const refused = refusedOf(permits)
   const permit = waiting ?? (askAgainInMs(refused, refusedFor) > 0 ? refused : undefined)
   if (permit === undefined) return undefined

@@ -8,7 +8,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { podType } from '#nodes/objects.ts'
 import { type Confirmed, reportConfirmed } from '#permits/let-go.ts'
-import { type PermitTools, renewPermit, requestPermit } from '#permits/permits.ts'
+import { actOnPermit } from '#permits/permit-actions.ts'
+import type { PermitTools } from '#permits/permits.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineResult, SetAction } from './actions.ts'
@@ -46,14 +47,14 @@ export async function act(
       return deleteExactly(client, controllerRevisionType, action.revision, { signal })
     case 'CreateConfig':
       return createConfig(client, action, signal)
-    case 'Ask':
-      return (await isStale(client, seen, signal)) ?? requestPermit(permitTools, action.permit, action.request)
+    case 'RequestPermit':
+      return (await isStale(client, seen, signal)) ?? actOnPermit(permitTools, action, tools.now())
     case 'StartProbePod':
       return orExists(await outcomeOf(() => client.create(podType, action.pod, { fieldManager, signal })))
     case 'EndProbePod':
       return orGone(await deleteExactly(client, podType, action.pod, { signal }))
-    case 'Renew':
-      return renewPermit(permitTools, action.permit, tools.now())
+    case 'RenewPermit':
+      return actOnPermit(permitTools, action, tools.now())
     case 'Report':
       return (await isStale(client, seen, signal)) ?? report(permitTools, action)
     default:

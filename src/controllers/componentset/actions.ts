@@ -2,7 +2,8 @@
 import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Pod } from '#nodes/objects.ts'
-import type { PermitRequest, TargetResult } from '#permits/permits.ts'
+import type { RenewAction, RequestAction } from '#permits/permit-actions.ts'
+import type { TargetResult } from '#permits/permits.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import type { ControllerRevision } from './revisions/revisions.ts'
 
@@ -31,8 +32,8 @@ export type SetAction =
     }
   | { readonly kind: 'DeleteRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
-  | { readonly kind: 'Ask'; readonly reason: string; readonly permit: string; readonly request: PermitRequest }
-  | { readonly kind: 'Renew'; readonly reason: string; readonly permit: OperationPermit }
+  | RequestAction
+  | RenewAction
   | { readonly kind: 'StartProbePod' | 'EndProbePod'; readonly reason: string; readonly pod: Pod }
   /** Each result is checked against a fresh read of the machine before it frees a slot. */
   | {

@@ -7,7 +7,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import { isPermitEnded } from './slices/advance.ts'
+import { hasEnded } from '#permits/permits.ts'
 import { blocksSeen } from './revisions/blocks.ts'
 import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
@@ -192,7 +192,7 @@ function strangersOf(
   indexOf: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, Reading> {
   const inSlices = (set.status?.slices ?? []).flatMap((w) => w.machines)
-  const inPermits = [...permits.values()].flatMap((p) => (isPermitEnded(p) ? [] : p.spec.targets.map((t) => t.name)))
+  const inPermits = [...permits.values()].flatMap((p) => (hasEnded(p) ? [] : p.spec.targets.map((t) => t.name)))
   const names = new Set([...inSlices, ...inPermits].filter((m) => !members.has(m)))
   if (names.size === 0) return new Map()
   const left = machines.filter((m) => names.has(m.metadata.name ?? ''))
@@ -240,7 +240,7 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
     if (isAtWork(slice)) {
       const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
       for (const name of slice.machines) if (!done.has(name)) reserved.add(name)
-    } else if (!isPermitEnded(permit))
+    } else if (!hasEnded(permit))
       for (const { uid, name } of targets) if (results[uid] === undefined) reserved.add(name)
   }
   return reserved

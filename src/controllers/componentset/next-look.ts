@@ -6,13 +6,13 @@ import { firstEnd } from '#permits/holds/in-force.ts'
 import { isRemote } from './inspection/inspections.ts'
 import { Looker } from './inspection/looker.ts'
 import { closedByRefusal } from './members/refused.ts'
-import { LEASE_SECONDS } from './slices/open.ts'
+import { LEASES } from '#permits/leases.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { Slice } from './seen.ts'
 import { emptyUntil } from './waiting.ts'
 
 /** While a slice runs: often enough to renew its permit twice before it expires. */
-const AT_WORK_MS = (LEASE_SECONDS * 1_000) / 4
+const AT_WORK_MS = (LEASES.renewed * 1_000) / 4
 /** While something waits on time alone, deadlines of minutes are kept well enough by this. */
 const WAITING_MS = 30_000
 /** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */

@@ -8,7 +8,7 @@ import { withEdit } from '#declared/edited-status.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { SetAction } from './actions.ts'
-import { type GivenUp, type Tally, isPermitEnded, moveSlice, reports } from './slices/advance.ts'
+import { type GivenUp, type Tally, moveSlice, reports } from './slices/advance.ts'
 import { keptEvidence, lastFailure } from './revisions/blocks.ts'
 import type { Survey } from './members/candidates.ts'
 import { keptCompletions, keptMarks } from './revisions/completed.ts'
@@ -16,6 +16,7 @@ import { type Context, closedFor, contextOf, downCount, exampleOfDown, isAtWork,
 import { missingConfigs } from './revisions/configs.ts'
 import { wasHealthyHere } from './revisions/known-good.ts'
 import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
+import { hasEnded } from '#permits/permits.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
 import { type Reading, isThere, standingOf } from './members/reading.ts'
 import { type ProbedStep, probePods } from './inspection/pod-probe.ts'
@@ -78,7 +79,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const requeueAfter = nextLook(context, slices)
   const notices = [...draft.notices, ...finished(seen, status)]
   // Permits are requested last: if an earlier action fails, the status does not yet reference the slice, and the next reconcile would request a second permit.
-  const isAsk = ({ kind }: SetAction) => kind === 'Ask'
+  const isAsk = ({ kind }: SetAction) => kind === 'RequestPermit'
   const actions = [...draft.actions.filter((x) => !isAsk(x)), ...draft.actions.filter(isAsk)]
   return { actions, notices, status, ...defined({ requeueAfter }) }
 }
@@ -349,7 +350,7 @@ function orphaned(context: Context, slices: readonly Slice[]): readonly SetActio
   const around = surroundings(context)
   return [...seen.permits.values()].flatMap((permit) => {
     const { name = '' } = permit.metadata
-    if (named.has(name) || isPermitEnded(permit)) return []
+    if (named.has(name) || hasEnded(permit)) return []
     const { component = { name: '' }, targets } = permit.spec
     const slice: Slice = {
       ...writeSliceTarget(readPermitTarget(component)),

@@ -5,7 +5,7 @@ import { START, componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import type { SetAction } from './actions.ts'
 import { refusedStatus } from './refused-status.ts'
 
-const action = { kind: 'Ask', reason: '' } as SetAction
+const action = { kind: 'RequestPermit', reason: '' } as SetAction
 const before = componentSet({ beacon: '1.0.0' })
 const slices = [{ component: 'beacon', step: 0, number: 0, phase: 'Planned' as const, machines: ['m-0'] }]
 const set = { ...before, status: { observedGeneration: 1, slices } }

@@ -85,7 +85,7 @@ export const mutants: readonly RolloutMutant[] = [
     parts: {
       sets: {
         act: async (t, action, seen, context) =>
-          action.kind === 'Ask'
+          action.kind === 'RequestPermit'
             ? requestPermit(tools(t), action.permit, action.request)
             : act(t, action, seen, context),
       },

@@ -305,8 +305,8 @@ const isOn = ({ spec, status }: Machine, name: string): boolean =>
   spec.components?.some((c) => c.name === name && c.switch !== undefined) === true ||
   status?.components?.some((c) => c.name === name && isSwitching(c.state)) === true
 
-type Ask = Extract<SetAction, { kind: 'Ask' }>
-const asksOf = ({ actions }: SetPlan): readonly Ask[] => actions.filter((a) => a.kind === 'Ask')
+type Ask = Extract<SetAction, { kind: 'RequestPermit' }>
+const asksOf = ({ actions }: SetPlan): readonly Ask[] => actions.filter((a) => a.kind === 'RequestPermit')
 
 const isMember = ({ metadata }: Machine): boolean => metadata.labels?.['kubenode.io/pool'] === 'workers'
 const isNodeUp = ({ metadata: { name = '' } }: Machine, { nodes }: Seen): boolean =>

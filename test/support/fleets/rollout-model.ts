@@ -136,7 +136,7 @@ export class RolloutModel {
       case 'CreateConfig':
         this.configs.add(action.config.metadata.name ?? '')
         return
-      case 'Ask':
+      case 'RequestPermit':
         this.permits.set(action.permit, {
           apiVersion: API_GROUP_VERSION,
           kind: 'OperationPermit',
@@ -150,7 +150,7 @@ export class RolloutModel {
       case 'EndProbePod':
         this.probePods = this.probePods.filter((p) => p.metadata.name !== action.pod.metadata.name)
         return
-      case 'Renew':
+      case 'RenewPermit':
         return
       case 'Report': {
         const { name = '' } = action.permit.metadata

@@ -31,7 +31,7 @@ function planned(change: readonly ((m: Machine) => Machine)[]) {
   const set = componentSet({ beacon: '1.1.0' }, { maxUnavailable: 3 })
   const model = new RolloutModel({ machines, set, components })
   const { actions, status } = model.planTurn()
-  return { wait: status.waitingFor, asks: actions.filter((a) => a.kind === 'Ask').length, status }
+  return { wait: status.waitingFor, asks: actions.filter((a) => a.kind === 'RequestPermit').length, status }
 }
 
 const times = <T>(n: number, one: T): readonly T[] => Array.from({ length: n }, () => one)

@@ -7,10 +7,11 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
-import { permitWait } from '#permits/permit-wait.ts'
+import { renewalOf } from '#permits/holder.ts'
+import { endedWait, permitWait } from '#permits/permit-wait.ts'
 import { STAGING_REASONS } from '#api/protocol/staging-reasons.ts'
 import { stagingRefusal } from '#nodes/placement/staging-refusal.ts'
-import { isRenewalDue } from '#permits/permits.ts'
+import { hasEnded } from '#permits/permits.ts'
 import type { MachineResult, SetAction } from '../actions.ts'
 import { reportOf } from '../revisions/blocks.ts'
 import type { Rollout, Slice } from '../seen.ts'
@@ -36,11 +37,6 @@ export interface Tally {
   readonly stuck?: number
   /** What the last of those that failed says. */
   readonly said?: string
-}
-
-export const isPermitEnded = (permit: OperationPermit | undefined): boolean => {
-  const phase = permit?.status?.phase
-  return phase === 'Denied' || phase === 'Expired' || phase === 'Revoked' || phase === 'Released'
 }
 
 /** What a slice is moved by, beside what is observed of it. */
@@ -75,7 +71,7 @@ export function moveSlice(view: SliceView, around: Surroundings, turn: SliceTurn
 function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundings): Moved {
   const { slice, machines } = view
   const letGo = machines.filter((m) => m.isHalted && m.end === 'Released' && m.result === undefined)
-  if (letGo.length > 0 && !isPermitEnded(permit))
+  if (letGo.length > 0 && !hasEnded(permit))
     return waits(slice, halted(letGo), around, reports({ slice, permit, machines: letGo }))
   const isGranted = permit.status?.phase === 'Granted'
   // A report of the previous attempt must not count for this one: the machine controller raises the attempt first.
@@ -83,8 +79,8 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
   if (isGranted && stuck !== undefined) return waits(slice, retried(stuck), around, renewal(permit, around.now))
   const begun = around.rules.nextPhase(slice.phase, 'begin', { permitGrantedNow: isGranted })
   if (begun !== undefined) return waits({ ...slice, phase: begun }, progress(view), around)
-  const replanned = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: isPermitEnded(permit) })
-  if (replanned !== undefined) return waits({ ...slice, phase: replanned }, ended(permit), around)
+  const replanned = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: hasEnded(permit) })
+  if (replanned !== undefined) return waits({ ...slice, phase: replanned }, endedWait(permit), around)
   return withoutPermit(view, around) ?? waits(slice, permitWait(permit), around)
 }
 
@@ -124,7 +120,7 @@ function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView
 function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally, givenUp }: SliceTurn): Moved {
   const { slice, permit, machines } = view
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
-  const isPermitGone = permit === undefined || isPermitEnded(permit)
+  const isPermitGone = permit === undefined || hasEnded(permit)
   // A result counts once it is in the permit: the machine was read again before it was written there.
   const isOver = machines.every((m) => m.end === 'Lost' || (m.targetUid === undefined ? m.end : m.result) !== undefined)
   const isReported = isOver || (isPermitGone && machines.every((m) => m.end !== undefined))
@@ -172,7 +168,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
     )
   const replanned = nextPhase(slice.phase, 'replan', facts)
   if (replanned !== undefined && permit !== undefined)
-    return waits({ ...counts, phase: replanned }, ended(permit), around)
+    return waits({ ...counts, phase: replanned }, endedWait(permit), around)
   if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_GONE, around)
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
   const wait =
@@ -217,7 +213,7 @@ export function reports({
   permit,
   machines,
 }: Pick<SliceView, 'slice' | 'permit' | 'machines'>): readonly SetAction[] {
-  if (permit === undefined || isPermitEnded(permit)) return []
+  if (permit === undefined || hasEnded(permit)) return []
   const results = machines.flatMap(resultOf)
   if (results.length === 0) return []
   const reason = `${results.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
@@ -230,7 +226,7 @@ function resultOf({ name, targetUid, result, end }: SliceMachine): readonly Mach
 }
 
 const renewal = (permit: OperationPermit, now: number): readonly SetAction[] =>
-  isRenewalDue(permit, now) ? [{ kind: 'Renew', reason: 'the slice is still running', permit }] : []
+  renewalOf(permit, now, 'the slice is still running')
 
 const waits = (slice: Slice, wait: Wait, { now }: Surroundings, actions: readonly SetAction[] = []): Moved => ({
   slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) },
@@ -335,11 +331,3 @@ const retried = ({ name }: SliceMachine): Wait => ({
   seen: `machine ${name} still reports its last attempt`,
   unblock: 'the machine controller orders the next attempt',
 })
-
-function ended(permit: OperationPermit): Wait {
-  const phase = permit.status?.phase
-  const predicate = phase === 'Denied' ? 'PermitDenied' : phase === 'Revoked' ? 'PermitRevoked' : 'PermitExpired'
-  const verdict = permit.status?.verdicts?.find((v) => v.verdict === 'Denied')
-  const seen = verdict === undefined ? `the permit is ${phase}` : `gate ${verdict.gate}: ${verdict.seen ?? 'denied'}`
-  return { predicate, seen, unblock: 'another permit is requested' }
-}

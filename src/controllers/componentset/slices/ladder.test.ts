@@ -28,7 +28,7 @@ test('steps are numbered from one', () => {
   model.declare({ beacon: '1.1.0' })
   const { notices, actions } = plan(model.seen(), model.now)
   expect(notices.map((n) => n.message)).toEqual(['beacon 1.1.0: step 1 of 3 opens with 1 machine'])
-  expect(actions.filter((a) => a.kind === 'Ask')).toMatchObject([
+  expect(actions.filter((a) => a.kind === 'RequestPermit')).toMatchObject([
     { reason: 'beacon 1.1.0: step 1 of 3, slice 1', request: { reason: 'beacon 1.1.0: step 1 of 3' } },
   ])
   model.set = componentSet({ beacon: '1.1.0' }, { steps: [5], maxUnavailable: 5 })

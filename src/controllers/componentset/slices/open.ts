@@ -2,13 +2,15 @@
 import { revisionHash, shortened } from '#api/protocol/set-revision.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { MAX_TARGETS, type OperationPermit } from '#api/kinds/operation-permit.ts'
-import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
-import type { PermitRequest } from '#permits/permits.ts'
+import { LEASES } from '#permits/leases.ts'
+import { countedOn, isNamed, namesOf, nextPermitName } from '#permits/permit-names.ts'
+import { UNDECIDED } from '#permits/permit-wait.ts'
+import { type PermitRequest, commitOf, isOpen, requesterOf, targetRef } from '#permits/permits.ts'
 import type { SetAction } from '../actions.ts'
-import { isPermitEnded } from './advance.ts'
 import type { Survey } from '../members/candidates.ts'
 import { hostsForLater } from './own-hosts.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
@@ -26,8 +28,6 @@ import { defined } from '#lib/defined.ts'
 const MOST_AT_WORK = 20
 /** With those that are inspected and watched; a status lists 64, and some of these have ended. */
 export const MOST_OPEN = 40
-/** The permit of a requester that ended expires after this time; a live one renews it at a third of it. */
-export const LEASE_SECONDS = 120
 
 export interface Slices {
   readonly atWork: number
@@ -238,19 +238,16 @@ function ask(input: AskInput): Asked {
   const request = requestOf(input)
   const permit = permitName(seen, slice, targets)
   const reason = `${request.reason}, slice ${slice.number + 1}`
-  const wait: Wait = {
-    predicate: 'PermitRequested',
-    seen: 'the Defender has not decided yet',
-    unblock: 'the Defender grants the permit; check that the defender role is running',
-  }
   const next: Slice = {
     ...slice,
     phase: 'AwaitingPermit',
     permit,
     startedAt: timestamp(now),
-    waitingFor: waitingSince(undefined, wait, now),
+    waitingFor: waitingSince(undefined, UNDECIDED, now),
   }
-  const actions: readonly SetAction[] = seen.permits.has(permit) ? [] : [{ kind: 'Ask', reason, permit, request }]
+  const actions: readonly SetAction[] = seen.permits.has(permit)
+    ? []
+    : [{ kind: 'RequestPermit', reason, permit, request }]
   return { slice: next, actions }
 }
 
@@ -263,9 +260,7 @@ function requestOf({
   isRecovery,
   alternates = [],
 }: AskInput): PermitRequest {
-  const { name = '', uid = '', annotations } = set.metadata
   const disruption = spec?.disruption
-  const commit = annotations?.[ANNOTATIONS.commit]
   return {
     operations: [
       'SwitchComponent',
@@ -276,17 +271,15 @@ function requestOf({
       name: slice.component,
       ...defined({ version: slice.version, config: slice.config }),
     },
-    targets: targets.map(refTo),
-    ...(alternates.length > 0 && { alternates: alternates.map(refTo) }),
-    requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
+    targets: targets.map(({ machine }) => targetRef('Machine', machine)),
+    ...(alternates.length > 0 && { alternates: alternates.map(({ machine }) => targetRef('Machine', machine)) }),
+    requester: requesterOf(FIELD_MANAGERS.componentSet, set.kind, set),
     reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
     recovery: isRecovery,
-    ...defined({ commit }),
-    leaseSeconds: LEASE_SECONDS,
+    ...commitOf(set),
+    leaseSeconds: LEASES.renewed,
   }
 }
-
-const refTo = ({ name, uid }: Reading) => ({ kind: 'Machine' as const, name, uid })
 
 const MOST_SET_CHARS = 100
 
@@ -298,11 +291,9 @@ function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): stri
   const { name = '', uid = '' } = seen.set.metadata
   const set = shortened(name.slice(0, MOST_SET_CHARS))
   const base = `${set}-${slice.component}-${hashOf(slice, uid)}-s${slice.step}-${slice.number}`
-  for (let n = 0; ; n++) {
-    const permit = n === 0 ? base : `${base}-${n}`
-    const known = seen.permits.get(permit)
-    if (known === undefined || isFreshlyAsked(known, targets)) return permit
-  }
+  const names = countedOn(base)
+  const known = [...seen.permits.values()].filter((p) => isNamed(names, p))
+  return known.find((p) => isFreshlyAsked(p, targets))?.metadata.name ?? nextPermitName(names, namesOf(known))
 }
 
 /** The hash of a removal never changes, so that a permit requested earlier is found again. */
@@ -310,7 +301,7 @@ const hashOf = ({ component, version = '', config }: Slice, set: string): string
   revisionHash([{ name: component, version, values: { set, ...defined({ config }) } }])
 
 function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {
-  if (isPermitEnded(permit) || permit.spec.results !== undefined) return false
+  if (!isOpen(permit) || permit.spec.results !== undefined) return false
   const uids = new Set(permit.spec.targets.map((t) => t.uid))
   return uids.size === targets.length && targets.every((t) => uids.has(t.uid))
 }
