@@ -1,13 +1,19 @@
-// The requester's side of one permit as a state machine: ask, wait, use, renew, ask again, give back. Pure. It keeps nothing: all it knows is read from permits,
-// so a restart, a lost reply or a clock that was set changes no answer by more than one wait.
+// The requester's side of one permit as a state machine: ask, wait, use, renew, ask again, release. Pure. It keeps nothing: all it knows is read from permits.
+//
+// After a restart or a lost reply: the permit is found, or requested again under the same name.
+// After an expired lease or a revocation: the disruption stops, and another permit is requested under the next name.
+// After a permit was deleted: another one is requested; results into it count as reported, and the Defender watches the target instead.
+// After the target changed: a permit for another UID grants nothing, and its slot is released.
+// After a clock was set back or far ahead: a lease is renewed once more than needed. Waits after a refusal go by a stopwatch (EndedPermits).
+// After a refusal: later again; on the target's own account much later.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ASK_AGAIN_MS, askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
 import type { PermitAction, RenewAction, ReportAction, RequestAction } from './permit-actions.ts'
 import { type PermitWait, UNDECIDED, endedWait, permitWait } from './permit-wait.ts'
 import { type PermitRequest, type TargetResult, isOpen, isRenewalDue, permitAnswer } from './permits.ts'
 
-/** One disruption of one target. Another target, or another change, is another wish. */
-export interface Wish {
+/** One disruption of one target. Another target, or another change, needs another permit. */
+export interface Need {
   /** Name of the next permit, by `nextPermitName`: asking twice under one name is asking once. */
   readonly permit: string
   readonly request: PermitRequest
@@ -17,7 +23,7 @@ export interface Wish {
 
 /** What the requester read. */
 export interface Known {
-  /** Permits requested for this wish. */
+  /** Permits requested for this disruption. */
   readonly own: readonly OperationPermit[]
   /** Permits of other requesters that serve as well while they are open; their requesters renew and report them. */
   readonly others?: readonly OperationPermit[]
@@ -26,19 +32,27 @@ export interface Known {
 
 export type Holding =
   /** The disruption may begin, once `underPermit` has read the permit again. */
-  | { readonly kind: 'Granted'; readonly permit: OperationPermit; readonly isOwn: boolean }
-  | NotGranted
+  (OfPermit & { readonly kind: 'Granted' }) | NotGranted
 
 export type NotGranted =
   | { readonly kind: 'Ask'; readonly wait: PermitWait; readonly action: RequestAction }
-  | { readonly kind: 'Wait'; readonly wait: PermitWait; readonly permit: OperationPermit }
+  | (OfPermit & { readonly kind: 'Wait'; readonly wait: PermitWait })
   /** The last permit ended, and it is too early for another one. */
   | { readonly kind: 'AskLater'; readonly wait: PermitWait; readonly permit: OperationPermit; readonly afterMs: number }
 
-/** What to do now: request the permit, or renew it when that is due. */
+interface OfPermit {
+  readonly permit: OperationPermit
+  /** Another requester renews and reports its own. */
+  readonly isOwn: boolean
+  /** Other open permits for the same disruption, which a cache that was far behind let through. */
+  readonly surplus: readonly ReportAction[]
+}
+
+/** What to do now: request the permit, renew it when that is due, and release what is open beside it. */
 export function actionsOf(held: Holding, now: number, why?: string): readonly PermitAction[] {
   if (held.kind === 'Ask') return [held.action]
-  return held.kind === 'Granted' && held.isOwn ? renewalOf(held.permit, now, why) : []
+  if (held.kind === 'AskLater') return []
+  return [...(held.isOwn ? renewalOf(held.permit, now, why) : []), ...held.surplus]
 }
 
 /** How long to wait before another request, by how the last permit ended. */
@@ -59,23 +73,29 @@ const PACE: Pace = { usedMs: 0, refusedMs: ASK_AGAIN_MS, ownMs: 600_000, lapsedM
 /** One request that a person waits for. Its requester has undone the beginning of the work when a grant lapses, and must not do and undo it in a circle. */
 export const PACE_OF_ONE: Pace = { ...PACE, ownMs: ASK_AGAIN_MS, lapsedMs: ASK_AGAIN_MS }
 
-export function holdPermit(wish: Wish, { own, others = [], endedFor }: Known, pace: Pace = PACE): Holding {
-  const target = wish.request.targets[0]?.uid ?? ''
+export function holdPermit(need: Need, { own, others = [], endedFor }: Known, pace: Pace = PACE): Holding {
+  const target = need.request.targets[0]?.uid ?? ''
   const open = [...own, ...others].filter((p) => permitAnswer(p, target).kind !== 'Ended')
   const granted = open.find((p) => permitAnswer(p, target).kind === 'Granted')
-  if (granted !== undefined) return { kind: 'Granted', permit: granted, isOwn: own.includes(granted) }
-  const [waiting] = open
-  if (waiting !== undefined) return { kind: 'Wait', permit: waiting, wait: permitWait(waiting, target) }
+  const permit = granted ?? open[0]
+  if (permit !== undefined) {
+    const surplus = own
+      .filter((p) => p !== permit && open.includes(p))
+      .flatMap((p) => reportOf(p, target, 'Released', 'another permit serves'))
+    const of = { permit, isOwn: own.includes(permit), surplus }
+    return granted === undefined
+      ? { ...of, kind: 'Wait', wait: permitWait(permit, target) }
+      : { ...of, kind: 'Granted' }
+  }
   const ended = own.map((permit) => ({ permit, afterMs: againInMs(permit, target, endedFor, pace) }))
   const [last] = ended.toSorted((a, b) => b.afterMs - a.afterMs)
-  if (last !== undefined && last.afterMs > 0)
-    return { kind: 'AskLater', ...last, wait: endedWait(last.permit, target) }
-  const { permit, request, reason = request.reason } = wish
-  return { kind: 'Ask', wait: UNDECIDED, action: { kind: 'RequestPermit', reason, permit, request } }
+  if (last !== undefined && last.afterMs > 0) return { kind: 'AskLater', ...last, wait: endedWait(last.permit, target) }
+  const { request, reason = request.reason } = need
+  return { kind: 'Ask', wait: UNDECIDED, action: { kind: 'RequestPermit', reason, permit: need.permit, request } }
 }
 
 /** Milliseconds until a permit that ended for the target may be followed by another request. */
-export function againInMs(permit: OperationPermit, target: string, endedFor: EndedFor, pace: Pace = PACE): number {
+function againInMs(permit: OperationPermit, target: string, endedFor: EndedFor, pace: Pace = PACE): number {
   const { spec, status } = permit
   if (!spec.targets.some((t) => t.uid === target)) return 0
   if (Object.hasOwn(spec.results ?? {}, target)) return leftMs(pace.usedMs, permit, endedFor)
@@ -113,5 +133,4 @@ export const withdrawalOf = (
   permit: OperationPermit | undefined,
   target: string,
   reason: string,
-): readonly ReportAction[] =>
-  permit?.status?.phase === 'Granted' ? [] : reportOf(permit, target, 'Released', reason)
+): readonly ReportAction[] => (permit?.status?.phase === 'Granted' ? [] : reportOf(permit, target, 'Released', reason))

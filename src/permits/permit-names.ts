@@ -1,4 +1,4 @@
-// Names of permits: derived from the wish and numbered, so that a request whose reply was lost is made again under the same name, and a later one under another.
+// Names of permits: derived from the disruption and numbered, so that a request whose reply was lost is made again under the same name, and a later one under another.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
 /** The first name, and what its successors have before their number. */

@@ -71,7 +71,11 @@ export function endedWait(permit: OperationPermit, target?: string): PermitWait 
   const { phase } = permit.status ?? {}
   const again = 'the permit is requested again later'
   if (phase !== 'Denied')
-    return { predicate: phase === 'Revoked' ? 'PermitRevoked' : 'PermitExpired', seen: `the permit is ${phase}`, unblock: again }
+    return {
+      predicate: phase === 'Revoked' ? 'PermitRevoked' : 'PermitExpired',
+      seen: `the permit is ${phase}`,
+      unblock: again,
+    }
   const { seen, unblock } = permitWait(permit, target)
   return { predicate: 'PermitDenied', seen, unblock: `${again}; ${unblock}` }
 }

@@ -16,7 +16,11 @@ export type TargetResult = 'Succeeded' | 'Failed' | 'Released'
 type Requester = PermitRequest['requester']
 type Target = PermitRequest['targets'][number]
 
-export const requesterOf = (manager: FieldManager, kind: string, { metadata }: Pick<KubeObject, 'metadata'>): Requester => {
+export const requesterOf = (
+  manager: FieldManager,
+  kind: string,
+  { metadata }: Pick<KubeObject, 'metadata'>,
+): Requester => {
   const { name, namespace, uid } = metadata
   return { manager, kind, ...defined({ name, namespace, uid }) }
 }

@@ -70,7 +70,13 @@ const kindsOf = (seen: Seen, now: number) =>
 
 test('within half an hour nothing but the final snapshot is waited for', () => {
   const seen = approving(granted(seenOf({ state: 'Running' }), LATE - 1))
-  expect(kindsOf(seen, LATE - 1)).toEqual(['Stop', 'Snapshot', 'Delete final-u-1-and-', 'ReportResult', 'RemoveFinalizer'])
+  expect(kindsOf(seen, LATE - 1)).toEqual([
+    'Stop',
+    'Snapshot',
+    'Delete final-u-1-and-',
+    'ReportResult',
+    'RemoveFinalizer',
+  ])
   expect(plan(seen, LATE - 1).wait).toBeUndefined()
 })
 

@@ -91,7 +91,10 @@ describe('at the end of its time', () => {
     const first = plan(seen, OVER)
     expect([kinds(first), first.phase]).toEqual([['RequestPermit'], 'Ready'])
     const second = plan(granted(seen, OVER), OVER)
-    expect([kinds(second).filter((k) => k !== 'RenewPermit'), second.phase]).toEqual([['Stop', 'ReportResult'], 'Expired'])
+    expect([kinds(second).filter((k) => k !== 'RenewPermit'), second.phase]).toEqual([
+      ['Stop', 'ReportResult'],
+      'Expired',
+    ])
     const stopped = seenOf({ seen: { plane: { ...plane, state: 'Stopped' } } })
     expect(plan(stopped, OVER)).toMatchObject({ actions: [], phase: 'Expired' })
   })

@@ -58,7 +58,11 @@ test('one that is away for less than five minutes has its time', () => {
 test('after five minutes a permit is requested, named with what was seen, and everything else goes on', () => {
   const seen = seenOf(5 * MINUTE)
   const { actions, wait, phase } = plan(seen, NOW)
-  expect([phase, actions.map((a) => a.kind), wait?.predicate]).toEqual(['Ready', ['Put', 'RequestPermit'], 'PermitRequested'])
+  expect([phase, actions.map((a) => a.kind), wait?.predicate]).toEqual([
+    'Ready',
+    ['Put', 'RequestPermit'],
+    'PermitRequested',
+  ])
   expect(wait?.seen).toContain('member etcd-2 of etcd is lost since 2029-12-31T23:55:00Z: its volume is empty')
   expect(actions[1]).toMatchObject({
     permit: expect.stringContaining('-replace-member-1-b0'),
@@ -72,7 +76,11 @@ test('with the permit it is replaced before anything else, also in the middle of
   const change = { from: '1.36.0', to: '1.37.0', message: 'x', wayBack: 'Programs' } as const
   for (const one of [seen, seenOf(5 * MINUTE, { change }, '1.37.0')]) {
     const { actions, wait } = plan({ ...one, permits }, NOW)
-    expect(actions).toMatchObject([{ kind: 'RenewPermit' }, { kind: 'ReplaceMember', number: 1 }, { kind: 'ReportResult' }])
+    expect(actions).toMatchObject([
+      { kind: 'RenewPermit' },
+      { kind: 'ReplaceMember', number: 1 },
+      { kind: 'ReportResult' },
+    ])
     expect(wait?.predicate).toBe('MemberLost')
   }
 })

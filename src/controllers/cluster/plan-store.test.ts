@@ -109,7 +109,11 @@ describe('a full store', () => {
     expect(plan(seen, NOW).wait?.predicate).toBe('PermitRequested')
     const { name, actions, wait } = granted(seen)
     expect(name).toContain('-defragment-5-b0')
-    expect(actions).toMatchObject([{ kind: 'RenewPermit' }, { kind: 'Defragment', number: 5 }, { kind: 'ReportResult' }])
+    expect(actions).toMatchObject([
+      { kind: 'RenewPermit' },
+      { kind: 'Defragment', number: 5 },
+      { kind: 'ReportResult' },
+    ])
     expect(wait?.predicate).toBe('EtcdFull')
   })
 })

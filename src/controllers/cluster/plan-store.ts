@@ -63,7 +63,10 @@ function defragmentation(seen: Seen, { defragmented }: StoreState, now: number):
   const reason = 'defragment etcd, one member at a time'
   const step = permitFor(seen, `${DEFRAGMENT_PERMIT}-${number}`, reason, now)
   if (step.kind !== 'Granted') return { ...step, isGranted: false }
-  return { isGranted: true, actions: [...step.actions, { kind: 'Defragment', reason, number }, ...finished(seen, step.permit)] }
+  return {
+    isGranted: true,
+    actions: [...step.actions, { kind: 'Defragment', reason, number }, ...finished(seen, step.permit)],
+  }
 }
 
 /** Of a permit whose work another pass finished. */

@@ -269,7 +269,13 @@ function withPermit(
   const step = permitFor(seen, what, reason, now)
   if (step.kind !== 'Granted')
     return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
-  return { actions: [...step.actions, ...change, ...finished(seen, step.permit)], notices: [], requeueAfter: 0, phase, wait: undefined }
+  return {
+    actions: [...step.actions, ...change, ...finished(seen, step.permit)],
+    notices: [],
+    requeueAfter: 0,
+    phase,
+    wait: undefined,
+  }
 }
 
 const nothing = { actions: [] as readonly ClusterAction[], notices: [] as readonly Notice[] }

@@ -8,7 +8,7 @@ import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import {
   PACE_OF_ONE,
-  type Wish,
+  type Need,
   holdPermit,
   renewalOf as permitRenewal,
   reportOf as permitReport,
@@ -55,7 +55,7 @@ const targetOf = ({ machine }: Seen): string => machine?.metadata.uid ?? ''
 
 export const isHeldPermit = (seen: Seen): boolean => permitAnswer(seen.permit, targetOf(seen)).kind === 'Granted'
 
-function wishOf(seen: Seen, machine: Machine): Wish {
+function needOf(seen: Seen, machine: Machine): Need {
   const { event, permit } = seen
   const { kind, notBefore } = event.spec
   return {
@@ -76,7 +76,7 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
   const { event, machine, permit, strays, node, endedFor } = seen
   if (machine === undefined) return { actions: [], notices: [] }
   const own = [...(permit === undefined ? [] : [permit]), ...strays]
-  const held = holdPermit(wishOf(seen, machine), { own, endedFor }, PACE_OF_ONE)
+  const held = holdPermit(needOf(seen, machine), { own, endedFor }, PACE_OF_ONE)
   // Of a request whose trace was lost: the status names the permit before anything is disrupted under it.
   if ((held.kind === 'Granted' || held.kind === 'Wait') && held.permit.metadata.name !== event.status?.permitRef)
     return { actions: [], notices: [], change: { permitRef: held.permit.metadata.name }, requeueAfter: 0 }
@@ -94,7 +94,11 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
       ? [{ kind: 'Uncordon', reason: `no permit: ${answer.seen}` }]
       : []
   if (held.kind === 'AskLater' || back.length > 0)
-    return { ...waits(held.wait), actions: back, requeueAfter: held.kind === 'AskLater' ? Math.max(1_000, held.afterMs) : 1_000 }
+    return {
+      ...waits(held.wait),
+      actions: back,
+      requeueAfter: held.kind === 'AskLater' ? Math.max(1_000, held.afterMs) : 1_000,
+    }
   if (!isKept(event)) return keeps
   return { ...waits(held.wait), actions: [held.action], change: { permitRef: permitOf(seen) } }
 }

@@ -7,7 +7,7 @@ import { endsIn } from '#permits/holds/in-force.ts'
 import { isOfKubelet, type Pod } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
-import { type Holding, type NotGranted, type Wish, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
+import { type Holding, type NotGranted, type Need, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
 import { permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
@@ -190,12 +190,12 @@ const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIEL
 /** Objects have names of 253 characters at most, of which the rest of this one takes some. */
 const MOST_NAME_CHARS = 200
 
-export function removalPermit(seen: Seen): Holding {
+function removalPermit(seen: Seen): Holding {
   const { machine, refusedFor } = seen
   const serving = removalPermits(seen)
   const own = serving.filter(isOwn)
   const names = numbered(`remove-${nameOf(machine).slice(0, MOST_NAME_CHARS)}-${uidOf(machine).slice(0, 8)}-`)
-  const wish: Wish = {
+  const need: Need = {
     permit: nextPermitName(names, namesOf(own)),
     reason: 'removal of a machine in service',
     request: {
@@ -206,7 +206,7 @@ export function removalPermit(seen: Seen): Holding {
       leaseSeconds: LEASES.renewed,
     },
   }
-  return holdPermit(wish, { own, others: serving.filter((p) => !isOwn(p)), endedFor: refusedFor })
+  return holdPermit(need, { own, others: serving.filter((p) => !isOwn(p)), endedFor: refusedFor })
 }
 
 function withoutPermit(held: NotGranted): MachinePlan {

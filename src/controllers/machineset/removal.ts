@@ -4,7 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { shortened } from '#lib/shortened.ts'
-import { type Holding, type Wish, holdPermit } from '#permits/holder.ts'
+import { type Holding, type Need, holdPermit } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { isNamed, namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
 import { UNDECIDED } from '#permits/permit-wait.ts'
@@ -119,7 +119,7 @@ function permitOf(seen: Seen, machine: Machine, reason: string): Holding {
   )
   const all = permitsFor(seen, machine)
   const own = all.filter((p) => isNamed(names, p))
-  const request: Wish['request'] = {
+  const request: Need['request'] = {
     operations: ['ScaleIn'],
     targets: [targetRef('Machine', machine)],
     requester: requesterOf(FIELD_MANAGERS.machineSet, machineSet.kind, set),
@@ -128,5 +128,8 @@ function permitOf(seen: Seen, machine: Machine, reason: string): Holding {
     leaseSeconds: LEASES.renewed,
   }
   const permit = nextPermitName(names, namesOf(own))
-  return holdPermit({ permit, request, reason }, { own, others: all.filter((p) => !own.includes(p)), endedFor: refusedFor })
+  return holdPermit(
+    { permit, request, reason },
+    { own, others: all.filter((p) => !own.includes(p)), endedFor: refusedFor },
+  )
 }

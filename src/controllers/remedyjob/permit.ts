@@ -4,7 +4,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { shortened } from '#lib/shortened.ts'
-import { type Holding, type Wish, holdPermit, reportOf } from '#permits/holder.ts'
+import { type Holding, type Need, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { nextPermitName, ofObject } from '#permits/permit-names.ts'
 import { isRenewalDue, permitAnswer, requesterOf } from '#permits/permits.ts'
@@ -19,22 +19,23 @@ export type JobPermit = Holding | { readonly kind: 'Refused'; readonly seen: str
 /** The permit named by the job; no other permit belongs to it. */
 export const permitName = (job: RemedyOperationJob): string => job.status?.permitRef ?? nameOf(job)
 
-/** A job never waits before it asks again: one that may not begin is held up by other checks. */
+/** A job never waits before it asks again: other checks block one that may not begin. */
 export function permitOf({ job, permit }: Seen, target: PermitTarget): JobPermit {
   const name = permitName(job)
   const current = permit !== undefined && nameOf(permit) === name ? permit : undefined
   const answer = permitAnswer(current, target.uid)
   const isLapsed = current !== undefined && hasLapsed(current, target.uid)
   if (answer.kind === 'Ended' && !isLapsed) return { kind: 'Refused', seen: answer.seen }
-  const wish: Wish = {
+  const need: Need = {
     permit: isLapsed ? nextPermitName(ofObject(nameOf(job)), [name]) : name,
-    reason: phaseOf(job) === 'Pending' ? 'the fault is present' : isLapsed ? 'the last permit ended' : 'no permit exists',
+    reason:
+      phaseOf(job) === 'Pending' ? 'the fault is present' : isLapsed ? 'the last permit ended' : 'no permit exists',
     request: requestFor(job, target),
   }
-  return holdPermit(wish, { own: current === undefined || isLapsed ? [] : [current], endedFor: new Map() })
+  return holdPermit(need, { own: current === undefined || isLapsed ? [] : [current], endedFor: new Map() })
 }
 
-function requestFor(job: RemedyOperationJob, target: PermitTarget): Wish['request'] {
+function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['request'] {
   const { node, remedierRef, rung, commit } = job.spec
   return {
     operations: disruptionsOf(job),

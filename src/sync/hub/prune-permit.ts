@@ -11,7 +11,7 @@ import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EndedPermits } from '#permits/ended-for.ts'
-import { type Holding, type Pace, type Wish, holdPermit, reportOf } from '#permits/holder.ts'
+import { type Holding, type Pace, type Need, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { type PermitTools, permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
@@ -49,8 +49,8 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
           requester,
           own.filter((p) => permitAnswer(p, uid).kind === 'Ended'),
         )
-        const wish: Wish = { permit: next, request: requestOf({ cluster, release, held }) }
-        const holding = holdPermit(wish, { own, endedFor }, PACE)
+        const need: Need = { permit: next, request: requestOf({ cluster, release, held }) }
+        const holding = holdPermit(need, { own, endedFor }, PACE)
         if (holding.kind === 'Ask') {
           const outcome = await actOnPermit(tools, holding.action, now())
           if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
@@ -105,7 +105,7 @@ async function readChain(
 const permitName = (cluster: string, after: string, digest: string): string =>
   `prune-${createHash('sha256').update(`${cluster}\n${after}\n${digest}`).digest('hex').slice(0, NAME_DIGITS)}`
 
-const requestOf = ({ cluster, release, held }: Deletion): Wish['request'] => ({
+const requestOf = ({ cluster, release, held }: Deletion): Need['request'] => ({
   operations: ['MassPrune'],
   targets: [targetRef(clusterKind.kind, cluster)],
   requester: requesterOf(FIELD_MANAGERS.sync, release.kind, release),
