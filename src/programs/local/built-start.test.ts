@@ -33,6 +33,7 @@ beforeEach(() => {
   put('package-lock.json', '{}')
   put('deploy/a.yaml', 'a: 1')
   put('src/cli/main.ts', `console.log('sources')`)
+  put('src/cli/outline/outline.json', '{}')
   put(`${BUILD}/main.mjs`, `console.log('build')`)
   put(CURRENT, '0123456789abcdef\n')
   utimesSync(at(CURRENT), LATER_S, LATER_S)
