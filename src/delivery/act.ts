@@ -108,6 +108,7 @@ async function deleteOne(
   { connection: { client, types }, signal }: ActContext,
 ): Promise<ObjectFailure | undefined> {
   const { ref } = operation
+  // It was read in this pass, so its kind is known.
   const type = await types.ofGroup(ref.group, ref.kind, signal)
   if (type === undefined) return undefined
   const outcome = await deleteObject({ client, ...defined({ signal }) }, type, operation)

@@ -175,14 +175,14 @@ export function shardWrites(
   for (let shard = 0; shard < count; shard++) {
     const name = shardName(owner, shard)
     names.add(name)
-    const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plain)
+    const part = refs.slice(shard * MAX_REFS, (shard + 1) * MAX_REFS).map(plainRef)
     const old = byName.get(name)?.spec
     const baseline = shard === 0 ? (mark.baseline ?? baselineIn(existing, owner)) : undefined
     const pruning = shard === 0 ? mark.pruning : undefined
     const exempt = mark.isBudgetExempt === true ? (['Budget'] as const) : undefined
     const isSame =
       old !== undefined &&
-      jsonEqual(old.refs.map(plain), part) &&
+      jsonEqual(old.refs.map(plainRef), part) &&
       jsonEqual(old.baseline, baseline) &&
       jsonEqual(old.pruning, pruning) &&
       jsonEqual(old.exemptRecoveries, exempt)
@@ -204,7 +204,15 @@ export function shardWrites(
   return { apply, remove: [...byName.keys()].filter((name) => !names.has(name)) }
 }
 
-const plain = ({ group, kind, namespace, name, uid, digest, committed }: InventoryRef): ObjectRef & InventoryRef => ({
+export const plainRef = ({
+  group,
+  kind,
+  namespace,
+  name,
+  uid,
+  digest,
+  committed,
+}: InventoryRef): ObjectRef & InventoryRef => ({
   group,
   kind,
   namespace,

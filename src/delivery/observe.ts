@@ -12,7 +12,6 @@ import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { allowing } from '#declared/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { ResourceType } from '#api/schema/resource.ts'
 import { holdsMachines, isCluster, machinesWith } from './machine-loss.ts'
 import { compareRefs, refText, type InventoryRef, type ObjectRef } from './object-ref.ts'
 import type { DesiredObject, Rejected } from './desired.ts'
@@ -20,7 +19,7 @@ import { listingsOf, ownershipOf, type Listings } from './ownership.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { ClusterConnection } from './connection.ts'
 import { coversDeclared } from './covers.ts'
-import { readKind } from './read-kind.ts'
+import { readRefs } from './read-kind.ts'
 import { inventoryRefs, takenRefs, type TakeOver } from './inventory.ts'
 import type { Live, LiveObject } from './diff.ts'
 import { belongsTo, otherTarget, type DeclaredIn, type InventoryOwner, type OtherTarget } from './targets.ts'
@@ -97,43 +96,26 @@ async function readLive(
   { marks, signal }: { readonly marks: Marks; readonly signal: AbortSignal | undefined },
 ) {
   const declared = new Map(desired.map((d) => [refText(d.ref), d.object]))
+  const found = await readRefs(
+    { client, types, ...defined({ signal }) },
+    refs,
+    (ref) => declared.get(refText(ref))?.apiVersion,
+  )
   const live = new Map<string, Live>()
   const objects = new Map<string, KubeObject>()
-  for (const group of Map.groupBy(refs, (r) => `${r.group}/${r.kind}`).values()) {
-    const [first] = group
-    if (first === undefined) continue
-    const sample = declared.get(refText(first))
-    const type = await typeOf(types, first, sample, signal)
-    if (type === undefined) {
-      // The kind is not served, so there are no objects of it.
-      for (const ref of group) live.set(refText(ref), 'Absent')
+  for (const ref of refs) {
+    const key = refText(ref)
+    const object = found.get(key) ?? 'Unknown'
+    if (typeof object === 'string') {
+      live.set(key, object)
       continue
     }
-    const found = await readKind({ client, type, signal }, group)
-    for (const ref of group) {
-      const key = refText(ref)
-      const object = found.get(key) ?? 'Unknown'
-      if (typeof object === 'string') {
-        live.set(key, object)
-        continue
-      }
-      const ownership = ownershipOf(object, ref, marks.source, marks.listings)
-      const machines = isCluster(ref) ? { machines: machinesWith(object as KubeObject & Cluster) } : {}
-      live.set(key, { ...liveOf(object, declared.get(key)), ...ownership, ...machines })
-      objects.set(key, object)
-    }
+    const ownership = ownershipOf(object, ref, marks.source, marks.listings)
+    const machines = isCluster(ref) ? { machines: machinesWith(object as KubeObject & Cluster) } : {}
+    live.set(key, { ...liveOf(object, declared.get(key)), ...ownership, ...machines })
+    objects.set(key, object)
   }
   return { live, objects }
-}
-
-async function typeOf(
-  types: ClusterConnection['types'],
-  ref: ObjectRef,
-  sample: KubeObject | undefined,
-  signal: AbortSignal | undefined,
-): Promise<ResourceType | undefined> {
-  if (sample === undefined) return types.ofGroup(ref.group, ref.kind, signal)
-  return types.of(sample.apiVersion, ref.kind, signal).catch(() => undefined)
 }
 
 function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObject {

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { readKind } from './read-kind.ts'
+import { refText } from './object-ref.ts'
+import { readKind, readRefs } from './read-kind.ts'
+import { ResourceTypes } from './resource-types.ts'
 
 const type = coreKind('ConfigMap')
 const object = (namespace: string, name: string): KubeObject => ({
@@ -62,4 +64,48 @@ test('S3 one object that may not be read leaves the others known', async () => {
   ])
   const seen = Object.fromEntries([...found].map(([name, o]) => [name, typeof o === 'string' ? o : 'there']))
   expect(seen).toEqual({ 'ConfigMap/shop/n1': 'there', 'ConfigMap/other/x': 'Unknown', 'ConfigMap/shop/n0': 'Absent' })
+})
+
+describe('a kind that no table knows', () => {
+  const widget = { group: 'shop.example', kind: 'Widget', namespace: 'shop', name: 'a' }
+  const page = { resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }] }
+  const group = { preferredVersion: { groupVersion: 'shop.example/v1' } }
+
+  /** Answers discovery by path, and has no object. */
+  function discovering(answers: Readonly<Record<string, readonly [status: number, body: unknown]>>) {
+    const client = {
+      raw: async ({ path }: { path: string }) => {
+        const [status, body] = answers[path] ?? [404, {}]
+        return { status, headers: {}, text: JSON.stringify(body) }
+      },
+      get: async () => undefined,
+    } as unknown as KubeClient
+    return { client, types: new ResourceTypes(client, () => 0) }
+  }
+
+  test.each<[string, Parameters<typeof discovering>[0], string]>([
+    [
+      'is absent where it is served and not there',
+      { '/apis/shop.example': [200, group], '/apis/shop.example/v1': [200, page] },
+      'Absent',
+    ],
+    ['is absent where the group is not served', {}, 'Absent'],
+    ['is absent where the version is not served', { '/apis/shop.example': [200, group] }, 'Absent'],
+    ['is unknown where the group cannot be read', { '/apis/shop.example': [503, {}] }, 'Unknown'],
+    [
+      'is unknown where the version cannot be read',
+      { '/apis/shop.example': [200, group], '/apis/shop.example/v1': [503, {}] },
+      'Unknown',
+    ],
+    ['is unknown where it may not be read', { '/apis/shop.example': [403, {}] }, 'Unknown'],
+  ])('%s', async (_, answers, expected) => {
+    for (const declared of [undefined, 'shop.example/v1']) {
+      const from =
+        declared === undefined
+          ? answers
+          : { '/apis/shop.example/v1': answers['/apis/shop.example'] ?? [404, {}], ...answers }
+      const read = await readRefs(discovering(from as typeof answers), [widget], () => declared)
+      expect(read.get(refText(widget))).toBe(expected)
+    }
+  })
 })

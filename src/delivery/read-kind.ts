@@ -3,10 +3,14 @@ import { defined } from '#lib/defined.ts'
 import { inParallel } from '#lib/pool.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import { isKubeNodeError } from '#lib/errors.ts'
+import { deliveryErrors } from './delivery-errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { keyOfRef, refOf, refText, type ObjectRef } from './object-ref.ts'
 import { listAll } from '#kube/list-all.ts'
+import type { ResourceTypes } from './resource-types.ts'
 
 /** By `refText`. Neither present nor deleted when it is unknown. */
 export type Read = ReadonlyMap<string, KubeObject | 'Absent' | 'Unknown'>
@@ -31,6 +35,44 @@ interface Reader {
   readonly client: KubeClient
   readonly type: ResourceType
   readonly signal: AbortSignal | undefined
+}
+
+interface Refs {
+  readonly client: KubeClient
+  readonly types: ResourceTypes
+  readonly signal?: AbortSignal
+}
+
+/** Of any kinds. `apiVersionOf` names the version in which an object is declared, if it is. */
+export async function readRefs(
+  { client, types, signal }: Refs,
+  refs: readonly ObjectRef[],
+  apiVersionOf: (ref: ObjectRef) => string | undefined = () => undefined,
+): Promise<Read> {
+  const out = new Map<string, KubeObject | 'Absent' | 'Unknown'>()
+  for (const group of Map.groupBy(refs, (r) => `${r.group}/${r.kind}`).values()) {
+    const [first] = group
+    if (first === undefined) continue
+    const version = apiVersionOf(first)
+    const type = await typeOrWhy(() =>
+      version === undefined ? types.ofGroup(first.group, first.kind, signal) : types.of(version, first.kind, signal),
+    )
+    const found = typeof type === 'string' ? type : await readKind({ client, type, signal }, group)
+    for (const ref of group)
+      out.set(refText(ref), typeof found === 'string' ? found : (found.get(refText(ref)) ?? 'Unknown'))
+  }
+  return out
+}
+
+/** A kind that is not served has no objects. Where the server does not tell, it may have any. */
+async function typeOrWhy(read: () => Promise<ResourceType | undefined>): Promise<ResourceType | 'Absent' | 'Unknown'> {
+  try {
+    return (await read()) ?? 'Absent'
+  } catch (error) {
+    if (isApiError(error)) return 'Unknown'
+    if (isKubeNodeError(error) && error.code === deliveryErrors.KN7201.code) return 'Absent'
+    throw error
+  }
 }
 
 export async function readKind(reader: Reader, refs: readonly ObjectRef[]): Promise<Read> {

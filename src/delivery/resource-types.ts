@@ -1,10 +1,9 @@
 // Finds the URL of a kind on a server: our kinds and the usual ones from a table, all others from discovery, once.
 import { KINDS } from '#api/kinds.ts'
-import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { servedResources } from '#kube/served-resources.ts'
+import { type ApiError, isApiError } from '#kube/errors.ts'
+import { preferredVersion, servedResources } from '#kube/served-resources.ts'
 import { apiVersionOf, type ResourceType } from '#api/schema/resource.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 
@@ -24,14 +23,14 @@ function core(kind: string, plural: string, namespaced: boolean): ResourceType {
   return { group: '', version: 'v1', kind, plural, namespaced }
 }
 
-/** A kind that is not served is asked for again after this long: its CustomResourceDefinition may have come. */
+/** A kind that is not served is asked for again after this long: its CustomResourceDefinition may have come. So is one of which the server does not tell. */
 const FORGET_MISSING_MS = 10_000
 
 export class ResourceTypes {
   readonly #client: KubeClient
   readonly #now: () => number
   readonly #known = new Map<string, ResourceType>()
-  readonly #askedAt = new Map<string, number>()
+  readonly #asked = new Map<string, { readonly at: number; readonly refusal?: ApiError }>()
 
   constructor(client: KubeClient, now: () => number) {
     this.#client = client
@@ -39,7 +38,7 @@ export class ResourceTypes {
     for (const type of BY_HEART) this.#known.set(`${apiVersionOf(type)} ${type.kind}`, type)
   }
 
-  /** Throws when the server does not serve the kind. */
+  /** Throws when the server does not serve the kind: KN7201. */
   async of(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ResourceType> {
     const id = `${apiVersion} ${kind}`
     const known = this.#known.get(id)
@@ -50,26 +49,30 @@ export class ResourceTypes {
     throw new KubeNodeError(deliveryErrors.KN7201({ kind, apiVersion }), { retry: 'later' })
   }
 
-  /** The kind in any version of its group: what an inventory needs, which remembers no versions. */
+  /** The kind in any version of its group: what an inventory needs, which remembers no versions. Undefined: it is not served. */
   async ofGroup(group: string, kind: string, signal?: AbortSignal): Promise<ResourceType | undefined> {
     const find = () => [...this.#known.values()].find((t) => t.group === group && t.kind === kind)
     const known = find()
     if (known !== undefined) return known
-    const path = group === '' ? undefined : `/apis/${group}`
-    const answer =
-      path === undefined ? undefined : await this.#client.raw({ method: 'GET', path, ...defined({ signal }) })
-    const body: unknown = answer?.status === 200 ? JSON.parse(answer.text) : undefined
-    const preferred =
-      isObject(body) && isObject(body['preferredVersion']) ? body['preferredVersion']['groupVersion'] : undefined
-    await this.#discover(typeof preferred === 'string' ? preferred : 'v1', signal)
+    const version = group === '' ? 'v1' : await preferredVersion(this.#client, group, signal)
+    if (version !== undefined) await this.#discover(version, signal)
     return find()
   }
 
+  /** Throws when the server does not tell, also to those who ask again at once. */
   async #discover(apiVersion: string, signal: AbortSignal | undefined): Promise<void> {
-    const asked = this.#askedAt.get(apiVersion)
-    if (asked !== undefined && this.#now() - asked < FORGET_MISSING_MS) return
-    const served = await servedResources(this.#client, apiVersion, signal)
-    this.#askedAt.set(apiVersion, this.#now())
-    for (const type of served ?? []) this.#known.set(`${apiVersion} ${type.kind}`, type)
+    const last = this.#asked.get(apiVersion)
+    if (last !== undefined && this.#now() - last.at < FORGET_MISSING_MS) {
+      if (last.refusal !== undefined) throw last.refusal
+      return
+    }
+    try {
+      const served = await servedResources(this.#client, apiVersion, signal)
+      this.#asked.set(apiVersion, { at: this.#now() })
+      for (const type of served ?? []) this.#known.set(`${apiVersion} ${type.kind}`, type)
+    } catch (error) {
+      if (isApiError(error)) this.#asked.set(apiVersion, { at: this.#now(), refusal: error })
+      throw error
+    }
   }
 }

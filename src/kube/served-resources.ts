@@ -1,19 +1,20 @@
-// What an API server says that it serves of one group and version: its page of discovery.
+// What an API server says that it serves: its pages of discovery.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
+import { ApiError, failure } from './errors.ts'
 
-/** Without subresources. Undefined: there is no such page, or it cannot be read now. */
+type Client = Pick<KubeClient, 'raw'>
+
+/** Of one group and version, without subresources. Undefined: it is not served. */
 export async function servedResources(
-  client: Pick<KubeClient, 'raw'>,
+  client: Client,
   apiVersion: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly ResourceType[] | undefined> {
-  const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  const { status, text } = await client.raw({ method: 'GET', path, ...defined({ signal }) })
-  if (status !== 200) return undefined
-  const body: unknown = JSON.parse(text)
+  const body = await page(client, apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`, signal)
+  if (body === undefined) return undefined
   const list: unknown = isObject(body) ? body['resources'] : undefined
   const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
   return (Array.isArray(list) ? (list as readonly unknown[]) : []).flatMap((r) =>
@@ -21,4 +22,23 @@ export async function servedResources(
       ? [{ group, version, kind: r['kind'], plural: r['name'], namespaced: r['namespaced'] === true }]
       : [],
   )
+}
+
+/** The `group/version` that the server prefers. Undefined: the group is not served. */
+export async function preferredVersion(
+  client: Client,
+  group: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const body = await page(client, `/apis/${group}`, signal)
+  const preferred = isObject(body) && isObject(body['preferredVersion']) ? body['preferredVersion'] : {}
+  return typeof preferred['groupVersion'] === 'string' ? preferred['groupVersion'] : undefined
+}
+
+/** Only with 404 it is not served: the program behind an aggregated API may be down, and rights may be missing. */
+async function page(client: Client, path: string, signal: AbortSignal | undefined): Promise<unknown> {
+  const { status, text } = await client.raw({ method: 'GET', path, ...defined({ signal }) })
+  if (status === 404) return undefined
+  if (status !== 200) throw new ApiError(failure(status, text), { action: 'discover', target: path })
+  return JSON.parse(text)
 }

@@ -1,8 +1,8 @@
 // A new control plane on the hub gets the kinds, roles and policies of KubeNode before it is Ready, so that sync can declare objects in it at once.
 import { afterEach, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Addons, addonsOf } from '#controlplanes/addons.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type Addons, addonsOf } from '#controllers/cluster/addons.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
@@ -73,6 +73,34 @@ test('those of another release are applied to a cluster that is Ready, which sta
   expect((await w.get('one'))?.status?.phase).toBe('Ready')
   const key = { name: 'more', namespace: SYSTEM_NAMESPACE }
   expect(await asAdmin(w, (client) => client.get(coreKind('ConfigMap'), key))).toBeDefined()
+})
+
+test('what a release no longer has is removed from a cluster, but no namespace with all that is in it', async () => {
+  const shop = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubenode-old' } }
+  const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'kubenode-old' } })
+  let addons = addonsOf('1', kinds, [...rest, shop, map('old'), map('taken')])
+  const w = (world = await clusterWorld({ addons: async () => addons }))
+  await w.declare('one')
+  await w.untilPhase('one', 'Ready')
+  const key = (name: string) => ({ name, namespace: 'kubenode-old' })
+  const names = (client: HttpKubeClient) =>
+    Promise.all(
+      ['old', 'taken', 'theirs'].map(async (n) => (await client.get(coreKind('ConfigMap'), key(n)))?.metadata.name),
+    )
+  await asAdmin(w, async (client) => {
+    await client.create(coreKind('ConfigMap'), map('theirs'))
+    // A source of the cluster declares it from now on.
+    const value = { metadata: { annotations: { [ANNOTATIONS.source]: 'fleet/shop' } } }
+    await client.patch(coreKind('ConfigMap'), key('taken'), { type: 'merge', value })
+  })
+  addons = whole('2')
+  await w.stopController()
+  await w.startController()
+  const isNew = async () => (await w.get('one'))?.status?.addons?.[0]?.version === addons.version
+  await w.until('the addons of the next release', isNew)
+  expect(await asAdmin(w, names)).toEqual([undefined, 'taken', 'theirs'])
+  const namespace = await asAdmin(w, (client) => client.get(coreKind('Namespace'), { name: 'kubenode-old' }))
+  expect(namespace?.metadata.deletionTimestamp).toBeUndefined()
 })
 
 test('an object that the API server refuses is named with its answer, the cluster is not Ready, and a mend lets it go on', async () => {

@@ -5,7 +5,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { ADDONS } from '#api/constructs/addons/table.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { addonsOf } from '#controlplanes/addons.ts'
+import { addonsOf } from '#controllers/cluster/addons.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { typeOf } from '#kube/installed-type.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
@@ -66,7 +66,7 @@ test('are there when it is Ready, come back when a person deletes them, are test
     expect(await client.get(deployments, DNS)).toBeDefined()
     const service = await client.get(services, { namespace: 'kube-system', name: 'kube-dns' })
     expect(service).toMatchObject({ spec: { clusterIP: '10.96.0.10' } })
-    expect((await client.list(inventory)).items.map((i) => i.spec.source)).toEqual(['kubenode-clusters/addons'])
+    expect((await client.list(inventory)).items.map((i) => i.spec.source)).toEqual(['kubenode', 'kubenode-clusters/addons'])
     await client.delete(deployments, DNS)
   })
   await w.stopController()

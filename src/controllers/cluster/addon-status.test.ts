@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
-import type { AddonsResult } from '#controlplanes/addons.ts'
+import type { AddonsResult } from './addons.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'

@@ -1,7 +1,7 @@
 // What the status of a Cluster has of its addons: of those that KubeNode gives every control plane, and of those that the Cluster names. Pure.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Reason } from '#api/catalogue.ts'
-import type { AddonsResult } from '#controlplanes/addons.ts'
+import type { AddonsResult } from './addons.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'

@@ -2,7 +2,7 @@
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { applyShipped } from '#controlplanes/addons.ts'
+import { deliverRelease } from '#delivery/deliver-release.ts'
 import { type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -21,6 +21,6 @@ export async function installManifests(
   isHub: boolean,
 ): Promise<void> {
   const tools = { client, clock, fieldManager: FIELD_MANAGERS.cli }
-  const failure = await applyShipped(tools, { kinds, objects: isHub ? [...rest, ...hub] : rest })
+  const failure = await deliverRelease({ ...tools, kinds, objects: isHub ? [...rest, ...hub] : rest })
   if (failure !== undefined) throw new KubeNodeError(localErrors.KN1212(failure))
 }

@@ -1,0 +1,32 @@
+// The addons that KubeNode gives every control plane on the hub before sync reaches it: its kinds, namespaces, roles and policies.
+import type { KubeObject } from '#api/schema/object.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { deliverRelease, type ReleaseOrder } from '#delivery/deliver-release.ts'
+import { digestOf } from '#delivery/desired.ts'
+
+export interface Addons extends Pick<ReleaseOrder, 'kinds' | 'objects'> {
+  /** Of KubeNode, with a digest of the objects: another one is applied again. */
+  readonly version: string
+}
+
+export type AddonsResult =
+  | { readonly kind: 'Applied'; readonly version: string }
+  /** The others of its step were applied too; those of later steps were not. */
+  | { readonly kind: 'AddonFailed'; readonly version: string; readonly object: string; readonly message: string }
+
+const DIGEST_DIGITS = 8
+
+export const addonsOf = (version: string, kinds: readonly KubeObject[], objects: readonly KubeObject[]): Addons => ({
+  version: `${version}+${digestOf([kinds, objects]).slice(0, DIGEST_DIGITS)}`,
+  kinds,
+  objects,
+})
+
+export async function applyAddons(
+  tools: Pick<ReleaseOrder, 'client' | 'clock' | 'signal'>,
+  { version, kinds, objects }: Addons,
+): Promise<AddonsResult> {
+  const order = { ...tools, kinds, objects, fieldManager: FIELD_MANAGERS.cluster, record: 'kubenode' }
+  const failure = await deliverRelease(order)
+  return failure === undefined ? { kind: 'Applied', version } : { kind: 'AddonFailed', version, ...failure }
+}

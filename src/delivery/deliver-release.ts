@@ -1,0 +1,202 @@
+// Brings the objects of a release of KubeNode to a cluster of which nothing is known: kinds, then namespaces, then all others, so that what they need is there.
+// A second time, also after a break, changes nothing. What the release before brought and this one no longer has is deleted, where it was recorded.
+import { inventory } from '#api/kinds/inventory.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { typeOf } from '#kube/installed-type.ts'
+import { isApiError } from '#kube/errors.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { servedResources } from '#kube/served-resources.ts'
+import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { inParallel } from '#lib/pool.ts'
+import { printableLine } from '#lib/printable.ts'
+import { deleteObject } from './delete.ts'
+import { refsAfter, refsBefore } from './inventory.ts'
+import { type InventoryRef, refOf, refText } from './object-ref.ts'
+import { isDelete } from './operation.ts'
+import { readRefs } from './read-kind.ts'
+import { inventoryWrite, planRelease, releaseId, releaseLive, undeclaredIn } from './release-plan.ts'
+import { ResourceTypes } from './resource-types.ts'
+import { writeObject } from './write.ts'
+
+const AT_ONCE = 16
+const SERVED_WITHIN_MS = 20_000
+const POLL_MS = 50
+
+export interface ReleaseOrder {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly signal?: AbortSignal
+  readonly fieldManager: string
+  /** Definitions of kinds; the others wait until these are served. */
+  readonly kinds: readonly KubeObject[]
+  readonly objects: readonly KubeObject[]
+  /** The name of the Inventory; absent: nothing is recorded, and so nothing is deleted. */
+  readonly record?: string
+}
+
+export interface ReleaseFailure {
+  readonly object: string
+  readonly message: string
+}
+
+/** Undefined when all of it is there. After a failure the others of its step were applied too; those of later steps were not. */
+export async function deliverRelease(order: ReleaseOrder): Promise<ReleaseFailure | undefined> {
+  const { kinds, objects } = order
+  const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
+  const answers = new Map<KubeObject, KubeObject>()
+  return (
+    (await applied(order, kinds, answers)) ??
+    (await served(order, kinds, answers)) ??
+    (await applied(order, objects.filter(isNamespace), answers)) ??
+    (await recorded(order, answers, () =>
+      applied(
+        order,
+        objects.filter((o) => !isNamespace(o)),
+        answers,
+      ),
+    ))
+  )
+}
+
+const nameOf = ({ kind, metadata: { namespace, name = '' } }: KubeObject): string =>
+  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
+
+const failureOf = (object: string, error: unknown): ReleaseFailure => ({
+  object,
+  message: printableLine(messageOf(error)),
+})
+
+/** The first of the list that failed, whichever ended first. */
+async function applied(
+  { client, signal, fieldManager }: ReleaseOrder,
+  all: readonly KubeObject[],
+  answers: Map<KubeObject, KubeObject>,
+): Promise<ReleaseFailure | undefined> {
+  const failures = new Map<KubeObject, ReleaseFailure>()
+  const writer = { client, fieldManager, takes: 'Always', ...defined({ signal }) } as const
+  await inParallel(all, AT_ONCE, async (object) => {
+    const outcome = await writeObject(writer, typeOf(object), object)
+    if (outcome.kind === 'Applied') answers.set(object, outcome.object)
+    else failures.set(object, failureOf(nameOf(object), outcome.error))
+  })
+  const first = all.find((object) => failures.has(object))
+  return first === undefined ? undefined : failures.get(first)
+}
+
+/** In the Inventory before it is in the cluster, and out of it once it no longer is. The kind of Inventories is among those that come first. */
+async function recorded(
+  order: ReleaseOrder,
+  answers: ReadonlyMap<KubeObject, KubeObject>,
+  apply: () => Promise<ReleaseFailure | undefined>,
+): Promise<ReleaseFailure | undefined> {
+  const { client, clock, signal, fieldManager, kinds, objects, record } = order
+  if (record === undefined) return apply()
+  const call = defined({ signal })
+  const all = [...kinds, ...objects]
+  const found = await client.get(inventory, { name: record }, call)
+  const seen = found?.spec.refs ?? []
+  const note = async (refs: readonly InventoryRef[], commit: string | undefined) => {
+    const input = inventoryWrite(record, found, refs, commit, clock.now())
+    if (input === undefined) return undefined
+    const outcome = await outcomeOf(() => client.apply(inventory, { ...input }, { fieldManager, force: true, ...call }))
+    return outcome.kind === 'Applied' ? undefined : failureOf(`Inventory ${record}`, outcome.error)
+  }
+  const types = new ResourceTypes(client, () => clock.now())
+  const left = undeclaredIn(seen, all)
+  const isOurs = ({ metadata }: KubeObject): boolean =>
+    metadata.managedFields?.some((m) => m.manager === fieldManager) === true
+  const read = await readRefs({ client, types, ...call }, left)
+  const live = new Map(
+    left.map((ref) => {
+      const object = read.get(refText(ref)) ?? 'Unknown'
+      return [refText(ref), typeof object === 'string' ? object : releaseLive(record, ref, object, isOurs)]
+    }),
+  )
+  const plan = planRelease(record, all, { inventory: seen, live })
+  const failure = (await note(refsBefore(seen, plan), found?.spec.commit)) ?? (await apply())
+  if (failure !== undefined) return failure
+  const pruned = new Set<string>()
+  let kept: ReleaseFailure | undefined
+  for (const operation of plan.operations.filter(isDelete)) {
+    const type = await types.ofGroup(operation.ref.group, operation.ref.kind, signal)
+    const outcome = type && (await deleteObject({ client, ...call }, type, operation))
+    if (outcome === undefined || (outcome.kind === 'Applied' && outcome.object !== 'Deleting'))
+      pruned.add(refText(operation.ref))
+    else if (outcome.kind !== 'Applied') kept ??= failureOf(refText(operation.ref), outcome.error)
+  }
+  const uids = [...answers].map(([object, { metadata }]) => [refText(refOf(object)), metadata.uid] as const)
+  return (await note(refsAfter(seen, plan, { applied: new Map(uids), pruned }), releaseId(all))) ?? kept
+}
+
+async function served(
+  { client, clock, signal }: ReleaseOrder,
+  kinds: readonly KubeObject[],
+  answers: ReadonlyMap<KubeObject, KubeObject>,
+): Promise<ReleaseFailure | undefined> {
+  const end = clock.monotonic() + SERVED_WITHIN_MS
+  // A definition that was there before is established in the answer to its apply.
+  const awaited = kinds.filter((k) => !isEstablished(answers.get(k)))
+  for (;;) {
+    const missing = await unserved(client, awaited, signal)
+    if (missing === undefined) return undefined
+    if (clock.monotonic() > end)
+      return { object: nameOf(missing), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
+    await clock.sleep(POLL_MS, signal)
+  }
+}
+
+/** By what the server says that it serves: one page for all kinds of a group, and the same that a client finds them by. */
+async function unserved(
+  client: KubeClient,
+  kinds: readonly KubeObject[],
+  signal: AbortSignal | undefined,
+): Promise<KubeObject | undefined> {
+  const pages = new Map<string, ReadonlySet<string>>()
+  for (const kind of kinds) {
+    const { apiVersion, plural } = placeOf(kind)
+    const page = pages.get(apiVersion) ?? (await pluralsOf(client, apiVersion, signal))
+    pages.set(apiVersion, page)
+    if (!page.has(plural)) return kind
+  }
+  return undefined
+}
+
+/** None where the server does not tell yet. */
+async function pluralsOf(
+  client: KubeClient,
+  apiVersion: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const page = await servedResources(client, apiVersion, signal).catch((error: unknown) => {
+    if (isApiError(error)) return []
+    throw error
+  })
+  return new Set(page?.map((r) => r.plural))
+}
+
+/** Of the version that is served first. */
+function placeOf({ spec }: Definition): { readonly apiVersion: string; readonly plural: string } {
+  const version = spec?.versions?.find((v) => v.served)?.name
+  return { apiVersion: `${spec?.group}/${version}`, plural: spec?.names?.plural ?? '' }
+}
+
+interface Definition extends KubeObject {
+  readonly spec?: {
+    readonly group?: string
+    readonly names?: { readonly plural?: string }
+    readonly versions?: readonly { readonly name?: string; readonly served?: boolean }[]
+  }
+}
+
+function isEstablished(found: KubeObject | undefined): boolean {
+  const status = found?.['status']
+  const conditions: unknown = isObject(status) ? status['conditions'] : undefined
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True')
+  )
+}

@@ -1,0 +1,112 @@
+// The plan of a release of KubeNode for a cluster: all of its objects are applied again, and what the release before brought and this one no longer has is deleted. Pure.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Inventory, InventoryInput } from '#api/kinds/inventory.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { desiredOf, digestOf } from './desired.ts'
+import type { Live } from './diff.ts'
+import { plainRef } from './inventory.ts'
+import { compareRefs, type InventoryRef, refOf, refText } from './object-ref.ts'
+import { type ClusterPlan, planCluster } from './plan.ts'
+
+export interface ReleaseSeen {
+  /** What earlier releases brought. */
+  readonly inventory: readonly InventoryRef[]
+  /** By `refText`: those of them that this release does not have. */
+  readonly live: ReadonlyMap<string, Live>
+}
+
+/** With them everything inside would be deleted. */
+const NEVER_PRUNED: ReadonlySet<string> = new Set(['Namespace', 'CustomResourceDefinition', 'PersistentVolumeClaim'])
+
+/** `source` names the Inventory. A release needs no approval: the user who updates KubeNode has agreed to it. */
+export const planRelease = (
+  source: string,
+  objects: readonly KubeObject[],
+  { inventory, live }: ReleaseSeen,
+): ClusterPlan =>
+  planCluster(
+    {
+      desired: objects.map(desiredOf),
+      inventory,
+      live,
+      rejected: [],
+      elsewhere: new Set(),
+      referenced: new Set(),
+      approved: new Set(),
+      machines: [],
+    },
+    {
+      commit: releaseId(objects),
+      source,
+      target: 'Member',
+      prune: { enabled: true, guard: '100%' },
+      neverPruned: NEVER_PRUNED,
+      drift: 'Off',
+      isRepeated: true,
+    },
+  )
+
+/** Forty digits, as the id of a commit: two releases with the same objects are the same. */
+export const releaseId = (objects: readonly KubeObject[]): string =>
+  digestOf(objects.toSorted((a, b) => compareRefs(refOf(a), refOf(b)))).slice(0, 40)
+
+export function undeclaredIn(
+  inventory: readonly InventoryRef[],
+  objects: readonly KubeObject[],
+): readonly InventoryRef[] {
+  const declared = new Set(objects.map((o) => refText(refOf(o))))
+  return inventory.filter((ref) => !declared.has(refText(ref)))
+}
+
+/**
+ * Objects of a release carry no mark of their owner: the recorded UID tells it, or, where none was recorded, `isOurs`. One that a source has taken over since
+ * says so, and belongs to it.
+ */
+export function releaseLive(
+  source: string,
+  ref: InventoryRef,
+  object: KubeObject,
+  isOurs: (object: KubeObject) => boolean,
+): Live {
+  const { uid = '', resourceVersion = '', annotations, deletionTimestamp } = object.metadata
+  const own = ref.uid !== undefined || isOurs(object) ? source : undefined
+  return {
+    uid,
+    resourceVersion,
+    commit: undefined,
+    matches: true,
+    isDeleting: deletionTimestamp !== undefined,
+    ...defined({ source: annotations?.[ANNOTATIONS.source] ?? own }),
+  }
+}
+
+/** Undefined when nothing changed: a second run writes nothing. */
+export function inventoryWrite(
+  source: string,
+  found: Inventory | undefined,
+  refs: readonly InventoryRef[],
+  commit: string | undefined,
+  now: number,
+): InventoryInput | undefined {
+  const plain = refs.map(plainRef)
+  if (found !== undefined && found.spec.commit === commit && jsonEqual(found.spec.refs.map(plainRef), plain))
+    return undefined
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Inventory',
+    metadata: { name: source },
+    spec: {
+      source,
+      track: source,
+      shard: 0,
+      shards: 1,
+      ...defined({ commit }),
+      appliedAt: timestamp(now),
+      refs: plain,
+    },
+  }
+}
