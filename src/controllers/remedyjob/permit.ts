@@ -24,7 +24,8 @@ export function permitOf({ job, permit }: Seen, target: PermitTarget): JobPermit
   const name = permitName(job)
   const current = permit !== undefined && nameOf(permit) === name ? permit : undefined
   const answer = permitAnswer(current, target.uid)
-  const isLapsed = current !== undefined && hasLapsed(current, target.uid)
+  // A cache may show a job as it began that is over by now: it has no other permit requested.
+  const isLapsed = current !== undefined && phaseOf(job) !== 'Pending' && hasLapsed(current, target.uid)
   if (answer.kind === 'Ended' && !isLapsed) return { kind: 'Refused', seen: answer.seen }
   const need: Need = {
     permit: isLapsed ? nextPermitName(ofObject(nameOf(job)), [name]) : name,

@@ -300,6 +300,11 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     seen({ status: RUNNING, permit: granted, maintained: KNOWN }),
     'step 0 begun',
   ],
+  [
+    'a cache that still shows the job as it began has no other permit requested than the one that was released',
+    seen({ permit: givenBack, isFresh: false }),
+    'AwaitingPermit, waits: Progressing',
+  ],
   ['a lost permit is asked for again', seen({ status: AWAITING }), 'RequestPermit'],
   ['with a permit it starts', seen({ status: AWAITING, permit: granted }), 'Running'],
   ['it never starts on a cache', seen({ status: AWAITING, permit: granted, isFresh: false }), 'fresh'],
