@@ -8,6 +8,7 @@ import { isObject } from '#lib/json.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { kindAndName } from '#api/schema/object-name.ts'
 
 export interface Edit {
   readonly kind: string
@@ -113,14 +114,12 @@ export interface ContentCaches {
   readonly holds: SharedInformer<OperationalHold>
 }
 
-const keyOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name ?? ''}`
-
 /** What git declares of an object. Deleting Inventories must not set every edit free: where none lists it, what sync noted on it still counts. Pure. */
 export function committedOf(
   object: KubeObject,
   listed: ReadonlyMap<string, readonly CommittedContent[] | undefined>,
 ): readonly CommittedContent[] | undefined {
-  if (listed.has(keyOf(object))) return listed.get(keyOf(object))
+  if (listed.has(kindAndName(object))) return listed.get(kindAndName(object))
   const kept = readKept(object)
   return kept === undefined ? undefined : [kept.content]
 }
@@ -208,7 +207,7 @@ export class CommittedContents {
 
   #committed(object: KubeObject): readonly CommittedContent[] | undefined {
     const index = this.#index()
-    if (index.has(keyOf(object))) return index.get(keyOf(object))
+    if (index.has(kindAndName(object))) return index.get(kindAndName(object))
     const known = this.#unlisted.get(object)
     if (known !== undefined) return known.committed
     const committed = committedOf(object, index)

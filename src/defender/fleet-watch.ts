@@ -1,6 +1,7 @@
 // Keeps the fleet equal to the caches: notes which objects changed, and updates only those before the next decision.
+import { keyText } from '#api/schema/object-name.ts'
 import type { Caches } from './caches.ts'
-import { Fleet, type FleetView, clusterKey } from './fleet.ts'
+import { Fleet, type FleetView } from './fleet.ts'
 import { defined } from '#lib/defined.ts'
 
 export class FleetWatch {
@@ -29,7 +30,7 @@ export class FleetWatch {
       clusters?.onChange((before, now) => {
         const { name = '', namespace } = (now ?? before)?.metadata ?? {}
         const key = { name, ...defined({ namespace }) }
-        this.#clusters.set(clusterKey(key), key)
+        this.#clusters.set(keyText(key), key)
         changed()
       }),
     ]

@@ -3,6 +3,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { keyText, namespacedName } from '#api/schema/object-name.ts'
 import { type Selecting, Tallies, type Tally } from './tally.ts'
 import { type Unit, clusterUnit, machineUnit, nodeUnit } from './unit.ts'
 
@@ -33,12 +34,9 @@ export function fleetView({ machines, nodes, clusters }: FleetObjects): FleetVie
   const fleet = new Fleet()
   for (const m of machines) fleet.putMachine(m.metadata.name ?? '', m)
   for (const n of nodes) fleet.putNode(n.metadata.name ?? '', n)
-  for (const c of clusters) fleet.putCluster(clusterKey(c.metadata), c)
+  for (const c of clusters) fleet.putCluster(namespacedName(c), c)
   return fleet
 }
-
-export const clusterKey = ({ name = '', namespace }: { readonly name?: string; readonly namespace?: string }): string =>
-  namespace === undefined ? name : `${namespace}/${name}`
 
 const uidOf = (o: KubeObject | undefined): string | undefined => o?.metadata.uid
 
@@ -77,7 +75,7 @@ export class Fleet implements FleetView {
   }
 
   find({ kind, namespace, name, uid }: Pick<Target, 'kind' | 'namespace' | 'name' | 'uid'>): Found {
-    const key = namespace === undefined ? name : `${namespace}/${name}`
+    const key = keyText({ namespace, name })
     const here = this.#objects(kind).get(key)
     if (here === undefined) return { kind: 'Absent' }
     if (here.metadata.uid !== uid) return { kind: 'Replaced' }

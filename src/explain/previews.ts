@@ -2,6 +2,7 @@
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { keyText, namespacedName } from '#api/schema/object-name.ts'
 import { folderOf } from '#sync/previews/branches.ts'
 import { inTime } from './cluster-columns.ts'
 
@@ -15,13 +16,13 @@ export interface SeenPreview extends Reported {
 }
 
 export function previewsIn(sources: readonly FleetSource[], clusters: readonly Cluster[]): readonly SeenPreview[] {
-  const ends = new Map(clusters.map((c) => [`${c.metadata.namespace}/${c.metadata.name}`, c.status?.expiresAt]))
+  const ends = new Map(clusters.map((c) => [namespacedName(c), c.status?.expiresAt]))
   return sources.flatMap(({ metadata: { namespace = '', name = '' }, status }) =>
     (status?.previews ?? []).map((p) => ({
       ...p,
       namespace,
       source: name,
-      expiresAt: p.cluster === undefined ? undefined : ends.get(`${namespace}/${p.cluster}`),
+      expiresAt: p.cluster === undefined ? undefined : ends.get(keyText({ namespace, name: p.cluster })),
     })),
   )
 }

@@ -18,6 +18,7 @@ import { isObject } from '#lib/json.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import type { PlaneNow } from './plane-changes.ts'
 
 export const INVENTORY_FORM = 'kubenode.io/inventory/1'
@@ -149,7 +150,7 @@ export function appliedOf(shards: readonly AppliedShard[]): readonly AppliedObje
 }
 
 export const rulesOf = ({ metadata, spec }: FleetSource): SourceRules => ({
-  source: `${metadata.namespace ?? ''}/${metadata.name ?? ''}`,
+  source: namespacedName({ metadata }),
   prune: spec.prune,
   tracks: spec.tracks,
 })

@@ -1,7 +1,7 @@
 // Why a definition that is being deleted is still there: most often objects of it have finalizers that no program removes.
 import { listPages } from '#kube/list-all.ts'
-import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { someOf } from '#lib/some-of.ts'
 import { ifServed, until, type InstallContext } from './context.ts'
 import { storedType } from './definitions.ts'
@@ -27,7 +27,7 @@ export async function endOfDefinition({ client }: InstallContext, definition: Ku
 export const awaitDefinitionEnd = (context: InstallContext, definition: KubeObject): Promise<void> =>
   until(context, `customresourcedefinition ${definition.metadata.name} to be deleted`, async () => {
     const { client, signal } = context
-    const now = await client.get(definitionType, keyOf(definition), signal === undefined ? {} : { signal })
+    const now = await client.get(definitionType, objectKey(definition), signal === undefined ? {} : { signal })
     if (now?.metadata.deletionTimestamp === undefined) return { done: undefined }
     return { waitsFor: (await endOfDefinition(context, now)) ?? 'it is being deleted' }
   })

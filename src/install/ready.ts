@@ -8,8 +8,8 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { healthOf } from '#delivery/health.ts'
 import { until, type InstallContext, type Look } from './context.ts'
 import { installErrors } from './install-errors.ts'
@@ -26,7 +26,7 @@ const signalOf = ({ signal }: InstallContext) => (signal === undefined ? {} : { 
 
 export const awaitEstablished = (context: InstallContext, definition: KubeObject): Promise<void> =>
   until(context, `customresourcedefinition ${definition.metadata.name}`, async () => {
-    const now = await context.client.get(definitionType, keyOf(definition), signalOf(context))
+    const now = await context.client.get(definitionType, objectKey(definition), signalOf(context))
     if (now === undefined) return { waitsFor: 'it is not there' }
     const { state, message } = healthOf(now)
     return state === 'Current' ? { done: undefined } : { waitsFor: message }
@@ -42,7 +42,7 @@ const podsOf = (context: InstallContext, role: string, namespace: string): Promi
 /** An image that cannot be pulled, or a program that keeps ending, is reported at once: time does not help. */
 export const awaitWorkload = (context: InstallContext, workload: KubeObject): Promise<void> =>
   until(context, `deployment ${workload.metadata.name}`, async () => {
-    const now = await context.client.get(deploymentType, keyOf(workload), signalOf(context))
+    const now = await context.client.get(deploymentType, objectKey(workload), signalOf(context))
     if (now === undefined) return { waitsFor: 'it was deleted' }
     const { state, message } = healthOf(now)
     if (state === 'Current') return { done: undefined }

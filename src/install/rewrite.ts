@@ -3,9 +3,10 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { listPages } from '#kube/list-all.ts'
 import { inParallel } from '#lib/pool.ts'
-import { updateExactly, keyOf } from '#runtime/preconditions.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import type { InstallContext } from './context.ts'
 import { factsOf, type Rewrite } from './definitions.ts'
 import { installErrors } from './install-errors.ts'
@@ -38,7 +39,7 @@ async function storeAgain({ client }: InstallContext, type: ResourceType, first:
     const outcome = await updateExactly(client, type, object)
     if (outcome.kind === 'Applied' || outcome.kind === 'Stale') return
     if (outcome.kind !== 'Conflict' && outcome.kind !== 'Unknown') throw failed(object, outcome.error)
-    object = await client.get(type, keyOf(first))
+    object = await client.get(type, objectKey(first))
   }
   if (object !== undefined) throw failed(object, 'other programs write it all the time')
 }

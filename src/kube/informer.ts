@@ -3,11 +3,12 @@ import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import type { KubeClient } from './client.ts'
 import { Delivery, type Handler, type HandlerOptions } from './delivery.ts'
 import { Reflector, type ReflectorNotice, type Selection } from './reflector.ts'
 import type { Change } from './replica.ts'
-import { keyOf, Store, type Indexer, type Objects, type ReadonlyStore } from './store.ts'
+import { Store, type Indexer, type Objects, type ReadonlyStore } from './store.ts'
 
 export type InformerNotice = ReflectorNotice | { readonly kind: 'HandlerFailed'; readonly error: unknown }
 
@@ -85,7 +86,7 @@ class CachedView<T extends KubeObject> implements Informer<T> {
 
   addHandler(handler: Handler<T>, options: HandlerOptions = {}): () => void {
     const delivery = new Delivery(handler, options, (error) => this.#notice({ kind: 'HandlerFailed', error }))
-    for (const object of this.store.list()) delivery.push({ key: keyOf(object), old: undefined, now: object })
+    for (const object of this.store.list()) delivery.push({ key: namespacedName(object), old: undefined, now: object })
     this.#deliveries.add(delivery)
     return () => this.#deliveries.delete(delivery)
   }

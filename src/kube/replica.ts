@@ -1,10 +1,11 @@
 // Decides which parts of a list or a watch are new, and where a watch resumes.
 // Invariant: an object never returns to an older version, unless a newer list has it, and a late event never revives a deleted one.
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import type { WatchEvent } from './client.ts'
 import { PendingWrites, hasOrder } from './pending-writes.ts'
 import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'
-import { keyOf, type Store } from './store.ts'
+import { type Store } from './store.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface Change<T extends KubeObject> {
@@ -89,7 +90,7 @@ export class Replica<T extends KubeObject> {
   page(items: readonly T[]): readonly Change<T>[] {
     const changes: Change<T>[] = []
     for (const item of items) {
-      const key = keyOf(item)
+      const key = namespacedName(item)
       this.#listed?.add(key)
       this.#show(key, item, changes, this.#listedAsOf)
     }
@@ -119,7 +120,7 @@ export class Replica<T extends KubeObject> {
       return []
     }
     const changes: Change<T>[] = []
-    const key = keyOf(event.object)
+    const key = namespacedName(event.object)
     const revision = event.object.metadata.resourceVersion ?? ''
     if (event.type !== 'DELETED') this.#show(key, event.object, changes)
     else {
@@ -148,7 +149,7 @@ export class Replica<T extends KubeObject> {
    * Stores the answer to a write of this process, until the server shows this version, a newer one or a deletion. Undefined when the object cannot be stored.
    */
   assume(object: T): readonly Change<T>[] | undefined {
-    const key = keyOf(object)
+    const key = namespacedName(object)
     const { resourceVersion } = object.metadata
     const old = this.#store.at(key)?.metadata.resourceVersion
     if (!hasOrder(resourceVersion) || (old !== undefined && !hasOrder(old))) return undefined

@@ -1,6 +1,7 @@
 // The cached objects of one kind by key, with indexes over them. Readers get it read-only; only the reflector writes.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
+import { keyText, namespacedName } from '#api/schema/object-name.ts'
 
 /** The values under which an object is found; each object may have any number. */
 export type Indexer<T> = (object: T) => readonly string[]
@@ -15,12 +16,6 @@ export interface ReadonlyStore<T extends KubeObject = KubeObject> {
   /** The values of an index that have at least one object. */
   indexValues(index: string): readonly string[]
 }
-
-const keyText = (key: ObjectKey): string =>
-  key.namespace === undefined || key.namespace === '' ? key.name : `${key.namespace}/${key.name}`
-
-export const keyOf = (o: KubeObject): string =>
-  keyText({ namespace: o.metadata.namespace, name: o.metadata.name ?? '' })
 
 function guarded<T>(indexer: Indexer<T>, failed: (error: unknown) => void): Indexer<T> {
   return (object) => {
@@ -70,7 +65,7 @@ export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T
     const safe = guarded(indexer, this.#failed)
     this.#indexers.set(name, safe)
     this.#indexes.set(name, new Map())
-    for (const object of this.#objects.values()) this.#reindex(name, keyOf(object), [], safe(object))
+    for (const object of this.#objects.values()) this.#reindex(name, namespacedName(object), [], safe(object))
   }
 
   get size(): number {

@@ -4,18 +4,14 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { type ObjectKey, type ResourceType, qualifiedPlural } from '#api/schema/resource.ts'
+import { type ResourceType, qualifiedPlural } from '#api/schema/resource.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export interface Preconditions {
   readonly uid: string
   readonly resourceVersion: string
 }
-
-export const keyOf = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => ({
-  name: name ?? '',
-  ...defined({ namespace }),
-})
 
 /** Throws for an object that never came from a server: nothing may be destroyed on such ground. */
 export function preconditionsOf(object: KubeObject): Preconditions {
@@ -35,7 +31,7 @@ export function deleteExactly(
   options: Omit<DeleteOptions, 'preconditions'> = {},
 ): Promise<WriteOutcome<Deleted>> {
   const preconditions = preconditionsOf(object)
-  return outcomeOf(() => client.delete(type, keyOf(object), { ...options, preconditions }))
+  return outcomeOf(() => client.delete(type, objectKey(object), { ...options, preconditions }))
 }
 
 /** Writes the object over exactly the version it was made from. */
@@ -61,7 +57,7 @@ export async function recheck<T extends KubeObject>(
   signal?: AbortSignal,
 ): Promise<Recheck<T>> {
   const { uid, resourceVersion } = preconditionsOf(decidedOn)
-  const object = await client.get(type, keyOf(decidedOn), signal && { signal })
+  const object = await client.get(type, objectKey(decidedOn), signal && { signal })
   const what = `${qualifiedPlural(type)}/${decidedOn.metadata.name}`
   if (object === undefined) return { kind: 'Stale', seen: `${what} is gone` }
   if (object.metadata.uid !== uid) return { kind: 'Stale', seen: `${what} was deleted and made again` }

@@ -1,13 +1,13 @@
 // The sync role: loops on the hub, one per FleetSource and one per Release, two that notify of both, and a fast check of local repositories so that a commit is noticed at once.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
 import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'
 import { isLocal } from './git/local-url.ts'
 import type { SyncContext } from './hub/context.ts'
 import { healthLoop, reconcileClusterHealth } from './hub/cluster-health.ts'
-import { keyOf } from './hub/keys.ts'
 import { type ReleaseLoop, reconcileRelease, releaseLoop } from './hub/release.ts'
 import { type HubCaches, type HubShared, hubShared } from './hub/shared.ts'
 import { reconcileSource, sourceLoop } from './hub/source/reconcile.ts'
@@ -74,13 +74,13 @@ function setup(context: SyncContext): RunningModule {
   wakePreviews(shared, previews)
   shared.clusters.onChange((old, now) => {
     if (now === undefined) {
-      if (old !== undefined) shared.connections.forget(keyOf(old))
+      if (old !== undefined) shared.connections.forget(namespacedName(old))
       return
     }
     const isChanged = old?.metadata.generation !== now.metadata.generation
     // A control plane on the hub answers, or stops to, with its phase.
     const isOther = now.spec.controlPlane !== undefined && old?.status?.phase !== now.status?.phase
-    if (isChanged || isOther) health.enqueue(keyOf(now))
+    if (isChanged || isOther) health.enqueue(namespacedName(now))
   })
   return {
     controllers: [sources, releases, previews, sourceNews, releaseNews, health],
@@ -91,10 +91,10 @@ function setup(context: SyncContext): RunningModule {
 /** Changes on the hub wake the affected keys. Releases of a source are few, so they are all woken. */
 function wake(caches: HubCaches, sources: Controller, releases: Controller): void {
   const everySource = () => {
-    for (const s of caches.sources.list()) sources.enqueue(keyOf(s))
+    for (const s of caches.sources.list()) sources.enqueue(namespacedName(s))
   }
   const openReleases = () => {
-    for (const r of caches.releases.list()) releases.enqueue(keyOf(r))
+    for (const r of caches.releases.list()) releases.enqueue(namespacedName(r))
   }
   const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
     old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
@@ -103,7 +103,7 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
     if (old === undefined || now === undefined) {
       everySource()
       openReleases()
-    } else if (specChanged(old, now) || isAsked(old, now)) sources.enqueue(keyOf(now))
+    } else if (specChanged(old, now) || isAsked(old, now)) sources.enqueue(namespacedName(now))
   })
   caches.pipelines.onChange((old, now) => {
     if (!specChanged(old, now)) return
@@ -116,7 +116,7 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
     const hasEnded = now?.status?.phase !== old?.status?.phase
     // A new Release supersedes the others; one that ends changes the status of its source.
     if (old === undefined || now === undefined) openReleases()
-    else if (specChanged(old, now) || hasProgressed(old, now)) releases.enqueue(keyOf(now))
+    else if (specChanged(old, now) || hasProgressed(old, now)) releases.enqueue(namespacedName(now))
     if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
   })
   caches.clusters.onChange((old, now) => {
@@ -138,12 +138,12 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
 function wakeNews(caches: HubCaches, sources: Controller, releases: Controller): void {
   caches.sources.onChange((old, now) => {
     if (now === undefined) return
-    sources.enqueue(keyOf(now))
+    sources.enqueue(namespacedName(now))
     if (old === undefined || old.metadata.generation !== now.metadata.generation)
-      for (const r of caches.releases.list()) releases.enqueue(keyOf(r))
+      for (const r of caches.releases.list()) releases.enqueue(namespacedName(r))
   })
   caches.releases.onChange((_, now) => {
-    if (now !== undefined) releases.enqueue(keyOf(now))
+    if (now !== undefined) releases.enqueue(namespacedName(now))
   })
 }
 
@@ -153,7 +153,7 @@ function wakePreviews(caches: HubCaches, previews: Controller): void {
     const object = now ?? old
     if (object === undefined) return
     const isNews = old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
-    if (isNews || isAsked(old, now)) previews.enqueue(keyOf(object))
+    if (isNews || isAsked(old, now)) previews.enqueue(namespacedName(object))
   })
   caches.clusters.onChange((old, now) => {
     const of = (now ?? old)?.metadata.annotations?.[ANNOTATIONS.previewOf]
@@ -178,7 +178,7 @@ function localWatch({ context, sources, renders }: HubShared, controller: Contro
   const look = async () => {
     for (const source of sources.list()) {
       if (!isLocal(source.spec.url)) continue
-      const key = keyOf(source)
+      const key = namespacedName(source)
       const now = await renders.fetch(source).then(
         ({ commit }) => commit,
         // The loop reports that it cannot be read.

@@ -9,9 +9,9 @@ import { labelled, type Release } from '#install/release.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import {
   connectionTo,
@@ -280,9 +280,9 @@ describe.each(installServers)('in the way of an installation on $name', ({ start
   }
   const remove = async (object: KubeObject): Promise<void> => {
     const options = { gracePeriodSeconds: 0 }
-    await world.admin.delete(typeOf(object), keyOf(object), options)
+    await world.admin.delete(typeOf(object), objectKey(object), options)
     await eventually(
-      () => world.admin.get(typeOf(object), keyOf(object)),
+      () => world.admin.get(typeOf(object), objectKey(object)),
       (found) => found === undefined,
     )
   }

@@ -5,6 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type ResourceType, collectionPath, objectPath, qualifiedKind, qualifiedPlural } from '#api/schema/resource.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { hasColors, paintOf, toneOf } from '#lib/terminal/paint.ts'
@@ -76,8 +77,6 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   return first.type.kind === CLUSTERS.kind ? withClusters(table, asked, isOneKind) : table
 }
 
-const keyOfObject = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
-
 /** A member has no Releases, and some users may not list them: then the columns of the server are all there is. */
 async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Promise<Table> {
   const { client, namespace, options } = asked
@@ -93,7 +92,7 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   ])
   if (all === undefined) return table
   const newest = newestReleases(all)
-  const statusOf = new Map(known.map((c) => [keyOfObject(c), c.status]))
+  const statusOf = new Map(known.map((c) => [namespacedName(c), c.status]))
   const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels

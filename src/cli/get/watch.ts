@@ -2,6 +2,7 @@
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectPath, qualifiedKind } from '#api/schema/resource.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions } from './asked.ts'
@@ -12,8 +13,6 @@ import { listPath, painterOf, shapeOf } from './show.ts'
 import { tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
 import { withoutManagers } from './without-managers.ts'
-
-const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
 
 type Page = Awaited<ReturnType<Asked['client']['list']>>
 
@@ -39,15 +38,15 @@ export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | u
   while (!isOver(io)) {
     const page: Page = first ?? (await client.list(type, selectors))
     first = undefined
-    const listed = new Set(page.items.map(keyOf))
+    const listed = new Set(page.items.map(namespacedName))
     for (const [key, gone] of known) {
       if (listed.has(key)) continue
       known.delete(key)
       await print(gone, 'DELETED')
     }
     for (const object of page.items) {
-      const isNew = known.get(keyOf(object))?.metadata.resourceVersion !== object.metadata.resourceVersion
-      known.set(keyOf(object), object)
+      const isNew = known.get(namespacedName(object))?.metadata.resourceVersion !== object.metadata.resourceVersion
+      known.set(namespacedName(object), object)
       // What the list before showed is not repeated.
       if (isNew && !isFirst) await print(object, 'MODIFIED')
     }
@@ -56,8 +55,8 @@ export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | u
       const watch = { ...selectors, resourceVersion: page.resourceVersion, ...defined({ signal: io.signal }) }
       for await (const event of client.watch(type, watch)) {
         if (event.type === 'BOOKMARK') continue
-        if (event.type === 'DELETED') known.delete(keyOf(event.object))
-        else known.set(keyOf(event.object), event.object)
+        if (event.type === 'DELETED') known.delete(namespacedName(event.object))
+        else known.set(namespacedName(event.object), event.object)
         await print(event.object, event.type)
       }
     } catch (e) {

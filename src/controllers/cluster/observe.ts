@@ -9,6 +9,7 @@ import type { EndedPermits } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { keyFrom } from '#api/schema/object-name.ts'
 import type { Addons } from './addons.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -56,8 +57,7 @@ const MACHINES_WITHIN_MS = 10_000
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
   const { caches } = tools
   requireFresh([caches.clusters, caches.permits, caches.approvals, caches.holds, caches.policies, caches.inventories])
-  const [namespace = '', name = ''] = key.split('/')
-  const cluster = caches.clusters.get({ namespace, name })
+  const cluster = caches.clusters.get(keyFrom(key))
   if (cluster?.spec.controlPlane === undefined) return undefined
   const { host, clients } = tools.hosts.of(cluster)
   const asked = await planeOf(host, cluster, signal)

@@ -1,6 +1,7 @@
 // The controller of clusters, on a hub: makes the control plane of each Cluster that declares one, keeps it as declared, and removes it.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
 import type { Addons } from './addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { EventRecorder } from '#kube/events.ts'
@@ -34,8 +35,6 @@ const TIMEOUT_MS = 180_000
 /** As many control planes are changed at once; others wait, so that a commit with a hundred Clusters does not starve those that serve. */
 const WORKERS = 4
 
-const keyOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => `${namespace}/${name}`
-
 export const clusterModule: Module<ClusterContext> = {
   name: 'cluster',
   setup(context): RunningModule {
@@ -47,7 +46,7 @@ export const clusterModule: Module<ClusterContext> = {
       name: 'cluster',
       workers: WORKERS,
       timeoutMs: TIMEOUT_MS,
-      allKeys: () => caches.clusters.list().map(keyOf),
+      allKeys: () => caches.clusters.list().map(namespacedName),
       reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>, ClusterPlan>({
         clock,
         observe: (key, { signal }) =>
@@ -77,8 +76,7 @@ export const clusterModule: Module<ClusterContext> = {
             signal,
           }),
         onPlan: ({ notices }, key) => {
-          const [namespace = '', name = ''] = key.split('/')
-          const cluster = caches.clusters.get({ namespace, name })
+          const cluster = caches.clusters.get(keyFrom(key))
           for (const { reason, message, severity = 'Normal' } of cluster === undefined ? [] : notices)
             if (cluster !== undefined)
               events.record(cluster, { type: severity, reason, action: 'ChangeControlPlane', note: message })
@@ -88,12 +86,12 @@ export const clusterModule: Module<ClusterContext> = {
     // A Cluster that waits for its turn begins as soon as another one is created.
     const onTurn = (): void => {
       for (const cluster of caches.clusters.list())
-        if (cluster.status?.waitingFor?.predicate === CREATION_LIMIT) controller.enqueue(keyOf(cluster))
+        if (cluster.status?.waitingFor?.predicate === CREATION_LIMIT) controller.enqueue(namespacedName(cluster))
     }
     caches.clusters.onChange((before, now) => {
       const changed = now ?? before
       if (changed !== undefined && (before === undefined || now === undefined || isNews(before, now)))
-        controller.enqueue(keyOf(changed))
+        controller.enqueue(namespacedName(changed))
       if (now === undefined || before?.status?.phase !== now.status?.phase) onTurn()
     })
     caches.permits.onChange((before, now) => {
@@ -104,17 +102,17 @@ export const clusterModule: Module<ClusterContext> = {
     caches.approvals.onChange((_, now) => {
       if (now?.spec.of?.kind !== 'OperationPermit') return
       for (const cluster of caches.clusters.list())
-        if (cluster.status?.waitingFor?.predicate === 'ApprovalMissing') controller.enqueue(keyOf(cluster))
+        if (cluster.status?.waitingFor?.predicate === 'ApprovalMissing') controller.enqueue(namespacedName(cluster))
     })
     const onLimits = (): void => {
       for (const cluster of caches.clusters.list())
         if (cluster.spec.ttl !== undefined || cluster.status?.waitingFor?.predicate === CREATION_LIMIT)
-          controller.enqueue(keyOf(cluster))
+          controller.enqueue(namespacedName(cluster))
     }
     // A deletion begins once git no longer declares the Cluster, or a hold lifts its protection.
     const onDeclared = (): void => {
       for (const cluster of caches.clusters.list())
-        if (cluster.status?.waitingFor?.predicate === 'StillDeclared') controller.enqueue(keyOf(cluster))
+        if (cluster.status?.waitingFor?.predicate === 'StillDeclared') controller.enqueue(namespacedName(cluster))
     }
     caches.inventories.onChange(onDeclared)
     caches.holds.onChange((before, now) => {

@@ -3,6 +3,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -15,7 +16,7 @@ import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
+import { deleteExactly, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { provision } from './act-provision.ts'
 import type { MachineAction } from './actions.ts'
@@ -205,7 +206,7 @@ const replacePods: Act<'ReplacePods'> = async ({ client, permitNow }, machine, {
   }
   for (const pod of pods) {
     const { uid } = preconditionsOf(pod)
-    const gone = await outcomeOf(() => client.delete(podType, keyOf(pod), { preconditions: { uid }, signal }))
+    const gone = await outcomeOf(() => client.delete(podType, objectKey(pod), { preconditions: { uid }, signal }))
     if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
   }
   return applied

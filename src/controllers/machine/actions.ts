@@ -7,6 +7,7 @@ import { type CordonClaim, REMOVAL_OWNER, cordonOwners } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -106,7 +107,7 @@ export const podsSeen = ({ pods }: Pick<Seen, 'pods'>): string => {
   const [first] = [...evict, ...going]
   return first === undefined
     ? 'no pods left'
-    : `${counted(evict.length + going.length, 'pod', 'pods')} left, such as ${first.metadata.namespace ?? ''}/${first.metadata.name}`
+    : `${counted(evict.length + going.length, 'pod', 'pods')} left, such as ${namespacedName(first)}`
 }
 
 const NOTICES: Partial<Record<MachineAction['kind'], string>> = {

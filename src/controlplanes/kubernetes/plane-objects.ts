@@ -8,6 +8,7 @@ import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { kindAndName } from '#api/schema/object-name.ts'
 import { madeOf } from '../credentials/prints.ts'
 import { numberAt, recordAt } from './fields-of.ts'
 import { troubleOf, type NamespaceLimits, type Trouble } from './part-trouble.ts'
@@ -75,11 +76,11 @@ export async function applyAll(place: Place, objects: readonly KubeObject[]): Pr
   const { client, fieldManager, namespace, applied } = place
   const live = new Map<string, string | undefined>()
   for (const [first] of Map.groupBy(objects, ({ apiVersion, kind }) => `${apiVersion}/${kind}`).values())
-    if (first !== undefined && objects.some((o) => o.kind === first.kind && applied.has(keyOf(o))))
+    if (first !== undefined && objects.some((o) => o.kind === first.kind && applied.has(kindAndName(o))))
       for (const { metadata } of await listAll(client, typeOf(first), { ...optionsOf(place), namespace }))
-        live.set(keyOf({ ...first, metadata }), metadata.resourceVersion)
+        live.set(kindAndName({ ...first, metadata }), metadata.resourceVersion)
   for (const object of objects) {
-    const key = keyOf(object)
+    const key = kindAndName(object)
     const digest = madeOf(object)
     const version = live.get(key)
     if (version !== undefined && applied.get(key) === `${digest} ${version}`) continue
@@ -87,8 +88,6 @@ export async function applyAll(place: Place, objects: readonly KubeObject[]): Pr
     applied.set(key, `${digest} ${metadata.resourceVersion ?? ''}`)
   }
 }
-
-const keyOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name ?? ''}`
 
 export interface PartState {
   readonly isReady: boolean

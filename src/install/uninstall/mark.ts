@@ -1,7 +1,7 @@
 // How a cluster knows that KubeNode is being uninstalled: a hold on everything, and an annotation with which the Defender leaves its webhook alone.
 import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { keyOf } from '#runtime/preconditions.ts'
 import type { InstallContext } from '../context.ts'
 
 export const UNINSTALL_HOLD = 'kubenode-uninstall'
@@ -13,7 +13,7 @@ async function annotate({ client }: InstallContext, value: 'true' | null): Promi
   const now = namespace?.metadata.annotations?.[ANNOTATIONS.uninstalling]
   if (namespace === undefined || (now ?? null) === value) return
   const patch = { type: 'merge', value: { metadata: { annotations: { [ANNOTATIONS.uninstalling]: value } } } } as const
-  await client.patch(namespaceType, keyOf(namespace), patch, { fieldManager: FIELD_MANAGERS.install })
+  await client.patch(namespaceType, objectKey(namespace), patch, { fieldManager: FIELD_MANAGERS.install })
 }
 
 export const withMark = (context: InstallContext): Promise<void> => annotate(context, 'true')

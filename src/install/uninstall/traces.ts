@@ -18,10 +18,11 @@ import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isApiError } from '#kube/errors.ts'
 import { listPages } from '#kube/list-all.ts'
-import { updateExactly, keyOf } from '#runtime/preconditions.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
 import { certificateRequestType } from '#identity/certificate-request.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import { installErrors } from '../install-errors.ts'
 import { LED_ROLES } from '../ready.ts'
@@ -48,7 +49,7 @@ async function change(
     const outcome = await updateExactly(client, type, next, options)
     if (outcome.kind === 'Applied' || outcome.kind === 'Stale') return true
     if (outcome.kind === 'Denied') throw refused(first, outcome.error)
-    now = await client.get(type, keyOf(first))
+    now = await client.get(type, objectKey(first))
   }
   if (now === undefined) return true
   throw refused(first, 'other programs write it all the time')
@@ -123,7 +124,7 @@ async function deleteAll(
   for await (const page of listPages(client, type, where))
     await inParallel(page.filter(isOurs), PARALLEL, async (object) => {
       const { uid } = object.metadata
-      await client.delete(type, keyOf(object), { ...(uid !== undefined && { preconditions: { uid } }) })
+      await client.delete(type, objectKey(object), { ...(uid !== undefined && { preconditions: { uid } }) })
     })
 }
 

@@ -15,8 +15,8 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { until, type InstallContext } from '../context.ts'
 import { endOfDefinition } from '../definition-end.ts'
 import { ownDefinitions } from '../definitions.ts'
@@ -234,7 +234,7 @@ async function stopPrograms(context: InstallContext): Promise<void> {
   const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL }
   const workloads = await listAll(client, deploymentType, ours)
   for (const workload of workloads.filter(runs))
-    await client.scale(deploymentType, keyOf(workload), 0, { fieldManager: FIELD_MANAGERS.install })
+    await client.scale(deploymentType, objectKey(workload), 0, { fieldManager: FIELD_MANAGERS.install })
   await until(context, 'pods to end', async () => {
     const pods = await listAll(client, podType, ours)
     return pods.length === 0 ? { done: undefined } : { waitsFor: `${counted(pods.length, 'pod')} left` }
@@ -266,7 +266,7 @@ async function deleteDefinitions(context: InstallContext, { definitions }: Insta
 }
 
 const removeDefinition = (context: InstallContext, d: KubeObject): Promise<void> =>
-  remove(context, definitionType, keyOf(d), `customresourcedefinition ${d.metadata.name}`, (found) =>
+  remove(context, definitionType, objectKey(d), `customresourcedefinition ${d.metadata.name}`, (found) =>
     endOfDefinition(context, found),
   )
 

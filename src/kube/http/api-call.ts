@@ -34,8 +34,6 @@ export interface ApiCall {
   readonly options: CallOptions
 }
 
-export const keyOf = (o: KubeObject): ObjectKey => ({ namespace: o.metadata.namespace, name: o.metadata.name ?? '' })
-
 export function targetOf(type: ResourceType, key: ObjectKey): string {
   return [qualifiedPlural(type), ...(key.namespace === undefined ? [] : [key.namespace]), key.name].join('/')
 }

@@ -7,6 +7,7 @@ import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -27,7 +28,6 @@ import {
   deleteBody,
   deletionOf,
   JSON_TYPE,
-  keyOf,
   notUnderstood,
   objectCall,
   pageOf,
@@ -156,7 +156,7 @@ export class HttpKubeClient implements KubeClient {
   }
 
   update<T extends KubeObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<T> {
-    const call = objectCall('PUT', 'update', type, keyOf(object), options, options.subresource, writeQuery(options))
+    const call = objectCall('PUT', 'update', type, objectKey(object), options, options.subresource, writeQuery(options))
     return this.#object<T>(withBody(call, object))
   }
 
@@ -173,7 +173,15 @@ export class HttpKubeClient implements KubeClient {
   }
 
   apply<T extends KubeObject>(type: ResourceType<T>, object: KubeObject, options: ApplyOptions): Promise<T> {
-    const call = objectCall('PATCH', 'apply', type, keyOf(object), options, options.subresource, writeQuery(options))
+    const call = objectCall(
+      'PATCH',
+      'apply',
+      type,
+      objectKey(object),
+      options,
+      options.subresource,
+      writeQuery(options),
+    )
     return this.#object<T>(withBody(call, object, 'application/apply-patch+yaml'))
   }
 

@@ -1,8 +1,8 @@
 // Creates and deletes holds in the cluster: creating one twice has no further effect, and only the version that was read is deleted.
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { keyOf } from '#runtime/preconditions.ts'
 import { defined } from '#lib/defined.ts'
 
 export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
@@ -13,7 +13,7 @@ export async function removeHolds(client: KubeClient, holds: readonly Operationa
   for (const hold of holds) {
     const { uid, resourceVersion } = hold.metadata
     const preconditions = defined({ uid, resourceVersion })
-    await client.delete(operationalHold, keyOf(hold), { preconditions })
+    await client.delete(operationalHold, objectKey(hold), { preconditions })
   }
   return holds.map((h) => h.metadata.name ?? '')
 }

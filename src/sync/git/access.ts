@@ -6,7 +6,7 @@ import { syncSecretsNamespace } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { keyOfSource } from '../sources/scope.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { httpsAccess, withProxy, type HttpsAccess } from './https-access.ts'
 import { locateGit } from './locate.ts'
@@ -30,7 +30,7 @@ export function parseLocalRepositories(text: string): LocalRepositories {
 /** Refuses a local repository elsewhere, also through a link or a `.git` file. */
 export function requireLocal(source: FleetSource, allowed: readonly LocalRepositories[]): void {
   const { url } = source.spec
-  const key = keyOfSource(source)
+  const key = namespacedName(source)
   const roots = allowed
     .filter((a) => a.source === undefined || a.source === key)
     .flatMap(({ folder }) => realPath(folder) ?? [])
@@ -53,7 +53,7 @@ function realPath(path: string): string | undefined {
 /** `secret` is the one named by spec.secretRef. Without one, a source has no credentials: the program's own may open another tenant's data. */
 export function accessOf(source: FleetSource, secret: KubeObject | undefined, now: number): GitAccess {
   const { url, secretRef, proxy } = source.spec
-  const key = keyOfSource(source)
+  const key = namespacedName(source)
   if (hasCredentials(url, secretRef !== undefined)) throw new KubeNodeError(syncErrors.KN7026({ source: key }))
   if (proxy !== undefined && !url.startsWith('https:')) throw new KubeNodeError(syncErrors.KN7048({ url, source: key }))
   if (secretRef === undefined) {

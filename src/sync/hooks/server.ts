@@ -15,8 +15,8 @@ import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { secretOf } from '../git/access.ts'
-import { keyOfSource } from '../sources/scope.ts'
 import { Looks } from './looks.ts'
 import { isAuthentic } from './signature.ts'
 
@@ -108,7 +108,7 @@ export class HooksServer {
     if (source === undefined || !isAuthentic(headers, body, token))
       return say(response, 401, 'not authentic: check the secret of the webhook')
     const digest = createHash('sha256').update(body).digest('hex')
-    const accepted = this.#looks.accept(keyOfSource(source), digest)
+    const accepted = this.#looks.accept(namespacedName(source), digest)
     return say(response, 202, ANSWERS[accepted])
   }
 
@@ -117,7 +117,7 @@ export class HooksServer {
     if (webhook === undefined) return Promise.resolve(undefined)
     const { client, clock } = this.#options
     const { namespace, name } = secretOf(source, webhook.secretRef)
-    const key = `${keyOfSource(source)} ${name}`
+    const key = `${namespacedName(source)} ${name}`
     const known = this.#tokens.get(key)
     const now = clock.monotonic()
     if (known !== undefined && now - known.at < TOKEN_FOR_MS) return known.token
@@ -133,7 +133,7 @@ export class HooksServer {
     const { clock, sources } = this.#options
     const now = clock.monotonic()
     for (const [key, { at }] of this.#tokens) if (now - at >= TOKEN_FOR_MS) this.#tokens.delete(key)
-    const there = new Set(sources.list().map(keyOfSource))
+    const there = new Set(sources.list().map(namespacedName))
     this.#looks.keep((source) => there.has(source))
   }
 

@@ -4,6 +4,7 @@
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS, syncSecretsNamespace } from '#api/names.ts'
+import { keyFrom } from '#api/schema/object-name.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
@@ -14,7 +15,6 @@ import { waitingSince, type Wait } from '#runtime/waiting.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { machineCount } from '../cluster/readings.ts'
 import { UNBLOCKS, unreachable, type UnreachableReason } from '../cluster/unreachable.ts'
-import { keyParts } from './keys.ts'
 import type { SyncContext } from './context.ts'
 import { MachineCounts } from './machine-counts.ts'
 import type { HubShared } from './shared.ts'
@@ -51,7 +51,7 @@ export async function reconcileClusterHealth(
   { signal }: ReconcileContext,
 ): Promise<Outcome> {
   const { client, random } = loop.context
-  const object = loop.clusters.get(keyParts(key))
+  const object = loop.clusters.get(keyFrom(key))
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
     loop.machineCounts.forget(key)
     return done

@@ -18,10 +18,3 @@ export const clusterConfig = (source: FleetSource, commit: string): Omit<Cluster
 /** The user that sync acts as for the source; undefined: itself, for the source of a fleet that has but one. */
 export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
   spec.writes === undefined ? undefined : sourceUser(namespace, name)
-
-export const keyOf = (o: KubeObject): string => `${o.metadata.namespace ?? ''}/${o.metadata.name ?? ''}`
-
-export function keyParts(key: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = '', name = ''] = key.split('/')
-  return { namespace, name }
-}

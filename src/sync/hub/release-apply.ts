@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { timestamp } from '#lib/clock.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
@@ -16,7 +17,7 @@ import { HUB } from '../release/tracks.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { approvedDigests } from './approvals.ts'
-import { actingUser, clusterConfig, keyOf } from './keys.ts'
+import { actingUser, clusterConfig } from './keys.ts'
 import { labelsOfCluster } from './pipeline-before.ts'
 import { prunePermits } from './prune-permit.ts'
 import { rest } from './connections.ts'
@@ -76,7 +77,7 @@ export class ClusterPasses {
     const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
     const { clusters, requestsEach } = passShare(names.length, largest)
     const { signal } = work
-    const key = keyOf(work.release)
+    const key = namespacedName(work.release)
     const { clock } = this.#shared.context
     const pass = { clock, atOnce: clusters, signal, first: this.#left.get(key) ?? [] }
     const left = await inTime(names, pass, async (name, own) => {
@@ -116,13 +117,13 @@ export class ClusterPasses {
     const config = { ...clusterConfig(source, commit), ...hold }
     try {
       const connection = await this.connectTo(work, name, signal)
-      const report = await locks.run(`${name}/${keyOf(source)}/${track}`, async () => {
+      const report = await locks.run(`${name}/${namespacedName(source)}/${track}`, async () => {
         // While it waited for its turn a newer Release may have been created: then this one must not apply.
         const chain = chainNow(this.#shared, release)
         if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
         return applyToCluster(connection, {
           target,
-          ...placeOf(keyOf(source), track, name, rendered),
+          ...placeOf(namespacedName(source), track, name, rendered),
           mark: {
             commit,
             release: release.metadata.name,

@@ -1,5 +1,6 @@
 // Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
 import { MAX_RECORDED_APPROVERS, type Release } from '#api/kinds/release.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
@@ -13,7 +14,6 @@ import { isReverted } from '../revert/policy.ts'
 import { approvingUsers } from './approvals.ts'
 import { GateReads } from './gate-reads.ts'
 import { promotionsOf, retriesOf } from './holds.ts'
-import { keyOf, keyParts } from './keys.ts'
 import { exemptionsOf, holdsOf, isHeldNow } from './exempt-revert.ts'
 import type { InForce } from './pipeline-before.ts'
 import { ClusterPasses, seenCluster } from './release-apply.ts'
@@ -46,7 +46,7 @@ export const releaseLoop = (shared: HubShared, wake: (key: string) => void): Rel
 })
 
 export async function reconcileRelease(loop: ReleaseLoop, key: string, context: ReconcileContext): Promise<Outcome> {
-  const written = loop.releases.get(keyParts(key))
+  const written = loop.releases.get(keyFrom(key))
   if (written === undefined || written.metadata.deletionTimestamp !== undefined) {
     loop.passes.forget(key)
     return done
@@ -108,7 +108,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
     await report(loop, release, { ...release.status }, [stalled('RenderFailed', rendered.problem)], signal)
     return requeueAfter(MISSING_MS)
   }
-  const asked = loop.gateReads.read(release, keyOf(release), pipeline, (name, signal) =>
+  const asked = loop.gateReads.read(release, namespacedName(release), pipeline, (name, signal) =>
     loop.passes.connectTo(work, name, signal),
   )
   const isStill =
@@ -174,7 +174,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
-  return hasBegun || loop.passes.hasLeft(keyOf(release)) ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
+  return hasBegun || loop.passes.hasLeft(namespacedName(release)) ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
 }
 
 function deletionsIn(
@@ -211,7 +211,7 @@ async function keepFromDrifting(loop: ReleaseLoop, work: Work): Promise<Outcome>
   const rendered = await rendering(loop, work)
   if ('problem' in rendered) return requeueAfter(everyMs)
   await compareSettled(loop, work, rendered)
-  return requeueAfter(loop.passes.hasLeft(keyOf(release)) ? 0 : everyMs)
+  return requeueAfter(loop.passes.hasLeft(namespacedName(release)) ? 0 : everyMs)
 }
 
 /** One cluster that is offline for weeks, or has no stage, does not leave the others unprotected. */

@@ -10,6 +10,7 @@ import type { Rejected } from '#delivery/desired.ts'
 import { KeyedLock } from '#lib/keyed-lock.ts'
 import { Semaphore } from '#lib/semaphore.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/local-url.ts'
 import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
@@ -28,7 +29,6 @@ import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
 import { rehearsed } from '../rehearsal/rehearsed.ts'
 import { identitiesOf } from '../sops/decryption-key.ts'
-import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { SyncConfig } from './context.ts'
 import { KeptRenders } from './kept-renders.ts'
@@ -245,7 +245,7 @@ export class Renders {
       return await this.#readSecret(namespace, name)
     } catch (cause) {
       if (!isForbidden(cause)) throw cause
-      const values = { source: keyOfSource(source), namespace, name }
+      const values = { source: namespacedName(source), namespace, name }
       throw new KubeNodeError(syncErrors.KN7027(values), { retry: 'later', cause })
     }
   }
@@ -258,13 +258,13 @@ const UNDECRYPTED = syncErrors.KN7133({ file: '', why: '' }).code
 const decryptedFor = (source: FleetSource): string =>
   source.spec.decryption === undefined
     ? ''
-    : `${keyOfSource(source)} ${source.spec.decryption.requirePlaces === true ? 'places' : ''}`
+    : `${namespacedName(source)} ${source.spec.decryption.requirePlaces === true ? 'places' : ''}`
 
 /** A source with the program's own credentials shares its copies with earlier ones. */
 const readerOf = (source: FleetSource): string =>
   source.spec.writes === undefined && source.spec.secretRef === undefined
     ? source.spec.url
-    : `${source.spec.url}\n${keyOfSource(source)}`
+    : `${source.spec.url}\n${namespacedName(source)}`
 
 export interface RenderPorts {
   readonly readSecret?: ReadSecret

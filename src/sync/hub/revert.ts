@@ -9,6 +9,7 @@ import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { fit } from '#runtime/waiting.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { accessOf, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/local-url.ts'
 import type { LocalRepository } from '../git/local-repository.ts'
@@ -18,7 +19,6 @@ import { decideRevert, isRevertDue, type RevertDecision } from '../revert/decide
 import { revertMessage } from '../revert/message.ts'
 import { putBack } from '../revert/put-back.ts'
 import { planDigest, planTrailer } from '../plan-digest.ts'
-import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { parseLinks } from '../trust/signed-object.ts'
 import { parseSigningKey } from '../trust/ssh-sign.ts'
@@ -183,7 +183,7 @@ export async function credentialsOf({ client, clock }: Pick<SyncContext, 'client
   const { namespace, name } = secretOf(source, secretRef)
   const secret = await client.get(SECRET, { namespace, name })
   const refuse = (why: string) =>
-    new KubeNodeError(syncErrors.KN7052({ source: keyOfSource(source), secret: `${namespace}/${name}`, why }), {
+    new KubeNodeError(syncErrors.KN7052({ source: namespacedName(source), secret: `${namespace}/${name}`, why }), {
       retry: 'later',
     })
   const text = signingKeyIn(secret)

@@ -6,11 +6,11 @@ import { operationalHold, type OperationalHold } from '#api/kinds/operational-ho
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { createValidator } from '#api/validate.ts'
+import { keyFrom } from '#api/schema/object-name.ts'
 import { KeyedLock } from '#lib/keyed-lock.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
-import { keyParts } from './keys.ts'
 import { PipelinesBefore } from './pipeline-before.ts'
 import { rendererOf } from './renderer-of.ts'
 import { Renders } from './renders.ts'
@@ -57,7 +57,7 @@ export function hubShared(context: SyncContext): HubShared {
     renders,
     verification: new Verification(clock, createValidator()),
     pipelinesBefore: new PipelinesBefore({ ...caches, renders }),
-    connections: new Connections(context, (id) => caches.clusters.get(keyParts(id)) !== undefined),
+    connections: new Connections(context, (id) => caches.clusters.get(keyFrom(id)) !== undefined),
     hub: new HubConnections(context),
     locks: new KeyedLock({ what: 'applies of one track' }),
   }

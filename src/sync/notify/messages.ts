@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -109,7 +110,7 @@ function webhookMessage(
     message: news.facts.message,
     next: news.facts.next,
     ...(release !== undefined && {
-      release: `${release.metadata.namespace ?? ''}/${release.metadata.name ?? ''}`,
+      release: namespacedName(release),
       track: spec?.track,
       phase: status?.phase,
       ...defined({ revertOf: spec?.revertOf, revertCommit: status?.revertCommit }),

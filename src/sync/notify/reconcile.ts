@@ -10,8 +10,8 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import { done, doneOrAfter, type Outcome } from '#runtime/outcome.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { keyFrom } from '#api/schema/object-name.ts'
 import { writeNote } from '../git/notes.ts'
-import { keyParts } from '../hub/keys.ts'
 import { credentialsOf } from '../hub/revert.ts'
 import type { HubShared } from '../hub/shared.ts'
 import { releasesIn } from '../release/chain.ts'
@@ -42,7 +42,7 @@ export async function notifyOfRelease(
   key: string,
   context: ReconcileContext,
 ): Promise<Outcome> {
-  const release = shared.releases.get(keyParts(key))
+  const release = shared.releases.get(keyFrom(key))
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
   const source = shared.sources.get({ namespace: release.metadata.namespace, name: release.spec.source })
   if (source === undefined) return done
@@ -72,7 +72,7 @@ export async function notifyOfSource(
   key: string,
   context: ReconcileContext,
 ): Promise<Outcome> {
-  const source = shared.sources.get(keyParts(key))
+  const source = shared.sources.get(keyFrom(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
   const { news } = newsOfSource(source)
   if (news === undefined) return done

@@ -1,6 +1,7 @@
 // The record of what became of a commit, as the text of a git note: its Releases with stages, gates, clusters, digests, times and approvers. Pure.
 // Invariant: KubeNode never reads it. A user who may push to the repository can write anything there; the Releases on the hub are the truth.
 import type { Release } from '#api/kinds/release.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { printableLine } from '#lib/printable.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '../release/recorded-approvers.ts'
 
@@ -21,7 +22,7 @@ export function recordText(releases: readonly Release[], seen: ApprovalsSeen): s
 function releaseRecord({ metadata, spec, status = {} }: Release, approvers: readonly ApprovedBy[]): readonly string[] {
   const { phase = 'Pending', startedAt, finishedAt, stages = [], clusters = [], record = [], revertCommit } = status
   return [
-    `release ${metadata.namespace ?? ''}/${metadata.name ?? ''} of track ${spec.track}: ${phase}`,
+    `release ${namespacedName({ metadata })} of track ${spec.track}: ${phase}`,
     ...(startedAt === undefined ? [] : [`  ${startedAt} to ${finishedAt ?? 'now'}`]),
     ...(spec.signer === undefined ? [] : [`  signed by ${spec.signer}`]),
     ...approvers.map(({ by, at }) => `  approved by ${by}${at === undefined ? '' : ` at ${at}`}`),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -11,7 +12,6 @@ import { isForbidden } from '#kube/errors.ts'
 import { secretOf } from '../git/access.ts'
 import { SECRET } from '../hub/connections.ts'
 import type { SyncContext } from '../hub/context.ts'
-import { keyOfSource } from '../sources/scope.ts'
 import { isSameState, messageFor, type Keys, type Target } from './messages.ts'
 import type { News } from './news.ts'
 
@@ -37,7 +37,7 @@ export async function send(
   const keys = await keysOf(client, source, target, signal)
   if (typeof keys === 'string') return keys
   const at = timestamp(clock.now())
-  const message = messageFor(target, { news, source: keyOfSource(source), release, at }, keys)
+  const message = messageFor(target, { news, source: namespacedName(source), release, at }, keys)
   if (typeof message === 'string') return message
   const owner = release ?? source
   const answer = await post(

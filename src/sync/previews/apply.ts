@@ -3,12 +3,12 @@
 import { commitText, type CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { timestamp } from '#lib/clock.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { placedText, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { applyToCluster } from '../cluster/apply.ts'
 import { rest } from '../hub/connections.ts'
-import { keyOf } from '../hub/keys.ts'
 import type { HubShared } from '../hub/shared.ts'
 import { refuseImpossible } from '../render/problems.ts'
 import { withinScope } from '../sources/scope.ts'
@@ -48,10 +48,10 @@ export async function applyBranch(
   const { name = '' } = cluster.metadata
   const connection = await connections.to(cluster, undefined, signal)
   const { writes } = source.spec
-  const { look } = await locks.run(`${name}/${keyOf(source)}/${TRACK}`, () =>
+  const { look } = await locks.run(`${name}/${namespacedName(source)}/${TRACK}`, () =>
     applyToCluster(connection, {
       target,
-      owner: { source: keyOf(source), track: TRACK, target: 'Member', cluster: name },
+      owner: { source: namespacedName(source), track: TRACK, target: 'Member', cluster: name },
       mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
       // Nothing in it outlives its branch, so no deletion has to be agreed to.
       config: {

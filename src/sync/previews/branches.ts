@@ -5,7 +5,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { keyOfSource } from '../sources/scope.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { defined } from '#lib/defined.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
 
@@ -58,7 +58,7 @@ export const previewsOf = (clusters: readonly Cluster[], key: string): readonly 
 export function templateProblem(source: FleetSource, template: Cluster | undefined): string | undefined {
   const { template: name = '' } = source.spec.previews ?? {}
   if (template === undefined) return `Cluster ${name}, the template, is not on the hub: declare it in git`
-  if (template.metadata.annotations?.[ANNOTATIONS.source] !== keyOfSource(source))
+  if (template.metadata.annotations?.[ANNOTATIONS.source] !== namespacedName(source))
     return `Cluster ${name}, the template, is not declared by this source`
   return template.spec.controlPlane === undefined
     ? `Cluster ${name}, the template, has no control plane on the hub`
@@ -68,7 +68,7 @@ export function templateProblem(source: FleetSource, template: Cluster | undefin
 /** As the template, without what only one cluster can have: its port and host, its snapshots, and what was asked of it once. */
 export function previewCluster(source: FleetSource, branch: string, template: Cluster): ClusterInput {
   const { namespace = '' } = source.metadata
-  const key = keyOfSource(source)
+  const key = namespacedName(source)
   const { version, network, stage, controlPlane = { flavor: 'embedded' as const } } = template.spec
   const { endpoint: _, snapshot: __, snapshots: ___, restore: ____, ...plane } = controlPlane
   const { ttl = '4h' } = source.spec.previews ?? {}

@@ -1,8 +1,8 @@
 // Decides what becomes of the branches of a source: which keep their cluster, which may get one, which wait and why, and which clusters go. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { MAX_PREVIEWS_SHOWN, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { counted } from '#lib/counted.ts'
-import { keyOfSource } from '../sources/scope.ts'
 import { branchOf, isUsable, previewName } from './branches.ts'
 
 export type PreviewStatus = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
@@ -37,7 +37,7 @@ interface PreviewsPlan {
 }
 
 export function planPreviews({ source, heads, own, problem, names }: PreviewsSeen): PreviewsPlan {
-  const key = keyOfSource(source)
+  const key = namespacedName(source)
   const before = new Map((source.status?.previews ?? []).map((p) => [p.branch, p]))
   const clusters = new Map(own.map((c) => [branchOf(c), c]))
   const isFollowed = (branch: string) => branch === source.spec.ref.branch

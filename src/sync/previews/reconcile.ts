@@ -6,6 +6,7 @@ import { titleIn } from '../git/titled-in.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -20,10 +21,10 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { approvingUsers } from '../hub/approvals.ts'
 import { pausedBy } from '../hub/holds.ts'
-import { actingUser, keyParts } from '../hub/keys.ts'
+import { actingUser } from '../hub/keys.ts'
 import type { HubShared } from '../hub/shared.ts'
 import { isOfTheCommit } from '../render/render-errors.ts'
-import { keyOfSource, standingProblem } from '../sources/scope.ts'
+import { standingProblem } from '../sources/scope.ts'
 import { isVerified } from '../trust/policy.ts'
 import { applyBranch } from './apply.ts'
 import { folderOf, followingBranch, previewCluster, previewsOf, templateProblem, type Previews } from './branches.ts'
@@ -50,7 +51,7 @@ export async function reconcilePreviews(
   { signal, log }: ReconcileContext,
 ): Promise<Outcome> {
   const { client, clock } = shared.context
-  const source = shared.sources.get(keyParts(key))
+  const source = shared.sources.get(keyFrom(key))
   const own = previewsOf(shared.clusters.list(), key)
   if (source === undefined) return withoutSource(client, key, own, signal)
   if (source.metadata.deletionTimestamp !== undefined) {
@@ -89,7 +90,7 @@ async function withoutSource(
   signal: AbortSignal,
 ): Promise<Outcome> {
   if (own.length === 0) return done
-  const read = await client.get(fleetSource, keyParts(key), { signal })
+  const read = await client.get(fleetSource, keyFrom(key), { signal })
   if (read !== undefined) return requeueAfter(BUSY_MS)
   await remove(client, own, signal)
   return done
@@ -252,7 +253,7 @@ async function report(
     const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: sources, signal }
     const outcome = await writeStatus({ ...own, object: now, status })
     if (outcome?.kind !== 'Conflict' || attempt === WRITE_ATTEMPTS) return void writtenOrThrow(outcome)
-    const read: FleetSource | undefined = await client.get(fleetSource, keyParts(keyOfSource(source)), { signal })
+    const read: FleetSource | undefined = await client.get(fleetSource, keyFrom(namespacedName(source)), { signal })
     now = read?.metadata.uid === source.metadata.uid ? read : undefined
   }
 }

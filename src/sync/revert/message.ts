@@ -1,5 +1,6 @@
 // The message of a revert by sync: what failed, where and since when, in lines that a person reads in git log. Pure.
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { printableLine } from '#lib/printable.ts'
 import { revertTrailers } from '../trust/revert-trailers.ts'
 
@@ -20,7 +21,7 @@ const MOST_PATHS = 20
 const MAX_LINE = 200
 
 export function revertMessage({ release, status, subject, reverts, restores, paths, plan }: RevertMessage): string {
-  const name = `${release.metadata.namespace ?? ''}/${release.metadata.name ?? ''}`
+  const name = namespacedName(release)
   const stage = status.stages?.find((s) => s.phase === 'Failed')
   const failed = (status.clusters ?? []).filter((c) => c.phase === 'Failed')
   const since = stage?.waitingFor?.since

@@ -3,8 +3,8 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { secretOf } from '../git/access.ts'
-import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { type AgeIdentity, parseIdentities } from './age.ts'
 
@@ -20,12 +20,12 @@ export async function identitiesOf(
   const entry = Object.hasOwn(ENTRIES, provider) ? ENTRIES[provider] : undefined
   // Definitions may be newer than sync: another provider's keys and files are never read as those of this one.
   if (entry === undefined) {
-    const values = { source: keyOfSource(source), provider, known: Object.keys(ENTRIES).join(' or ') }
+    const values = { source: namespacedName(source), provider, known: Object.keys(ENTRIES).join(' or ') }
     throw new KubeNodeError(syncErrors.KN7137(values), { retry: 'later' })
   }
   const at = secretOf(source, { name })
   const refuse = (why: string) => {
-    const values = { source: keyOfSource(source), secret: `${at.namespace}/${at.name}`, why }
+    const values = { source: namespacedName(source), secret: `${at.namespace}/${at.name}`, why }
     return new KubeNodeError(syncErrors.KN7135(values), { retry: 'later' })
   }
   if (secret === undefined) throw refuse('does not exist')

@@ -1,6 +1,7 @@
 // What a FleetSource may write, and whether several of them can be distinguished. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { defined } from '#lib/defined.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'
@@ -10,32 +11,29 @@ import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { isVerified } from '../trust/policy.ts'
 
-export const keyOfSource = ({ metadata: { namespace = '', name = '' } }: Pick<FleetSource, 'metadata'>): string =>
-  `${namespace}/${name}`
-
 /** Why the source cannot be followed beside the others. The oldest one continues, so that a new source cannot stop it. */
 export function standingProblem(source: FleetSource, all: readonly FleetSource[]): ErrorMessage | undefined {
-  const key = keyOfSource(source)
-  const others = all.filter((s) => keyOfSource(s) !== key && s.metadata.deletionTimestamp === undefined)
-  const replaced = others.find((s) => source.spec.replaces?.includes(keyOfSource(s)) === true)
-  if (replaced !== undefined) return syncErrors.KN7402({ source: key, other: keyOfSource(replaced) })
+  const key = namespacedName(source)
+  const others = all.filter((s) => namespacedName(s) !== key && s.metadata.deletionTimestamp === undefined)
+  const replaced = others.find((s) => source.spec.replaces?.includes(namespacedName(s)) === true)
+  if (replaced !== undefined) return syncErrors.KN7402({ source: key, other: namespacedName(replaced) })
   const silent = others
     .filter((other) => isBefore(other, source))
     .find((other) => source.spec.writes === undefined || other.spec.writes === undefined)
   if (silent === undefined) return undefined
-  const missing = source.spec.writes === undefined ? key : keyOfSource(silent)
-  return syncErrors.KN7401({ source: key, other: keyOfSource(silent), missing })
+  const missing = source.spec.writes === undefined ? key : namespacedName(silent)
+  return syncErrors.KN7401({ source: key, other: namespacedName(silent), missing })
 }
 
 function isBefore(a: FleetSource, b: FleetSource): boolean {
-  const [x, y] = [a, b].map((s) => `${s.metadata.creationTimestamp ?? ''} ${keyOfSource(s)}`) as [string, string]
+  const [x, y] = [a, b].map((s) => `${s.metadata.creationTimestamp ?? ''} ${namespacedName(s)}`) as [string, string]
   return x < y
 }
 
 /** Objects that the source may not write are neither applied nor pruned, on any path. */
 export function withinScope(targets: Targets, source: FleetSource): Targets {
   const { writes } = source.spec
-  const key = keyOfSource(source)
+  const key = namespacedName(source)
   const own = isVerified(source)
     ? new Map([...targets].map(([name, target]) => [name, withoutSources(target, key)] as const))
     : targets

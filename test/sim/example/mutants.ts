@@ -1,6 +1,7 @@
 // Planted bugs, one small change to the correct example each. They stay in the suite: a harness that stops finding one of them is broken.
+import { objectKey } from '#api/schema/object-name.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
+import { deleteExactly, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import { type ExampleParts, type Tools, correctParts, newChild } from './controller.ts'
 import { type Child, FINALIZER, type Parent, childType, isOwnedBy, isReady, parentType } from './kinds.ts'
@@ -32,7 +33,7 @@ const { act } = correctParts
 const endByName: ExampleParts['act'] = async (tools, action, seen, context) => {
   const isEnd = seen.parent.metadata.deletionTimestamp !== undefined
   if (action.kind !== 'Delete' || !isEnd) return act(tools, action, seen, context)
-  return outcomeOf(() => tools.client.delete(childType, keyOf(action.child)))
+  return outcomeOf(() => tools.client.delete(childType, objectKey(action.child)))
 }
 
 export const mutants: readonly Mutant[] = [
@@ -74,7 +75,7 @@ export const mutants: readonly Mutant[] = [
         return outcomeOf(async () => {
           const bare = await tools.client.create(childType, { ...child, metadata })
           const patch = { metadata: { labels, ownerReferences } }
-          return tools.client.patch(childType, keyOf(bare), { type: 'merge', value: patch as never })
+          return tools.client.patch(childType, objectKey(bare), { type: 'merge', value: patch as never })
         })
       },
     }),

@@ -1,6 +1,7 @@
 // Asks sync to read sources now, waits until it has, and reports what it found. Sync answers in the status with the time of the request.
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { objectKey } from '#api/schema/object-name.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -50,7 +51,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
   const at = new Date(systemClock.now()).toISOString()
   for (const { metadata } of sources) {
     const value = { metadata: { annotations: { [ANNOTATIONS.reconcile]: at } } }
-    await client.patch(fleetSource, keyOf(metadata), { type: 'merge', value })
+    await client.patch(fleetSource, objectKey({ metadata }), { type: 'merge', value })
     io.out(shownInWindow(io, [`source/${metadata.name ?? ''}: sync was asked to read it now`]))
   }
   if (!options.wait) return
@@ -58,7 +59,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
   const found = await withProgress(
     io,
     'waiting for sync',
-    Promise.all(sources.map(({ metadata }) => answerOf(client, keyOf(metadata), { at, until, timeoutMs }))),
+    Promise.all(sources.map(({ metadata }) => answerOf(client, objectKey({ metadata }), { at, until, timeoutMs }))),
   )
   for (const { line, isGood } of found) if (isGood) io.out(shownInWindow(io, [line]))
   for (const { line, isGood } of found) if (!isGood) showProblem(io, shownLine(line))
@@ -74,8 +75,6 @@ function nameOf(what: string | undefined): string | undefined {
   return name
 }
 
-const keyOf = ({ name = '', namespace }: FleetSource['metadata']) => ({ name, namespace })
-
 interface Request {
   readonly at: string
   readonly until: number
@@ -84,7 +83,7 @@ interface Request {
 
 async function answerOf(
   client: KubeClient,
-  key: { readonly name: string; readonly namespace: string | undefined },
+  key: { readonly name: string; readonly namespace?: string | undefined },
   { at, until, timeoutMs }: Request,
 ): Promise<SourceAnswer> {
   const what = `source/${key.name}`

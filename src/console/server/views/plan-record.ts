@@ -1,5 +1,6 @@
 // What hubs recorded of a commit: its Releases, whose objects each changes, and the deletions that wait for an approval. Pure.
 import type { Release } from '#api/kinds/release.ts'
+import { keyText, namespacedName } from '#api/schema/object-name.ts'
 import { deletionText } from '#explain/release/status.ts'
 import type { PlanRecord, RedLine } from '../../plan.ts'
 import type { ClusterState } from '../cluster-cache.ts'
@@ -14,11 +15,13 @@ const MOST_RECORDS = 64
 export function planRecords(hubs: readonly ClusterState[], commit: string): readonly PlanRecord[] {
   return hubs.flatMap((hub) => {
     const all = hub.list('releases')
-    const byName = new Map(all.map((r) => [`${r.metadata.namespace}/${r.metadata.name}`, r]))
+    const byName = new Map(all.map((r) => [namespacedName(r), r]))
     return all
       .filter((r) => r.spec.commit.startsWith(commit))
       .slice(0, MOST_RECORDS)
-      .map((r) => recordOf(hub, r, byName.get(`${r.metadata.namespace}/${r.spec.previous ?? ''}`)))
+      .map((r) =>
+        recordOf(hub, r, byName.get(keyText({ namespace: r.metadata.namespace, name: r.spec.previous ?? '' }))),
+      )
   })
 }
 

@@ -2,6 +2,7 @@
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
 import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -9,7 +10,7 @@ import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { applyToCluster, type ApplyReport } from '../../cluster/apply.ts'
 import { HUB } from '../../release/tracks.ts'
-import { actingUser, keyOf, keyParts } from '../keys.ts'
+import { actingUser } from '../keys.ts'
 import type { SourceLoop } from './observe.ts'
 import { type HubOrder, type ReleasePlan, type SourcePlan, hubKey } from './plan.ts'
 import type { Seen } from './seen.ts'
@@ -33,7 +34,7 @@ export async function act(
 
 /** Nothing is deleted on the ground of an old reading: a track that was just added would look like one that was removed. */
 async function isStill(client: KubeClient, source: FleetSource, signal: AbortSignal): Promise<boolean> {
-  const { metadata } = (await client.get(fleetSource, keyParts(keyOf(source)), { signal })) ?? {}
+  const { metadata } = (await client.get(fleetSource, keyFrom(namespacedName(source)), { signal })) ?? {}
   return metadata?.uid === source.metadata.uid && metadata?.generation === source.metadata.generation
 }
 

@@ -20,11 +20,12 @@ import { Malformed } from '../../trust/ssh-wire.ts'
 import { releasesIn } from '../../release/chain.ts'
 import { approvedDigests, approvingUsers } from '../approvals.ts'
 import { pausedBy } from '../holds.ts'
-import { actingUser, keyOf } from '../keys.ts'
+import { actingUser } from '../keys.ts'
 import type { TrustMetrics } from '../metrics.ts'
 import type { HubShared } from '../shared.ts'
 import { linksWithin } from './links-within.ts'
 import { commitText, commitTitle } from '#api/protocol/commit-title.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
 import { type Commit, type Declared, type Failure, type HubDone, type Seen, isHubDue } from './seen.ts'
@@ -174,7 +175,7 @@ async function judged(
   const now = context.clock.now()
   const approved = approvingUsers(approvals.list(), now)
   const trust = await verification.judge({ source, repository, head: id, approved, now, signal })
-  trustMetrics.judged(keyOf(source), trust)
+  trustMetrics.judged(namespacedName(source), trust)
   return trust
 }
 
@@ -236,7 +237,7 @@ async function shardsOnHub(
   source: FleetSource,
   signal: AbortSignal,
 ): Promise<readonly Inventory[]> {
-  const [done, stamp] = [`${keyOf(source)}/`, String(source.metadata.generation ?? 0)]
+  const [done, stamp] = [`${namespacedName(source)}/`, String(source.metadata.generation ?? 0)]
   if (!isHubDue(hubDone.get(done), stamp, clock.monotonic())) return []
   const shards = await listAll(hub.as(actingUser(source)).program, inventory, { signal })
   if (retiredTracks(source, [], shards).length === 0) hubDone.set(done, { stamp, at: clock.monotonic() })

@@ -2,12 +2,13 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
 import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
-import { clusterConfig, keyOf } from '../keys.ts'
+import { clusterConfig } from '../keys.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
 import { defined } from '#lib/defined.ts'
@@ -44,7 +45,7 @@ export interface SourcePlan {
   readonly tracks: readonly TrackPlan[]
 }
 
-export const hubKey = (source: FleetSource, track: string): string => `${keyOf(source)}/${track}`
+export const hubKey = (source: FleetSource, track: string): string => `${namespacedName(source)}/${track}`
 
 export function plan(seen: Seen, monotonic: number): SourcePlan {
   const { source, declared } = seen
@@ -78,7 +79,7 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
     commit: commit.id,
     stamp,
     target: tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] },
-    owner: { source: keyOf(source), track, target: 'Hub' },
+    owner: { source: namespacedName(source), track, target: 'Hub' },
     declaredIn: (cluster) => (cluster === undefined ? new Set() : declaredRefs(tracks, cluster)),
     config: { ...clusterConfig(source, commit.id), ...(seen.paused !== undefined && { hold: 'Drift' as const }) },
     elsewhere: new Set(others.flatMap(([, t]) => (t.get(HUB)?.objects ?? []).map((o) => refText(o.ref)))),
@@ -146,7 +147,8 @@ function digestsOf(
   const { namespace = '' } = source.metadata
   const isStaged = staged?.has(track) === true
   const isStill = (name: string) =>
-    name === HUB || isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: keyOf(source) })
+    name === HUB ||
+    isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: namespacedName(source) })
   const all = withEmptied(targets, newest?.spec.digests ?? {}, isStill)
   return Object.fromEntries(
     [...all].filter(([target]) => target !== HUB || isStaged).map(([name, t]) => [name, targetDigest(t)] as const),

@@ -2,12 +2,12 @@
 // On any failure the last applied state stays in force, and the status reports the failure.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { keyFrom } from '#api/schema/object-name.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { releasesIn } from '../../release/chain.ts'
-import { keyParts } from '../keys.ts'
 import { createTrustMetrics } from '../metrics.ts'
 import type { HubShared } from '../shared.ts'
 import { act } from './act.ts'
@@ -30,7 +30,7 @@ export async function reconcileSource(
   key: string,
   { signal, log }: ReconcileContext,
 ): Promise<Outcome> {
-  const source = loop.sources.get(keyParts(key))
+  const source = loop.sources.get(keyFrom(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
   const { clock, client } = loop.context
   loop.renders.removeUnused(loop.sources.list())

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { fleetSource, MAX_SEEN, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Validator } from '#api/validate.ts'
 import { formatProblem } from '#api/problem.ts'
+import { namespacedName } from '#api/schema/object-name.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, numbered } from '#lib/errors.ts'
@@ -20,7 +21,6 @@ import {
 } from '../../trust/policy.ts'
 import { parseCertificate, type PgpCertificate } from '../../trust/openpgp/certificate.ts'
 import { RangeVerifier } from '../../trust/verify-range.ts'
-import { keyOfSource } from '../../sources/scope.ts'
 import { readSignersFile, type SignersFile } from './signers-file.ts'
 import type { LastVerified, SeenHeads, Trust } from './trust-seen.ts'
 
@@ -92,7 +92,7 @@ export class Verification {
         return { kind: 'Refused', reason, message: error.message, ...kept }
       }
       if (!(error instanceof UnusablePolicy)) throw error
-      const message = numbered(syncErrors.KN7042({ source: keyOfSource(source), why: error.message }))
+      const message = numbered(syncErrors.KN7042({ source: namespacedName(source), why: error.message }))
       return { kind: 'Refused', reason: 'InvalidPolicy', message, ...kept }
     }
   }
@@ -152,7 +152,12 @@ export class Verification {
   #checked(source: FleetSource, commit: string, { path, value, problem }: SignersFile): SignersDocument {
     const refuse = (why: string) =>
       new KubeNodeError(
-        syncErrors.KN7043({ source: keyOfSource(source), path, commit: shortCommit(commit), why: why.slice(0, 200) }),
+        syncErrors.KN7043({
+          source: namespacedName(source),
+          path,
+          commit: shortCommit(commit),
+          why: why.slice(0, 200),
+        }),
       )
     if (problem !== undefined) throw refuse(problem)
     if (!isObject(value)) throw refuse('holds no signers')
