@@ -1,6 +1,6 @@
 // Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
 import { existsSync, readFileSync } from 'node:fs'
-import { delimiter, resolve } from 'node:path'
+import { delimiter, normalize, resolve } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -69,7 +69,7 @@ export const podConnection = (env: Environment, root?: string): Connection => ({
   place: 'this cluster',
 })
 
-const placeIn = (file: string, { context }: Pick<Connection, 'context'>): string => `context ${context} of ${file}`
+const placeIn = (file: string, { context }: Pick<Connection, 'context'>): string => `context ${context} of ${normalize(file)}`
 
 const placed = (file: string, found: Omit<Connection, 'place'>): Connection => ({ ...found, place: placeIn(file, found) })
 
