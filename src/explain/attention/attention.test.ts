@@ -309,6 +309,24 @@ describe('what was called well', () => {
       'Act: source/fleet refuses the newest commit cccccccccccc "one pool more" by Ada: fleet.ts: no such pool',
     ],
     [
+      'a commit that its error names, once',
+      {
+        sources: [
+          {
+            metadata: { name: 'fleet' },
+            status: {
+              conditions: [{ type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'cut' }],
+              renderErrors: ['KN7101: cannot render commit cccccccccccc "one pool more" by Ada: it does not parse'],
+              commit: 'c'.repeat(40),
+              subject: 'one pool more',
+              author: 'Ada',
+            },
+          },
+        ],
+      },
+      'Act: source/fleet refuses the newest commit: KN7101: cannot render commit cccccccccccc "one pool more" by Ada: it does not parse',
+    ],
+    [
       'a commit that is refused for its signature, which has no title',
       {
         sources: [

@@ -82,12 +82,12 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
   if (bad === undefined && refused === undefined) return undefined
   const type = (bad?.type ?? 'SourceVerified') as keyof typeof WAY_OF_A_COMMIT
   const said = type === 'SourceVerified' ? refused?.message : type === 'Rendered' ? renderErrors?.[0] : undefined
+  const message = said ?? bad?.message ?? ''
+  const newest = isRead(type) && subject !== undefined ? newestCommitText(status ?? {}) : undefined
   return {
-    how:
-      isRead(type) && subject !== undefined
-        ? `${WAY_OF_A_COMMIT[type]} ${newestCommitText(status ?? {})}`
-        : WAY_OF_A_COMMIT[type],
-    message: said ?? bad?.message ?? '',
+    // Errors of a render name the commit themselves.
+    how: newest === undefined || message.includes(newest) ? WAY_OF_A_COMMIT[type] : `${WAY_OF_A_COMMIT[type]} ${newest}`,
+    message,
     reason: bad?.reason ?? refused?.reason ?? '',
     since: bad?.lastTransitionTime,
   }
