@@ -250,6 +250,8 @@ export type SetPartRow = SliceRow | SetMachineRow
 export interface SliceRow {
   readonly id: string
   readonly row: 'Slice'
+  /** As every part of the program calls it. */
+  readonly name: string
   readonly component: string
   /** Absent: the component is removed. */
   readonly version?: string

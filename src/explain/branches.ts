@@ -4,6 +4,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
+import { sliceName } from '#api/protocol/part.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -106,7 +107,7 @@ function memberOf({ spec }: MachineComponentSet, { metadata, status }: Machine):
 
 async function setBranch(client: KubeClient, set: MachineComponentSet, now: number): Promise<Branch> {
   const slices = (set.status?.slices ?? []).map((s) => ({
-    text: `${s.component} ${s.version ?? 'leaves'}, step ${s.step + 1}, slice ${s.number + 1}: ${s.phase}${s.waitingFor === undefined ? '' : `, ${s.waitingFor.seen ?? s.waitingFor.predicate}`}`,
+    text: `${sliceName(s)}: ${s.phase}${s.waitingFor === undefined ? '' : `, ${s.waitingFor.seen ?? s.waitingFor.predicate}`}`,
     below: bounded(
       s.machines.map((m) => ({ text: `machine/${m}` })),
       'machine',

@@ -44,7 +44,7 @@ const halfApproved = story(
   'set/base',
   { text: 'Waiting for 1m5s: StepOpen', urgency: 'Waiting', ends: 'all slices of the step finish' },
   {
-    text: 'beacon 1.1.0, step 2 (AwaitingPermit): waiting for 1m5s: ApprovalMissing',
+    text: 'beacon 1.1.0 step 2 slice 1 (AwaitingPermit): waiting for 1m5s: ApprovalMissing',
     urgency: 'Waiting',
     command: { line: 'kubenode approve operationpermit/base-s1-1 --reason WHY' },
   },

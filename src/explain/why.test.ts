@@ -8,13 +8,13 @@ import { whyLines, whyStory } from './why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 
-const slice = (slice: number, since: string, seen: string) => ({
+const slice = (number: number, since: string, seen: string) => ({
   component: 'beacon',
   version: '1.2.0',
   step: 4,
-  slice,
+  number,
   phase: 'Requested',
-  machines: [`m-${slice}`],
+  machines: [`m-${number}`],
   waitingFor: { predicate: 'PermitPending', seen, since, unblock: 'the permit is granted' },
 })
 
@@ -33,10 +33,10 @@ test('slices that wait for the same are shown once, with their number and the lo
   } as unknown as KubeObject
   expect(whyLines(object, NOW)).toEqual([
     'set/base',
-    'beacon 1.2.0, step 5 (Requested), 2 slices: waiting for 2m: PermitPending',
+    'beacon 1.2.0 step 5, 2 slices (Requested): waiting for 2m: PermitPending',
     '  observed: rate limit',
     '  unblocks when: the permit is granted',
-    'beacon 1.2.0, step 5 (Requested): waiting for 1m: PermitPending',
+    'beacon 1.2.0 step 5 slice 3 (Requested): waiting for 1m: PermitPending',
     '  observed: no window',
     '  unblocks when: the permit is granted',
   ])

@@ -1,10 +1,12 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
+import { partOfPermit, sliceName } from '#api/protocol/part.ts'
 import { shortWord } from '#api/nouns.ts'
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { counted } from '#lib/counted.ts'
@@ -105,15 +107,21 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
   })
 }
 
+const sliceIn = (slice: Fields) => ({
+  component: text(slice['component']),
+  version: text(slice['version']),
+  step: Number(slice['step']),
+  number: Number(slice['number']),
+})
+
 /** Where to start when a rollout has stopped. */
 function failedSlice(slice: Fields): readonly Finding[] {
   const machines = Array.isArray(slice['machines']) ? slice['machines'].map(text) : []
   if (text(slice['phase']) !== 'Failed' || machines.length === 0) return []
-  const what = `${text(slice['component'])} ${text(slice['version'])}`.trimEnd()
   const failed = `${text(slice['failed']) || '0'} of ${counted(machines.length, 'machine')}`
   return [
     {
-      text: `${what}, step ${Number(slice['step']) + 1} failed on ${failed}: ${machines.join(', ')}`,
+      text: `${sliceName(sliceIn(slice))} failed on ${failed}: ${machines.join(', ')}`,
       urgency: 'Failed',
     },
   ]
@@ -121,17 +129,16 @@ function failedSlice(slice: Fields): readonly Finding[] {
 
 /** Slices of one step that wait for the same are one entry, with the time of the first. */
 function waitingSlices(slices: readonly Fields[], moment: Moment, word: string): readonly Finding[] {
-  const nameOf = (w: Fields) =>
-    `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`
+  const stepOf = (w: Fields) => `${text(w['component'])} ${text(w['version'])} step ${Number(w['step']) + 1}`
   const same = Map.groupBy(slices, (w) => {
     const { predicate, seen, unblock } = fields(w['waitingFor'])
-    return JSON.stringify([nameOf(w), predicate, seen, unblock])
+    return JSON.stringify([stepOf(w), w['phase'], predicate, seen, unblock])
   })
   return [...same.values()].flatMap((group) => {
     const [first] = group.toSorted((a, b) => startOf(a) - startOf(b))
     if (first === undefined) return []
-    const count = group.length === 1 ? '' : `, ${group.length} slices`
-    return waitOf(first['waitingFor'], moment, word, `${nameOf(first)}${count}`)
+    const name = group.length === 1 ? sliceName(sliceIn(first)) : `${stepOf(first)}, ${group.length} slices`
+    return waitOf(first['waitingFor'], moment, word, `${name} (${text(first['phase'])})`)
   })
 }
 
@@ -294,6 +301,12 @@ function summaryOf(object: KubeObject, now: number): readonly Finding[] {
   return []
 }
 
+/** What follows its word: what a permit is for, which its name says in letters and digits. */
+function titleOf(object: KubeObject): string {
+  const part = object.kind === 'OperationPermit' ? partOfPermit((object as OperationPermit).spec ?? {}) : undefined
+  return part === undefined ? commitOf(object) : `: ${part}`
+}
+
 /** What people call the change that a Release carries out, or that a source follows; the hash alone says nothing that its name does not. */
 function commitOf({ kind, spec, status }: KubeObject): string {
   const isSource = kind === 'FleetSource'
@@ -340,7 +353,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const others = related.map(({ label, object: o }): Finding => {
     const itsPhase = text(fields(o['status'])['phase'])
     return {
-      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${commitOf(o)}`,
+      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${titleOf(o)}`,
       below: [
         ...summaryOf(o, now),
         ...waitOf(fields(o['status'])['waitingFor'], { now }, wordOf(o)),
@@ -352,7 +365,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : whole
   return {
     object: word,
-    text: `${word}${phase === '' ? '' : ` is ${phase}`}${commitOf(object)}`,
+    text: `${word}${phase === '' ? '' : ` is ${phase}`}${titleOf(object)}`,
     below: [...(own.length > 0 ? own : [{ text: rest }]), ...others, ...gaps],
   }
 }

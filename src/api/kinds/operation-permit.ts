@@ -71,6 +71,12 @@ const spec = s.obj('The requested disruption.', {
     namespace: s.optional(f.dnsLabel('Namespace of that object, where its kind has one.')),
     name: s.optional(f.objectName('Name of that object.')),
     uid: s.optional(f.uid('UID of that object.')),
+    part: s.optional(
+      s.str('The part of that object: a slice of a set, such as step 2 slice 1, or a batch of a canary.', {
+        min: 1,
+        max: 63,
+      }),
+    ),
   }),
   reason: f.sentence('Why, for people.'),
   recovery: s.fallback(
@@ -142,6 +148,7 @@ export const operationPermit = defineKind('OperationPermit', 'kperm', {
     text('Operations', '.spec.operations'),
     whole('Granted', '.status.granted'),
     text('For', '.spec.requester.name'),
+    wide(text('Part', '.spec.requester.part')),
     wide(text('Expires', '.status.expiresAt')),
     wide(text('Reason', '.spec.reason')),
   ],

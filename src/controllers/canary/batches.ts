@@ -5,6 +5,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
+import { batchNumber } from '#api/protocol/part.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -86,6 +87,7 @@ export function asks(
     .slice(0, room)
   if (batch.length === 0) return []
   const disruption = components.get(componentObjectName(wanted.name, wanted.version))?.spec.disruption
+  const permit = permitName(canary.metadata, wanted, permits)
   const request: PermitRequest = {
     operations: [
       'SwitchComponent',
@@ -94,12 +96,11 @@ export function asks(
     ],
     component: { name: wanted.name, version: wanted.version },
     targets: batch.map((m) => targetRef('Machine', m)),
-    requester: requesterOf(FIELD_MANAGERS.canary, canary.kind, canary),
+    requester: { ...requesterOf(FIELD_MANAGERS.canary, canary.kind, canary), part: partIn(permit) },
     reason: `canary of ${wanted.name} ${wanted.version}`,
     ...commitOf(canary),
     leaseSeconds: LEASES.renewed,
   }
-  const permit = permitName(canary.metadata, wanted, permits)
   return [{ kind: 'RequestPermit', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
 }
 
@@ -122,6 +123,9 @@ function permitName(
   const base = `${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}-b`
   return nextPermitName(numbered(base), namesOf(permits))
 }
+
+/** The number that its name ends with. */
+const partIn = (permit: string): string => batchNumber(Number(permit.slice(permit.lastIndexOf('-b') + 2)))
 
 export const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
   permits

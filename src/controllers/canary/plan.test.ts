@@ -105,7 +105,9 @@ describe('a canary', () => {
   test('picks its machines, marks them and asks for the first batch', () => {
     const { status, actions } = plan(seen(), START)
     expect(status).toMatchObject({ phase: 'Rolling', machines: ['m-0', 'm-1'] })
-    expect(actions).toMatchObject([{ kind: 'RequestPermit', request: { targets: [{ name: 'm-0' }] } }])
+    expect(actions).toMatchObject([
+      { kind: 'RequestPermit', request: { targets: [{ name: 'm-0' }], requester: { part: 'batch 1' } } },
+    ])
   })
 
   test('asks under names of its own: permits of one that was deleted are there for a day', () => {

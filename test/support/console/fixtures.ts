@@ -441,6 +441,7 @@ const set: SetTopic = {
     {
       id: 'beacon/0/0',
       row: 'Slice',
+      name: 'beacon 1.2.0 step 1 slice 1',
       component: 'beacon',
       version: '1.2.0',
       step: 0,
@@ -455,6 +456,7 @@ const set: SetTopic = {
     {
       id: 'beacon/1/0',
       row: 'Slice',
+      name: 'beacon 1.2.0 step 2 slice 1',
       component: 'beacon',
       version: '1.2.0',
       step: 1,

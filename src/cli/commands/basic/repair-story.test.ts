@@ -111,7 +111,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
     status: {
       phase: 'Blocked',
       conditions: [condition('Ready', 'False'), condition('Stalled', 'True')],
-      slices: [{ component: 'c', version: '2', step: 0, phase: 'Failed', failed: 1, machines: ['a', 'b'] }],
+      slices: [{ component: 'c', version: '2', step: 0, number: 0, phase: 'Failed', failed: 1, machines: ['a', 'b'] }],
     },
   } as unknown as KubeObject
   expect(whyLines(set, NOW)).toEqual([
@@ -120,7 +120,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
     '  The revision failed before and is blocked. See docs/runbooks/rollout.md.',
     '  unblocks when: a commit corrects or reverts the version',
     'Stalled is True for 1m: RevisionFailed',
-    'c 2, step 1 failed on 1 of 2 machines: a, b',
+    'c 2 step 1 slice 1 failed on 1 of 2 machines: a, b',
   ])
 })
 

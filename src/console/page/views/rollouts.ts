@@ -309,6 +309,7 @@ function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster:
     h(
       'div',
       { class: 'row small' },
+      h('span', {}, slice.name),
       h(Mark, { phase: slice.phase }),
       slice.isRollback && h('span', {}, 'rollback'),
       slice.failed > 0 && h('span', {}, `${slice.failed} of ${slice.machines.length} failed`),
@@ -339,6 +340,9 @@ function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster:
   )
 }
 
+/** Slices of a step, at most. */
+const MOST_NUMBERS = 10_001
+
 const Slices = ({ slices }: { readonly slices: readonly SliceRow[] }): VNode =>
   h(Table<SliceRow>, {
     caption: 'Slices',
@@ -346,13 +350,7 @@ const Slices = ({ slices }: { readonly slices: readonly SliceRow[] }): VNode =>
     idOf: ({ id }) => id,
     empty: 'No slice is planned.',
     columns: [
-      {
-        id: 'component',
-        title: 'Component',
-        of: (s) => `${s.component} ${s.version ?? '(removed)'}`,
-        by: (s) => s.component,
-      },
-      { id: 'step', title: 'Step', isNumber: true, of: (s) => s.step + 1, by: (s) => s.step },
+      { id: 'slice', title: 'Slice', of: (s) => s.name, by: (s) => s.step * MOST_NUMBERS + s.number },
       { id: 'phase', title: 'Phase', of: (s) => h(Mark, { phase: s.phase }), by: (s) => s.phase },
       { id: 'machines', title: 'Machines', isNumber: true, of: (s) => s.machines.length, by: (s) => s.machines.length },
       { id: 'failed', title: 'Failed', isNumber: true, of: (s) => s.failed, by: (s) => s.failed },

@@ -1,5 +1,6 @@
 // The sets of a cluster, and the ladder of one: steps, slices, machines that failed or were skipped. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { sliceName } from '#api/protocol/part.ts'
 import { ladderOf } from '#explain/ladder.ts'
 import { thing } from '#permits/holds/reach.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -59,6 +60,7 @@ export function setParts(cluster: ClusterState, set: MachineComponentSet): reado
     ...slices.map((s): SliceRow => ({
       id: `${s.component}/${s.version ?? ''}/${s.step}/${s.number}`,
       row: 'Slice',
+      name: sliceName(s),
       component: s.component,
       ...given('version', s.version),
       step: s.step,

@@ -17,6 +17,7 @@ import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
 import { type Refusals, closedByRefusal } from '../members/refused.ts'
 import { writeSliceTarget } from '#api/protocol/component-order.ts'
+import { sliceNumber } from '#api/protocol/part.ts'
 import type { Seen, Slice } from '../seen.ts'
 import { type Domain, pickOrdered } from '#nodes/placement/spread.ts'
 import { versionOf } from './slice-view.ts'
@@ -273,7 +274,7 @@ function requestOf({
     },
     targets: targets.map(({ machine }) => targetRef('Machine', machine)),
     ...(alternates.length > 0 && { alternates: alternates.map(({ machine }) => targetRef('Machine', machine)) }),
-    requester: requesterOf(FIELD_MANAGERS.componentSet, set.kind, set),
+    requester: { ...requesterOf(FIELD_MANAGERS.componentSet, set.kind, set), part: sliceNumber(slice) },
     reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
     recovery: isRecovery,
     ...commitOf(set),
