@@ -1,6 +1,6 @@
 import { ApiError, failure } from '#kube/errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { silentLogger } from '#lib/log.ts'
+import { type LogFields, silentLogger } from '#lib/log.ts'
 import { expect, test } from 'vitest'
 import type { ReconcileContext } from './controller.ts'
 import {
@@ -94,6 +94,7 @@ test('actions that do not rest on each other are all tried, some at once, and th
     observe: async () => ({}),
     plan: () => ({ actions: ['a', 'b', 'c', 'd'].map(create), notices: [] }),
     independentAtOnce: 2,
+    logged: ({ name }) => (name === 'd' ? undefined : { name }),
     act: async ({ name }) => {
       most = Math.max(most, ++running)
       if (most === 2) released.resolve()
@@ -103,7 +104,9 @@ test('actions that do not rest on each other are all tried, some at once, and th
     },
     status: (_seen, _plan, all) => void (results = all),
   })
-  const context: ReconcileContext = { reconcileId: 'r', signal: abort.signal, failures: 0, log: silentLogger }
+  const lines: unknown[] = []
+  const log = { ...silentLogger, info: (_: string, fields?: LogFields) => void lines.push(fields?.['name']) }
+  const context: ReconcileContext = { reconcileId: 'r', signal: abort.signal, failures: 0, log }
   expect(await reconcile('key', context)).toMatchObject({ kind: 'Retry', error: { code: 'KN2409' } })
   expect(results.map(({ action, outcome }) => [action.name, outcome.kind])).toEqual([
     ['a', 'Applied'],
@@ -112,6 +115,8 @@ test('actions that do not rest on each other are all tried, some at once, and th
     ['d', 'Applied'],
   ])
   expect(most).toBe(2)
+  // The last one brought nothing new.
+  expect(lines.toSorted()).toEqual(['a', 'b', 'c'])
 })
 
 test('a reconcile that cannot see waits, which is no failure of its key', async () => {

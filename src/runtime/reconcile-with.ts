@@ -58,8 +58,8 @@ export interface ActionSteps<Seen, A extends Action, R = unknown> {
   readonly act: (action: A, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome<R>>
   /** Set where no action rests on another: all are tried, so many at once. Without it they go in order, and none after one that did not succeed. */
   readonly independentAtOnce?: number
-  /** More fields for the log line of an action. */
-  readonly logged?: (action: A) => LogFields
+  /** More fields for the log line of an action; undefined: no line, for what is repeated and brought nothing new. */
+  readonly logged?: (action: A, outcome: ActionOutcome<R>) => LogFields | undefined
 }
 
 export interface ReconcileSteps<
@@ -122,8 +122,9 @@ export async function carryOut<Seen, A extends Action, R>(
   await inParallel(actions.entries(), independentAtOnce ?? 1, async ([n, action]) => {
     if (isHalted || context.signal.aborted) return
     const outcome = await act(action, seen, context)
-    const { kind, reason } = action
-    context.log.info('acted', { action: kind, reason, outcome: outcome.kind, ...logged?.(action) })
+    const more = logged === undefined ? {} : logged(action, outcome)
+    if (more !== undefined)
+      context.log.info('acted', { action: action.kind, reason: action.reason, outcome: outcome.kind, ...more })
     results[n] = { action, outcome }
     isHalted = independentAtOnce === undefined && outcome.kind !== 'Applied'
   })

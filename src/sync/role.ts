@@ -33,14 +33,13 @@ export const syncModule: Module<SyncContext> = { name: 'sync', setup }
 
 function setup(context: SyncContext): RunningModule {
   const shared = hubShared(context)
-  const ofSources = sourceLoop(shared)
   const ofReleases = releaseLoop(shared, (key) => releases.enqueue(key))
   const ofHealth = healthLoop(shared)
   const sources = controllerIn(context, {
     name: 'fleetsource',
     workers: SOURCE_WORKERS,
     timeoutMs: SOURCE_TIMEOUT_MS,
-    reconcile: (key, c) => reconcileSource(ofSources, key, c),
+    reconcile: reconcileSource(sourceLoop(shared)),
   })
   const releases = controllerIn(context, {
     name: 'release',

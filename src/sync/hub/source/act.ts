@@ -1,4 +1,4 @@
-// Carries out the plan of a FleetSource, track by track; decides nothing.
+// Carries out one action of the plan of a FleetSource; decides nothing.
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -8,37 +8,47 @@ import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { applyToCluster, type ApplyReport } from '../../cluster/apply.ts'
 import { HUB } from '../../release/tracks.ts'
 import { actingUser } from '../keys.ts'
 import type { SourceLoop } from './observe.ts'
-import { type HubOrder, type ReleasePlan, type SourcePlan, hubKey } from './plan.ts'
+import { type HubOrder, type SourceAction, hubKey } from './plan.ts'
 import type { Seen } from './seen.ts'
-import { type TrackResult, isHubDone } from './status.ts'
+import { isHubDone } from './status.ts'
+
+type Done = ActionOutcome<ApplyReport | undefined>
+
+const DONE: Done = { kind: 'Applied', object: undefined }
 
 export async function act(
   loop: SourceLoop,
+  action: SourceAction,
   { source }: Seen,
-  { tracks }: SourcePlan,
   signal: AbortSignal,
-): Promise<readonly TrackResult[]> {
-  const results: TrackResult[] = []
-  for (const { track, hub, release: planned, isRetired } of tracks) {
-    if (isRetired && !(await isStill(loop.context.client, source, signal))) break
-    const report = hub && (await applyHub(loop, source, hub, signal))
-    await declareRelease(loop, planned, signal)
-    results.push({ track, report, release: planned })
+): Promise<Done> {
+  if (action.isRetired && !(await isStill(loop.context.client, source, signal)))
+    return outdated('the FleetSource changed since it was read')
+  switch (action.kind) {
+    case 'ApplyToHub':
+      return { kind: 'Applied', object: await applyToHub(loop, source, action.order, signal) }
+    case 'CreateRelease':
+      await create(loop, action.release, signal)
+      return DONE
+    case 'DeleteReleases':
+      await deleteReleases(loop.context.client, action.releases, signal)
+      return DONE
+    default:
+      return assertNever(action)
   }
-  return results
 }
 
-/** Nothing is deleted on the ground of an old reading: a track that was just added would look like one that was removed. */
 async function isStill(client: KubeClient, source: FleetSource, signal: AbortSignal): Promise<boolean> {
   const { metadata } = (await client.get(fleetSource, keyFrom(namespacedName(source)), { signal })) ?? {}
   return metadata?.uid === source.metadata.uid && metadata?.generation === source.metadata.generation
 }
 
-async function applyHub(
+async function applyToHub(
   { context, locks, hub, hubDone }: SourceLoop,
   source: FleetSource,
   { track, commit, stamp, ...order }: HubOrder,
@@ -56,20 +66,6 @@ async function applyHub(
   return report
 }
 
-function declareRelease(loop: SourceLoop, planned: ReleasePlan, signal: AbortSignal): Promise<void> {
-  switch (planned.kind) {
-    case 'Create':
-      return create(loop, planned.release, signal)
-    case 'Keep':
-      return forget(loop, planned.forget, signal)
-    case 'NoPipeline':
-    case 'None':
-      return Promise.resolve()
-    default:
-      return assertNever(planned)
-  }
-}
-
 async function create({ context, releases }: SourceLoop, made: ReleaseInput, signal: AbortSignal): Promise<void> {
   try {
     const options = { fieldManager: FIELD_MANAGERS.sync, signal }
@@ -81,9 +77,9 @@ async function create({ context, releases }: SourceLoop, made: ReleaseInput, sig
 }
 
 /** A Release that was written or deleted since it was read stays for the next pass: a clean-up must not stop a commit. */
-async function forget({ context }: SourceLoop, old: readonly Release[], signal: AbortSignal): Promise<void> {
+async function deleteReleases(client: KubeClient, old: readonly Release[], signal: AbortSignal): Promise<void> {
   for (const each of old) {
-    const outcome = await deleteExactly(context.client, release, each, { signal })
+    const outcome = await deleteExactly(client, release, each, { signal })
     if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
   }
 }

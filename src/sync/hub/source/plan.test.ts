@@ -5,9 +5,10 @@ import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { outdated } from '#runtime/reconcile-with.ts'
 import { targetDigest } from '../../release/tracks.ts'
 import { plan, type ReleasePlan } from './plan.ts'
-import { conditionsOf, statusOf, type TrackResult } from './status.ts'
+import { conditionsOf, statusOf, trackResults, type TrackResult } from './status.ts'
 import type { Declared, Seen } from './seen.ts'
 
 const COMMIT = 'a'.repeat(40)
@@ -153,6 +154,21 @@ describe('a track that the source no longer has', () => {
       ['hub-only', true, 'None'],
     ])
     expect(tracks[1]?.hub?.target).toEqual({ objects: [], rejected: [] })
+  })
+
+  test('is not reported once the source turns out to be another one, nor what follows', () => {
+    const planned = plan(seen({ declared: declared({ retired }) }), 0)
+    expect(planned.actions.map((a) => [a.track, a.kind])).toEqual([
+      ['base', 'ApplyToHub'],
+      ['base', 'CreateRelease'],
+      ['old', 'ApplyToHub'],
+      ['hub-only', 'ApplyToHub'],
+    ])
+    const results = planned.actions.map((action) => ({
+      action,
+      outcome: action.isRetired ? outdated('changed') : ({ kind: 'Applied', object: undefined } as const),
+    }))
+    expect(trackResults(planned, results).map((r) => r.track)).toEqual(['base'])
   })
 })
 

@@ -3,6 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
 import { namespacedName } from '#api/schema/object-name.ts'
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
@@ -12,6 +13,8 @@ import { clusterConfig } from '../keys.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
 import { defined } from '#lib/defined.ts'
+import { parseDuration } from '#lib/duration.ts'
+import type { Plan } from '#runtime/reconcile-with.ts'
 
 /** Without the time, which is that of the pass over the hub. */
 export interface HubOrder extends Pick<
@@ -37,11 +40,23 @@ interface TrackPlan {
   /** Undefined: the hub was compared with this commit a moment ago. */
   readonly hub: HubOrder | undefined
   readonly release: ReleasePlan
-  /** The source no longer has it: nothing of it is deleted unless the source is still the one that was read. */
+  /** The source no longer has it. */
   readonly isRetired: boolean
 }
 
-export interface SourcePlan {
+interface OfTrack {
+  readonly track: string
+  readonly reason: string
+  /** Nothing is done for it unless the source is still the one that was read: a track that was just added would look like one that was removed. */
+  readonly isRetired: boolean
+}
+
+export type SourceAction =
+  | (OfTrack & { readonly kind: 'ApplyToHub'; readonly order: HubOrder })
+  | (OfTrack & { readonly kind: 'CreateRelease'; readonly release: ReleaseInput })
+  | (OfTrack & { readonly kind: 'DeleteReleases'; readonly releases: readonly Release[] })
+
+export interface SourcePlan extends Plan<SourceAction> {
   readonly tracks: readonly TrackPlan[]
 }
 
@@ -49,7 +64,8 @@ export const hubKey = (source: FleetSource, track: string): string => `${namespa
 
 export function plan(seen: Seen, monotonic: number): SourcePlan {
   const { source, declared } = seen
-  if (declared?.kind !== 'Declared') return { tracks: [] }
+  const again = { notices: [], requeueAfter: againMs(seen) }
+  if (declared?.kind !== 'Declared') return { tracks: [], actions: [], ...again }
   const taken = new Set(seen.releases.map((r) => r.metadata.name ?? ''))
   const planOf = (track: string, pipeline: string | undefined, isRetired: boolean): TrackPlan => {
     const hub = hubOrder(seen, declared, track, monotonic)
@@ -58,12 +74,33 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
     if (release.kind === 'Create') taken.add(release.release.metadata.name ?? '')
     return { track, hub, release, isRetired }
   }
-  return {
-    tracks: [
-      ...source.spec.tracks.map(({ name, pipelineRef }) => planOf(name, pipelineRef.name, false)),
-      ...declared.retired.map(({ name, pipeline }) => planOf(name, pipeline, true)),
-    ],
+  const tracks = [
+    ...source.spec.tracks.map(({ name, pipelineRef }) => planOf(name, pipelineRef.name, false)),
+    ...declared.retired.map(({ name, pipeline }) => planOf(name, pipeline, true)),
+  ]
+  return { tracks, actions: tracks.flatMap(actionsOf), ...again }
+}
+
+/** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
+const AT_LEAST_MS = 1_000
+
+/** Many commits are verified in several passes. */
+const againMs = ({ source, trust }: Seen): number =>
+  trust?.kind === 'Running' ? AT_LEAST_MS : Math.max(AT_LEAST_MS, parseDuration(source.spec.interval))
+
+function actionsOf({ track, hub, release: planned, isRetired }: TrackPlan): readonly SourceAction[] {
+  const of = { track, isRetired }
+  const actions: SourceAction[] = []
+  if (hub !== undefined)
+    actions.push({ kind: 'ApplyToHub', ...of, order: hub, reason: `compares the hub with ${shortCommit(hub.commit)}` })
+  if (planned.kind === 'Create') {
+    const { release } = planned
+    const reason = `commit ${shortCommit(release.spec.commit)} changes objects`
+    actions.push({ kind: 'CreateRelease', ...of, release, reason })
   }
+  if (planned.kind === 'Keep' && planned.forget.length > 0)
+    actions.push({ kind: 'DeleteReleases', ...of, releases: planned.forget, reason: 'the pipeline keeps fewer' })
+  return actions
 }
 
 function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: number): HubOrder | undefined {

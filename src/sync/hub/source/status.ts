@@ -7,13 +7,14 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
+import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 import type { ApplyReport } from '../../cluster/apply.ts'
 import { chainOf } from '../../release/chain.ts'
 import { pruneText } from '../../release/cluster-phase.ts'
 import { HUB } from '../../release/tracks.ts'
-import type { ReleasePlan } from './plan.ts'
+import type { ReleasePlan, SourceAction, SourcePlan } from './plan.ts'
 import type { Commit, Seen } from './seen.ts'
 import { signerOf, type Trust } from './trust-seen.ts'
 
@@ -23,6 +24,18 @@ export interface TrackResult {
   readonly report: ApplyReport | undefined
   readonly release: ReleasePlan
 }
+
+/** Nothing is said of a track whose actions were not all carried out. */
+export const trackResults = (
+  { tracks }: SourcePlan,
+  results: readonly ActionResult<SourceAction, ApplyReport | undefined>[],
+): readonly TrackResult[] =>
+  tracks.flatMap(({ track, release }) => {
+    const outcomes = results.filter((r) => r.action.track === track).map((r) => r.outcome)
+    const reports = outcomes.flatMap((o) => (o.kind === 'Applied' ? [o.object] : []))
+    if (reports.length < outcomes.length) return []
+    return [{ track, report: reports.find((report) => report !== undefined), release }]
+  })
 
 type Condition = Omit<WantedCondition, 'observedGeneration'>
 /** A message may quote a commit or a server: other programs print it, too. */
