@@ -3,7 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
 import { namespacedName } from '#api/schema/object-name.ts'
-import { shortCommit } from '#api/protocol/commit-title.ts'
+import { commitText } from '#api/protocol/commit-title.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
@@ -92,10 +92,10 @@ function actionsOf({ track, hub, release: planned, isRetired }: TrackPlan): read
   const of = { track, isRetired }
   const actions: SourceAction[] = []
   if (hub !== undefined)
-    actions.push({ kind: 'ApplyToHub', ...of, order: hub, reason: `compares the hub with ${shortCommit(hub.commit)}` })
+    actions.push({ kind: 'ApplyToHub', ...of, order: hub, reason: 'the hub is due for a comparison' })
   if (planned.kind === 'Create') {
     const { release } = planned
-    const reason = `commit ${shortCommit(release.spec.commit)} changes objects`
+    const reason = `commit ${commitText(release.spec.commit, release.spec)} changes objects`
     actions.push({ kind: 'CreateRelease', ...of, release, reason })
   }
   if (planned.kind === 'Keep' && planned.forget.length > 0)
