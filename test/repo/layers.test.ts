@@ -58,6 +58,7 @@ const PACKAGE_ONLY_IN: Readonly<Record<string, readonly RegExp[]>> = {
   'json-rules-engine': [/^src\/policy\//],
   '@marcbachmann/cel-js': [/^src\/apiserver\/schema\/cel\//],
   re2js: [/^src\/lib\/regex\.ts$/, /^src\/apiserver\/schema\/cel\//],
+  diff: [/^src\/forecast\/plan\/unified\.ts$/],
   pino: [/^src\/lib\/log-pino\.ts$/],
   'prom-client': [/^src\/runtime\//, /^src\/defender\/metrics\.ts$/, /^src\/(controllers|sync)\/.*metrics\.ts$/],
   commander: [/^src\/cli\//],
