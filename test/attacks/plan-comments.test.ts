@@ -96,7 +96,7 @@ const MUST = [
   `plan digest \`sha256:${'a'.repeat(64)}\``,
 ]
 /** And in every one that fits into a comment of a forge. */
-const MUST_FIT = [...MUST, '| stage | cluster |', '↩ Way back']
+const MUST_FIT = [...MUST, '| stage | cluster |', '↩ way back']
 
 const many = <T>(count: number, of: (i: number) => T): readonly T[] => Array.from({ length: count }, (_, i) => of(i))
 const predicted = (more: Partial<ClusterPrediction>): Partial<PlanDocument> => ({

@@ -1,6 +1,7 @@
 // A plan as the page of the console draws it: the same sentences as in the terminal, in parts that are bounded. Pure.
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
+import { someOf } from '#lib/some-of.ts'
 import type { CertainPlan, DiffLine, PlannedClusters, PlannedObject, PredictedPlan, RedLine } from '../plan.ts'
 import type { Commit } from '#sync/git/repository.ts'
 import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
@@ -10,7 +11,9 @@ import type { MadePlan } from '#forecast/plan/make-plan.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from '#forecast/plan/prunes.ts'
 import { minutesText } from '#forecast/plan/minutes.ts'
 import { oneWayLines, clusterTimeText, stepsText, summaryText } from '#forecast/plan/spans.ts'
-import { fieldText, groupsOf, lossTexts, outlookLines } from '#forecast/plan/text.ts'
+import { loosenedLines } from '#forecast/plan/loosened-lines.ts'
+import { groupsOf } from '#forecast/plan/losses.ts'
+import { fieldText, lossTexts, outlookLines } from '#forecast/plan/text.ts'
 
 /** More at once is not read on a page; the terminal has all. */
 const MOST_OBJECTS = 200
@@ -18,6 +21,8 @@ const MOST_FIELDS = 12
 const MOST_LINES = 2_000
 const MOST_LINE_CHARS = 2_000
 const MOST_PROBLEMS = 100
+/** Objects and clusters to which the same happens. */
+const MOST_NAMED = 5
 
 export interface AboutCommit extends Pick<Commit, 'author' | 'time' | 'message'> {
   readonly signature?: string
@@ -38,8 +43,9 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
     red: redLines(made),
     orange: [
       ...shown.flatMap((d) => leftText(d).map((text) => `${d.cluster} ${text}`)),
-      ...loosened.flatMap(({ cluster, object, what }) =>
-        what.map((text) => `Loosens ${object} in ${cluster}: ${text}`),
+      ...loosenedLines(loosened).map(
+        ({ objects, clusters, text }) =>
+          `Loosens ${someOf(objects, MOST_NAMED)} in ${someOf(clusters, MOST_NAMED)}: ${text}`,
       ),
       ...oneWayLines(oneWay).map((text) => `git revert does not take this back: ${text}`),
       ...oneWayLines(easyReturns).map((text) => `goes back without a loss: ${text}`),
@@ -49,7 +55,7 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
 }
 
 function redLines({ shown, prunes, after }: MadePlan): readonly RedLine[] {
-  const losses = shown.flatMap((d) => lossTexts(d.machines).map((text) => ({ text: `${d.cluster}: ${text}` })))
+  const losses = shown.flatMap((d) => lossTexts(d).map((text) => ({ text: `${d.cluster}: ${text}` })))
   const promised = (prunes?.promised ?? []).map((p) => ({
     text: `${p.cluster}: ${guardText(p)} (${pruneDoubt(p)})`,
     command: approveCommand(p),

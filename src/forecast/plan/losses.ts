@@ -8,7 +8,7 @@ import { takesContents } from '../one-way.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 
 /** Kinds whose loss takes more with it than the object; the worst first. */
-export const PRECIOUS: readonly string[] = [
+const PRECIOUS: readonly string[] = [
   clusterKind.kind,
   'CustomResourceDefinition',
   machineSet.kind,
@@ -34,3 +34,29 @@ export function clustersLost(all: readonly ClusterDifference[]): number {
     .filter(({ change, ref }) => change === 'removed' && ref.group === API_GROUP && ref.kind === clusterKind.kind)
     .filter(({ ref }) => !left.has(ref.name)).length
 }
+
+export interface Loss {
+  readonly cluster: string
+  /** Machines that are deleted, of which sets, and those that no set has; the set that loses most first. */
+  readonly machines: number
+  readonly sets: readonly { readonly set: string; readonly deleted: number; readonly of: number }[]
+  readonly single: readonly string[]
+  /** Other objects whose loss takes more with it, the worst first. */
+  readonly objects: readonly string[]
+}
+
+export const lossOf = ({ cluster, machines, changes }: ClusterDifference): Loss => ({
+  cluster,
+  machines: machines.deleted,
+  sets: machines.sets.filter((s) => s.deleted > 0).toSorted((a, b) => b.deleted - a.deleted),
+  single: machines.single,
+  objects: changes
+    .filter((c) => c.change === 'removed' && PRECIOUS.includes(c.ref.kind))
+    .toSorted((a, b) => PRECIOUS.indexOf(a.ref.kind) - PRECIOUS.indexOf(b.ref.kind))
+    .map((c) => c.object),
+})
+
+/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
+export const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
+  ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
+]

@@ -2,6 +2,7 @@
 import { type CommitTitle, SHOWN_AUTHOR, SHOWN_SUBJECT, shortCommit } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
+import type { Words } from './words.ts'
 
 /** Part of a line. */
 export const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
@@ -21,6 +22,18 @@ const MOST_NAME_CHARS = 400
 /** As code; its own quotes are taken out. */
 export const code = (text: string): string =>
   `\`${text.trim() === '' ? '(no name)' : shownPart(shortened(text, MOST_NAME_CHARS)).replaceAll('`', "'").replaceAll('|', '\\|')}\``
+
+/** Of a text of others. */
+const MOST_TEXT_CHARS = 400
+
+/** Names are code; what others wrote is text and nothing else. */
+export const inMarkdown = (words: Words): string =>
+  words
+    .map((part) => {
+      if (typeof part === 'string') return part
+      return 'name' in part ? code(part.name) : escaped(shortened(part.text, MOST_TEXT_CHARS))
+    })
+    .join('')
 
 /** A commit with its title, as text: the hash alone is code. */
 export const titled = (commit: string, { subject, author }: CommitTitle = {}): string =>

@@ -9,13 +9,14 @@ import type { Loosened } from '../loosened/loosened.ts'
 import type { OneWay } from '../one-way.ts'
 import type { Prunes } from '../prunes.ts'
 import { loosenedLines, unnamedIn } from './loosened-lines.ts'
-import { PRECIOUS } from './losses.ts'
+import { approvalWords } from './findings.ts'
+import { groupsOf, lossOf } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
 import { checkThis } from './check-this.ts'
-import { code, escaped, firstOf, shownPart, titled } from './markdown-text.ts'
+import { code, escaped, firstOf, inMarkdown, shownPart, titled } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, movedText, oneWayLines, clusterTimeText, stepsText, timeText } from './spans.ts'
+import { movedText, oneWayLines, clusterTimeText, stepsText, timeText } from './spans.ts'
 import { unpredictedRules, whatChanges } from './what-changes.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -114,7 +115,7 @@ const MOST_NAMED = 20
 
 function red({ clusters, problems, outlook, prunes = NO_PRUNES }: PlanDocument, most: number): string {
   const named = (list: readonly string[]) => namedShortly(list, most)
-  const lossy = worstFirst(clusters).flatMap((d) => lossOf(d, named))
+  const lossy = worstFirst(clusters).flatMap((d) => lossLines(d, named))
   const lost = [...firstOf(lossy, most === 1 ? MOST_SHORTEST : lossy.length), ...heldLines(prunes, most)]
   const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
   const rest = wrong.length > most ? [`- ✖ and ${wrong.length - most} more problems`] : []
@@ -229,24 +230,15 @@ const worstFirst = (clusters: readonly ClusterDifference[]): readonly ClusterDif
       Number(b.cluster === HUB_TARGET) - Number(a.cluster === HUB_TARGET) || b.machines.deleted - a.machines.deleted,
   )
 
-function lossOf(difference: ClusterDifference, named: (l: readonly string[]) => string): string[] {
-  const { cluster, machines, changes } = difference
-  const left = leftText(difference)
-  const sets = machines.sets
-    .filter((s) => s.deleted > 0)
-    .toSorted((a, b) => b.deleted - a.deleted)
-    .map((s) => `${s.set} (${s.deleted} of ${s.of})`)
-  const gone = changes
-    .filter((c) => c.change === 'removed' && PRECIOUS.includes(c.ref.kind))
-    .toSorted((a, b) => PRECIOUS.indexOf(a.ref.kind) - PRECIOUS.indexOf(b.ref.kind))
-    .map((c) => c.object)
-  const count = machines.deleted
+function lossLines(difference: ClusterDifference, named: (l: readonly string[]) => string): string[] {
+  const { cluster, machines, sets, single, objects } = lossOf(difference)
+  const ofSets = sets.map((s) => `${s.set} (${s.deleted} of ${s.of})`)
   return [
-    ...(count === 0
+    ...(machines === 0
       ? []
-      : [`- ✖ **${counted(count, 'machine')}** in ${code(cluster)}: ${named([...sets, ...machines.single])}`]),
-    ...(gone.length === 0 ? [] : [`- ✖ in ${code(cluster)}: ${named(gone)}`]),
-    ...left.map((text) => `- ⚠ ${code(cluster)} ${text}`),
+      : [`- ✖ **${counted(machines, 'machine')}** in ${code(cluster)}: ${named([...ofSets, ...single])}`]),
+    ...(objects.length === 0 ? [] : [`- ✖ in ${code(cluster)}: ${named(objects)}`]),
+    ...leftText(difference).map((left) => `- ⚠ ${code(cluster)} ${left}`),
   ]
 }
 
@@ -277,7 +269,7 @@ function summary({ outlook, clusters, only }: PlanDocument): string {
 const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
 
 function riskLine({ risk, approvals }: Outlook): string {
-  const needed = approvalTexts(approvals, code, escaped)
+  const needed = approvalWords(approvals).map(inMarkdown)
   // Gates of stages ask for people whatever the commit does to machines.
   if (risk === undefined) return needed.length === 0 ? '' : `🟠 Needs ${needed.join('; ')}`
   return `${MARK[risk]} Risk **${risk.toLowerCase()}**${needed.length === 0 ? '' : ` → needs ${needed.join('; ')}`}`
@@ -333,12 +325,7 @@ function batches({ outlook }: PlanDocument): string {
 }
 
 function objects({ clusters }: PlanDocument, hasFields: boolean): string {
-  const groups = [
-    ...Map.groupBy(
-      clusters.filter((d) => d.changes.length > 0),
-      (d) => JSON.stringify({ ...d, cluster: '' }),
-    ).values(),
-  ]
+  const groups = groupsOf(clusters.filter((d) => d.changes.length > 0))
   return groups
     .map((group) => {
       const [first] = group

@@ -1,13 +1,12 @@
 // Times and steps of a prediction, in words. Never more exact than they are.
 import { counted } from '#lib/counted.ts'
-import type { NeededApproval } from '../approvals.ts'
 import type { OneWay } from '../one-way.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import type { Loosened } from '../loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import { clustersLost } from './losses.ts'
 import { minutesText } from './minutes.ts'
-import { type Outlook, type StaleInventory, whileHeld } from './outlook.ts'
+import { type Outlook, whileHeld } from './outlook.ts'
 import { someOf } from '#lib/some-of.ts'
 
 function spanText(p50: number, p90: number): string {
@@ -37,12 +36,6 @@ export function movedText(clusters: readonly ClusterDifference[]): string {
   ].join(', ')
 }
 
-/** An inventory that says little of now, or was never taken. */
-export const staleText = ({ cluster, takenAt, days }: StaleInventory): string =>
-  days === undefined
-    ? `the inventory of ${cluster} is of ${takenAt}, which is yet to come: its predictions are worth nothing`
-    : `the inventory of ${cluster} is ${counted(days, 'day')} old (${takenAt}): what changed since is not predicted`
-
 const MOST_STEPS = 8
 
 /** Machines of each step of each component: `1·5·10`. */
@@ -53,36 +46,6 @@ export function stepsText({ slices }: ClusterPrediction): string {
     return `${sizes.slice(0, MOST_STEPS).join('·')}${sizes.length > MOST_STEPS ? '·…' : ''}`
   })
   return [...new Set(parts)].slice(0, 3).join(', ')
-}
-
-const MOST_BOOKED = 3
-
-/** Nothing, or one sentence: what is booked while the change runs, the first of it by name. */
-export function bookedTexts({ booked }: ClusterPrediction): readonly string[] {
-  if (booked.length === 0) return []
-  const machines = new Set(booked.map((b) => b.machine)).size
-  const named = booked
-    .slice(0, MOST_BOOKED)
-    .map((b) => `${b.machine} (${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`)
-  const rest = booked.length > MOST_BOOKED ? `, and ${booked.length - MOST_BOOKED} more` : ''
-  const are = counted(machines, 'machine is', 'machines are')
-  return [`${are} away for work on hosts while it runs, and counted in every budget: ${named.join(', ')}${rest}`]
-}
-
-/** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`: none are needed where all were given. */
-export function approvalTexts(
-  approvals: readonly NeededApproval[],
-  shown: (name: string) => string,
-  asker: (name: string) => string = shown,
-): readonly string[] {
-  return approvals.flatMap(({ count, batches, missing, from, asker: by }) => {
-    if (missing === 0) return []
-    const given = count * (batches ?? 1) - missing
-    const each = batches === undefined || batches === 1 ? '' : ` for each of ${counted(batches, 'batch', 'batches')}`
-    return [
-      `${counted(count, 'approval')} of ${from.map(shown).join(', ')}${each} (${asker(by)})${given === 0 ? '' : `, ${given} given`}`,
-    ]
-  })
 }
 
 /** Named in one line: what it is about comes after them. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '../predict.ts'
-import { approvalTexts, bookedTexts } from './spans.ts'
+import { approvalWords, bookedWords } from './findings.ts'
+import { plainOf } from './words.ts'
 import { loosenedText, oneWayText, outlookText, textOf } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
@@ -129,27 +130,20 @@ test('what a revert leaves undone is a line for all clusters with it', () => {
 test('approvals are listed while any is missing, with those that were given', () => {
   const sre = { asker: 'policy careful', from: ['group:sre'], count: 1, batches: 9 }
   const board = { asker: 'gate board of stage prod', from: ['ada', 'bob'], count: 2 }
-  const same = (name: string) => name
   expect(
-    approvalTexts(
-      [
-        { ...sre, missing: 9 },
-        { ...board, missing: 1 },
-      ],
-      same,
-    ),
+    approvalWords([
+      { ...sre, missing: 9 },
+      { ...board, missing: 1 },
+    ]).map(plainOf),
   ).toEqual([
     '1 approval of group:sre for each of 9 batches (policy careful)',
     '2 approvals of ada, bob (gate board of stage prod), 1 given',
   ])
   expect(
-    approvalTexts(
-      [
-        { ...sre, missing: 0 },
-        { ...board, missing: 0 },
-      ],
-      same,
-    ),
+    approvalWords([
+      { ...sre, missing: 0 },
+      { ...board, missing: 0 },
+    ]).map(plainOf),
   ).toEqual([])
 })
 
@@ -163,10 +157,9 @@ test('machines that are away anyway are counted, and the first three are named',
     from: '2026-03-02T12:00:00Z',
     ...(n === 0 && { until: '2026-03-02T14:00:00Z' }),
   }))
-  expect(bookedTexts({ booked } as unknown as ClusterPrediction)).toEqual([
-    '4 machines are away for work on hosts while it runs, and counted in every budget: m-0 (Reboot by ada@example.org, from 2026-03-02T12:00:00Z to 2026-03-02T14:00:00Z), m-1 (Reboot by cloud, from 2026-03-02T12:00:00Z), m-2 (Reboot by cloud, from 2026-03-02T12:00:00Z), and 1 more',
-  ])
-  expect(bookedTexts({ booked: [] } as unknown as ClusterPrediction)).toEqual([])
+  expect(plainOf(bookedWords({ booked } as unknown as ClusterPrediction))).toBe(
+    '4 machines are away for work on hosts while it runs, and counted in every budget: m-0 (Reboot by ada@example.org, from 2026-03-02T12:00:00Z to 2026-03-02T14:00:00Z), m-1 (Reboot by cloud, from 2026-03-02T12:00:00Z), m-2 (Reboot by cloud, from 2026-03-02T12:00:00Z) and 1 more',
+  )
 })
 
 test('of a cluster that leaves the fleet it says that everything in it stays', () => {

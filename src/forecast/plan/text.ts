@@ -15,11 +15,15 @@ import { API_GROUP } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '#lib/terminal/paint.ts'
+import type { ClusterPrediction } from '../predict.ts'
+import { outlookFindings } from './findings.ts'
 import { loosenedLines } from './loosened-lines.ts'
+import { groupsOf, lossOf } from './losses.ts'
 import { minutesText } from './minutes.ts'
-import { delayTexts, type Outlook, sourceHeldTexts, whileHeld, windowTexts } from './outlook.ts'
+import { type Outlook, whileHeld } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, bookedTexts, oneWayLines, clusterTimeText, staleText, stepsText, timeText } from './spans.ts'
+import { clusterTimeText, oneWayLines, stepsText, timeText } from './spans.ts'
+import { plainOf } from './words.ts'
 import { someOf } from '#lib/some-of.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
@@ -44,7 +48,7 @@ export function textOf(
   return (
     shownLine(head) +
     groupsOf(all)
-      .map((group) => clusterText(group, style))
+      .map((group) => groupText(group, style))
       .join('')
   )
 }
@@ -69,63 +73,28 @@ export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): s
     .join('')
 
 export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): readonly OutlookLine[] {
-  const { clusters, unknown, machines, drains, reboots, mostUnavailable, uncovered, approvals, risk } = outlook
-  const as =
-    (is: OutlookLine['is']) =>
-    (text: string): OutlookLine => ({ is, text })
-  const [warning, note] = [as('Warning'), as('Note')]
   return [
-    as('Head')(
-      machines === 0
-        ? `no machine is touched${whileHeld(outlook) || ' by a rollout'}`
-        : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${timeText(outlook)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
+    { is: 'Head', text: headText(outlook) },
+    ...outlook.clusters
+      .filter(({ prediction }) => prediction.machines.length > 0)
+      .map(({ stage, prediction }) => ({ is: 'Cluster', text: clusterText(stage, prediction) }) as const),
+    ...outlookFindings(outlook, oneWay).map(
+      ({ level, words }) => ({ is: level === 'Notes' ? 'Note' : 'Warning', text: plainOf(words) }) as const,
     ),
-    ...[...sourceHeldTexts(outlook), ...delayTexts(outlook), ...windowTexts(outlook)].map(warning),
-    ...clusters.flatMap(({ stage, prediction: p }) => [
-      ...(p.machines.length === 0
-        ? []
-        : [
-            as('Cluster')(
-              `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${p.brakes[0] === undefined || p.stuck.length > 0 ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
-            ),
-          ]),
-      ...p.stuck.map((s) =>
-        warning(
-          `${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}${s.wait.unblock === '' ? '' : `; it continues when ${s.wait.unblock}`}`,
-        ),
-      ),
-      ...p.fullBudgets.map((b) =>
-        warning(`${p.cluster}: PodDisruptionBudget ${b.namespace}/${b.name} lets no pod go now`),
-      ),
-      ...(p.skipped.length === 0
-        ? []
-        : [
-            warning(
-              `${p.cluster}: ${counted(p.skipped.length, 'machine is', 'machines are')} skipped, such as ${p.skipped[0]?.machine}: ${p.skipped[0]?.reason}`,
-            ),
-          ]),
-      ...bookedTexts(p).map((text) => note(`${p.cluster}: ${text}`)),
-      ...p.underWay.map((set) => note(`${p.cluster}: set ${set} is on its way already`)),
-    ]),
-    ...uncovered.map((u) =>
-      warning(
-        `hardware class ${u.class === '' ? '(none)' : u.class} is in no machine of an earlier stage: first tried on ${u.first} in ${u.cluster}`,
-      ),
-    ),
-    ...approvalTexts(approvals, (name) => name).map((text) => warning(`needs ${text}`)),
-    ...[...new Set(clusters.flatMap((c) => c.prediction.untimed))].map((c) =>
-      note(`no recorded duration of ${c}: five minutes a machine are assumed`),
-    ),
-    ...(machines === 0
-      ? []
-      : [
-          note(
-            `way back: git revert, ${outlook.wayBack === undefined ? 'duration unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; nothing here is irreversible' : ''}`,
-          ),
-        ]),
-    ...(outlook.stale ?? []).map((s) => warning(staleText(s))),
-    ...unknown.map((c) => warning(`unknown: no inventory of ${c} was given`)),
   ]
+}
+
+function headText(outlook: Outlook): string {
+  const { machines, drains, reboots, mostUnavailable, risk } = outlook
+  return machines === 0
+    ? `no machine is touched${whileHeld(outlook) || ' by a rollout'}`
+    : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${timeText(outlook)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`
+}
+
+function clusterText(stage: string, p: ClusterPrediction): string {
+  const [brake] = p.stuck.length > 0 ? [] : p.brakes
+  const slowed = brake === undefined ? '' : `; slowed most by ${brake.what} (${minutesText(brake.ms)})`
+  return `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${slowed}`
 }
 
 /** Deletions that wait for an approval, each with its command; unknown ones share a line by cause. */
@@ -171,12 +140,7 @@ export const returnsText = (all: readonly OneWay[]): string =>
         .map((l) => shownLine(l))
         .join('')
 
-/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
-export const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
-  ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
-]
-
-function clusterText(group: readonly ClusterDifference[], style: PlanStyle): string {
+function groupText(group: readonly ClusterDifference[], style: PlanStyle): string {
   const [difference] = group
   if (difference === undefined) return ''
   const { added, changed, removed, unchanged, changes, problems, machines } = difference
@@ -184,7 +148,7 @@ function clusterText(group: readonly ClusterDifference[], style: PlanStyle): str
   const each = group.length === 1 ? '' : ` in each of these ${group.length} clusters`
   const paint = paintOf(style.isColored)
   const painted = (line: string): string => paint(toneOfMark(line), printableLine(line))
-  const loss = lossTexts(machines).map((line) => paint('bad', printableLine(`  ! ${line}`)))
+  const loss = lossTexts(difference).map((line) => paint('bad', printableLine(`  ! ${line}`)))
   return [
     '',
     printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
@@ -228,11 +192,12 @@ const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
 const MAX_NAMES = 5
 
 /** The one line of a plan that must not be overlooked. */
-export function lossTexts({ deleted, sets, single }: MachineChanges): readonly string[] {
-  if (deleted === 0) return []
-  const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
+export function lossTexts(difference: ClusterDifference): readonly string[] {
+  const { machines, sets, single } = lossOf(difference)
+  if (machines === 0) return []
+  const ofSets = sets.map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
   const alone = single.length === 0 ? [] : [someOf(single, MAX_NAMES)]
-  return [`deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
+  return [`deletes ${counted(machines, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
 }
 
 const keptText = ({ sets, created = 0 }: MachineChanges): readonly string[] => [
