@@ -17,6 +17,7 @@ import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { newsReader } from '#explain/release/news.ts'
 import { syncModule } from '#sync/role.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { manifests } from '#test/support/servers/installed.ts'
@@ -118,6 +119,7 @@ async function measured(clusters: number, objects: number, name: string): Promis
       events: createEventRecorder({ client, clock, controller: 'kubenode.io/sync', instance: 'bench' }),
       connect: (c) => new HttpKubeClient(c),
       hubAs: () => client,
+      news: newsReader,
       config: {
         cacheDir: join(dir, '.git/kubenode-cache'),
         weakCage: 'allow',

@@ -29,6 +29,7 @@ export async function storyOfPlace(client: KubeClient, place: PlaceNamed, now: n
   if (machinesAt(machines, place).length > 0) return placeStory(place, { machines, events, permits, ledger }, now)
   const near = didYouMean(place.name, [...new Set(machines.flatMap((m) => m.spec[place.kind] ?? []))])
   const hint = near === undefined ? '' : `; did you mean ${place.kind}/${near}?`
-  throw new KubeNodeError(inspectErrors.KN1313({ what: `${place.kind}/${place.name}`, place: placeOf(client), hint, plural: 'machines' }),
+  throw new KubeNodeError(
+    inspectErrors.KN1313({ what: `${place.kind}/${place.name}`, place: placeOf(client), hint, plural: 'machines' }),
   )
 }

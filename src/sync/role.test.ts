@@ -54,6 +54,7 @@ test('connections to a Cluster are closed when it is deleted on the hub, and tho
     connect: ({ server }) =>
       Object.assign(new FakeKube({ clock, random }).client({ actor: 'sync' }), { close: () => closed.push(server) }),
     hubAs: () => client,
+    news: { ofRelease: () => ({}), ofSource: () => ({}) },
     config: { cacheDir: '/nonexistent', weakCage: 'allow' },
   })
   informers.start()

@@ -21,6 +21,7 @@ import { systemRandom } from '#lib/random.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { newsReader } from '#explain/release/news.ts'
 import { syncModule } from '#sync/role.ts'
 import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
@@ -114,6 +115,7 @@ async function startSync(): Promise<() => Promise<void>> {
     events,
     connect: (config) => new HttpKubeClient(config),
     hubAs: as,
+    news: newsReader,
     config: {
       cacheDir: join(repository.folder, 'cache'),
       weakCage: 'allow',

@@ -20,6 +20,7 @@ import { systemRandom } from '#lib/random.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from '#lib/x509/certificates.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { newsReader } from '#explain/release/news.ts'
 import { syncModule, type SyncContext } from '#sync/role.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { installAll } from '#test/support/servers/installed.ts'
@@ -69,6 +70,7 @@ async function startSync(): Promise<void> {
     events: createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/sync', instance: 't' }),
     connect: (config: ConstructorParameters<typeof HttpKubeClient>[0]) => new HttpKubeClient(config),
     hubAs: () => client,
+    news: newsReader,
     config: { cacheDir: join(folder, 'cache') },
   } as unknown as SyncContext)
   informers.start()

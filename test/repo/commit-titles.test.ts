@@ -39,7 +39,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/sync/hub/source/signers-file.ts': UNREAD,
   'src/sync/hub/source/status.ts': TYPED,
   'src/sync/hub/source/verified.ts': UNREAD,
-  'src/sync/notify/news.ts': BESIDE,
+  'src/explain/release/news.ts': BESIDE,
   'src/sync/release/chain.ts': 'the name of an object',
   'src/sync/revert/decide.ts': TYPED,
   'src/sync/trust/exact-revert.ts': UNREAD,

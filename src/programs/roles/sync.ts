@@ -1,6 +1,7 @@
 // Role sync: commits become what clusters have.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { defined } from '#lib/defined.ts'
+import { newsReader } from '#explain/release/news.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { partsOf } from '#runtime/module.ts'
 import { parseLocalRepositories } from '#sync/git/access.ts'
@@ -32,6 +33,7 @@ export const syncRole = (config: RolesConfig): RoleSetup => ({
       events: context.events('sync'),
       connect: (connection) => clientOf(connection, 'kubenode-sync'),
       hubAs: context.clientAs,
+      news: newsReader,
       config: {
         cacheDir: config.cache,
         weakCage: config.weakCage,

@@ -1,4 +1,5 @@
 // What the program gives to the sync role beyond what every module gets: ways to clusters, and its configuration.
+import type { NewsReader } from '../notify/news.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -52,5 +53,7 @@ export interface SyncContext extends ModuleContext {
   readonly connect: (config: ConnectionConfig) => KubeClient
   /** A client of the hub that acts as this user. */
   readonly hubAs: (user: string) => KubeClient
+  /** What to notify of, and in which words. */
+  readonly news: NewsReader
   readonly config: SyncConfig
 }

@@ -3,11 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MAX_NOTIFY_ATTEMPTS, MAX_SENT } from '#api/kinds/notify.ts'
 import type { Approval } from '#api/kinds/approval.ts'
-import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { dueTargets, merged, remembered, type Notified } from './due.ts'
 import { isSameState, messageFor, type Target } from './messages.ts'
-import { newsOfRelease, newsOfSource, type News } from './news.ts'
+import type { News } from './news.ts'
 import { targetsDigest } from '../release/tracks.ts'
 import { recordText } from './record.ts'
 
@@ -35,94 +34,32 @@ const wait = (predicate: string, ms: number, seen = 'needs 1 more approval') => 
   waitingFor: { predicate, since: at(ms), seen, unblock: 'kubenode approve release/fleet-1' },
 })
 
-describe('what is news of a release', () => {
-  const cases: readonly (readonly [string, ReleaseStatus, string | undefined])[] = [
-    ['nothing has begun', { phase: 'Pending' }, undefined],
-    ['the first stage', { phase: 'Progressing', stages: [stage('test', 'Progressing')] }, 'Started test'],
-    [
-      'a soak is no wait for people',
-      { phase: 'Progressing', stages: [stage('test', 'Soaking')], ...wait('MinSuccessTime', -600_000) },
-      'Started test',
-    ],
-    [
-      'a stage is done',
-      { phase: 'Progressing', stages: [stage('test', 'Succeeded'), stage('prod', 'Progressing')] },
-      'StageSucceeded test',
-    ],
-    [
-      'a gate that was closed a moment ago',
-      {
-        phase: 'Progressing',
-        stages: [stage('test', 'Succeeded'), stage('prod', 'Waiting')],
-        ...wait('GateClosed', -1),
-      },
-      'StageSucceeded test',
-    ],
-    [
-      'a gate that stays closed',
-      {
-        phase: 'Progressing',
-        stages: [stage('test', 'Succeeded'), stage('prod', 'Waiting')],
-        ...wait('GateClosed', -60_000),
-      },
-      'Waiting prod GateClosed',
-    ],
-    ['a hold', { phase: 'Paused', stages: [stage('test', 'Progressing')], ...wait('HoldPause', 0) }, 'Paused test'],
-    ['a failed stage', { phase: 'Paused', stages: [stage('test', 'Failed')] }, 'Failed test'],
-    [
-      'the same after a retry',
-      { phase: 'Paused', stages: [stage('test', 'Failed')], retries: ['r'] },
-      'Failed test retry 1',
-    ],
-    [
-      'a revert on a branch',
-      { phase: 'Paused', stages: [stage('test', 'Failed')], revertCommit: 'b'.repeat(40) },
-      `Reverted test ${'b'.repeat(40)}`,
-    ],
-    ['the end', { phase: 'Succeeded', stages: [stage('test', 'Succeeded')] }, 'Succeeded'],
-    ['a newer commit', { phase: 'Superseded', stages: [stage('test', 'Progressing')] }, 'Superseded'],
-  ]
-  test.each(cases)('%s', (_, status, key) => expect(newsOfRelease(release(status), [], NOW).news?.key).toBe(key))
+const COMMON = {
+  source: 'fleet',
+  release: 'fleet-1',
+  track: 'machines',
+  commit: 'c'.repeat(12),
+  subject: '',
+  author: '',
+}
+const NEXT = 'kubenode approve release/fleet-1'
 
-  test('a closed gate becomes news when its minute is over', () =>
-    expect(
-      newsOfRelease(
-        release({ phase: 'Progressing', stages: [stage('prod', 'Waiting')], ...wait('GateClosed', -20_000) }),
-        [],
-        NOW,
-      ).againMs,
-    ).toBe(40_000))
-
-  test('a refused commit is news of its source, and only that', () => {
-    const source = (status: object) => ({ metadata: { name: 'fleet' }, status }) as unknown as FleetSource
-    expect(newsOfSource(source({ commit: COMMIT })).news).toBeUndefined()
-    const refused = { commit: 'e'.repeat(40), reason: 'UnverifiedCommit', message: 'no signature' }
-    // The title that is known is that of the last commit that may be followed.
-    const title = { subject: 'beacon 1.1.0', author: 'Ada' }
-    expect(newsOfSource(source({ commit: COMMIT, ...title, refused })).news).toMatchObject({
-      commit: refused.commit,
-      key: `Refused ${'e'.repeat(12)} UnverifiedCommit`,
-      facts: { message: 'no signature', subject: '', author: '' },
-    })
-    const conditions = [{ type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'x is not defined' }]
-    expect(newsOfSource(source({ commit: COMMIT, ...title, conditions })).news).toMatchObject({
-      key: 'Refused cccccccccccc RenderFailed',
-      facts: title,
-    })
-  })
-})
-
-const news = (status: ReleaseStatus): News => {
-  const found = newsOfRelease(release(status), [], NOW).news
-  if (found === undefined) throw new Error('no news')
-  return found
+function newsOf(event: News['event'], stage: string, message: string, more: Partial<News['facts']> = {}): News {
+  const facts = { event, ...COMMON, stage, phase: 'Paused', message, next: NEXT, ...more }
+  const key = stage === '' ? event : `${event} ${stage}`
+  return { event, key, commit: COMMIT, facts, isLast: event === 'Succeeded' }
 }
 const failed = {
   phase: 'Paused',
   stages: [stage('test', 'Failed', wait('StageFailed', -5, '<!channel> & co'))],
 } as const
 const target = (more: Partial<Target>): Target => ({ name: 't', events: ['Failed', 'Succeeded'], ...more })
-const about = { news: news(failed), source: 'kubenode-system/fleet', release: release(failed), at: at(0) }
+const about = {
+  news: newsOf('Failed', 'test', '<!channel> & co'),
+  source: 'kubenode-system/fleet',
+  release: release(failed),
+  at: at(0),
+}
 const ref = { secretRef: { name: 's' } }
 
 describe('a message', () => {
@@ -148,9 +85,8 @@ describe('a message', () => {
   test('to Mattermost and Rocket.Chat neither calls everyone nor hides an address behind a word, whatever a commit says', () => {
     const says =
       'x.@channel (@all) [approve](https://evil.example.org/) ![](https://evil.example.org/p) as ada@example.org'
-    const stages = [stage('test', 'Failed', wait('StageFailed', -5, says))]
     const text = JSON.stringify(
-      messageFor(target({ slack: ref }), { ...about, news: news({ ...failed, stages }) }, { url: 'u' }),
+      messageFor(target({ slack: ref }), { ...about, news: newsOf('Failed', 'test', says) }, { url: 'u' }),
     )
     expect(text).not.toMatch(/@(channel|all)|\]\(/)
     expect(text).toContain('as ada@example.org')
@@ -166,8 +102,7 @@ describe('a message', () => {
   test('calls the commit by its subject and author, of which neither calls people nor reaches a template unasked', () => {
     const title = { subject: 'beacon <!channel> 1.1.0', author: 'Ada' }
     const titled = { ...release(failed), spec: { ...release(failed).spec, ...title } }
-    const found = newsOfRelease(titled, [], NOW).news
-    if (found === undefined) throw new Error('no news')
+    const found = newsOf('Failed', 'test', '<!channel> & co', title)
     const of = (more: Partial<Target>, keys: Readonly<Record<string, string>>) =>
       messageFor(target(more), { ...about, release: titled, news: found }, keys)
     expect(of({ slack: ref }, { url: 'u' })).toMatchObject({
@@ -217,7 +152,7 @@ describe('what is due', () => {
   const sent = (name: string, ...keys: string[]): Notified => ({ name, at: at(0), sent: keys })
 
   test('people get what they asked for, once; a commit status every state', () => {
-    const started = news({ phase: 'Progressing', stages: [stage('test', 'Progressing')] })
+    const started = newsOf('Started', 'test', 'the first stage has begun')
     expect(names(due([], started))).toEqual(['status'])
     expect(names(due([], about.news))).toEqual(['t', 'status'])
     expect(names(due([sent('t', 'Failed test'), sent('status', 'Failed test')], about.news))).toEqual([])
@@ -226,7 +161,7 @@ describe('what is due', () => {
   })
 
   test('a new target gets no news of what ended long ago', () => {
-    const over = news({ phase: 'Succeeded' })
+    const over = newsOf('Succeeded', '', 'all stages succeeded')
     expect(names(due([], over, NOW, NOW - 60_000))).toEqual(['t', 'status'])
     expect(names(due([], over, NOW, NOW - 2 * 3_600_000))).toEqual([])
   })
@@ -249,7 +184,7 @@ describe('what is due', () => {
     }
     expect(record?.attempts).toBe(MAX_NOTIFY_ATTEMPTS)
     expect(now - NOW).toBeGreaterThan(3_600_000)
-    const over = news({ phase: 'Succeeded' })
+    const over = newsOf('Succeeded', '', 'all stages succeeded')
     expect(
       names(dueTargets({ targets: [chat], notified: [record as Notified], news: over, endedAt: now, now })),
     ).toEqual(['t'])

@@ -18,7 +18,7 @@ import { releasesIn } from '../release/chain.ts'
 import { dueTargets, merged, remembered, type DueTarget, type Notified } from './due.ts'
 import type { NotifyMetrics } from './metrics.ts'
 import type { Target } from './messages.ts'
-import { newsOfRelease, newsOfSource, type News } from './news.ts'
+import type { News } from './news.ts'
 import { recordText } from './record.ts'
 import { send } from './send.ts'
 
@@ -46,7 +46,7 @@ export async function notifyOfRelease(
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
   const source = shared.sources.get({ namespace: release.metadata.namespace, name: release.spec.source })
   if (source === undefined) return done
-  const { news, againMs } = newsOfRelease(
+  const { news, againMs } = shared.context.news.ofRelease(
     release,
     releasesIn(shared.releases.list(), release.metadata.namespace),
     shared.context.clock.now(),
@@ -74,7 +74,7 @@ export async function notifyOfSource(
 ): Promise<Outcome> {
   const source = shared.sources.get(keyFrom(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
-  const { news } = newsOfSource(source)
+  const { news } = shared.context.news.ofSource(source)
   if (news === undefined) return done
   const own = { type: fleetSource, cache: shared.sources, object: source, source }
   const targets = source.spec.notify ?? []

@@ -111,7 +111,11 @@ S2JqRjdRZjNjSHNTN3E5QzBTYmRhNUFaRQp6yiLAyq+jLmHFEFxnSPeIPWaZzt/4
     const one = ageFile(Buffer.from('x'), AGE_PUBLIC_KEY).split('\n').slice(1, -2).join('')
     const [version, ...lines] = Buffer.from(one, 'base64').toString('latin1').split('\n')
     const flood = [version, ...Array.from({ length: 32 }, () => lines.slice(0, 2)).flat(), ...lines].join('\n')
-    const armored = (Buffer.from(flood, 'latin1').toString('base64').match(/.{1,64}/g) ?? []).join('\n')
+    const armored = (
+      Buffer.from(flood, 'latin1')
+        .toString('base64')
+        .match(/.{1,64}/g) ?? []
+    ).join('\n')
     const file = `-----BEGIN AGE ENCRYPTED FILE-----\n${armored}\n-----END AGE ENCRYPTED FILE-----\n`
     await expect(openAgeFile(file, identities)).rejects.toThrow('has 33 recipients (limit 32)')
   })
@@ -191,7 +195,9 @@ describe('a Secret', () => {
       /has its name and namespace outside of its MAC \(mac_only_encrypted\).*kubenode\.for/,
     )
     const placed = { ...DOCUMENT, stringData: { ...DOCUMENT.stringData, [PLACES_ENTRY]: 'prod/shop/db' } }
-    expect((await openSecret(sopsText(placed, { macOnlyEncrypted: true }), identities)).places).toEqual(['prod/shop/db'])
+    expect((await openSecret(sopsText(placed, { macOnlyEncrypted: true }), identities)).places).toEqual([
+      'prod/shop/db',
+    ])
     const flipped = sopsObject(DOCUMENT, { macOnlyEncrypted: true }) as unknown as SopsFile
     Reflect.deleteProperty(flipped.sops, 'mac_only_encrypted')
     expect(await problemOf(JSON.stringify(flipped))).toContain('does not match its MAC')

@@ -18,6 +18,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { newsReader } from '#explain/release/news.ts'
 import { syncModule, type SyncConfig } from '#sync/role.ts'
 import { openRenderer } from '#test/doubles/open-renderer.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
@@ -194,6 +195,7 @@ export async function syncBench(
         instance: 't',
       }),
       connect: (config) => new HttpKubeClient(config),
+      news: newsReader,
       hubAs: (user) =>
         new HttpKubeClient({
           ...parseSafeKubeconfig(hub.server.adminKubeconfig(), 'test').config,

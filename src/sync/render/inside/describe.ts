@@ -8,7 +8,8 @@ export function describe(error: unknown): FleetError {
   try {
     const { stack = '', message }: { readonly stack?: unknown; readonly message: unknown } =
       error instanceof Error ? error : { message: `threw ${String(error)}` }
-    const at = (error instanceof ImportRefused ? error.at : undefined) ?? LOCATION.exec(String(stack))?.[1] ?? madeAt(error)
+    const at =
+      (error instanceof ImportRefused ? error.at : undefined) ?? LOCATION.exec(String(stack))?.[1] ?? madeAt(error)
     const isSyntax = error instanceof SyntaxError
     const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
     return {
