@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { stateSentencesIn } from '#test/support/tools/state-sentences.ts'
 import { isTest, parseImports, type SourceFile, sourceFiles } from './source-files.ts'
 
-/** A note in git, `record.ts`, keeps what became of a commit for later readers: it is no face, and nobody acts on it. */
+/** `record.ts` writes the note in git of what became of a commit: a memory for later readers, and no advice. */
 const FACES = /^src\/(?:cli|console|programs\/local|sync\/notify\/(?!record\.ts))/
 
 /** They read conditions in a face to decide, or to hand them on as data, and say nothing of them. */
