@@ -49,10 +49,12 @@ test.each(PAGES)('%s runs as printed', { timeout: 2 * PATIENCE_MS }, async (name
   }
 })
 
-/** A page that failed half-way leaves its change, such as a closed window, in which every page after it would wait. */
+/** A page that failed half-way leaves its change, such as a closed window or a freeze, in which every page after it would wait. */
 async function takeBack(before: string): Promise<void> {
   const back = `git rm -rq . && git checkout -q ${before} -- . && git commit -q --allow-empty -m 'as before the page'`
   expect(await fleet.run(back, fleet.repository)).toMatchObject({ code: 0 })
+  const thaw = `bin/kubenode thaw --all --kubeconfig ${fleet.kubeconfig('test')}`
+  expect(await fleet.run(thaw)).toMatchObject({ code: 0 })
 }
 
 test('three in the morning: everything is frozen', { timeout: PATIENCE_MS }, async () => {
