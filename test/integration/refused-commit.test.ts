@@ -88,7 +88,7 @@ test('local status --wait ends at once with 1 and why, however long it may wait'
   const { code, said } = await kubenode('local', 'status', '--wait', '--timeout', '24h', '--data', data)
   expect(code).toBe(1)
   expect(said).toContain(
-    `no longer waiting: commit ${broken.slice(0, 12)} "change" by t is refused, and stays so: kubenode why source/fleet`,
+    `no longer waiting: commit ${broken.slice(0, 12)} "change" by t is refused; only a new commit changes that: kubenode why source/fleet`,
   )
   expect(said).toContain('source/fleet refuses the newest commit')
 })

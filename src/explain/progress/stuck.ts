@@ -9,7 +9,7 @@ export function stuckWhy({ hub: { isReachable, sources, releases } }: FleetSeen,
   const [source] = sources
   if (!isReachable || source === undefined) return undefined
   if (isRefused(source, commit))
-    return `commit ${calledIn(source, commit)} is refused, and stays so: kubenode why source/${source.metadata.name ?? ''}`
+    return `commit ${calledIn(source, commit)} is refused; only a new commit changes that: kubenode why source/${source.metadata.name ?? ''}`
   // What an older release waits for says nothing about this commit.
   const stopped = releases.find(
     ({ spec, status }) => spec.commit === commit && findCondition(status?.conditions, 'Stalled')?.status === 'True',

@@ -1,9 +1,11 @@
 // Why a fleet on this machine is not yet as git says, and what is something else here than in git. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { StoppedProgram } from '../programs.ts'
 import { waitText } from '../wait.ts'
@@ -31,9 +33,10 @@ function unmetByHub(hub: HubSeen, commit: string, called: string): readonly stri
   if (!isReachable) return ['the hub is not responding']
   const [source] = sources
   if (source === undefined) return ['the hub does not follow a repository yet']
+  const unread = `commit ${called} has not been read yet`
   const refused = refusal(source)
-  if (refused !== undefined) return [`refused: ${refused}`]
-  if (source.status?.commit !== commit) return [`commit ${called} has not been read yet`]
+  if (refused !== undefined) return [isOfBefore(source, commit) ? unread : `refused: ${refused}`]
+  if (source.status?.commit !== commit) return [unread]
   const held = heldPrune(source)
   if (held !== undefined) return [`deletions wait for a person: ${held}`]
   const release = newest(releases)
@@ -48,6 +51,13 @@ function unmetByHub(hub: HubSeen, commit: string, called: string): readonly stri
   const why = waits === undefined ? '' : `: ${waitText(waits)}`
   return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
 }
+
+/** The render of a commit before this one failed, and sync has not come to this one. */
+const isOfBefore = ({ status = {} }: FleetSource, commit: string): boolean =>
+  status.commit !== commit &&
+  status.refused === undefined &&
+  findCondition(status.conditions, 'Rendered')?.status === 'False' &&
+  findCondition(status.conditions, 'Fetched')?.status !== 'False'
 
 /** After a start the statuses still describe the time before: a cluster is not Ready until its agents have reported since. */
 export const unheard = (seen: FleetSeen, since: number): readonly string[] =>

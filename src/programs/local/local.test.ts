@@ -222,7 +222,7 @@ describe('waiting ends where no time helps', () => {
     [
       'the commit does not render',
       { sources: [source({ subject: 'beacon 1.1.0', conditions: bad('Rendered', 'RenderFailed') })] },
-      'commit aaaaaaaaaaaa "beacon 1.1.0" is refused, and stays so: kubenode why source/fleet',
+      'commit aaaaaaaaaaaa "beacon 1.1.0" is refused; only a new commit changes that: kubenode why source/fleet',
     ],
     [
       'an older commit did not render',
@@ -246,7 +246,7 @@ describe('waiting ends where no time helps', () => {
           }),
         ],
       },
-      'commit aaaaaaaaaaaa is refused, and stays so: kubenode why source/fleet',
+      'commit aaaaaaaaaaaa is refused; only a new commit changes that: kubenode why source/fleet',
     ],
     ['the repository does not answer', { sources: [source({ conditions: bad('Fetched', 'FetchFailed') })] }, undefined],
     [
@@ -391,6 +391,20 @@ describe('the summary', () => {
     [
       'a commit that was not seen',
       fleet(cluster(), { sources: [{ status: { commit: 'b'.repeat(40) } }] }),
+      'commit aaaaaaaaaaaa has not been read yet',
+    ],
+    [
+      'a commit after one that did not render',
+      fleet(cluster(), {
+        sources: [
+          {
+            status: {
+              commit: 'b'.repeat(40),
+              conditions: [{ type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'no' }],
+            },
+          },
+        ],
+      }),
       'commit aaaaaaaaaaaa has not been read yet',
     ],
     [
