@@ -74,10 +74,10 @@ const signedBy = (by: typeof primary) =>
   )
 
 /** As the policy of commits takes it. */
-function ours(certificate: string, signature: string): string {
+async function ours(certificate: string, signature: string): Promise<string> {
   try {
-    const { keys, revoked: gone } = parseCertificate(certificate)
-    const { kind, key } = verifyPgpSignature(signature, MESSAGE, keys)
+    const { keys, revoked: gone } = await parseCertificate(certificate)
+    const { kind, key } = await verifyPgpSignature(signature, MESSAGE, keys)
     if (kind === 'Unknown') return 'unknown'
     if (key.split('/').some((part) => gone.includes(part))) return 'revoked'
     const until = keys.find(({ name }) => name === key)?.until ?? Infinity
@@ -140,8 +140,8 @@ const CASES: readonly (readonly [
   ],
 ]
 
-test.each(CASES)('S34 %s counts no longer than it should', (_, certificate, by, said) => {
-  expect(ours(certificate, signedBy(by))).toMatch(said)
+test.each(CASES)('S34 %s counts no longer than it should', async (_, certificate, by, said) => {
+  expect(await ours(certificate, signedBy(by))).toMatch(said)
 })
 
 test.for(CASES)('gpg has its say about %s', ([, certificate, by, , gpg], context) => {

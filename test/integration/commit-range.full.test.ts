@@ -63,7 +63,7 @@ test('10,000 commits are verified in passes, and other work runs in between', { 
   repository.inBare(['update-ref', 'refs/heads/main', head])
   repository.inBare(['gc', '--quiet'])
   const signers = [{ principal: 'ada', keys: [`${TYPE} ${BLOB.toString('base64')}`], paths: ['fleet/**'] }]
-  const policy = policyOf({ mode: 'All', anchor, signers }, undefined)
+  const policy = await policyOf({ mode: 'All', anchor, signers }, undefined)
   const reader = openLocalRepository(repository.url)
   const verifier = new RangeVerifier(systemClock)
   const request = {

@@ -590,7 +590,10 @@ describe.each(apiServers)('$name', ({ start }) => {
     expect((await kubenode('thaw', 'set/held')).out).toMatch(
       /^thawed in context \S+ of \S+: freeze-machinecomponentset-held\n$/,
     )
-    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/\n {2}to continue: kubenode thaw set\/held\n$/)])
+    expect([failed.code, failed.out]).toEqual([
+      1,
+      expect.stringMatching(/\n {2}to continue: kubenode thaw set\/held\n$/),
+    ])
     await admin.delete(machineComponentSet, { name: 'held' })
     expect((await kubenode('watch', 'set/held', '--timeout', '1s')).err).toMatch(/^KN1623: /)
   })

@@ -22,7 +22,9 @@ test.each<[string, unknown, readonly unknown[]]>([
   [
     'a typo in a rule',
     logs({ ...rule, clearafter: '3s' }),
-    ['/logs/0/rules/0/clearafter logs[0].rules[0].clearafter is not a known key (did you mean clearAfter?); use condition, reason, pattern, clearPattern, clearAfter'],
+    [
+      '/logs/0/rules/0/clearafter logs[0].rules[0].clearafter is not a known key (did you mean clearAfter?); use condition, reason, pattern, clearPattern, clearAfter',
+    ],
   ],
   [
     'a pattern that is none',
@@ -47,7 +49,11 @@ test.each<[string, unknown, readonly unknown[]]>([
       '/detectors/clock/maxSkewMs detectors.clock.maxSkewMs is not a duration such as "10s"',
     ],
   ],
-  ['a rule without a reason', logs({ ...rule, reason: undefined }), ['/logs/0/rules/0 logs[0].rules[0]: reason is missing']],
+  [
+    'a rule without a reason',
+    logs({ ...rule, reason: undefined }),
+    ['/logs/0/rules/0 logs[0].rules[0]: reason is missing'],
+  ],
   [
     'a condition with a space',
     logs({ ...rule, condition: 'Lamp Dark' }),

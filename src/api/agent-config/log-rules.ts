@@ -74,7 +74,8 @@ function ruleProblem(r: unknown): string | undefined {
   if (!isObject(r)) return 'is not an object'
   for (const name of ['condition', 'reason'] as const)
     if (r[name] === undefined) return `${name} is missing`
-    else if (typeof r[name] !== 'string' || !TYPE.test(r[name])) return `${name} is not a word such as ${EXAMPLES[name]}`
+    else if (typeof r[name] !== 'string' || !TYPE.test(r[name]))
+      return `${name} is not a word such as ${EXAMPLES[name]}`
   if (typeof r['pattern'] !== 'string') return 'pattern is missing'
   if (r['clearPattern'] !== undefined && typeof r['clearPattern'] !== 'string') return 'clearPattern is not a string'
   if (

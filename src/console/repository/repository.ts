@@ -83,7 +83,7 @@ export class ConsoleRepository implements FleetRepository {
       const against = base === undefined ? about.parents[0] : await commitCalled(this.#repository, base)
       const taken = clients === undefined ? undefined : await inventoriesOf(clients)
       const made = await this.#made(id, against, this.#repository, taken?.inventories)
-      const signature = this.#signature(id)
+      const signature = await this.#signature(id)
       return {
         certain: certainPlan(made, { ...about, ...defined({ signature }) }),
         predicted: predictedOf(made, taken),
@@ -184,8 +184,8 @@ export class ConsoleRepository implements FleetRepository {
     return made
   }
 
-  #signature(id: string): string | undefined {
-    const own = signatureOf(this.#repository, id)
+  async #signature(id: string): Promise<string | undefined> {
+    const own = await signatureOf(this.#repository, id)
     switch (own.kind) {
       case 'By':
         return `signed with ${own.key}`

@@ -86,7 +86,8 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
   const newest = isRead(type) && subject !== undefined ? newestCommitText(status ?? {}) : undefined
   return {
     // Errors of a render name the commit themselves.
-    how: newest === undefined || message.includes(newest) ? WAY_OF_A_COMMIT[type] : `${WAY_OF_A_COMMIT[type]} ${newest}`,
+    how:
+      newest === undefined || message.includes(newest) ? WAY_OF_A_COMMIT[type] : `${WAY_OF_A_COMMIT[type]} ${newest}`,
     message,
     reason: bad?.reason ?? refused?.reason ?? '',
     since: bad?.lastTransitionTime,

@@ -6,9 +6,9 @@ import type { Signature } from '#sync/trust/judge.ts'
 import { parseSignedCommit } from '#sync/trust/signed-object.ts'
 import { Malformed } from '#sync/trust/ssh-wire.ts'
 
-export function signatureOf(repository: Pick<LocalRepository, 'commitBytes'>, id: string): Signature {
+export async function signatureOf(repository: Pick<LocalRepository, 'commitBytes'>, id: string): Promise<Signature> {
   try {
-    return signatureIn(parseSignedCommit(repository.commitBytes(id)), [])
+    return await signatureIn(parseSignedCommit(repository.commitBytes(id)), [])
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     return { kind: 'Bad', why: error.message }

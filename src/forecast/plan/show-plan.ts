@@ -79,7 +79,7 @@ async function readPlan(asked: PlanAsked, io: Io): Promise<PlanSeen> {
     base === undefined || !isWanted || base === parent || base === commit
       ? undefined
       : await apartWarning(repository, base, commit)
-  const signature = isDirty ? undefined : signatureOf(repository, commit)
+  const signature = isDirty ? undefined : await signatureOf(repository, commit)
   return { repository, commit, base, isDirty, made, problems, apart, signature }
 }
 
@@ -154,7 +154,7 @@ async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<vo
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
   if (apart !== undefined) io.err(shownLine(`warning: ${apart}`))
   if (signature !== undefined) {
-    const earlier = base === undefined || !made.isBaseRead ? undefined : signatureOf(repository, base)
+    const earlier = base === undefined || !made.isBaseRead ? undefined : await signatureOf(repository, base)
     const said = signatureNote(await titledIn(repository, commit), signature, earlier)
     if (said !== undefined) io.err(shownLine(said))
   }

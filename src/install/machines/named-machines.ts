@@ -35,7 +35,9 @@ export async function namedMachines(
     else machines.set(name, m)
   }
   const known = missing.length === 0 ? [] : await namesOf(client, machineType)
-  const said = missing.map((name) => absent({ client, noun: 'machine', name, known, plural: machineType.plural }).message)
+  const said = missing.map(
+    (name) => absent({ client, noun: 'machine', name, known, plural: machineType.plural }).message,
+  )
   return { machines: [...machines.values()], missing: said }
 }
 

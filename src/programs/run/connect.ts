@@ -69,9 +69,13 @@ export const podConnection = (env: Environment, root?: string): Connection => ({
   place: 'this cluster',
 })
 
-const placeIn = (file: string, { context }: Pick<Connection, 'context'>): string => `context ${context} of ${normalize(file)}`
+const placeIn = (file: string, { context }: Pick<Connection, 'context'>): string =>
+  `context ${context} of ${normalize(file)}`
 
-const placed = (file: string, found: Omit<Connection, 'place'>): Connection => ({ ...found, place: placeIn(file, found) })
+const placed = (file: string, found: Omit<Connection, 'place'>): Connection => ({
+  ...found,
+  place: placeIn(file, found),
+})
 
 /** As kubectl: files of a list that are not there are left out. */
 async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {

@@ -48,11 +48,11 @@ export class FactsOfCommits {
    * Throws Malformed when two programs could read the commit differently. OpenPGP signatures are verified with these keys: what depends on them is not kept.
    * The bytes are read a second time instead of being kept: of a long range they are hundreds of megabytes.
    */
-  signatureOf(id: string, reader: ObjectReader, keys: readonly PgpSigningKey[]): Signature {
+  async signatureOf(id: string, reader: ObjectReader, keys: readonly PgpSigningKey[]): Promise<Signature> {
     const facts = this.of(id, reader)
     if (facts.signature !== undefined) return facts.signature
     const signed = parseSignedCommit(reader.commitBytes(id))
-    const found = signatureIn(signed, keys)
+    const found = await signatureIn(signed, keys)
     if (found.kind === 'By' || !isPgp(signed.signature)) facts.signature = found
     return found
   }
@@ -64,13 +64,13 @@ export class FactsOfCommits {
 
 const isPgp = (signature = ''): boolean => signature.startsWith(PGP_BEGIN)
 
-export function signatureIn(
+export async function signatureIn(
   { payload, signature }: { readonly payload: Buffer; readonly signature?: string },
   keys: readonly PgpSigningKey[],
-): Signature {
+): Promise<Signature> {
   if (signature === undefined) return { kind: 'None' }
   try {
-    if (isPgp(signature)) return verifyPgpSignature(signature, payload, keys)
+    if (isPgp(signature)) return await verifyPgpSignature(signature, payload, keys)
     if (!signature.startsWith(SSH_BEGIN)) return { kind: 'Bad', why: 'is neither one of SSH nor of OpenPGP' }
     return { kind: 'By', key: verifySshSignature(signature, payload).fingerprint }
   } catch (error) {

@@ -36,14 +36,14 @@ class History {
     return id
   }
 
-  problem(id: string, never: readonly string[] = []): string | undefined {
+  problem(id: string, never: readonly string[] = []): Promise<string | undefined> {
     const get = (each: string) => this.#commits.get(each) ?? { tree: '', parents: [], message: '', isOfSync: false }
     return revertProblem(
       id,
       {
         factsOf: get,
         messageOf: (each) => get(each).message,
-        isOfSync: (each) => get(each).isOfSync,
+        isOfSync: async (each) => get(each).isOfSync,
         treeOf: this.treeOf,
       },
       { anchor: 'a'.repeat(40), isAnchorOnLine: false, never },
@@ -75,9 +75,9 @@ const LATER = { ...BAD, other: '2' }
 const BACK = { 'fleet/a': '1', 'fleet/gone': '1', other: '2' }
 
 describe('what the key of sync may sign', () => {
-  test('the files of one commit, as they were, on top of other changes', () => {
+  test('the files of one commit, as they were, on top of other changes', async () => {
     const { h, b, c, d } = history(GOOD, BAD, LATER)
-    expect(h.problem(h.commit('e', h.tree(BACK), [d], message(c, b), true))).toBeUndefined()
+    expect(await h.problem(h.commit('e', h.tree(BACK), [d], message(c, b), true))).toBeUndefined()
   })
 
   test.each<[string, Files, RegExp]>([
@@ -86,55 +86,59 @@ describe('what the key of sync may sign', () => {
     ['other content', { ...BACK, 'fleet/a': '3' }, /does not restore fleet\/a as it was/],
     ['only some of them', { ...LATER, 'fleet/a': '1' }, /does not put back fleet\/(gone|new)/],
     ['nothing', LATER, /does not put back/],
-  ])('refused: %s', (_, files, why) => {
+  ])('refused: %s', async (_, files, why) => {
     const { h, b, c, d } = history(GOOD, BAD, LATER)
-    expect(h.problem(h.commit('e', h.tree(files), [d], message(c, b), true))).toMatch(why)
+    expect(await h.problem(h.commit('e', h.tree(files), [d], message(c, b), true))).toMatch(why)
   })
 
-  test('a file that was changed since is not put back over that change', () => {
+  test('a file that was changed since is not put back over that change', async () => {
     const { h, b, c, d } = history(GOOD, BAD, { ...BAD, 'fleet/a': '9' })
-    expect(h.problem(h.commit('e', h.tree(GOOD), [d], message(c, b), true))).toMatch(
+    expect(await h.problem(h.commit('e', h.tree(GOOD), [d], message(c, b), true))).toMatch(
       /changes fleet\/a, which another commit has changed since/,
     )
   })
 
-  test('commits in the wrong order, of no history, or before the anchor', () => {
+  test('commits in the wrong order, of no history, or before the anchor', async () => {
     const { h, anchor, b, c, d } = history(GOOD, BAD, LATER)
     const revert = (reverts: string, restores: string) =>
       h.problem(h.commit('e', h.tree(BACK), [d], message(reverts, restores), true))
-    expect(revert(b, c)).toMatch(/not older/)
-    expect(revert(c, c)).toMatch(/not older/)
-    expect(revert('9'.repeat(40), b)).toMatch(/not older/)
-    expect(revert(c, '9'.repeat(40))).toMatch(/names 9{12}/)
-    expect(revert(c, anchor)).toMatch(/changes|does not/)
+    expect(await revert(b, c)).toMatch(/not older/)
+    expect(await revert(c, c)).toMatch(/not older/)
+    expect(await revert('9'.repeat(40), b)).toMatch(/not older/)
+    expect(await revert(c, '9'.repeat(40))).toMatch(/names 9{12}/)
+    expect(await revert(c, anchor)).toMatch(/changes|does not/)
     const before = h.commit('0', h.tree(GOOD), [])
     h.commit('a', h.tree({ first: '1' }), [before])
-    expect(revert(c, before)).toMatch(/names 0{12}/)
+    expect(await revert(c, before)).toMatch(/names 0{12}/)
   })
 
-  test('a revert of sync is not reverted, and a commit is reverted once', () => {
+  test('a revert of sync is not reverted, and a commit is reverted once', async () => {
     const { h, b, c, d } = history(GOOD, BAD, LATER)
     const e = h.commit('e', h.tree(BACK), [d], message(c, b), true)
-    expect(h.problem(h.commit('f', h.tree(LATER), [e], message(e, d), true))).toMatch(/is a revert by sync/)
+    expect(await h.problem(h.commit('f', h.tree(LATER), [e], message(e, d), true))).toMatch(/is a revert by sync/)
     const again = h.commit('1', h.tree(LATER), [e])
-    expect(h.problem(h.commit('f', h.tree(BACK), [again], message(c, b), true))).toMatch(/a second time/)
+    expect(await h.problem(h.commit('f', h.tree(BACK), [again], message(c, b), true))).toMatch(/a second time/)
     // Nor one in the middle of what is reverted.
-    expect(h.problem(h.commit('f', h.tree(LATER), [again], message(again, d), true))).toMatch(/is a revert by sync/)
+    expect(await h.problem(h.commit('f', h.tree(LATER), [again], message(again, d), true))).toMatch(
+      /is a revert by sync/,
+    )
   })
 
-  test('a merge, a first commit, a message without names or with two of them', () => {
+  test('a merge, a first commit, a message without names or with two of them', async () => {
     const { h, b, c, d } = history(GOOD, BAD, LATER)
     const back = h.tree(BACK)
-    expect(h.problem(h.commit('e', back, [d, b], message(c, b), true))).toMatch(/exactly one parent/)
-    expect(h.problem(h.commit('e', back, [], message(c, b), true))).toMatch(/exactly one parent/)
-    expect(h.problem(h.commit('e', back, [d], 'Revert', true))).toMatch(/does not name/)
+    expect(await h.problem(h.commit('e', back, [d, b], message(c, b), true))).toMatch(/exactly one parent/)
+    expect(await h.problem(h.commit('e', back, [], message(c, b), true))).toMatch(/exactly one parent/)
+    expect(await h.problem(h.commit('e', back, [d], 'Revert', true))).toMatch(/does not name/)
     const two = `${message(c, b).trimEnd()}\nKubenode-Reverts: ${d}\n`
-    expect(h.problem(h.commit('e', back, [d], two, true))).toMatch(/does not name/)
+    expect(await h.problem(h.commit('e', back, [d], two, true))).toMatch(/does not name/)
   })
 
-  test('the file that says who may sign is never put back', () => {
+  test('the file that says who may sign is never put back', async () => {
     const { h, b, c, d } = history(GOOD, BAD, LATER)
-    expect(h.problem(h.commit('e', h.tree(BACK), [d], message(c, b), true), ['fleet/gone'])).toMatch(/the signers file/)
+    expect(await h.problem(h.commit('e', h.tree(BACK), [d], message(c, b), true), ['fleet/gone'])).toMatch(
+      /the signers file/,
+    )
   })
 
   test('only trailers of the last paragraph count', () => {
@@ -156,16 +160,16 @@ const others = fc.oneof(
 )
 
 describe('properties', () => {
-  test('what sync puts back is what its key may sign, and one more change is not', () => {
-    fc.assert(
-      fc.property(files, files, others, names, (good, bad, other, more) => {
+  test('what sync puts back is what its key may sign, and one more change is not', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, files, others, names, async (good, bad, other, more) => {
         const later = { ...bad, ...other }
         const { h, b, c, d, g, badTree, laterTree } = history(good, bad, later)
         const made = putBack(h.trees(g, badTree, laterTree))
         if (made.kind !== 'Tree') return
-        expect(h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
+        expect(await h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
         const evil = h.tree(Object.fromEntries([...filesOf(h, made.tree), [more, 'evil']]))
-        expect(h.problem(h.commit('f', evil, [d], message(c, b), true))).toBeDefined()
+        expect(await h.problem(h.commit('f', evil, [d], message(c, b), true))).toBeDefined()
       }),
     )
   })
@@ -191,7 +195,7 @@ describe('a repository of 50,000 files', () => {
   test.each<[string, (i: number) => boolean, number]>([
     ['one of which changed', (i) => i === 7, 1],
     ['all of which changed', () => true, 50_000],
-  ])('%s: the revert is made, allowed, and reads no folder that did not change', (_, changed, count) => {
+  ])('%s: the revert is made, allowed, and reads no folder that did not change', async (_, changed, count) => {
     const bad = filesWith('2', changed)
     const { h, b, c, d, g, badTree, laterTree } = history(filesWith('1', changed), bad, { ...bad, other: '2' })
     const read = new Set<string>()
@@ -205,7 +209,7 @@ describe('a repository of 50,000 files', () => {
     expect(made.paths).toHaveLength(count)
     // The three roots, and of a folder that changed what it was before and after.
     expect(read.size).toBeLessThanOrEqual(3 + 2 * Math.min(count, 500))
-    expect(h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
+    expect(await h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
   })
 })
 

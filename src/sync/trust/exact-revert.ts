@@ -10,7 +10,7 @@ export interface RevertReader {
   readonly factsOf: (id: string) => Pick<CommitFacts, 'tree' | 'parents'>
   readonly messageOf: (id: string) => string
   /** Whether a key of sync signed the commit. */
-  readonly isOfSync: (id: string) => boolean
+  readonly isOfSync: (id: string) => Promise<boolean>
   readonly treeOf: (id: string) => readonly TreeEntry[]
 }
 
@@ -27,13 +27,13 @@ export interface RevertLimits {
 const MAX_BACK = 1_000
 
 /** Undefined: it does. Otherwise the rest of a sentence that begins with the commit. */
-export function revertProblem(id: string, read: RevertReader, limits: RevertLimits): string | undefined {
+export async function revertProblem(id: string, read: RevertReader, limits: RevertLimits): Promise<string | undefined> {
   const named = revertNamedIn(read.messageOf(id))
   if (named === undefined) return 'does not name one commit that it reverts and one that it restores'
   const { parents, tree } = read.factsOf(id)
   const [parent, second] = parents
   if (parent === undefined || second !== undefined) return 'does not have exactly one parent'
-  const away = lineProblem(parent, named, read, limits.anchor)
+  const away = await lineProblem(parent, named, read, limits.anchor)
   if (away !== undefined) return away
   if (!limits.isAnchorOnLine && !isAfter(limits.anchor, named.restores, read))
     return `restores ${shortCommit(named.restores)}, which does not follow the anchor on its own line`
@@ -47,16 +47,16 @@ export function revertProblem(id: string, read: RevertReader, limits: RevertLimi
 }
 
 /** Both commits lie on the line of first parents, in this order, and sync has not signed what is reverted, nor reverted it before. */
-function lineProblem(
+async function lineProblem(
   parent: string,
   { reverts, restores }: NamedRevert,
   read: RevertReader,
   anchor: string,
-): string | undefined {
+): Promise<string | undefined> {
   let isBelow = false
   for (let [at, steps] = [parent as string | undefined, 0]; at !== undefined && steps < MAX_BACK; steps++) {
     if (at === restores) return isBelow ? undefined : 'restores a commit that is not older than the one that it reverts'
-    if (read.isOfSync(at)) {
+    if (await read.isOfSync(at)) {
       if (isBelow || at === reverts) return `reverts ${shortCommit(at)}, which is a revert by sync`
       if (revertNamedIn(read.messageOf(at))?.reverts === reverts) return `reverts ${shortCommit(reverts)} a second time`
     }

@@ -59,24 +59,25 @@ function modeOf({ spec: { verify } }: FleetSource): Mode | undefined {
 }
 
 /** Reading a certificate verifies its signatures, so a caller may keep what was read. */
-export type ReadCertificate = (armored: string) => PgpCertificate
+export type ReadCertificate = (armored: string) => Promise<PgpCertificate>
 
-export function policyOf(
+export async function policyOf(
   verify: Verify,
   file: SignersDocument | undefined,
   read: ReadCertificate = parseCertificate,
-): Policy {
+): Promise<Policy> {
   const { mode, anchor } = verify
   if (mode === 'Off' || mode === 'None' || anchor === undefined) throw new UnusablePolicy('it has no anchor')
   const specs = [...(verify.signers ?? []), ...(file?.signers ?? [])]
   const byKey = new Map<string, Signer>()
   const certificates: PgpCertificate[] = []
-  const keep: ReadCertificate = (text) => {
-    const found = read(text)
+  const keep: ReadCertificate = async (text) => {
+    const found = await read(text)
     certificates.push(found)
     return found
   }
-  const signers = specs.map((spec) => signerOf(spec, keep))
+  const signers: Signer[] = []
+  for (const spec of specs) signers.push(await signerOf(spec, keep))
   for (const signer of signers) {
     for (const key of signer.keys) {
       const other = byKey.get(key)
@@ -116,16 +117,17 @@ export function policyOf(
 
 const PGP_BLOCK = /^\s*-----BEGIN PGP/
 
-function signerOf(spec: SignerSpec, read: ReadCertificate): Signer {
+async function signerOf(spec: SignerSpec, read: ReadCertificate): Promise<Signer> {
   const { principal, keys, paths, since, until, forge, reverts, sync } = spec
-  const fingerprints = keys.flatMap((key) => {
+  const fingerprints: string[] = []
+  for (const key of keys)
     try {
-      return PGP_BLOCK.test(key) ? read(key).keys.map((k) => k.name) : parseSshKey(key).fingerprint
+      if (PGP_BLOCK.test(key)) fingerprints.push(...(await read(key)).keys.map((k) => k.name))
+      else fingerprints.push(parseSshKey(key).fingerprint)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       throw new UnusablePolicy(`a key of ${principal} ${error.message}`)
     }
-  })
   return {
     principal,
     keys: fingerprints,

@@ -146,7 +146,7 @@ export class RangeVerifier {
   async #judged(id: string, policy: Policy, { times }: RangeFacts, pass: Pass): Promise<JudgedCommit> {
     const { reader, now, from } = pass.request
     const { at, by } = times.get(id) ?? { at: now, by: new Set<string>() }
-    const signature = this.#facts.signatureOf(id, reader, policy.pgpKeys)
+    const signature = await this.#facts.signatureOf(id, reader, policy.pgpKeys)
     const signer = signature.kind === 'By' ? policy.byKey.get(signature.key) : undefined
     const changed = needsPaths(policy)
       ? policy.mode === 'Head'
@@ -154,7 +154,7 @@ export class RangeVerifier {
         : await this.#ownChanges(id, policy, pass)
       : undefined
     const isRevert = signer?.onlyReverts === true ? this.#isRevert(id, policy.anchor, reader) : undefined
-    const taken = signer?.isSync === true ? this.#revertProblem(id, policy, reader) : undefined
+    const taken = signer?.isSync === true ? await this.#revertProblem(id, policy, reader) : undefined
     return {
       id,
       what: 'commit',
@@ -231,12 +231,12 @@ export class RangeVerifier {
     return false
   }
 
-  #revertProblem(id: string, policy: Policy, reader: ObjectReader): string | undefined {
+  async #revertProblem(id: string, policy: Policy, reader: ObjectReader): Promise<string | undefined> {
     const { mode, anchor, byKey, signersFile } = policy
     // Of the commits below the newest nothing is known in this mode.
     if (mode === 'Head') return 'cannot be judged while spec.verify.mode is Head, which verifies the newest commit only'
-    const isOfSync = (commit: string) => {
-      const signature = this.#signatureOrNone(commit, policy, reader)
+    const isOfSync = async (commit: string) => {
+      const signature = await this.#signatureOrNone(commit, policy, reader)
       return signature.kind === 'By' && byKey.get(signature.key)?.isSync === true
     }
     const read = {
@@ -253,9 +253,9 @@ export class RangeVerifier {
   }
 
   /** An old commit before the anchor may have any form. */
-  #signatureOrNone(id: string, { pgpKeys }: Policy, reader: ObjectReader): Signature {
+  async #signatureOrNone(id: string, { pgpKeys }: Policy, reader: ObjectReader): Promise<Signature> {
     try {
-      return this.#facts.signatureOf(id, reader, pgpKeys)
+      return await this.#facts.signatureOf(id, reader, pgpKeys)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       return { kind: 'None' }
@@ -281,9 +281,9 @@ export class RangeVerifier {
     if (tag.name !== name) return refuse(`was made under the name ${JSON.stringify(tag.name.slice(0, 100))}`)
     if (tag.object !== to) return refuse(`names ${shortCommit(tag.object)} instead of ${shortCommit(to)}`)
     // Also the commit of a signed tag must be one that every program reads alike.
-    this.#facts.signatureOf(to, reader, policy.pgpKeys)
+    await this.#facts.signatureOf(to, reader, policy.pgpKeys)
     const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
-    const signature = signatureIn(tag, policy.pgpKeys)
+    const signature = await signatureIn(tag, policy.pgpKeys)
     const changed = needsPaths(policy) ? await this.#between(from, to, reader) : undefined
     const judged: JudgedCommit = {
       id: to,

@@ -96,8 +96,7 @@ const starts: typeof stops = {
         holdsOn([holdFrom(c, MACHINE, 'Unprotect')], ['Unprotect'], { permit, unit }, { cluster: 'here', now: NOW })
           .length > 0,
     ),
-  sync: (c) =>
-    attempt(() => retriesOf([holdFrom(c, RELEASE, 'Retry')], object(RELEASE) as never, NOW).length > 0),
+  sync: (c) => attempt(() => retriesOf([holdFrom(c, RELEASE, 'Retry')], object(RELEASE) as never, NOW).length > 0),
 }
 
 const answersOf = (of: typeof stops, c: HoldCase): Answers => ({

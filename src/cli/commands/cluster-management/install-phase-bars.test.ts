@@ -54,8 +54,14 @@ test('on a terminal the bars and the waits are one block, which is gone when all
   showPhases(phases(2))
   expect(pictures).toEqual([
     ['workloads [                    ] 0 of 2 (phase 2 of 2)'],
-    ['workloads [                    ] 0 of 2 (phase 2 of 2)', 'waiting for deployment kubenode-sync: 0 of 1 pods are ready (0s)'],
-    ['workloads [==========-         ] 1 of 2 (phase 2 of 2)', 'waiting for deployment kubenode-sync: 0 of 1 pods are ready (5s)'],
+    [
+      'workloads [                    ] 0 of 2 (phase 2 of 2)',
+      'waiting for deployment kubenode-sync: 0 of 1 pods are ready (0s)',
+    ],
+    [
+      'workloads [==========-         ] 1 of 2 (phase 2 of 2)',
+      'waiting for deployment kubenode-sync: 0 of 1 pods are ready (5s)',
+    ],
     ['workloads [==========-         ] 1 of 2 (phase 2 of 2)'],
     [],
   ])

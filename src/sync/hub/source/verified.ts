@@ -138,10 +138,10 @@ export class Verification {
   }
 
   /** Of a long range with a signers file the same ones are asked for with each commit. */
-  readonly #certificate: ReadCertificate = (armored) => {
+  readonly #certificate: ReadCertificate = async (armored) => {
     const known = this.#certificates.get(armored)
     if (known !== undefined) return known
-    const read = parseCertificate(armored)
+    const read = await parseCertificate(armored)
     if (this.#certificates.size >= MAX_CERTIFICATES)
       this.#certificates.delete(this.#certificates.keys().next().value as string)
     this.#certificates.set(armored, read)

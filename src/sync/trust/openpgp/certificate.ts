@@ -1,15 +1,32 @@
 // An OpenPGP certificate (gpg --armor --export) and its keys that may sign: only what its own primary key says of them, and only with hashes that still count.
 // A block from a key server may have anything added: other people's signatures mean nothing here, and revocations always count.
-import { Malformed } from '../ssh-wire.ts'
-import { PGP_KEY, packetsIn, type Packet } from './packets.ts'
-import { isSignedBy, parsePublicKey, type PgpPublicKey } from './public-key.ts'
-import { parseSignature, type SignaturePacket } from './signature-packet.ts'
+import type {
+  AnyKeyPacket,
+  AnyPacket,
+  enums as Enums,
+  SignaturePacket,
+  UserAttributePacket,
+  UserIDPacket,
+} from 'openpgp'
 import { defined } from '#lib/defined.ts'
+import { Malformed } from '../ssh-wire.ts'
+import {
+  type Covered,
+  isSignedBy,
+  isUnread,
+  keyWeakness,
+  openpgp,
+  packetsIn,
+  PGP_KEY,
+  type Unread,
+  weaknessOf,
+} from './packets.ts'
 
 export interface PgpSigningKey {
   /** FINGERPRINT, or PRIMARY/SUBKEY; the name of the key in policies. */
   readonly name: string
-  readonly key: PgpPublicKey
+  readonly fingerprint: string
+  readonly key: AnyKeyPacket
   /** It may not be used from then on. */
   readonly until?: number
 }
@@ -23,12 +40,11 @@ export interface PgpCertificate {
 }
 
 const SIGNATURE = 2
+const SECRET: ReadonlySet<number> = new Set([5, 7])
 const PRIMARY = 6
 const USER_ID = 13
 const SUBKEY = 14
 const ATTRIBUTE = 17
-/** Of the program that wrote the block, and padding. */
-const MEANINGLESS: ReadonlySet<number> = new Set([10, 12, 21])
 
 const POSITIVE_FROM = 0x10
 const POSITIVE_TO = 0x13
@@ -37,102 +53,109 @@ const BINDING = 0x18
 const BACK = 0x19
 const KEY_REVOKED = 0x20
 const SUBKEY_REVOKED = 0x28
+const REVOCATIONS: ReadonlySet<number> = new Set([KEY_REVOKED, SUBKEY_REVOKED])
 const MAY_SIGN = 0x02
 
 /** A key, a user or a subkey, with the signatures behind it. */
 interface Section {
-  readonly packet: Packet
-  readonly signatures: readonly Buffer[]
+  readonly tag: number
+  readonly packet: AnyPacket | Unread
+  readonly signatures: SignaturePacket[]
 }
 
 /** Throws Malformed when it is no certificate, or none of its keys may sign commits. */
-export function parseCertificate(armored: string): PgpCertificate {
-  const [first, ...rest] = sectionsOf(packetsIn(armored, PGP_KEY))
-  if (first?.packet.tag !== PRIMARY) throw new Malformed('begins with no public key')
-  if (rest.some((s) => s.packet.tag === PRIMARY))
-    throw new Malformed('has several keys; write each into an entry of its own')
-  const primary = parsePublicKey(first.packet.body)
-  if (primary.kind.is === 'Unusable') throw new Malformed(primary.kind.why)
-  const own = ownSignatures(primary, first, rest)
-  const newest = own.toSorted((a, b) => b.created - a.created)[0]
+export async function parseCertificate(armored: string): Promise<PgpCertificate> {
+  const [first, ...rest] = sectionsOf(await packetsIn(armored, PGP_KEY))
+  if (first?.tag !== PRIMARY || isUnread(first.packet)) throw new Malformed('begins with no public key that is known')
+  if (rest.some((s) => s.tag === PRIMARY)) throw new Malformed('has several keys; write each into an entry of its own')
+  const primary = first.packet as AnyKeyPacket
+  const weakness = keyWeakness(primary)
+  if (weakness !== undefined) throw new Malformed(weakness)
+  const own = await ownSignatures(primary, first, rest)
+  const newest = newestOf(own)
   if (newest === undefined)
     throw new Malformed('is not signed by itself with SHA-256 or longer; gpg --quick-set-expire does so')
   const end = endOf(primary, newest)
-  const revocations = revocationsIn(primary, [first, ...rest])
-  const subkeys = rest
-    .filter((s) => s.packet.tag === SUBKEY)
-    .flatMap((s) => subkeyOf(primary, s, { endOfPrimary: end, revoked: revocations.subkeys }))
-  const isRevoked = revocations.isWhole
-  const mayPrimary = newest.flags === undefined || (newest.flags & MAY_SIGN) !== 0
+  const revocations = await revocationsIn(primary, [first, ...rest])
+  const subkeys = (await Promise.all(rest.map((s) => subkeyOf(primary, s)))).filter((s) => s !== undefined)
+  const fingerprint = fingerprintOf(primary)
+  const mayPrimary = newest.keyFlags === null || mayBeFor(newest, MAY_SIGN)
   const keys = [
-    ...(mayPrimary ? [{ name: primary.fingerprint, key: primary, ...defined({ until: end }) }] : []),
+    ...(mayPrimary ? [{ name: fingerprint, fingerprint, key: primary, ...defined({ until: end }) }] : []),
     ...subkeys.map(({ key, until }) => ({
-      name: `${primary.fingerprint}/${key.fingerprint}`,
+      name: `${fingerprint}/${fingerprintOf(key)}`,
+      fingerprint: fingerprintOf(key),
       key,
-      ...defined({ until }),
+      ...defined({ until: soonest(until, end) }),
     })),
   ]
   if (keys.length === 0) throw new Malformed('has no key that may sign')
-  const revoked = [
-    ...(isRevoked ? [primary.fingerprint] : []),
-    ...subkeys.filter((s) => s.isRevoked).map((s) => s.key.fingerprint),
-  ]
-  return { fingerprint: primary.fingerprint, keys, revoked }
+  const gone = subkeys.map(({ key }) => fingerprintOf(key)).filter((one) => revocations.subkeys.has(one))
+  return { fingerprint, keys, revoked: revocations.isWhole ? [fingerprint, ...gone] : gone }
 }
 
-function sectionsOf(packets: readonly Packet[]): readonly Section[] {
-  const sections: { packet: Packet; signatures: Buffer[] }[] = []
+const fingerprintOf = (key: AnyKeyPacket): string => key.getFingerprint().toUpperCase()
+
+function sectionsOf(packets: readonly (AnyPacket | Unread)[]): readonly Section[] {
+  const sections: Section[] = []
   for (const packet of packets) {
-    if (MEANINGLESS.has(packet.tag)) continue
-    if (packet.tag === SIGNATURE) {
+    const tag = isUnread(packet) ? packet.tag : (packet.constructor as unknown as { readonly tag: number }).tag
+    if (SECRET.has(tag)) throw new Malformed('holds a secret key')
+    if (tag !== SIGNATURE) sections.push({ tag, packet, signatures: [] })
+    else if (isUnread(packet)) requireNoRevocation(packet)
+    else {
       const last = sections.at(-1)
       if (last === undefined) throw new Malformed('begins with a signature')
-      last.signatures.push(packet.body)
-    } else if ([PRIMARY, USER_ID, SUBKEY, ATTRIBUTE].includes(packet.tag)) sections.push({ packet, signatures: [] })
-    else throw new Malformed(packet.tag === 5 || packet.tag === 7 ? 'holds a secret key' : `has a packet ${packet.tag}`)
+      last.signatures.push(packet as SignaturePacket)
+    }
   }
   return sections
 }
 
-/** A signature of others, or with a hash that no longer counts, says nothing. */
-function readable(body: Buffer): SignaturePacket | undefined {
-  try {
-    return parseSignature(body)
-  } catch (error) {
-    if (error instanceof Malformed) return undefined
-    throw error
-  }
+/** Older versions of the packet have the type one byte later. */
+function requireNoRevocation({ rawContent }: Unread): void {
+  if (REVOCATIONS.has(rawContent[rawContent[0] === 4 ? 1 : 2] ?? 0)) throw unverified()
 }
 
-const isMaybeBy = ({ issuer }: SignaturePacket, { fingerprint }: PgpPublicKey): boolean =>
-  issuer === undefined || fingerprint.endsWith(issuer)
+const newestOf = (signatures: readonly SignaturePacket[]): SignaturePacket | undefined =>
+  signatures.toSorted((a, b) => Number(b.created) - Number(a.created))[0]
 
-function isGood(signature: SignaturePacket, key: PgpPublicKey, content: readonly Uint8Array[]): boolean {
-  if (!isMaybeBy(signature, key)) return false
-  try {
-    return isSignedBy(key, signature, content)
-  } catch (error) {
-    if (error instanceof Malformed) return false
-    throw error
+const mayBeFor = ({ keyFlags }: SignaturePacket, flag: number): boolean => ((keyFlags?.[0] ?? 0) & flag) !== 0
+
+/** Those that the key made over it, of a type, with a hash that counts. */
+async function goodOf(
+  signatures: readonly SignaturePacket[],
+  key: AnyKeyPacket,
+  isType: (type: number) => boolean,
+  covered: Covered,
+): Promise<readonly SignaturePacket[]> {
+  const good: SignaturePacket[] = []
+  for (const signature of signatures) {
+    const { signatureType } = signature
+    if (signatureType === null || !isType(signatureType) || weaknessOf(signature) !== undefined) continue
+    if (await isSignedBy(key, signature, signatureType, covered)) good.push(signature)
   }
+  return good
 }
 
 /** What the primary key says of itself, with its users; of itself alone where it has none. */
-function ownSignatures(primary: PgpPublicKey, first: Section, rest: readonly Section[]): readonly SignaturePacket[] {
-  const ofUsers = rest
-    .filter((s) => s.packet.tag === USER_ID || s.packet.tag === ATTRIBUTE)
-    .flatMap(({ packet: { tag, body }, signatures }) => {
-      const head = Buffer.from([tag === USER_ID ? 0xb4 : 0xd1, 0, 0, 0, 0])
-      head.writeUInt32BE(body.length, 1)
-      return signatures
-        .flatMap((s) => readable(s) ?? [])
-        .filter((s) => s.type >= POSITIVE_FROM && s.type <= POSITIVE_TO)
-        .filter((s) => isGood(s, primary, [primary.prefixed, head, body]))
-    })
+async function ownSignatures(
+  primary: AnyKeyPacket,
+  first: Section,
+  rest: readonly Section[],
+): Promise<readonly SignaturePacket[]> {
+  const ofUsers: SignaturePacket[] = []
+  for (const { tag, packet, signatures } of rest) {
+    if (isUnread(packet) || (tag !== USER_ID && tag !== ATTRIBUTE)) continue
+    const isUser = (type: number) => type >= POSITIVE_FROM && type <= POSITIVE_TO
+    const who =
+      tag === USER_ID
+        ? { userID: packet as UserIDPacket, userAttribute: null }
+        : { userID: null, userAttribute: packet as UserAttributePacket }
+    ofUsers.push(...(await goodOf(signatures, primary, isUser, { key: primary, ...who })))
+  }
   if (ofUsers.length > 0) return ofUsers
-  return first.signatures
-    .flatMap((s) => readable(s) ?? [])
-    .filter((s) => s.type === DIRECT && isGood(s, primary, [primary.prefixed]))
+  return goodOf(first.signatures, primary, (type) => type === DIRECT, { key: primary })
 }
 
 const soonest = (...ends: readonly (number | undefined)[]): number | undefined => {
@@ -141,47 +164,36 @@ const soonest = (...ends: readonly (number | undefined)[]): number | undefined =
 }
 
 /** Of the signature itself: what it says is no longer said then. Undefined: never. */
-const endOfSignature = ({ created, expiresAfterMs }: SignaturePacket): number | undefined =>
-  expiresAfterMs === undefined ? undefined : created + expiresAfterMs
+const endOfSignature = ({ created, signatureExpirationTime }: SignaturePacket): number | undefined =>
+  signatureExpirationTime === null || signatureExpirationTime === 0
+    ? undefined
+    : Number(created) + signatureExpirationTime * 1_000
 
 /** Of the key, as the signature says, and of the signature. */
-const endOf = ({ created }: PgpPublicKey, signature: SignaturePacket): number | undefined =>
+const endOf = ({ created }: AnyKeyPacket, signature: SignaturePacket): number | undefined =>
   soonest(
-    signature.keyExpiresAfterMs === undefined ? undefined : created + signature.keyExpiresAfterMs,
+    signature.keyExpirationTime === null || signature.keyExpirationTime === 0
+      ? undefined
+      : Number(created) + signature.keyExpirationTime * 1_000,
     endOfSignature(signature),
   )
 
 interface Subkey {
-  readonly key: PgpPublicKey
+  readonly key: AnyKeyPacket
   readonly until: number | undefined
-  readonly isRevoked: boolean
 }
 
 /** None when it may not sign: the primary key must have bound it for that, and it must have agreed. */
-function subkeyOf(
-  primary: PgpPublicKey,
-  { packet, signatures }: Section,
-  { endOfPrimary, revoked }: { readonly endOfPrimary: number | undefined; readonly revoked: ReadonlySet<string> },
-): readonly Subkey[] {
-  const key = parsePublicKey(packet.body)
-  if (key.kind.is === 'Unusable') return []
-  const content = [primary.prefixed, key.prefixed]
-  const [newest] = signatures
-    .flatMap((s) => readable(s) ?? [])
-    .filter((s) => s.type === BINDING && isGood(s, primary, content))
-    .toSorted((a, b) => b.created - a.created)
-  if (newest === undefined || ((newest.flags ?? 0) & MAY_SIGN) === 0) return []
-  const agreed = newest.embedded
-    .flatMap((s) => readable(s) ?? [])
-    .find((s) => s.type === BACK && isGood(s, key, content))
-  if (agreed === undefined) return []
-  return [
-    {
-      key,
-      until: soonest(endOf(key, newest), endOfSignature(agreed), endOfPrimary),
-      isRevoked: revoked.has(key.fingerprint),
-    },
-  ]
+async function subkeyOf(primary: AnyKeyPacket, { tag, packet, signatures }: Section): Promise<Subkey | undefined> {
+  if (tag !== SUBKEY || isUnread(packet)) return undefined
+  const key = packet as AnyKeyPacket
+  if (keyWeakness(key) !== undefined) return undefined
+  const covered = { key: primary, bind: key }
+  const newest = newestOf(await goodOf(signatures, primary, (type) => type === BINDING, covered))
+  if (newest === undefined || !mayBeFor(newest, MAY_SIGN)) return undefined
+  const inside = newest.embeddedSignature === null ? [] : [newest.embeddedSignature]
+  const [agreed] = await goodOf(inside, key, (type) => type === BACK, covered)
+  return agreed === undefined ? undefined : { key, until: soonest(endOf(key, newest), endOfSignature(agreed)) }
 }
 
 interface Revocations {
@@ -195,23 +207,34 @@ interface Revocations {
  * Anywhere in the block: gpg finds them behind other packets too. One that cannot be verified may be one: then the certificate is not used, instead of
  * a key that its owner gave up.
  */
-function revocationsIn(primary: PgpPublicKey, sections: readonly Section[]): Revocations {
-  const all = sections.flatMap((s) => s.signatures)
-  const subkeys = sections.filter((s) => s.packet.tag === SUBKEY).map((s) => parsePublicKey(s.packet.body))
+async function revocationsIn(primary: AnyKeyPacket, sections: readonly Section[]): Promise<Revocations> {
+  const { enums } = await openpgp()
+  const all = sections.flatMap((s) => s.signatures).filter((s) => REVOCATIONS.has(s.signatureType ?? 0))
+  const subkeys = sections.flatMap(({ tag, packet }) =>
+    tag === SUBKEY && !isUnread(packet) ? [packet as AnyKeyPacket] : [],
+  )
+  const isGood = async (signature: SignaturePacket, type: Enums.signature, covered: Covered) =>
+    weaknessOf(signature, { isOld: true }) === undefined && (await isSignedBy(primary, signature, type, covered))
   const revoked = new Set<string>()
-  for (const body of all.filter((s) => typeOf(s) === SUBKEY_REVOKED)) {
-    const signature = parseSignature(body, { isOld: true })
-    const of = subkeys.find((key) => isGood(signature, primary, [primary.prefixed, key.prefixed]))
+  let isWhole = false
+  for (const signature of all) {
+    if (signature.signatureType === KEY_REVOKED) {
+      if (!(await isGood(signature, enums.signature.keyRevocation, { key: primary }))) throw unverified()
+      isWhole = true
+      continue
+    }
+    const of = await firstOf(subkeys, (bind) =>
+      isGood(signature, enums.signature.subkeyRevocation, { key: primary, bind }),
+    )
     if (of === undefined) throw unverified()
-    revoked.add(of.fingerprint)
+    revoked.add(fingerprintOf(of))
   }
-  const ofKey = all.filter((s) => typeOf(s) === KEY_REVOKED)
-  for (const body of ofKey)
-    if (!isGood(parseSignature(body, { isOld: true }), primary, [primary.prefixed])) throw unverified()
-  return { isWhole: ofKey.length > 0, subkeys: revoked }
+  return { isWhole, subkeys: revoked }
 }
 
-/** Older versions of the packet have the type one byte later. */
-const typeOf = (signature: Buffer): number | undefined => signature[signature[0] === 4 ? 1 : 2]
+async function firstOf<T>(all: readonly T[], is: (one: T) => Promise<boolean>): Promise<T | undefined> {
+  for (const one of all) if (await is(one)) return one
+  return undefined
+}
 
 const unverified = (): Malformed => new Malformed('has a revocation that cannot be verified; export the key again')

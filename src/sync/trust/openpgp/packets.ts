@@ -1,145 +1,170 @@
-// Reads the outer form of OpenPGP (RFC 9580, RFC 4880): armor, packets and numbers. Bounded, and only forms that gpg writes today; nothing is guessed.
+// The packets of one armored text of OpenPGP, read by the package openpgp; what is here bounds what it is given and which strengths count.
+// An author of commits chooses the bytes of a signature: whatever they are, the answer is packets or Malformed.
+import type { AnyKeyPacket, AnyPacket, SignaturePacket, UserAttributePacket, UserIDPacket, enums } from 'openpgp'
+import { messageOf } from '#lib/errors.ts'
 import { Malformed } from '../ssh-wire.ts'
+
+/** Loaded where commits have such signatures, or a signer such a key. */
+export const openpgp = () => import('openpgp')
 
 /** A certificate with some subkeys has 6 KB, a signature 1 KB. */
 const MAX_ARMOR_CHARS = 16_384
-const MAX_HEADERS = 16
-const MAX_PACKETS = 256
-/** Of RSA keys, as for SSH. */
-const MAX_NUMBER_BITS = 16_384
 
 export const PGP_SIGNATURE = 'PGP SIGNATURE'
 export const PGP_KEY = 'PGP PUBLIC KEY BLOCK'
 
-export interface Packet {
+/** A packet of a form that the package does not know; its bytes. */
+export interface Unread {
   readonly tag: number
-  readonly body: Buffer
+  readonly rawContent: Uint8Array
 }
 
-/** The packets of one armored text, and of nothing beside it. */
-export function packetsIn(armored: string, label: string): readonly Packet[] {
-  const bytes = dearmored(armored, label)
-  const packets: Packet[] = []
-  for (let at = 0; at < bytes.length;) {
-    if (packets.length >= MAX_PACKETS) throw new Malformed(`has more than ${MAX_PACKETS} packets`)
-    const { tag, from, length } = headerAt(bytes, at)
-    const body = bytes.subarray(from, from + length)
-    if (body.length < length) throw new Malformed('is truncated')
-    packets.push({ tag, body })
-    at = from + length
-  }
-  return packets
-}
+export const isUnread = (packet: object): packet is Unread => Object.hasOwn(packet, 'rawContent')
 
-interface PacketHeader {
-  readonly tag: number
-  readonly from: number
-  readonly length: number
-}
-
-function headerAt(bytes: Buffer, at: number): PacketHeader {
-  const first = bytes[at] ?? 0
-  if ((first & 0x80) === 0) throw new Malformed('has something that is no packet')
-  const byte = (offset: number): number => {
-    const found = bytes[at + offset]
-    if (found === undefined) throw new Malformed('is truncated')
-    return found
-  }
-  const whole = (offset: number, count: number): number => {
-    byte(offset + count - 1)
-    return bytes.readUIntBE(at + offset, count)
-  }
-  if ((first & 0x40) === 0) {
-    const kind = first & 3
-    if (kind === 3) throw new Malformed('has a packet without a length')
-    const count = 1 << kind
-    return { tag: (first >> 2) & 15, from: at + 1 + count, length: whole(1, count) }
-  }
-  const tag = first & 0x3f
-  const second = byte(1)
-  if (second < 192) return { tag, from: at + 2, length: second }
-  if (second < 224) return { tag, from: at + 3, length: ((second - 192) << 8) + byte(2) + 192 }
-  // Only data that is written as it is made comes in parts.
-  if (second < 255) throw new Malformed('has a packet in parts')
-  return { tag, from: at + 6, length: whole(2, 4) }
-}
-
-function dearmored(armored: string, label: string): Buffer {
-  const [begin, end] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`]
-  const text = armored.trim().replaceAll('\r\n', '\n')
+/** Of the text and of nothing beside it. Compressed data and messages are never read. */
+export async function packetsIn(armored: string, label: string): Promise<readonly (AnyPacket | Unread)[]> {
+  const text = armored.trim()
   if (text.length > MAX_ARMOR_CHARS) throw new Malformed(`has more than ${MAX_ARMOR_CHARS} characters`)
-  const isWhole = text.startsWith(`${begin}\n`) && text.endsWith(`\n${end}`)
-  const inside = isWhole ? text.slice(begin.length + 1, -end.length - 1) : ''
-  if (!isWhole || inside.includes('-----')) throw new Malformed(`is not one ${label}`)
-  const lines = inside.split('\n').map((line) => line.trimEnd())
-  const blank = lines.indexOf('')
-  const headers = lines.slice(0, Math.max(blank, 0))
-  if (blank < 0 || headers.length > MAX_HEADERS || !headers.every((line) => /^[A-Za-z]+: ./.test(line)))
-    throw new Malformed('has no blank line between the headers of its armor and its content')
-  const content = lines.slice(blank + 1)
-  const last = content.at(-1) ?? ''
-  const sum = /^=([A-Za-z0-9+/]{4})$/.exec(last)?.[1]
-  const base64 = (sum === undefined ? content : content.slice(0, -1)).join('')
-  // Node skips what it does not know.
-  if (base64.length === 0 || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
-    throw new Malformed('is not base64')
-  const bytes = Buffer.from(base64, 'base64')
-  if (sum !== undefined && Buffer.from(sum, 'base64').readUIntBE(0, 3) !== crc24(bytes))
-    throw new Malformed('does not match its checksum: it was damaged on the way')
-  return bytes
-}
-
-function crc24(bytes: Buffer): number {
-  let crc = 0xb704ce
-  for (const byte of bytes) {
-    crc ^= byte << 16
-    for (let bit = 0; bit < 8; bit++) {
-      crc <<= 1
-      if ((crc & 0x1000000) !== 0) crc ^= 0x1864cfb
-    }
-  }
-  return crc & 0xffffff
-}
-
-/** Reads the fields of one packet. Reading past the end is an error. */
-export class PacketReader {
-  readonly #bytes: Buffer
-  #at = 0
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  take(length: number): Buffer {
-    const taken = this.#bytes.subarray(this.#at, this.#at + length)
-    if (taken.length < length) throw new Malformed('is truncated')
-    this.#at += length
-    return taken
-  }
-
-  number(bytes: 1 | 2 | 4): number {
-    return this.take(bytes).readUIntBE(0, bytes)
-  }
-
-  /** A positive integer, without leading zeros. */
-  integer(): Buffer {
-    const bits = this.number(2)
-    if (bits > MAX_NUMBER_BITS) throw new Malformed(`has a number of ${bits} bits`)
-    const bytes = this.take(Math.ceil(bits / 8))
-    const first = bytes.findIndex((b) => b !== 0)
-    return first < 0 ? bytes.subarray(bytes.length) : bytes.subarray(first)
-  }
-
-  /** How far it has read. */
-  get at(): number {
-    return this.#at
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length
-  }
-
-  end(): void {
-    if (!this.isAtEnd) throw new Malformed('has bytes after its end')
+  const [begin, end] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`]
+  if (!text.startsWith(`${begin}\n`) && !text.startsWith(`${begin}\r\n`)) throw new Malformed(`is not one ${label}`)
+  if (!text.endsWith(`\n${end}`) || text.slice(begin.length, -end.length).includes('-----'))
+    throw new Malformed(`is not one ${label}`)
+  const { config, PacketList, unarmor, ...pgp } = await openpgp()
+  const classes =
+    label === PGP_SIGNATURE
+      ? [pgp.SignaturePacket]
+      : [
+          pgp.SignaturePacket,
+          pgp.PublicKeyPacket,
+          pgp.PublicSubkeyPacket,
+          pgp.UserIDPacket,
+          pgp.UserAttributePacket,
+          pgp.SecretKeyPacket,
+          pgp.SecretSubkeyPacket,
+        ]
+  const allowed = Object.fromEntries(classes.map((one) => [one.tag, one])) as unknown as Parameters<
+    typeof PacketList.fromBinary
+  >[1]
+  try {
+    const data = (await unarmor(text)).data as unknown as Uint8Array
+    // A signature of others of an unknown form says nothing, and is no reason to refuse a key.
+    const packets = [...(await PacketList.fromBinary(data, allowed, { ...config, ignoreMalformedPackets: true }))]
+    const [only] = packets
+    if (label === PGP_SIGNATURE && packets.length === 1 && only instanceof pgp.SignaturePacket && !isWhole(data, only))
+      throw new Malformed('has lengths that contradict each other')
+    return packets
+  } catch (error) {
+    if (error instanceof Malformed) throw error
+    throw new Malformed(`cannot be read: ${messageOf(error).split('\n')[0]?.slice(0, 100) ?? ''}`)
   }
 }
+
+/** The package believes the lengths inside of an area and not that of the area: such bytes would have two meanings. */
+function isWhole(data: Uint8Array, { signatureData }: SignaturePacket): boolean {
+  const signed = Buffer.from(signatureData ?? [])
+  const bytes = Buffer.from(data)
+  const at = bytes.indexOf(signed)
+  if (signed.length < HASHED_AT + 2 || at < 0 || at > MOST_HEADER) return false
+  return isArea(signed.subarray(HASHED_AT), true) && isArea(bytes.subarray(at + signed.length), false)
+}
+
+const MOST_HEADER = 6
+/** Behind version, type and two algorithms. */
+const HASHED_AT = 4
+
+/** Whether the subpackets end where their area does. */
+function isArea(bytes: Buffer, isAlone: boolean): boolean {
+  if (bytes.length < 2) return false
+  const end = 2 + bytes.readUInt16BE(0)
+  let at = 2
+  while (at < end && at < bytes.length) {
+    const first = bytes[at] ?? 0
+    if (first < 192) at += 1 + first
+    else if (first < 255) at += 2 + ((first - 192) << 8) + (bytes[at + 1] ?? 0) + 192
+    else at += 5 + (at + 5 <= bytes.length ? bytes.readUInt32BE(at + 1) : bytes.length)
+  }
+  return at === end && (!isAlone || end === bytes.length)
+}
+
+const SHA1 = 2
+/** SHA-256 and longer. */
+const HASHES: ReadonlySet<number> = new Set([8, 9, 10])
+const NAMES: Readonly<Record<number, string>> = { 1: 'MD5', [SHA1]: 'SHA-1', 3: 'RIPEMD-160', 11: 'SHA-224' }
+const VERSION = 4
+/** Which key it was, and the agreement of a subkey: all that is read beside what is signed. */
+const HINTS: ReadonlySet<number> = new Set([16, 32, 33])
+
+/** Why a signature of any key does not count. `isOld` also takes SHA-1: for revocations, which are believed sooner. */
+export function weaknessOf(
+  { version, hashAlgorithm, created, rawNotations, unknownSubpackets, unhashedSubpackets }: SignaturePacket,
+  { isOld = false }: { readonly isOld?: boolean } = {},
+): string | undefined {
+  const hash = hashAlgorithm ?? 0
+  if (version !== VERSION) return `has a signature of version ${version}; version ${VERSION} is supported`
+  if (!HASHES.has(hash) && !(isOld && hash === SHA1))
+    return `uses the hash ${NAMES[hash] ?? hash}; use SHA-256 or longer (digest-algo of gpg)`
+  if (created === null) return 'has no time'
+  if (rawNotations.some((n) => n.critical)) return 'has a critical notation, which is not known'
+  const unknown = [...unknownSubpackets, ...unhashedSubpackets.filter((s) => !HINTS.has(s.type))].find(
+    (s) => s.critical,
+  )
+  return unknown === undefined ? undefined : `has a critical subpacket ${unknown.type}, which is not known`
+}
+
+const LEAST_RSA_BITS = 3_072
+const CURVES: ReadonlySet<string> = new Set(['nistP256', 'nistP384', 'nistP521'])
+const KINDS: Readonly<Record<string, string>> = { dsa: 'DSA', elgamal: 'Elgamal', ecdh: 'ECDH', ed448: 'Ed448' }
+
+/** Why a key may not sign commits; the strengths are those for SSH. */
+export function keyWeakness(key: AnyKeyPacket): string | undefined {
+  if (key.version !== VERSION) return `is a key of version ${key.version}; version ${VERSION} is supported`
+  const { algorithm, bits = 0, curve = '' } = key.getAlgorithmInfo()
+  switch (algorithm) {
+    case 'rsaEncryptSign':
+    case 'rsaSign':
+      return bits < LEAST_RSA_BITS ? `is an RSA key of ${bits} bits; the least is ${LEAST_RSA_BITS}` : undefined
+    case 'ed25519':
+      return undefined
+    case 'eddsaLegacy':
+      return curve === 'ed25519Legacy' ? undefined : 'is a key on another curve than Ed25519'
+    case 'ecdsa':
+      return CURVES.has(curve) ? undefined : 'is a key on another curve than P-256, P-384 and P-521'
+    default:
+      return `is a key for ${KINDS[algorithm] ?? algorithm}`
+  }
+}
+
+/** What a signature covers, in the fields by which the package knows it. */
+export interface Covered {
+  readonly key?: AnyKeyPacket
+  readonly bind?: AnyKeyPacket
+  readonly userID?: UserIDPacket | null
+  readonly userAttribute?: UserAttributePacket | null
+}
+
+/** Times do not count here: those of commits are when the hub saw them. */
+const AT_NO_TIME = null as unknown as Date
+
+/** In words of the package: gpg ignores those two bytes. */
+const OTHER_BEGINNING = 'Signed digest did not match'
+
+/** Why it is not one that this key made over this; undefined: it is. */
+export async function mismatchOf(
+  key: AnyKeyPacket,
+  signature: SignaturePacket,
+  type: enums.signature,
+  covered: Covered,
+): Promise<string | undefined> {
+  const { config } = await openpgp()
+  try {
+    // Which hashes count is said by weaknessOf.
+    await signature.verify(key, type, covered, AT_NO_TIME, true, { ...config, rejectHashAlgorithms: new Set() })
+    return undefined
+  } catch (error) {
+    const isDigest = messageOf(error).includes(OTHER_BEGINNING)
+    return `does not match the content${isDigest ? ': its digest begins otherwise' : ''}`
+  }
+}
+
+export const isSignedBy = async (...question: Parameters<typeof mismatchOf>): Promise<boolean> =>
+  (await mismatchOf(...question)) === undefined

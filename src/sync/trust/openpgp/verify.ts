@@ -1,9 +1,8 @@
 // Verifies a detached OpenPGP signature over bytes with keys of known certificates: what gpg --verify does, without a program, a key ring or a trust model.
+import type { SignaturePacket } from 'openpgp'
 import { Malformed } from '../ssh-wire.ts'
 import type { PgpSigningKey } from './certificate.ts'
-import { PGP_SIGNATURE, packetsIn } from './packets.ts'
-import { isSignedBy } from './public-key.ts'
-import { parseSignature, signedBytes, type SignaturePacket } from './signature-packet.ts'
+import { isUnread, mismatchOf, openpgp, packetsIn, PGP_SIGNATURE, weaknessOf } from './packets.ts'
 
 export const PGP_BEGIN = `-----BEGIN ${PGP_SIGNATURE}-----`
 
@@ -12,33 +11,53 @@ export type PgpVerdict =
   /** Only with the key itself can it be verified. */
   | { readonly kind: 'Unknown'; readonly key: string }
 
-const SIGNATURE = 2
-const OF_BYTES = 0x00
-
 /** Throws Malformed when the signature is not one, or not of these bytes by the key that it names. */
-export function verifyPgpSignature(armored: string, message: Uint8Array, keys: readonly PgpSigningKey[]): PgpVerdict {
-  const signature = parseDetached(armored)
-  const { issuer } = signature
-  if (issuer === undefined) throw new Malformed('names no key')
-  const named = keys.filter(({ key }) => key.fingerprint.endsWith(issuer))
+export async function verifyPgpSignature(
+  armored: string,
+  message: Uint8Array,
+  keys: readonly PgpSigningKey[],
+): Promise<PgpVerdict> {
+  const signature = await parseDetached(armored)
+  const issuer = issuerOf(signature)
+  if (issuer === '') throw new Malformed('names no key')
+  const named = keys.filter(({ fingerprint }) => fingerprint.endsWith(issuer))
   if (named.length === 0) return { kind: 'Unknown', key: issuer }
-  if (signedBytes(signature, [message]) === undefined)
-    throw new Malformed('does not match the content: its digest begins otherwise')
-  const by = named.find(({ key }) => isSignedBy(key, signature, [message]))
-  if (by === undefined) throw new Malformed('does not match the content')
-  return { kind: 'By', key: by.name }
+  const { createMessage, enums } = await openpgp()
+  const [literal = {}] = (await createMessage({ binary: message })).packets
+  let mismatch = ''
+  for (const { key, name } of named) {
+    const found = await mismatchOf(key, signature, enums.signature.binary, literal)
+    if (found === undefined) return { kind: 'By', key: name }
+    mismatch = found
+  }
+  throw new Malformed(mismatch)
 }
 
-function parseDetached(armored: string): SignaturePacket {
-  const packets = packetsIn(armored, PGP_SIGNATURE)
+const FINGERPRINT_BYTES = 20
+
+/** A fingerprint, or the last 16 digits of one, in capitals: a hint. */
+function issuerOf({ issuerFingerprint, issuerKeyID }: SignaturePacket): string {
+  const id = issuerKeyID.toHex().toUpperCase()
+  if (issuerFingerprint?.length !== FINGERPRINT_BYTES) return id
+  const fingerprint = Buffer.from(issuerFingerprint).toString('hex').toUpperCase()
+  if (!fingerprint.endsWith(id)) throw new Malformed('names two keys')
+  return fingerprint
+}
+
+async function parseDetached(armored: string): Promise<SignaturePacket> {
+  const packets = await packetsIn(armored, PGP_SIGNATURE)
   const [packet] = packets
-  if (packets.length !== 1 || packet?.tag !== SIGNATURE)
+  if (packets.length !== 1 || packet === undefined)
     throw new Malformed(`holds ${packets.length} packets instead of one signature`)
-  const signature = parseSignature(packet.body)
-  if (signature.type !== OF_BYTES)
-    throw new Malformed(`is an OpenPGP signature of type ${signature.type}, not of bytes`)
+  if (isUnread(packet)) throw new Malformed('has a version or form that is not known')
+  const signature = packet as SignaturePacket
+  const weakness = weaknessOf(signature)
+  if (weakness !== undefined) throw new Malformed(weakness)
+  const { enums } = await openpgp()
+  if (signature.signatureType !== enums.signature.binary)
+    throw new Malformed(`is an OpenPGP signature of type ${signature.signatureType}, not of bytes`)
   // Compared with what? Dates inside a commit do not count.
-  if (signature.expiresAfterMs !== undefined)
+  if (!signature.signatureNeverExpires)
     throw new Malformed('is one that expires; sign without ask-sig-expire and default-sig-expire of gpg')
   return signature
 }
