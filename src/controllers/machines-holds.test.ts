@@ -24,7 +24,7 @@ import {
 } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { leaseType } from '#runtime/lease.ts'
-import { ORPHAN_GRACE_MS } from './machine/plan-orphans.ts'
+import { ORPHAN_GRACE_MS } from './machine/orphans/plan.ts'
 
 afterEach(endWorlds)
 

@@ -32,7 +32,7 @@ import {
 } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CertificateRequest, certificateRequestType } from '#identity/certificate-request.ts'
-import { UNDER_WAY_MS } from './machine/status-pace.ts'
+import { UNDER_WAY_MS } from './machine/reporting/status-pace.ts'
 
 afterEach(endWorlds)
 

@@ -14,7 +14,7 @@ import { componentConfig, configObject, renderedConfig } from '#api/kinds/compon
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { configMapType } from '#controllers/machine/objects.ts'
-import { sealedObjects } from '#controllers/machine/sealed-objects.ts'
+import { sealedObjects } from '#controllers/machine/secrets/sealed-objects.ts'
 import { csrType } from '#agent/join/request.ts'
 import { leaseType } from '#agent/node/types.ts'
 import { joinersAreAgents } from '#identity/agent-request.ts'

@@ -1,4 +1,4 @@
-// Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
+// Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in removal/plan.ts.
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
@@ -6,21 +6,21 @@ import { letGoFrom } from '#api/protocol/let-go.ts'
 import { endsIn, isNodeFrozen } from '#permits/holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
-import { untilLateJoin } from './late-join.ts'
+import { untilLateJoin } from './provisioning/late-join.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
 import { SECRET_LOOK_MS } from '#identity/secrets/secret-refs.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { DRAIN_LOOK_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
-import { desiredComponents } from './desired-components.ts'
-import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats.ts'
-import { claimActions, cordonActions, drainActions, nodeActions } from './node-actions.ts'
-import { handedBackNode } from './node-sync.ts'
-import { type Orders, planOrders } from './orders.ts'
-import { planDelete, planHandBack } from './plan-delete.ts'
-import { hasAgent, hasLeft, planLeaving } from './plan-hand-back.ts'
-import { provisionPlan } from './plan-provision.ts'
-import { isInDoubt } from './provisioning.ts'
-import { type SealingPlan, planSealing, sealingKeyOf } from './sealing.ts'
+import { desiredComponents } from './components/desired.ts'
+import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
+import { claimActions, cordonActions, drainActions, nodeActions } from './node/plan.ts'
+import { handedBackNode } from './node/sync.ts'
+import { type Orders, planOrders } from './components/orders.ts'
+import { planDelete, planHandBack } from './removal/plan.ts'
+import { hasAgent, hasLeft, planLeaving } from './removal/hand-back.ts'
+import { provisionPlan } from './provisioning/plan.ts'
+import { isInDoubt } from './provisioning/attempts.ts'
+import { type SealingPlan, planSealing, sealingKeyOf } from './secrets/sealing.ts'
 import {
   type Seen,
   hadJoined,
@@ -35,9 +35,9 @@ import {
   nameOf,
   uidOf,
 } from './seen.ts'
-import { unservedWait } from './waits.ts'
-import { replaceActions, untilNextOf, workloadLooks } from './workload-plan.ts'
-import { isWorkload } from './workloads.ts'
+import { unservedWait } from './reporting/waits.ts'
+import { replaceActions, untilNextOf, workloadLooks } from './workloads/plan.ts'
+import { isWorkload } from './workloads/state.ts'
 
 const PROVISION_LOOK_MS = 2_000
 

@@ -17,23 +17,23 @@ import { SharedReads } from '#runtime/shared-reads.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
-import { newlyExpiring } from './certificate.ts'
+import { newlyExpiring } from './reporting/certificate.ts'
 import { act } from './act.ts'
 import type { MachineTools } from './tools.ts'
 import type { MachineAction, MachinePlan } from './actions.ts'
-import { Heartbeats } from './heartbeats.ts'
-import { HostLists, hostListParts } from './host-lists.ts'
+import { Heartbeats } from './heartbeats/heartbeats.ts'
+import { HostLists, hostListParts } from './hosts/lists.ts'
 import { orphanGauge } from './metrics.ts'
 import { type MachineCaches, beatsOf, cachesOf, observe } from './observe.ts'
-import { ExhaustedOfferings } from './exhausted-offerings.ts'
-import { HostSightings } from './host-sightings.ts'
-import { OrphanReports } from './orphan-reports.ts'
-import { OrphanWatch } from './orphans.ts'
-import { ownStatusOf } from './own-status.ts'
-import { QuietLooks } from './quiet-looks.ts'
+import { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
+import { HostSightings } from './hosts/sightings.ts'
+import { OrphanReports } from './orphans/reports.ts'
+import { OrphanWatch } from './orphans/watch.ts'
+import { ownStatusOf } from './reporting/own-status.ts'
+import { IdleReconciles } from './heartbeats/idle-reconciles.ts'
 import { plan } from './plan.ts'
 import { type Seen, hadJoined, hasJoined, isDeleting, isProvided, nameOf, uidOf } from './seen.ts'
-import { HostReportPace, StatusPace, isAddressOnly, isPassing } from './status-pace.ts'
+import { HostReportPace, StatusPace, isAddressOnly, isPassing } from './reporting/status-pace.ts'
 import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
 
@@ -71,7 +71,7 @@ function setup(context: ControllerContext): RunningModule {
     hostPace.over(nameOf(before))
     sightings.forget(uidOf(before))
   })
-  const quietLooks = new QuietLooks(() => clock.monotonic())
+  const idleReconciles = new IdleReconciles(() => clock.monotonic())
   const look = reconcileWith<Seen, MachineAction, OwnStatus, MachinePlan>({
     clock,
     observe: (key, { signal }) => observe(observing, key, signal),
@@ -85,7 +85,7 @@ function setup(context: ControllerContext): RunningModule {
     status: (seen, planned, results) => {
       const { quiet } = planned
       if (quiet !== undefined)
-        quietLooks.note(nameOf(seen.machine), { ...quiet, beats: beatsOf(observing, seen) }, [
+        idleReconciles.note(nameOf(seen.machine), { ...quiet, beats: beatsOf(observing, seen) }, [
           seen.agentBeat,
           seen.nodeBeat,
         ])
@@ -102,7 +102,7 @@ function setup(context: ControllerContext): RunningModule {
       const left = isPassing(machine, before, status) ? pace.left(name) : flipsFor
       const isEqual = jsonEqual(before, status)
       if (!isEqual && left > 0) {
-        quietLooks.over(name)
+        idleReconciles.over(name)
         controller.enqueueAfter(name, left)
       } else pace.over(name)
       if (isEqual || left > 0) return undefined
@@ -136,20 +136,20 @@ function setup(context: ControllerContext): RunningModule {
     name: 'machine',
     workers: WORKERS,
     allKeys: () => {
-      quietLooks.allOver()
+      idleReconciles.allOver()
       return caches.machines.list().map((m) => m.metadata.name ?? '')
     },
     reconcile: async (name, context) => {
-      const left = quietLooks.left(name)
+      const left = idleReconciles.left(name)
       if (left !== undefined) return requeueAfter(left)
-      quietLooks.begin(name)
+      idleReconciles.begin(name)
       const outcome = await look(name, context)
-      if (outcome.kind !== 'Requeue') quietLooks.over(name)
+      if (outcome.kind !== 'Requeue') idleReconciles.over(name)
       return outcome
     },
   })
   const wake = (name: string) => {
-    quietLooks.over(name)
+    idleReconciles.over(name)
     controller.enqueue(name)
   }
   wakeUp(caches, observing, wake)

@@ -9,13 +9,13 @@ import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { Host } from '#providers/port.ts'
 import { recordedKey } from '#identity/agent-key.ts'
-import type { ExhaustedUntil } from './exhausted-offerings.ts'
-import { type Claim, type Mark, isReportOf } from './desired-components.ts'
-import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats.ts'
+import type { ExhaustedUntil } from './provisioning/exhausted-offerings.ts'
+import { type Claim, type Mark, isReportOf } from './components/desired.ts'
+import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats/heartbeats.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
-import type { SealingSeen } from './sealing.ts'
-import type { WorkloadSeen } from './workloads.ts'
+import type { SealingSeen } from './secrets/sealing.ts'
+import type { WorkloadSeen } from './workloads/state.ts'
 
 /** What the provider says. */
 export type HostSeen =

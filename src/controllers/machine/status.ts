@@ -12,9 +12,9 @@ import { type Node, isNodeReady } from '#nodes/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#api/schema/object.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
-import { certificateExpiring } from './certificate.ts'
-import { isBeating } from './heartbeats.ts'
-import { mirroredComponents, mirroredHost } from './mirror.ts'
+import { certificateExpiring } from './reporting/certificate.ts'
+import { isBeating } from './heartbeats/heartbeats.ts'
+import { mirroredComponents, mirroredHost } from './node/mirror.ts'
 import {
   type Seen,
   disturbedComponents,
@@ -30,8 +30,8 @@ import {
   isProvided,
   isUpdating,
 } from './seen.ts'
-import { type Refusal, provisioningOf, refusalOf } from './status-provision.ts'
-import { rateWait, unservedWait, waitIn } from './waits.ts'
+import { type Refusal, provisioningOf, refusalOf } from './provisioning/status.ts'
+import { rateWait, unservedWait, waitIn } from './reporting/waits.ts'
 import { defined } from '#lib/defined.ts'
 
 type MachineStatus = NonNullable<Machine['status']>

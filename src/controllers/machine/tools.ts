@@ -10,8 +10,8 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import type { SharedReads } from '#runtime/shared-reads.ts'
 import type { SecretValues } from '#identity/secrets/secret-values.ts'
 import type { JoinGround } from '../module.ts'
-import type { ExhaustedOfferings } from './exhausted-offerings.ts'
-import type { HostSightings } from './host-sightings.ts'
+import type { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
+import type { HostSightings } from './hosts/sightings.ts'
 
 export interface MachineTools {
   readonly client: KubeClient

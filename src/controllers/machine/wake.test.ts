@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
-import { Heartbeats } from './heartbeats.ts'
+import { Heartbeats } from './heartbeats/heartbeats.ts'
 import type { MachineCaches } from './observe.ts'
 import { wakeUp } from './wake.ts'
 

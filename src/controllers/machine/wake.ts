@@ -8,8 +8,8 @@ import { matchesLabels } from '#kube/selector.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { machinesTold, movedMachines } from './concerned.ts'
-import { type Heartbeats, SILENT_AFTER_MS } from './heartbeats.ts'
+import { machinesTold, movedMachines } from './components/concerned.ts'
+import { type Heartbeats, SILENT_AFTER_MS } from './heartbeats/heartbeats.ts'
 import { type MachineCaches, machineOfSealed, machinesSealedFor } from './observe.ts'
 
 type Beats = { readonly agentBeats: Heartbeats; readonly nodeBeats: Heartbeats }

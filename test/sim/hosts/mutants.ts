@@ -1,6 +1,6 @@
 // Planted bugs on the way to a host: each leaves out one precaution, and must be found within its seeds.
 import type { Machine } from '#api/kinds/machine.ts'
-import { ANY_HOST, HostSightings } from '#controllers/machine/host-sightings.ts'
+import { ANY_HOST, HostSightings } from '#controllers/machine/hosts/sightings.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerModule } from '#controllers/module.ts'

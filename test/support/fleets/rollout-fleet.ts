@@ -11,9 +11,9 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Node } from '#nodes/objects.ts'
-import { type ControllerRevision, claimOf } from '#controllers/machine/claims.ts'
-import { desiredComponents } from '#controllers/machine/desired-components.ts'
-import { planOrders } from '#controllers/machine/orders.ts'
+import { type ControllerRevision, claimOf } from '#controllers/machine/components/claims.ts'
+import { desiredComponents } from '#controllers/machine/components/desired.ts'
+import { planOrders } from '#controllers/machine/components/orders.ts'
 
 export const POOL = { 'kubenode.io/pool': 'workers' }
 export const START = Date.parse('2026-01-05T10:00:00Z')

@@ -1,0 +1,78 @@
+// Turns sets, their revisions and canaries into what they say about one machine. Pure.
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import { declaredTarget, type DeclaredComponent } from '#api/kinds/component-config.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { matchesLabels } from '#kube/selector.ts'
+import type { LabelSelector } from '#api/schema/labels.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { Claim, Mark } from './desired.ts'
+import { defined } from '#lib/defined.ts'
+
+/** A kept revision of a set; its data holds the declared components. */
+export interface ControllerRevision extends KubeObject {
+  readonly data?: unknown
+}
+
+export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
+
+type SetComponent = MachineComponentSet['spec']['components'][number]
+
+const wantedOf = (declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>) => ({
+  ...declaredTarget(declared),
+  ...defined({ onRemoval: declared.onRemoval }),
+})
+
+/** A selector that cannot be read matches nothing: machines stay as they are. */
+function matches(selector: LabelSelector, machine: Machine): boolean {
+  try {
+    return matchesLabels(selector, machine.metadata.labels)
+  } catch {
+    return false
+  }
+}
+
+export function claimOf(
+  set: MachineComponentSet,
+  machine: Machine,
+  revisionNamed: (name: string) => ControllerRevision | undefined,
+  /** What git declares of the set is not known: it goes to what it went to before, and offers nothing. */
+  isHeld = false,
+): Claim | undefined {
+  const { metadata, spec, status = {} } = set
+  if (metadata.deletionTimestamp !== undefined || !matches(spec.selector, machine)) return undefined
+  const { current, update, blocked = [] } = status.revisions ?? {}
+  const isObserved = status.observedGeneration !== undefined && status.observedGeneration === metadata.generation
+  // A pinned set goes to another revision than the one that it declares.
+  const recorded = (name: string) => {
+    const revision = revisionNamed(name)
+    return revision !== undefined && isRecordOf(revision, set) ? readSetRevision(revision) : undefined
+  }
+  const goesTo = update === undefined ? undefined : recorded(update)
+  const isKnown = update === undefined || goesTo !== undefined
+  return {
+    set: metadata.name ?? '',
+    priority: spec.priority,
+    isCurrent: isObserved && isKnown && !isHeld,
+    components:
+      (isObserved && goesTo !== undefined) || isHeld ? wantedIn(goesTo?.components) : spec.components.map(wantedOf),
+    slices: status.slices ?? [],
+    // Whichever revision failed with it: the status names those that still bind.
+    blocked: blocked.map((b) => b.component),
+    lastGood: current === undefined ? [] : wantedIn(recorded(current)?.components),
+  }
+}
+
+const wantedIn = (components: readonly RevisedComponent[] = []) => components.map(wantedOf)
+
+const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
+
+/** While a canary runs it marks the machines that it picked; its marks go with every end. */
+export function markOf({ metadata, spec, status }: ComponentCanary, machine: Machine): Mark | undefined {
+  const isMarked = status?.machines?.includes(machine.metadata.name ?? '') === true
+  if (!isMarked || spec.abort || metadata.deletionTimestamp !== undefined || !MARKING.has(status?.phase))
+    return undefined
+  return { canary: metadata.name ?? '', components: spec.components.map(wantedOf), permits: status?.permits ?? [] }
+}

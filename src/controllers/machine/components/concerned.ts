@@ -1,0 +1,57 @@
+// Finds the machines that a change of a permit or of a set concerns. Pure. A permit and a slice name a hundred machines each and change with each of them:
+// waking all machines for each change would cause a hundred times a hundred reconciles.
+import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { isOpen, isOpenForSwitch } from './desired.ts'
+
+/** Machines to which the permit says something else now. Its lease concerns none, nor does what it says of the others. */
+export function machinesTold(before: OperationPermit | undefined, now: OperationPermit | undefined): readonly string[] {
+  const machines = ((now ?? before)?.spec.targets ?? []).filter((t) => t.kind === 'Machine')
+  if (before === undefined || now === undefined) return machines.map((t) => t.name)
+  const [old, fresh] = [answersOf(before), answersOf(now)]
+  return machines.filter(({ uid }) => old(uid) !== fresh(uid)).map((t) => t.name)
+}
+
+function answersOf({ spec: { results = {} }, status }: OperationPermit): (uid: string) => string {
+  const verdicts = new Map((status?.verdicts ?? []).map((v) => [v.target, v]))
+  return (uid) => {
+    // With its result the permit is over for a target, whatever becomes of it.
+    const result = results[uid]
+    if (result !== undefined) return result
+    const { verdict, gate, seen } = verdicts.get(uid) ?? {}
+    return [status?.phase, verdict, gate, seen].join('\n')
+  }
+}
+
+/** Machines of slices that changed, where nothing but slices and counts did; undefined when every machine of the set is concerned. */
+export function movedMachines(before: MachineComponentSet, now: MachineComponentSet): Iterable<string> | undefined {
+  const head = ({ spec, status }: MachineComponentSet) => [spec, status?.revisions, status?.observedGeneration]
+  if (!jsonEqual(head(before), head(now))) return undefined
+  const [old, fresh] = [slicesOf(before), slicesOf(now)]
+  const moved = new Set<string>()
+  for (const [one, other] of [
+    [old, fresh],
+    [fresh, old],
+  ] as const)
+    for (const [concern, machines] of one)
+      for (const machine of machines) if (other.get(concern)?.has(machine) !== true) moved.add(machine)
+  return moved
+}
+
+/** By what a slice is to its machines: how far the others are, and what it waits for, is nothing to any of them. */
+function slicesOf({ status }: MachineComponentSet): ReadonlyMap<string, ReadonlySet<string>> {
+  const slices = new Map<string, Set<string>>()
+  for (const slice of status?.slices ?? []) {
+    const concern = concernOf(slice)
+    const machines = slices.get(concern) ?? new Set()
+    slices.set(concern, machines)
+    for (const machine of slice.machines) machines.add(machine)
+  }
+  return slices
+}
+
+function concernOf({ component, version, config, phase, permit, startedAt, recovery }: Slice): string {
+  const stage = isOpenForSwitch(phase) ? 'switch' : isOpen(phase) ? 'open' : 'ended'
+  return [component, version, config, stage, permit, startedAt, recovery].join('\n')
+}

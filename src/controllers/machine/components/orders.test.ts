@@ -1,0 +1,162 @@
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { describe, expect, test } from 'vitest'
+import type { Claim } from './desired.ts'
+import { type OrderInput, type Orders, planOrders } from './orders.ts'
+
+const UID = 'uid-1'
+
+const permit = (phase: string, verdict = 'Granted', extra: object = {}): OperationPermit =>
+  ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'OperationPermit',
+    metadata: { name: 'p' },
+    spec: {
+      operations: ['SwitchComponent'],
+      component: { name: 'beacon', version: '1.1.0' },
+      targets: [{ kind: 'Machine', name: 'm-1', uid: UID }],
+      requester: { manager: 'x' },
+      reason: 'r',
+      recovery: false,
+      leaseSeconds: 120,
+      ...extra,
+    },
+    status: { phase, verdicts: [{ target: UID, gate: 'All', verdict }] },
+  }) as OperationPermit
+
+const order: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
+const ordered: ComponentOrder = { ...order, switch: { attempt: 2, permit: 'p' } }
+const report = (state: ComponentStatus['state'], r: Partial<ComponentStatus> = {}): ComponentStatus => ({
+  name: 'beacon',
+  version: '1.0.0',
+  desired: '1.1.0',
+  attempt: 2,
+  state,
+  since: '2026-01-05T00:00:00Z',
+  ...r,
+})
+const claim = (phase: Claim['slices'][number]['phase'], machines = ['m-1']): Claim => ({
+  set: 'base',
+  priority: 0,
+  isCurrent: true,
+  components: [{ name: 'beacon', version: '1.1.0' }],
+  slices: [{ component: 'beacon', version: '1.1.0', phase, permit: 'p', machines }],
+  blocked: [],
+  lastGood: [],
+})
+const definition = (disruption: string, drainOn = 'Minor'): MachineComponent =>
+  ({
+    ...machineComponent.example,
+    spec: { ...machineComponent.example.spec, component: 'beacon', version: '1.1.0', disruption, drainOn },
+  }) as unknown as MachineComponent
+
+const ready: OrderInput = {
+  machine: 'm-1',
+  machineUid: UID,
+  components: [order],
+  reports: [report('Staged')],
+  claims: [claim('AwaitingPermit')],
+  marks: [],
+  permits: [permit('Granted')],
+  definitions: [definition('Restart')],
+  isDrained: undefined,
+}
+
+const kindOf = ({ components, given, draining }: Orders): string => {
+  if (given.length > 0) return 'given'
+  if (draining.length > 0) return 'draining'
+  return components[0]?.switch === undefined ? 'none' : 'stands'
+}
+
+describe('the order to switch', () => {
+  test('names the attempt and the permit', () => {
+    expect(planOrders(ready)).toEqual({
+      components: [ordered],
+      given: [{ order, permit: 'p', needsDrain: false }],
+      draining: [],
+    })
+  })
+
+  test.each<[string, Partial<OrderInput>, string]>([
+    ['is given for a slice that switches', { claims: [claim('Switching')] }, 'given'],
+    ['is not given before the slice asks', { claims: [claim('Planned')] }, 'none'],
+    ['is not given after the slice switched', { claims: [claim('Soaking')] }, 'none'],
+    ['is not given for a slice of other machines', { claims: [claim('Switching', ['m-2'])] }, 'none'],
+    ['is not given for an undecided permit', { permits: [permit('Requested', 'Waiting')] }, 'none'],
+    ['is not given for a target that waits in a granted permit', { permits: [permit('Granted', 'Waiting')] }, 'none'],
+    ['is not given for a permit that ran out', { permits: [permit('Expired')] }, 'none'],
+    [
+      'is not given for a permit that is used up',
+      { permits: [permit('Granted', 'Granted', { results: { [UID]: 'Succeeded' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit of another component',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'scribe' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit of another version',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'beacon', version: '1.0.9' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit of another configuration',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'beacon', version: '1.1.0', config: 'b' } })] },
+      'none',
+    ],
+    [
+      'is not given for a permit that removes the component',
+      { permits: [permit('Granted', 'Granted', { component: { name: 'beacon' } })] },
+      'none',
+    ],
+    ['is not given without the permit', { permits: [] }, 'none'],
+    ['is not given for what is still being fetched', { reports: [report('Fetching')] }, 'none'],
+    ['is not given for a report of another attempt', { reports: [report('Staged', { attempt: 1 })] }, 'none'],
+    ['is not given for a report of another version', { reports: [report('Staged', { desired: '1.0.9' })] }, 'none'],
+    [
+      'waits for the drain that the component asks for',
+      { definitions: [definition('Drain')], isDrained: false },
+      'draining',
+    ],
+    ['waits for a drain while the pods are not known', { definitions: [definition('Reboot')] }, 'draining'],
+    ['waits for a drain when the component is not known', { definitions: [] }, 'draining'],
+    ['is given once the node is drained', { definitions: [definition('Drain')], isDrained: true }, 'given'],
+    [
+      'needs no drain for a patch',
+      { definitions: [definition('Drain')], reports: [report('Staged', { version: '1.1.7' })] },
+      'given',
+    ],
+    [
+      'needs a drain for a patch where it always does',
+      { definitions: [definition('Drain', 'Always')], reports: [report('Staged', { version: '1.1.7' })] },
+      'draining',
+    ],
+    ['stands while the agent is at it', { components: [ordered], reports: [report('Probing')] }, 'stands'],
+    ['stands while the agent has not seen it', { components: [ordered] }, 'stands'],
+    [
+      'is cleared when the agent is done',
+      { components: [ordered], reports: [report('Healthy', { version: '1.1.0' })] },
+      'none',
+    ],
+    ['is cleared when the agent went back', { components: [ordered], reports: [report('RolledBack')] }, 'none'],
+    [
+      'is not cleared by a report of an earlier attempt',
+      { components: [ordered], reports: [report('Healthy', { attempt: 1 })] },
+      'stands',
+    ],
+    ['is withdrawn with its permit', { components: [ordered], permits: [permit('Revoked')] }, 'none'],
+    ['goes with a new target', { components: [{ ...ordered, attempt: 3 }] }, 'none'],
+  ])('%s', (_, change, kind) => {
+    expect(kindOf(planOrders({ ...ready, ...change }))).toBe(kind)
+  })
+
+  test('of a canary goes by a permit of the canary', () => {
+    const marked: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, canaryRef: 'try' }
+    const marks = [{ canary: 'try', components: [], permits: ['p'] }]
+    expect(kindOf(planOrders({ ...ready, components: [marked], claims: [], marks }))).toBe('given')
+    expect(kindOf(planOrders({ ...ready, components: [marked], claims: [claim('Switching')], marks: [] }))).toBe('none')
+  })
+})

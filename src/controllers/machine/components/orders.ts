@@ -1,0 +1,201 @@
+// Gives and withdraws the order to switch, by the shared table: only a staged version, under a granted permit, on a node that is drained if the component
+// requires it. Pure.
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type ComponentTarget, coversTarget } from '#api/protocol/component-order.ts'
+import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
+import { parseVersion } from '#lib/semver.ts'
+import { permitAnswer } from '#permits/permits.ts'
+import {
+  type Claim,
+  type Mark,
+  type Slice,
+  isOrdered,
+  isReportOf,
+  isOpenForSwitch,
+  openSlice,
+  winner,
+} from './desired.ts'
+
+export interface OrderInput {
+  readonly machine: string
+  readonly machineUid: string
+  /** The desired components, from desiredComponents. */
+  readonly components: readonly ComponentOrder[]
+  readonly reports: readonly ComponentStatus[]
+  readonly claims: readonly Claim[]
+  readonly marks: readonly Mark[]
+  /** Permits that name the machine. */
+  readonly permits: readonly OperationPermit[]
+  readonly definitions: readonly MachineComponent[]
+  /** Undefined: not read. */
+  readonly isDrained: boolean | undefined
+  /** UIDs of permits that the machine was let go from. */
+  readonly letGo?: readonly string[]
+  /** A hold forbids to begin anything. */
+  readonly isHeld?: boolean
+  /** Files of others may be replaced. */
+  readonly mayAdopt?: boolean
+  /** Heard when left out. */
+  readonly agent?: 'Heard' | 'Silent' | 'Unknown'
+}
+
+/** One component on its way to a switch. */
+export interface ComponentSwitch {
+  readonly order: ComponentOrder
+  /** The granted permit that covers it. */
+  readonly permit: string
+  readonly needsDrain: boolean
+}
+
+export interface Orders {
+  /** With the desired orders. */
+  readonly components: readonly ComponentOrder[]
+  /** Newly given orders: their permits must be read once more right before. */
+  readonly given: readonly ComponentSwitch[]
+  /** Ready but for the drain. */
+  readonly draining: readonly ComponentSwitch[]
+}
+
+export function planOrders(input: OrderInput): Orders {
+  const looks = input.components.map((order) => lookAt(input, order))
+  return {
+    components: looks.flatMap((l) => (l.kind === 'Gone' ? [] : [l.order])),
+    given: looks.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.move] : [])),
+    draining: looks.flatMap((l) => (l.kind === 'Draining' ? [l.move] : [])),
+  }
+}
+
+type Look =
+  | { readonly kind: 'As'; readonly order: ComponentOrder }
+  | { readonly kind: 'Given' | 'Draining'; readonly order: ComponentOrder; readonly move: ComponentSwitch }
+  /** The machine no longer names it, and the agent removes it. */
+  | { readonly kind: 'Gone'; readonly move: ComponentSwitch }
+
+function lookAt(input: OrderInput, order: ComponentOrder): Look {
+  const report = input.reports.find((r) => r.name === order.name)
+  if (isOrdered(order)) return { kind: 'As', order: isOver(input, order, report) ? withoutOrder(order) : order }
+  const plain = withoutOrder(order)
+  const leaving = leavingSlice(input, order)
+  if (leaving !== undefined) return lookAtLeaving(input, plain, report, leaving)
+  const permit = input.isHeld === true ? undefined : grantFor(input, order)
+  if (permit === undefined) return { kind: 'As', order: plain }
+  // An adoption that restarts nothing needs no drain either.
+  const isQuiet = report?.version === undefined && report?.adoption?.restarts === false
+  const needsDrain = !isQuiet && isDrainNeeded(input.definitions, order, report)
+  // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
+  const { agent = 'Heard' } = input
+  const mayAct = order.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
+  if (!mayAct) return { kind: 'As', order: plain }
+  const move: ComponentSwitch = { order: plain, permit, needsDrain }
+  const facts: OrderFacts = {
+    staged:
+      report !== undefined &&
+      isReportOf(report, order) &&
+      report.state === 'Staged' &&
+      !isInTheWay(report, input.mayAdopt === true),
+    permitGrantedNow: true,
+    notLetGo: true,
+    drained: needsDrain ? input.isDrained : true,
+  }
+  const step = nextOrderState('Absent', 'order', facts)
+  if (step.ok) return { kind: 'Given', order: { ...plain, switch: { attempt: order.attempt, permit } }, move }
+  return 'predicate' in step.refusal && step.refusal.predicate === 'drained'
+    ? { kind: 'Draining', order: plain, move }
+    : { kind: 'As', order: plain }
+}
+
+/** Its agent would refuse the order, after a drain for nothing. */
+const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =>
+  (adoption?.blocked ?? []).length > 0 || (!mayAdopt && (adoption?.differs ?? []).length > 0)
+
+/** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
+function leavingSlice({ claims, machine }: OrderInput, order: ComponentOrder): Slice | undefined {
+  if (order.canaryRef !== undefined) return undefined
+  const speaker = winner(claims, order.name, order)
+  const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
+  return mine
+    .flatMap((c) => c.slices)
+    .find(
+      (w) =>
+        w.component === order.name &&
+        w.version === undefined &&
+        w.machines.includes(machine) &&
+        isOpenForSwitch(w.phase),
+    )
+}
+
+function lookAtLeaving(
+  input: OrderInput,
+  order: ComponentOrder,
+  report: ComponentStatus | undefined,
+  { permit }: Slice,
+): Look {
+  const { isHeld = false, agent = 'Heard' } = input
+  const isBusy = report?.state === 'Switching' || report?.state === 'Probing'
+  const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, { name: order.name }, permit)
+  if (!mayGo || (agent !== 'Heard' && order.workload !== true)) return { kind: 'As', order }
+  const definition = input.definitions.find((d) => d.spec.component === order.name && d.spec.version === order.version)
+  // What is not known to need none needs a drain.
+  const { disruption = 'Drain' } = definition?.spec ?? {}
+  const isDisturbing = report?.removal?.restarts !== false
+  const needsDrain = isDisturbing && (disruption === 'Drain' || disruption === 'Reboot')
+  const move: ComponentSwitch = { order, permit, needsDrain }
+  return needsDrain && input.isDrained !== true ? { kind: 'Draining', order, move } : { kind: 'Gone', move }
+}
+
+function withoutOrder(order: ComponentOrder): ComponentOrder {
+  const { switch: _, ...rest } = order
+  return rest
+}
+
+/** Degraded is what was Healthy a moment before. */
+const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+
+/** The agent is done with the attempt, or the permit does not hold any more. */
+function isOver(input: OrderInput, order: ComponentOrder, report: ComponentStatus | undefined): boolean {
+  const permit = input.permits.find((p) => p.metadata.name === order.switch?.permit)
+  const facts: OrderFacts = {
+    ended: report !== undefined && isReportOf(report, order) && ENDED.has(report.state),
+    permitEnded: permitAnswer(permit, input.machineUid).kind !== 'Granted',
+  }
+  return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
+}
+
+/** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
+function grantFor(input: OrderInput, order: ComponentOrder): string | undefined {
+  return permitNames(input, order).find((name) => isGranted(input, order, name))
+}
+
+function isGranted({ permits, machineUid, letGo }: OrderInput, target: ComponentTarget, name: string): boolean {
+  const permit = permits.find((p) => p.metadata.name === name)
+  if (letGo?.includes(permit?.metadata.uid ?? '') === true) return false
+  const about = permit?.spec.component
+  return (about === undefined || coversTarget(about, target)) && permitAnswer(permit, machineUid).kind === 'Granted'
+}
+
+function permitNames(input: OrderInput, order: ComponentOrder): readonly string[] {
+  if (order.canaryRef !== undefined) return input.marks.find((m) => m.canary === order.canaryRef)?.permits ?? []
+  const claim = winner(input.claims, order.name, order)
+  const slice = claim && openSlice(input, claim, order.name)
+  return slice?.permit !== undefined && isOpenForSwitch(slice.phase) ? [slice.permit] : []
+}
+
+/** What is not known to need none needs a drain. */
+function isDrainNeeded(
+  definitions: readonly MachineComponent[],
+  { name, version }: ComponentOrder,
+  report: ComponentStatus | undefined,
+): boolean {
+  const definition = definitions.find(({ spec }) => spec.component === name && spec.version === version)
+  if (definition === undefined) return true
+  const { disruption, drainOn } = definition.spec
+  if (disruption !== 'Drain' && disruption !== 'Reboot') return false
+  return drainOn === 'Always' || !isPatchOnly(report?.version, version)
+}
+
+function isPatchOnly(from: string | undefined, to: string): boolean {
+  const [a, b] = [parseVersion(from ?? ''), parseVersion(to)]
+  return a !== undefined && b !== undefined && a.numbers[0] === b.numbers[0] && a.numbers[1] === b.numbers[1]
+}

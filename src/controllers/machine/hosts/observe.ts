@@ -1,0 +1,106 @@
+// Reads what the provider knows of the host of a machine, as rarely as possible. Absence is a fact only when the host cannot merely be not shown yet.
+import { readmissionOf } from '#identity/readmitted.ts'
+import { foreignHost } from '#providers/foreign-host.ts'
+import type { Provider } from '#providers/port.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { ExhaustedOfferings } from '../provisioning/exhausted-offerings.ts'
+import type { HostLists } from './lists.ts'
+import { type OtherMachine, twoOnHost } from './in-use.ts'
+import { ANY_HOST, type HostSightings } from './sightings.ts'
+import { isForgotten, isInDoubt, offeringsOf } from '../provisioning/attempts.ts'
+import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isLost, isProvided, uidOf } from '../seen.ts'
+
+interface Tools {
+  readonly hostLists: HostLists
+  readonly exhausted: ExhaustedOfferings
+  readonly sightings: HostSightings
+  readonly now: () => number
+  /** Another Machine that has this host. */
+  readonly otherOn: (providerID: string) => OtherMachine | undefined
+}
+
+type About = Parameters<typeof hasJoined>[0] & Parameters<typeof isLost>[0]
+type Found = Pick<Seen, 'host' | 'exhausted' | 'isJoinFixed'>
+
+export async function observeHost(
+  tools: Tools,
+  provider: Provider | undefined,
+  about: About,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { machine } = about
+  if (!isProvided(machine)) return { host: { kind: 'NotAsked' } }
+  if (provider === undefined) return { host: { kind: 'NoProvider' } }
+  const host = notOfTwo(tools, about, await hostOf(tools, provider, about, signal))
+  const isJoinFixed = provider.capabilities.userDataBytes !== undefined
+  if (hasJoined(about) || isDeleting(machine)) return { host, isJoinFixed }
+  tools.exhausted.recall(machine, tools.now())
+  return { host, isJoinFixed, exhausted: offeringsOf(machine).map((o) => tools.exhausted.of(machine, o)) }
+}
+
+/** A provider may charge and throttle: by name it is asked only about machines that come, go, or are missing in its list. */
+async function hostOf(tools: Tools, provider: Provider, about: About, signal: AbortSignal): Promise<HostSeen> {
+  const { hostLists, sightings } = tools
+  const { machine } = about
+  const { providerID } = machine.spec
+  const uid = uidOf(machine)
+  if (!isDeleting(machine) && providerID === undefined) {
+    const made = hostLists.ofMachine(provider.name, uid, machine.status?.provisioning?.token)
+    if (made !== undefined) return { kind: 'Host', host: made }
+    // The call that creates it tells, and may be repeated.
+    if (!hasJoined(about) && !isForgotten(machine, tools.now())) return { kind: 'NotAsked' }
+  }
+  if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
+    const listed = hostLists.read(provider.name, providerID, uid)
+    // A list may be stale: ask for a missing host by name before drawing conclusions.
+    if (listed.kind === 'Host') sightings.seen(listed.host)
+    const isWanted = isLost(about) || readmissionOf(machine, tools.now())?.token === true
+    if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isWanted)) return listed
+  }
+  try {
+    // What an attempt in doubt made has no name yet: only the list tells whose it is.
+    const isUnnamed = providerID === undefined || (isDeleting(machine) && isInDoubt(machine))
+    const host = isUnnamed
+      ? preferred((await provider.list(signal)).hosts, machine, tools)
+      : await provider.get(providerID, signal)
+    if (host?.machineUid === uid) {
+      sightings.seen(host)
+      return { kind: 'Host', host }
+    }
+    // A machine that is deleted leaves it: another one of its name may have it now. For one that serves, the tags of its host may have been changed by others.
+    const foreign = foreignHost(host, uid)
+    if (foreign !== undefined && !isDeleting(machine)) return { kind: 'Unknown', why: foreign }
+    const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
+    const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
+    // Where no host was ever written down there is none to be gone.
+    if (unsureMs === 0) return isUnnamed && !isDeleting(machine) ? { kind: 'NotAsked' } : { kind: 'Gone' }
+    const seconds = Math.ceil(sightings.sureWithinMs(provider) / 1_000)
+    return {
+      kind: 'Unknown',
+      why: `the provider does not show the host, which may be new or shown wrongly; that takes up to ${seconds} s to tell`,
+    }
+  } catch (e) {
+    return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
+  }
+}
+
+/** Nothing is concluded about a host that two Machines have, and none of them deletes it. */
+function notOfTwo({ otherOn }: Tools, about: About, host: HostSeen): HostSeen {
+  const other = host.kind === 'Host' ? otherOn(host.host.providerID) : undefined
+  if (host.kind !== 'Host' || other === undefined) return host
+  // One that never served leaves the host to the other one; not to one that ends too, or both would leave it.
+  if (isDeleting(about.machine) && !isInService(about) && !other.isDeleting) return { kind: 'Gone' }
+  return { kind: 'Unknown', why: twoOnHost(host.host.providerID, other) }
+}
+
+type Machine = Seen['machine']
+
+/** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
+function preferred<
+  H extends { readonly machineUid: string; readonly providerID: string; readonly clientToken: string },
+>(hosts: readonly H[], machine: Machine, { otherOn }: Pick<Tools, 'otherOn'>): H | undefined {
+  const isOfOther = (id: string) => otherOn(id)?.isDeleting === false
+  const own = hosts.filter((h) => h.machineUid === uidOf(machine) && !isOfOther(h.providerID))
+  const token = machine.status?.provisioning?.token
+  return own.find((h) => h.providerID === machine.spec.providerID) ?? own.find((h) => h.clientToken === token) ?? own[0]
+}

@@ -1,0 +1,90 @@
+// What is planned for the Node of a machine: cordons, drains, the mark of whose it is, and what follows Machine.spec. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
+import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
+import { drainPlan } from '#nodes/drain.ts'
+import { isNodeReady } from '#nodes/objects.ts'
+import { DELETE_OWNER, SWITCH_OWNER, type MachineAction } from '../actions.ts'
+import { syncedNode } from './sync.ts'
+import type { Orders } from '../components/orders.ts'
+import {
+  type Seen,
+  hadJoined,
+  hasJoined,
+  isClosed,
+  isFirstInstall,
+  missingComponents,
+  nameOf,
+  stoppedComponents,
+  uidOf,
+} from '../seen.ts'
+
+/** Owners come before a drain and go when the switch they were for is over. */
+export function cordonActions(
+  { machine, node }: Seen,
+  components: Orders['components'],
+  { draining, given }: Orders,
+): MachineAction[] {
+  if (node === undefined) return []
+  const read = cordonOwners(node)
+  const owners = read.kind === 'Owners' ? Object.keys(read.owners) : []
+  const needed = new Set([...draining, ...given].filter((o) => o.needsDrain).map((o) => SWITCH_OWNER + o.order.name))
+  const isBusy = (name: string) => {
+    const report = machine.status?.components?.find((c) => c.name === name)
+    return components.some((c) => c.name === name && c.switch !== undefined) || BUSY.has(report?.state ?? '')
+  }
+  const add = [...needed]
+    .filter((owner) => !isCordonedBy(node, owner))
+    .map((owner): MachineAction => ({
+      kind: 'Cordon',
+      owner,
+      claim: { reason: `machine ${nameOf(machine)} switches ${owner.slice(SWITCH_OWNER.length)}` },
+      reason: 'the switch needs a drain',
+    }))
+  const drop = owners
+    .filter(
+      (o) =>
+        o === DELETE_OWNER || (o.startsWith(SWITCH_OWNER) && !needed.has(o) && !isBusy(o.slice(SWITCH_OWNER.length))),
+    )
+    .map((owner): MachineAction => ({
+      kind: 'Uncordon',
+      owner,
+      reason: 'the operation that cordoned the node has finished',
+    }))
+  return [...add, ...drop]
+}
+
+/** Between the order and its end no pod may return to the node; and a node on which a component failed should not get pods. */
+const BUSY: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Failed'])
+
+export function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction[] {
+  const [move] = draining
+  if (move === undefined || node === undefined || pods === undefined) return []
+  if (!isCordonedBy(node, SWITCH_OWNER + move.order.name) || drainPlan(pods).evict.length === 0) return []
+  return [{ kind: 'Drain', permit: move.permit, reason: `${move.order.name} asks for an empty node` }]
+}
+
+/** Also while it is not well yet: what an agent of an earlier Machine left there would keep the new one from writing. */
+export function claimActions(seen: Seen): MachineAction[] {
+  const { machine, node } = seen
+  if (node === undefined || (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen))) return []
+  if (node.metadata.annotations?.[ANNOTATIONS.machineUid] === uidOf(machine)) return []
+  return [{ kind: 'ClaimNode', reason: 'the node is marked with the machine that it belongs to' }]
+}
+
+export function nodeActions(seen: Seen, components: Orders['components']): MachineAction[] {
+  const { machine, node } = seen
+  // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
+  if (node === undefined || (isClosed(seen) && !isNodeReady(node))) return []
+  // The agent has not joined yet.
+  if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
+  const mayOpen = isClosed(seen) && areComponentsIn(seen, components)
+  if (syncedNode(node, { machine, areComponentsIn: mayOpen }).kind === 'Keep') return []
+  const reason = mayOpen ? 'the required components are installed' : 'the node differs from Machine.spec'
+  return [{ kind: 'SyncNode', areComponentsIn: mayOpen, reason }]
+}
+
+function areComponentsIn(seen: Seen, components: Orders['components']): boolean {
+  if (components.length === 0) return seen.claims.length === 0
+  const left = isFirstInstall(seen) ? missingComponents : stoppedComponents
+  return left(seen.machine, components).length === 0
+}

@@ -1,0 +1,62 @@
+// Whether a Node of a machine's name belongs to an earlier Machine: an agent whose Machine was deleted may have made it, and keeps its key for days. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
+import type { Node, Pod } from '#nodes/objects.ts'
+import { type Seen, hadJoined, isDeleting, isProvided, uidOf } from '../seen.ts'
+
+/** The uid of the earlier Machine; undefined when there is nothing to ask. A Node that was ours once stays ours, and a kept host's says nothing anyway. */
+export function earlierMachineOf(
+  seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>,
+): string | undefined {
+  const { machine, node, agentBeat, isHostKept } = seen
+  const uid = node?.metadata.annotations?.[ANNOTATIONS.machineUid] ?? ''
+  if (uid === '' || uid === uidOf(machine)) return undefined
+  const mayBeOurs = isHostKept || agentBeat.kind !== 'None' || hadJoined(seen)
+  return mayBeOurs || isDeleting(machine) || !isProvided(machine) ? undefined : uid
+}
+
+export interface NodeEvidence {
+  /** The provider could be asked. */
+  readonly isListed: boolean
+  /** Of the earlier Machine. */
+  readonly host: string | undefined
+  readonly pods: readonly Pod[]
+}
+
+const runsPods = (pods: readonly Pod[]): boolean => pods.some(({ status }) => status?.phase === 'Running')
+
+/** No host is behind it. What an agent may write proves nothing: only the provider knows about hosts, and only a kubelet can report that a pod runs. */
+export const isAbandoned = ({ isListed, host, pods }: NodeEvidence): boolean =>
+  isListed && host === undefined && !runsPods(pods)
+
+/** A second list follows soon. What people or a provider must end is asked about less often: each look lists all hosts. */
+const SOON_MS = 5_000
+const LATER_MS = 30_000
+
+/** Why it is neither deleted nor taken over. A Node that serves for another host must not count as this machine. */
+export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): NonNullable<Seen['earlierNode']> {
+  const name = node.metadata.name ?? ''
+  const which = `node ${name} is of an earlier machine of this name`
+  if (!isListed)
+    return {
+      seen: `${which}, and the provider does not say whether its host is there`,
+      unblock: 'the provider lists its hosts',
+      lookAgainMs: LATER_MS,
+    }
+  if (host !== undefined)
+    return {
+      seen: `${which}, whose host ${host} is there`,
+      unblock: 'a person deletes that host: kubenode provider orphans',
+      lookAgainMs: LATER_MS,
+    }
+  if (runsPods(pods))
+    return {
+      seen: `${which}; it has no host, and pods count as running on it`,
+      unblock: `a person deletes the Node, if that host was deleted: kubectl delete node ${name}`,
+      lookAgainMs: LATER_MS,
+    }
+  return {
+    seen: `${which}, whose host is gone by one list`,
+    unblock: 'a second list lacks it too',
+    lookAgainMs: SOON_MS,
+  }
+}

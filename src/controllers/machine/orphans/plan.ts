@@ -1,0 +1,87 @@
+// Decides which hosts belong to no Machine, and which of them may be deleted. Pure. After a restored backup serving hosts look like orphans, so a host of which a
+// Node or an agent was ever observed stays, and many orphans at once stop everything.
+import type { Machine } from '#api/kinds/machine.ts'
+import { counted } from '#lib/counted.ts'
+import { shellWord } from '#lib/shell-word.ts'
+import type { OrphanPolicy } from '#providers/definition.ts'
+import type { Host } from '#providers/port.ts'
+import { machinesByHost } from '../hosts/in-use.ts'
+
+/** A create whose reply was lost is repeated within seconds; a user who restores a backup of the cluster needs longer to notice. */
+export const ORPHAN_GRACE_MS = 15 * 60_000
+/** More at once are no left-overs: the Machines were lost, or we are connected to another cluster. */
+const MOST_ORPHANS = 3
+const MOST_ORPHANS_SHARE = 0.01
+
+export interface OrphanInput {
+  /** A complete list, read before the Machines were. */
+  readonly hosts: readonly Host[]
+  readonly machines: readonly Pick<Machine, 'metadata' | 'spec' | 'status'>[]
+  /** Which Node or agent of a host was observed, now or at any time before. */
+  readonly heardOf: (host: Host) => string | undefined
+  /** When each host was first listed without a Machine, by providerID and our clock. */
+  readonly since: ReadonlyMap<string, number>
+  readonly now: number
+  readonly visibleWithinMs: number
+  readonly policy: OrphanPolicy
+  /** Whether a person approved the deletion of exactly this host. */
+  readonly isApproved: (host: Host) => boolean
+}
+
+export interface OrphanPlan {
+  readonly orphans: readonly Host[]
+  /** Without a Machine for longer than the grace period, and nothing of them was ever observed. */
+  readonly remove: readonly Host[]
+  /** Why the others stay although their time is over. */
+  readonly kept: readonly { readonly host: Host; readonly why: string }[]
+}
+
+export const mostOrphans = (hosts: number): number => Math.max(MOST_ORPHANS, Math.ceil(hosts * MOST_ORPHANS_SHARE))
+
+export function planOrphans(input: OrphanInput): OrphanPlan {
+  const { hosts, machines, since, now, visibleWithinMs, policy, heardOf, isApproved } = input
+  const orphans = orphansIn(input)
+  // The host was in the list of that time and is in this one: two complete lists, this far apart.
+  const graceMs = Math.max(ORPHAN_GRACE_MS, visibleWithinMs)
+  const due = orphans.filter((h) => now - (since.get(h.providerID) ?? now) >= graceMs)
+  const most = mostOrphans(hosts.length)
+  const claimOf = machinesByHost(machines)
+  const why = (h: Host): string | undefined => {
+    // The provider says that it is the host of another Machine; it may be mistaken about that.
+    const claim = claimOf(h)
+    if (claim !== undefined) return `${claim}; delete that Machine or delete the host at the provider`
+    const heard = heardOf(h)
+    if (heard !== undefined) return `${heard}; adopt it or delete it at the provider`
+    if (isApproved(h)) return undefined
+    if (orphans.length > most)
+      return `${counted(orphans.length, 'host', 'hosts')} without a Machine at once (limit ${most}); check whether Machines were lost`
+    return policy === 'Delete'
+      ? undefined
+      : `reported only; kubenode provider orphans --delete ${shellWord(h.providerID)} approves its deletion`
+  }
+  return {
+    orphans,
+    remove: due.filter((h) => why(h) === undefined),
+    kept: due.flatMap((host) => {
+      const reason = why(host)
+      return reason === undefined ? [] : [{ host, why: reason }]
+    }),
+  }
+}
+
+/** Hosts of unknown machines, and second hosts of a machine whose recorded one is listed too. */
+function orphansIn({ hosts, machines }: OrphanInput): readonly Host[] {
+  const byUid = new Map(machines.map((m) => [m.metadata.uid, m]))
+  const listed = new Map(hosts.filter((h) => h.state !== 'Deleting').map((h) => [h.providerID, h]))
+  return hosts.filter((h) => {
+    if (h.state === 'Deleting') return false
+    const machine = byUid.get(h.machineUid)
+    if (machine === undefined) return true
+    const { providerID } = machine.spec
+    const recorded = providerID === undefined ? undefined : listed.get(providerID)
+    if (recorded === undefined || providerID === h.providerID) return false
+    // The latest attempt's host is not written down yet, unless the recorded one has its token: then the provider made two for it.
+    const token = machine.status?.provisioning?.token
+    return token !== h.clientToken || token === recorded.clientToken
+  })
+}

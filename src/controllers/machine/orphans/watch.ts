@@ -1,0 +1,200 @@
+// Hosts that belong to no Machine: reported at once, and deleted only where the providers file says so, after a grace period, when the list of Machines is known to
+// be fresh and neither a Node nor an agent of them was ever observed.
+import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { LogFields, Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listPages } from '#kube/list-all.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
+import type { OrphanPolicy } from '#providers/definition.ts'
+import type { Host, Provider } from '#providers/port.ts'
+import { type Lease, leaseType } from '#runtime/lease.ts'
+import { machinesByHost, observedOn } from '../hosts/in-use.ts'
+import type { OrphanReports } from './reports.ts'
+import { type OrphanPlan, planOrphans } from './plan.ts'
+
+export interface OrphanTools {
+  readonly client: KubeClient
+  readonly clock: Pick<Clock, 'monotonic' | 'now'>
+  readonly log: Logger
+  /** Throws while a cache is not fresh. */
+  readonly machines: () => readonly Machine[]
+  readonly nodes: () => readonly Node[]
+  readonly leaseNamed: (name: string) => Lease | undefined
+  readonly policyOf: (provider: string) => OrphanPolicy
+  readonly tell: (provider: string, orphans: number) => void
+  readonly reports: OrphanReports
+}
+
+interface Orphaned {
+  readonly machineUid: string
+  readonly clientToken: string
+  /** When it was first listed with these two. */
+  readonly since: number
+  /** The reason that was logged last. */
+  why?: string
+}
+
+/** Lines of one list: a provider that lists others each time must not fill the log. */
+const MOST_LOGGED = 20
+/** Far more than the hosts that a cluster loses track of. */
+const MOST_HEARD = 10_000
+
+const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolean =>
+  known.machineUid === machineUid && known.clientToken === clientToken
+
+export class OrphanWatch {
+  readonly #tools: OrphanTools
+  readonly #known = new Map<string, Orphaned>()
+  /** By providerID, the Node or agent of it that was observed once: it stays so, also when a list leaves the host out. */
+  readonly #heard = new Map<string, string>()
+
+  constructor(tools: OrphanTools) {
+    this.#tools = tools
+  }
+
+  /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
+  async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
+    if (provider.capabilities.isHostKept) return this.#forgetEarlier(provider, hosts, signal)
+    const { clock, machines, nodes, leaseNamed, policyOf, tell, reports } = this.#tools
+    const isKnown = await reports.begin(provider.name, signal)
+    const now = clock.monotonic()
+    const all = machines()
+    const machineNames = new Set(all.map((m) => m.metadata.name ?? ''))
+    const heardOf = this.#heardOf(provider, observedOn({ nodes: nodes(), leaseNamed, machineNames }))
+    const approved = new Set(hosts.filter((h) => reports.isApproved(h)))
+    const plan = planOrphans({
+      hosts,
+      machines: all,
+      heardOf,
+      since: this.#sinceOf(hosts),
+      now,
+      visibleWithinMs: provider.capabilities.visibleWithinMs,
+      policy: policyOf(provider.name),
+      isApproved: (host) => approved.has(host),
+    })
+    this.#remember(provider, plan, now)
+    for (const host of plan.orphans) heardOf(host)
+    tell(provider.name, plan.orphans.length)
+    await reports.publish(provider.name, this.#entries(plan, heardOf, now), signal)
+    if (!isKnown) return
+    for (const host of plan.remove) {
+      if (approved.has(host) && !(await reports.isStillApproved(host, signal))) continue
+      await this.#remove(provider, host, signal)
+    }
+  }
+
+  /** A host that is kept, recorded for an earlier Machine whose finalizer a person removed: the one of its name now could not have it. Nothing on the host is ended. */
+  async #forgetEarlier(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
+    const uids = new Map(this.#tools.machines().map((m) => [m.metadata.name, m.metadata.uid]))
+    for (const { machine, machineUid, providerID } of hosts) {
+      const now = uids.get(machine)
+      if (now === undefined || now === machineUid) continue
+      this.#tools.log.warn('forgetting which host an earlier Machine had', { host: providerID, machine })
+      await provider.delete(providerID, signal)
+    }
+  }
+
+  /** A host that claims another Machine now begins its grace period again: its tags may have been changed by others. */
+  #sinceOf(hosts: readonly Host[]): ReadonlyMap<string, number> {
+    return new Map(
+      hosts.flatMap((host) => {
+        const known = this.#known.get(host.providerID)
+        return known !== undefined && isSameClaim(known, host) ? [[host.providerID, known.since] as const] : []
+      }),
+    )
+  }
+
+  /** What was observed of a host once stays so, also after its Node and its Lease were deleted, and whatever Machine it claims. */
+  #heardOf(
+    { name }: Pick<Provider, 'name'>,
+    observed: (host: Host) => string | undefined,
+  ): (host: Host) => string | undefined {
+    return (host) => {
+      const before = this.#heard.get(host.providerID)
+      if (before !== undefined) return before
+      const heard = observed(host) ?? this.#tools.reports.heardBefore(name, host)
+      if (heard === undefined) return undefined
+      this.#heard.set(host.providerID, heard)
+      const [oldest] = this.#heard.keys()
+      if (this.#heard.size > MOST_HEARD && oldest !== undefined) this.#heard.delete(oldest)
+      return heard
+    }
+  }
+
+  #entries({ orphans, kept }: OrphanPlan, heardOf: (host: Host) => string | undefined, now: number) {
+    const wallNow = this.#tools.clock.now()
+    return orphans.map((host) => {
+      const heard = heardOf(host)
+      return {
+        host,
+        sinceMs: wallNow - (now - (this.#known.get(host.providerID)?.since ?? now)),
+        why: kept.find((k) => k.host === host)?.why ?? heard,
+        heard,
+      }
+    })
+  }
+
+  #remember(provider: Provider, { orphans, kept }: OrphanPlan, now: number): void {
+    const { log } = this.#tools
+    const isOf = (id: string) => id.startsWith(`${provider.name}://`)
+    const told: (readonly [string, LogFields])[] = []
+    const listed = new Set(orphans.map((h) => h.providerID))
+    for (const id of this.#known.keys()) if (isOf(id) && !listed.has(id)) this.#known.delete(id)
+    for (const host of orphans) {
+      const { providerID, machine, machineUid, clientToken } = host
+      const known = this.#known.get(providerID)
+      if (known !== undefined && isSameClaim(known, host)) continue
+      this.#known.set(providerID, { machineUid, clientToken, since: now })
+      told.push(['host without a Machine', { host: providerID, machine }])
+    }
+    for (const { host, why } of kept) {
+      const known = this.#known.get(host.providerID)
+      if (known === undefined || known.why === why) continue
+      known.why = why
+      told.push(['host without a Machine, kept', { host: host.providerID, machine: host.machine, reason: why }])
+    }
+    for (const [message, fields] of told.slice(0, MOST_LOGGED)) log.warn(message, fields)
+    if (told.length > MOST_LOGGED)
+      log.warn('more hosts without a Machine', { provider: provider.name, count: told.length - MOST_LOGGED })
+  }
+
+  /** The caches decided; last of all, right before the host is deleted, the server is asked whether it is in use. */
+  async #remove(provider: Provider, host: Host, signal: AbortSignal): Promise<void> {
+    const { log } = this.#tools
+    const still = await provider.get(host.providerID, signal)
+    if (still?.machineUid !== host.machineUid || still.clientToken !== host.clientToken) return
+    const { providerID, machine } = host
+    const why = await this.#useNow(still, signal)
+    if (why !== undefined) {
+      log.warn('host without a Machine, kept', { host: providerID, machine, reason: why })
+      return
+    }
+    log.warn('releasing a host without a Machine', { host: providerID, machine })
+    await provider.delete(providerID, signal)
+  }
+
+  /** Page by page: a fleet is large. */
+  async #useNow(host: Host, signal: AbortSignal): Promise<string | undefined> {
+    const { client } = this.#tools
+    const machineNames = new Set<string>()
+    for await (const page of listPages(client, machineType, { signal })) {
+      const own = page.find((m) => m.metadata.uid === host.machineUid)
+      const isSecond = own?.spec.providerID !== undefined && own.spec.providerID !== host.providerID
+      if (own !== undefined && (!isSecond || own.status?.provisioning?.token === host.clientToken))
+        return `machine ${own.metadata.name ?? ''} has it`
+      const claim = machinesByHost(page)(host)
+      if (claim !== undefined) return claim
+      for (const { metadata } of page) machineNames.add(metadata.name ?? '')
+    }
+    const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(host.machine) }
+    const lease = await client.get(leaseType, key, { signal })
+    for await (const nodes of listPages(client, nodeType, { signal })) {
+      const observed = observedOn({ nodes, leaseNamed: () => lease, machineNames })(host)
+      if (observed !== undefined) return observed
+    }
+    return observedOn({ nodes: [], leaseNamed: () => lease, machineNames })(host)
+  }
+}

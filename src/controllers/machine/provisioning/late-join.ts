@@ -1,0 +1,31 @@
+// A host that was given its join token once, with its user data, and has not reported within the life of that token: it never will. Pure.
+import { JOIN_TOKEN_SECONDS } from '#identity/token-life.ts'
+import { timeOfDay } from '#lib/clock.ts'
+import type { Waiting } from '../actions.ts'
+import { type Seen, hadJoined, hasJoined, nameOf } from '../seen.ts'
+
+/** Milliseconds until the token of its host is over, none left when it is; undefined where that says nothing. */
+export function untilLateJoin(seen: Seen, now: number): number | undefined {
+  const { host, isJoinFixed = false } = seen
+  if (!isJoinFixed || host.kind !== 'Host' || hasJoined(seen) || hadJoined(seen)) return undefined
+  const createdAt = madeAt(seen, host.host.createdAt, now)
+  return Number.isNaN(createdAt) ? undefined : Math.max(0, createdAt + JOIN_TOKEN_SECONDS * 1_000 - now)
+}
+
+/** The time that its provider says, where that can be: after the attempt began, which is written down by our clock, and before now. */
+function madeAt({ machine }: Seen, said: string, now: number): number {
+  const createdAt = Date.parse(said)
+  const since = Date.parse(machine.status?.provisioning?.since ?? '')
+  if (createdAt < since) return since
+  return createdAt > now ? (Number.isNaN(since) ? now : since) : createdAt
+}
+
+export function lateJoinWait(seen: Seen, now: number): Waiting | undefined {
+  if (untilLateJoin(seen, now) !== 0 || seen.host.kind !== 'Host') return undefined
+  const { providerID, createdAt } = seen.host.host
+  return {
+    predicate: 'AgentJoined',
+    seen: `host ${providerID} was created at ${timeOfDay(madeAt(seen, createdAt, now), now)}, its agent never reported, and its join token has expired`,
+    unblock: `a person deletes the Machine, and its set makes another one (the console of the host shows why it did not join): kubectl delete machines.kubenode.io ${nameOf(seen.machine)}`,
+  }
+}

@@ -1,0 +1,102 @@
+// Decides how the agent of a host that stays is let go: ordered to leave, waited for, and after a deadline recorded as abandoned. Pure. What comes before, the
+// permit and a drain where something is restarted, is in plan.ts.
+import type { Machine } from '#api/kinds/machine.ts'
+import { recordedKey } from '#identity/agent-key.ts'
+import { counted } from '#lib/counted.ts'
+import type { MachinePlan, Waiting } from '../actions.ts'
+import { isBeating } from '../heartbeats/heartbeats.ts'
+import { noticeOf } from '../actions.ts'
+import { nameOf, type Seen } from '../seen.ts'
+
+/** A host that is silent for so long after the order is given up; longer than a reboot with checks of its disks. */
+const ABANDON_SILENT_AFTER_MS = 15 * 60_000
+/** An agent that answers and still does not finish: of an older version, or with a file that it cannot put back. */
+const ABANDON_AFTER_MS = 60 * 60_000
+
+/** After this a switch that does not end, such as one whose permit ran out, is not waited for. */
+const SWITCH_ENDS_WITHIN_MS = 5 * 60_000
+
+const LOOK_MS = 2_000
+const PREDICATE = 'HandedBack'
+
+/** It has an agent that has not reported that it left, or one that received its certificate and has not reported yet. */
+export const hasAgent = (machine: Machine): boolean => {
+  const agent = machine.status?.agent
+  return agent === undefined ? recordedKey(machine) !== undefined : agent.phase !== 'Left'
+}
+
+export const hasLeft = ({ status }: Machine): boolean => status?.agent?.phase === 'Left'
+
+/** Something on the host stops or starts again when its agent leaves. What an agent does not report, it does not do. */
+export const isDisturbed = ({ spec, status }: Machine): boolean =>
+  spec.channel !== 'Observe' && (status?.components ?? []).some((c) => c.removal?.restarts === true)
+
+const SWITCHING = 'SwitchEnded'
+const IN_PROGRESS: ReadonlySet<string> = new Set(['Switching', 'Probing'])
+const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
+
+/** Whether a way back restarts something is known when an open switch has ended: until then the hand-back waits. Undefined when it does not wait. */
+export function switchWait({ machine, agentBeat }: Seen, now: number): Waiting | undefined {
+  const open = openSwitch(machine)
+  if (open === undefined || isBeating(agentBeat) !== true) return undefined
+  const { predicate, since } = machine.status?.waitingFor ?? {}
+  const isOverdue = predicate === SWITCHING && now - Date.parse(since ?? '') >= SWITCH_ENDS_WITHIN_MS
+  if (isOverdue) return undefined
+  return { predicate: SWITCHING, seen: `${open} is being switched`, unblock: 'the switch succeeds or is rolled back' }
+}
+
+/** Ordered and not begun counts as well: the agent may read the order a moment later. */
+function openSwitch({ spec, status }: Machine): string | undefined {
+  const reports = status?.components ?? []
+  const ordered = (spec.components ?? []).find((c) => {
+    const report = reports.find((r) => r.name === c.name)
+    const isOver = report !== undefined && report.attempt === c.attempt && ENDED.has(report.state)
+    return c.switch !== undefined && c.workload !== true && !isOver
+  })
+  return (reports.find((r) => IN_PROGRESS.has(r.state)) ?? ordered)?.name
+}
+
+/** Undefined when its agent has left, or is given up. */
+export function planLeaving({ machine, agentBeat }: Seen, now: number): MachinePlan | 'Left' | 'Abandoned' {
+  if (!hasAgent(machine)) return 'Left'
+  if (machine.spec.leaving !== true) {
+    const action = { kind: 'OrderToLeave', reason: 'the host is handed back' } as const
+    return { actions: [action], notices: noticeOf(action), doing: 'Deleting', requeueAfter: LOOK_MS }
+  }
+  const { predicate, since } = machine.status?.waitingFor ?? {}
+  const waitedMs = predicate === PREDICATE ? now - Date.parse(since ?? '') : 0
+  const isSilent = agentBeat.kind === 'None' || isBeating(agentBeat) === false
+  if (waitedMs >= (isSilent ? ABANDON_SILENT_AFTER_MS : ABANDON_AFTER_MS)) return 'Abandoned'
+  return {
+    actions: [],
+    notices: [],
+    doing: 'Deleting',
+    waiting: { predicate: PREDICATE, seen: leavingSeen(machine, isSilent), unblock: 'its agent has left the host' },
+    requeueAfter: LOOK_MS,
+  }
+}
+
+/** What a hand-back waits for before the agent is ordered to leave. */
+const BEFORE_ORDER: ReadonlySet<string | undefined> = new Set(['PermitGranted', 'PermitDenied', 'Drained'])
+
+/**
+ * Silent for so long that it is given up without an order: the Defender grants nothing for a machine whose state is not known, and the host may never answer.
+ * Without an order nothing on the host is disturbed, then or when its agent comes back.
+ */
+export function isGivenUp({ machine: { metadata, spec, status }, agentBeat }: Seen, now: number): boolean {
+  const { predicate, since } = status?.waitingFor ?? {}
+  if (spec.leaving === true || !BEFORE_ORDER.has(predicate)) return false
+  const isSilent = agentBeat.kind === 'None' || isBeating(agentBeat, ABANDON_SILENT_AFTER_MS) === false
+  return isSilent && now - Date.parse(metadata.deletionTimestamp ?? since ?? '') >= ABANDON_SILENT_AFTER_MS
+}
+
+function leavingSeen(machine: Machine, isSilent: boolean): string {
+  if (isSilent)
+    return `no heartbeat from the agent; given up after ${ABANDON_SILENT_AFTER_MS / 60_000}m, and listed in ConfigMap kubenode-abandoned`
+  const left = machine.status?.components ?? []
+  const first = left.find((c) => c.message !== undefined) ?? left[0]
+  if (machine.status?.agent?.phase !== 'Leaving') return `the agent of ${nameOf(machine)} was ordered to leave`
+  return first === undefined
+    ? 'the agent removes itself'
+    : `${counted(left.length, 'component', 'components')} left to hand back, such as ${first.name}${first.message === undefined ? '' : `: ${first.message}`}`
+}

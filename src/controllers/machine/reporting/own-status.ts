@@ -1,0 +1,29 @@
+// The part of a Machine's status that this controller wrote before. Every write of it is whole: what is left out goes.
+import type { Machine } from '#api/kinds/machine.ts'
+import { isObserved } from '../seen.ts'
+import { type OwnStatus, ownConditions } from '../status.ts'
+import { defined } from '#lib/defined.ts'
+
+export function ownStatusOf(machine: Machine): OwnStatus {
+  const {
+    observedGeneration,
+    phase,
+    nodeRef,
+    inServiceSince,
+    commit,
+    provisioning,
+    waitingFor,
+    components = [],
+    bootID,
+    platform,
+  } = machine.status ?? {}
+  const isOurs = (name: string) => machine.spec.components?.some((c) => c.name === name && c.workload === true)
+  const reports = isObserved(machine) ? components : components.filter((c) => isOurs(c.name))
+  return {
+    ...defined({ observedGeneration, phase, nodeRef, inServiceSince, commit, provisioning, waitingFor }),
+    ...(reports.length > 0 && { components: reports }),
+    ...(isObserved(machine) && bootID !== undefined && { bootID }),
+    ...(isObserved(machine) && platform !== undefined && { platform }),
+    conditions: ownConditions(machine),
+  }
+}

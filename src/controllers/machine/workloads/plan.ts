@@ -1,0 +1,36 @@
+// What is planned for components that run as pods: how each stands, when to check it next, and which pods are replaced. Pure.
+import type { MachineAction } from '../actions.ts'
+import { type Seen, isClosed } from '../seen.ts'
+import { type WorkloadLook, isSettled, lookAtWorkload } from './state.ts'
+
+/** Reconciles follow quickly while pods are moving: no event announces them. */
+const WORKLOAD_LOOK_MS = 2_000
+const STAGED_LOOK_MS = 30_000
+
+export function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
+  const { machine, workloads } = seen
+  const reports = machine.status?.components ?? []
+  return (machine.spec.components ?? []).flatMap((entry): WorkloadLook[] => {
+    if (entry.workload !== true) return []
+    const before = reports.find((r) => r.name === entry.name)
+    if (before !== undefined && isSettled(entry, before)) return [{ kind: 'Report', report: before }]
+    const found = workloads.find((w) => w.component === entry.name)
+    return [lookAtWorkload({ entry, before, seen: found, isClosed: isClosed(seen), now })]
+  })
+}
+
+/** A component that waits for its permit gets no event when its pod or its template changes meanwhile: those are not watched. */
+export function untilNextOf(look: WorkloadLook): number | undefined {
+  if (isMoving(look)) return WORKLOAD_LOOK_MS
+  return look.report.state === 'Staged' ? STAGED_LOOK_MS : undefined
+}
+
+const isMoving = ({ report }: WorkloadLook): boolean =>
+  report.state === 'Switching' || report.state === 'Probing' || report.state === 'Fetching'
+
+export function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAction[] {
+  if (look.kind !== 'Replace') return []
+  const { name, version } = { name: look.report.name, version: look.report.desired ?? '' }
+  const permit = machine.spec.components?.find((c) => c.name === name)?.switch?.permit
+  return [{ kind: 'ReplacePods', component: name, pods: look.pods, permit, reason: `${name} goes to ${version}` }]
+}

@@ -1,0 +1,119 @@
+// Switches and reports components that run as pods of a DaemonSet: to the set that rolls them out they look like any other. Pure.
+// A version is the newest template of the workload; where the template names its version, another one is waited for.
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
+import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import { isObject } from '#lib/json.ts'
+import type { Pod } from '#nodes/objects.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { isReportOf } from '../components/desired.ts'
+import { shortened } from '#lib/shortened.ts'
+
+/** What was read of one workload, and of its pods on the node. */
+export interface WorkloadSeen {
+  readonly component: string
+  readonly daemonSet: KubeObject | undefined
+  /** Of the newest template; undefined when that cannot be said. */
+  readonly newestHash: string | undefined
+  readonly pods: readonly Pod[]
+}
+
+export type WorkloadLook =
+  | { readonly kind: 'Report'; readonly report: ComponentStatus }
+  /** Pods of an older template that go now. */
+  | { readonly kind: 'Replace'; readonly report: ComponentStatus; readonly pods: readonly Pod[] }
+
+const HASH = 'controller-revision-hash'
+
+const fields = (v: unknown): Readonly<Record<string, unknown>> => (isObject(v) ? v : {})
+const hashOf = (pod: Pod): string | undefined => pod.metadata.labels?.[HASH]
+
+const isPodReady = ({ status }: Pod): boolean => {
+  const conditions: unknown = status?.['conditions']
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((c: unknown) => fields(c)['type'] === 'Ready' && fields(c)['status'] === 'True')
+  )
+}
+
+export const isWorkload = (definition: MachineComponent | undefined): boolean => definition?.spec.type === 'DaemonSet'
+
+/** Nothing changes there any longer: it need not be read. */
+export const isSettled = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
+  report !== undefined && isReportOf(report, entry) && (report.state === 'Healthy' || report.state === 'Failed')
+
+export interface WorkloadInput {
+  readonly entry: ComponentOrder
+  readonly before: ComponentStatus | undefined
+  readonly seen: WorkloadSeen | undefined
+  /** Nothing runs on the node yet that could be disturbed. */
+  readonly isClosed: boolean
+  readonly now: number
+}
+
+type State = ComponentStatus['state']
+
+export function lookAtWorkload(input: WorkloadInput): WorkloadLook {
+  const { entry, before, seen } = input
+  const say = (state: State, message?: string, isIn = false): WorkloadLook => ({
+    kind: 'Report',
+    report: reportOf(input, state, message, isIn),
+  })
+  // Unknown changes nothing: what was said of this attempt stays said.
+  if (seen === undefined)
+    return before !== undefined && isReportOf(before, entry)
+      ? { kind: 'Report', report: before }
+      : say('Fetching', 'its DaemonSet was not observed yet')
+  const trouble = troubleOf(seen, entry.version)
+  if (trouble !== undefined) return say(trouble.isFinal ? 'Failed' : 'Fetching', trouble.message)
+  const mayMove = entry.switch?.attempt === entry.attempt || input.isClosed
+  const old = seen.pods.filter((p) => hashOf(p) !== seen.newestHash)
+  const going = old.filter((p) => p.metadata.deletionTimestamp !== undefined)
+  if (old.length > 0 && !mayMove) return say('Staged', 'its pod has an older template')
+  const told = old.filter((p) => !going.includes(p))
+  if (told.length > 0)
+    return { kind: 'Replace', report: reportOf(input, 'Switching', 'its pod is being replaced', false), pods: told }
+  const ready = seen.pods.some((p) => hashOf(p) === seen.newestHash && isPodReady(p))
+  if (ready && going.length === 0) return say('Healthy', undefined, true)
+  return say(mayMove ? 'Probing' : 'Fetching', 'no Ready pod with the current template on the node')
+}
+
+function troubleOf(
+  { component, daemonSet, newestHash }: WorkloadSeen,
+  version: string,
+): { readonly isFinal: boolean; readonly message: string } | undefined {
+  if (daemonSet === undefined) return { isFinal: false, message: `DaemonSet of ${component} not found` }
+  const { namespace = '', name = '' } = daemonSet.metadata
+  const what = `DaemonSet ${namespace}/${name}`
+  const spec = fields(daemonSet['spec'])
+  if (fields(spec['updateStrategy'])['type'] !== 'OnDelete')
+    return { isFinal: true, message: `${what} has to have the update strategy OnDelete` }
+  const template = fields(fields(fields(spec['template'])['metadata'])['annotations'])[ANNOTATIONS.componentVersion]
+  if (typeof template === 'string' && template !== version)
+    return { isFinal: false, message: shortened(`${what} is at ${template}, not at ${version}`, 200) }
+  if (newestHash === undefined)
+    return { isFinal: false, message: shortened(`cannot find the current revision of ${what}`, 200) }
+  return undefined
+}
+
+/** The version before counts until the new pod is Ready. */
+function reportOf(
+  { entry, before, now }: WorkloadInput,
+  state: State,
+  message: string | undefined,
+  isIn: boolean,
+): ComponentStatus {
+  const isSame = before !== undefined && isReportOf(before, entry) && before.state === state
+  const version = isIn ? entry.version : before?.version
+  return {
+    name: entry.name,
+    ...defined({ version }),
+    desired: entry.version,
+    attempt: entry.attempt,
+    state,
+    since: isSame ? before.since : timestamp(now),
+    ...(message !== undefined && { message: message.slice(0, 200) }),
+  }
+}
