@@ -17,8 +17,8 @@ import { deleteObject } from './delete.ts'
 import { refsAfter, refsBefore } from './inventory.ts'
 import { type InventoryRef, refOf, refText } from './object-ref.ts'
 import { isDelete } from './operation.ts'
-import { readRefs } from './read-kind.ts'
-import { inventoryWrite, planRelease, releaseId, releaseLive, undeclaredIn } from './release-plan.ts'
+import { observeLeft } from './observe-left.ts'
+import { inventoryWrite, planRelease, releaseId, undeclaredIn } from './release-plan.ts'
 import { ResourceTypes } from './resource-types.ts'
 import { writeObject } from './write.ts'
 
@@ -109,13 +109,7 @@ async function recorded(
   const left = undeclaredIn(seen, all)
   const isOurs = ({ metadata }: KubeObject): boolean =>
     metadata.managedFields?.some((m) => m.manager === fieldManager) === true
-  const read = await readRefs({ client, types, ...call }, left)
-  const live = new Map(
-    left.map((ref) => {
-      const object = read.get(refText(ref)) ?? 'Unknown'
-      return [refText(ref), typeof object === 'string' ? object : releaseLive(record, ref, object, isOurs)]
-    }),
-  )
+  const live = await observeLeft({ client, types, ...call }, record, left, isOurs)
   const plan = planRelease(record, all, { inventory: seen, live })
   const failure = (await note(refsBefore(seen, plan), found?.spec.commit)) ?? (await apply())
   if (failure !== undefined) return failure

@@ -37,7 +37,7 @@ interface Reader {
   readonly signal: AbortSignal | undefined
 }
 
-interface Refs {
+export interface Reading {
   readonly client: KubeClient
   readonly types: ResourceTypes
   readonly signal?: AbortSignal
@@ -45,7 +45,7 @@ interface Refs {
 
 /** Of any kinds. `apiVersionOf` names the version in which an object is declared, if it is. */
 export async function readRefs(
-  { client, types, signal }: Refs,
+  { client, types, signal }: Reading,
   refs: readonly ObjectRef[],
   apiVersionOf: (ref: ObjectRef) => string | undefined = () => undefined,
 ): Promise<Read> {

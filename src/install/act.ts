@@ -14,11 +14,13 @@ import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { refsAfter, refsBefore } from '#delivery/inventory.ts'
 import { type InventoryRef, refOf, refText } from '#delivery/object-ref.ts'
+import { inventoryWrite, releaseId } from '#delivery/release-plan.ts'
 import { ifServed, type InstallContext } from './context.ts'
 import { awaitDefinitionEnd } from './definition-end.ts'
 import { installErrors } from './install-errors.ts'
-import { INSTALL_INVENTORY, inventoryWrite, refsAhead, refsTogether, refsWhenDone, releaseId } from './inventory.ts'
+import { INSTALL_INVENTORY, objectsOf, refsTogether } from './inventory.ts'
 import type { Installed } from './observe.ts'
 import { roleOf } from './phases.ts'
 import type { InstallPlan, Phase } from './plan.ts'
@@ -36,7 +38,7 @@ import type { Release } from './release.ts'
 import { rewriteStored } from './rewrite.ts'
 import { isOvertaken } from './turn.ts'
 import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
-import { writeObject } from './write.ts'
+import { writeReleased } from './write.ts'
 
 /** Requests in flight. */
 const PARALLEL = 8
@@ -57,7 +59,7 @@ export async function actInstall(
     await act(context, release, seen, plan, options)
   } catch (error) {
     // Another run took over: what this one wrote, the next one has to find.
-    if (isOvertaken(context)) await unlessOvertaken(context, refsAhead(seen.inventory, release), undefined)
+    if (isOvertaken(context)) await unlessOvertaken(context, refsBefore(seen.inventory, plan.delivery), undefined)
     throw error
   }
 }
@@ -80,7 +82,7 @@ async function act(
       noted = await note(
         context,
         seen.inventoryObject,
-        refsAhead(seen.inventory, release),
+        refsBefore(seen.inventory, plan.delivery),
         seen.inventoryObject?.spec.commit,
       )
     if (phase.name === 'Workloads') await endUninstall(context)
@@ -89,10 +91,15 @@ async function act(
   }
   if (wait) await awaitAnswers(context, release)
   if (!hasWebhook(release)) await endWebhook(context)
-  const left = [...plan.left]
-  for (const ref of plan.prunes) if (!(await prune(context, ref))) left.push(ref)
-  await note(context, noted, refsWhenDone(release, uids, left), releaseId(release))
+  const pruned = new Set<string>()
+  for (const operation of plan.prunes) if (await prune(context, operation)) pruned.add(refText(operation.ref))
+  for (const { ref } of unreadableIn(plan)) context.say(`${refText(ref)} could not be removed: it cannot be read`)
+  const refs = refsAfter(seen.inventory, plan.delivery, { applied: uids, pruned })
+  await note(context, noted, refs, releaseId(objectsOf(release)))
 }
+
+const unreadableIn = ({ delivery }: InstallPlan) =>
+  delivery.operations.filter((o) => o.kind === 'Defer').filter((o) => o.reason === 'Unreadable')
 
 const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
@@ -137,7 +144,7 @@ async function actPhase(context: InstallContext, { name, groups }: Phase, { uids
 }
 
 async function write(context: InstallContext, object: KubeObject, uids: Map<string, string>): Promise<KubeObject> {
-  const written = await writeObject(context, object)
+  const written = await writeReleased(context, object)
   uids.set(refText(refOf(object)), written.metadata.uid ?? '')
   return written
 }
@@ -206,7 +213,7 @@ async function note(
   commit: string | undefined,
 ): Promise<Inventory | undefined> {
   const { client, clock } = context
-  const input = inventoryWrite(found, refs, commit, clock.now())
+  const input = inventoryWrite(INSTALL_INVENTORY, found, refs, commit, clock.now())
   if (input === undefined) return unlessOvertaken(context, refs, commit)
   const { resourceVersion } = found?.metadata ?? {}
   const metadata = { ...input.metadata, ...defined({ resourceVersion }) }
@@ -228,9 +235,10 @@ async function unlessOvertaken(
 ): Promise<Inventory> {
   const other = await ifServed(async () => client.get(inventory, { name: INSTALL_INVENTORY }))
   // Nothing was to be written, or the reply to our own write was lost.
-  if (other !== undefined && inventoryWrite(other, refs, commit, clock.now()) === undefined) return other
+  if (other !== undefined && inventoryWrite(INSTALL_INVENTORY, other, refs, commit, clock.now()) === undefined)
+    return other
   const both = refsTogether(refs, other?.spec.refs ?? [])
-  const input = inventoryWrite(other, both, other?.spec.commit, clock.now())
+  const input = inventoryWrite(INSTALL_INVENTORY, other, both, other?.spec.commit, clock.now())
   if (input !== undefined) await ifServed(() => client.apply(inventory, { ...input }, AS_INSTALLER))
   throw new KubeNodeError(installErrors.KN1449({ why: 'another run changed this installation at the same time' }))
 }

@@ -6,7 +6,7 @@ import { refOf, refText } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { InstallContext } from './context.ts'
 import type { InstallPlan } from './plan.ts'
-import { writeObject } from './write.ts'
+import { writeReleased } from './write.ts'
 
 const namespaceType = coreKind('Namespace')
 
@@ -71,12 +71,12 @@ export async function diffOf(context: InstallContext, plan: InstallPlan): Promis
     if (live === undefined) lines.push(`+ ${text}`)
     // A server tries nothing in a namespace that is not there.
     if (namespace !== undefined && (await isMissing(context, namespace, missing))) continue
-    const tried = await writeObject(context, object, { dryRun: true })
+    const tried = await writeReleased(context, object, { dryRun: true })
     const changes = live === undefined ? [] : differences(live, tried)
     if (changes.length > 0)
       lines.push(`~ ${text}`, ...(object.kind === 'Secret' ? ['  (values of a Secret)'] : changes))
   }
-  return [...lines, ...plan.prunes.map((r) => `- ${refText(r)}`)]
+  return [...lines, ...plan.prunes.map(({ ref }) => `- ${refText(ref)}`)]
 }
 
 async function isMissing({ client }: InstallContext, name: string, missing: Set<string>): Promise<boolean> {

@@ -14,7 +14,7 @@ import { installErrors } from './install-errors.ts'
 import { runInstall } from './install.ts'
 import { type Values, releaseOf, storedValues } from './load.ts'
 import { nextSteps } from './next-steps.ts'
-import { observeInstalled } from './observe.ts'
+import { observeInstalled, observeUpgrade } from './observe.ts'
 import { type InstallPlan, planInstall } from './plan.ts'
 import { untilInterrupted } from './until-interrupted.ts'
 import type { InstallWish } from './wishes.ts'
@@ -36,7 +36,7 @@ export async function installCluster(
   const values = (await chosenValues(options, io, context)) ?? {}
   const release = await releaseOf(values)
   if (options.diff === true || options.dryRun !== undefined) {
-    const lines = await diffOf(context, planInstall(await observeInstalled(context), release))
+    const lines = await diffOf(context, planInstall(await observeUpgrade(context, release), release))
     for (const line of lines) io.out(shownLine(line))
     io.err(lines.length === 0 ? 'nothing would change\n' : 'nothing was written\n')
     return false

@@ -7,7 +7,7 @@ import { observeChecks } from './checks/observe.ts'
 import { claimsOf } from './claims.ts'
 import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
-import { observeInstalled, type Installed } from './observe.ts'
+import { observeInstalled, observeUpgrade, type Installed } from './observe.ts'
 import { planInstall, type InstallPlan } from './plan.ts'
 import type { Release } from './release.ts'
 import { takeTurn, type Turn } from './turn.ts'
@@ -73,7 +73,7 @@ async function prepared(
   if (wrong.length > 0)
     throw new KubeNodeError(installErrors.KN1417({ names: [...new Set(wrong.map((f) => f.check))].join(', ') }))
   // Read again: checks take a while, and the plan must be about the current state.
-  const seen = await observeInstalled(context)
+  const seen = await observeUpgrade(context, release)
   const plan = planInstall(seen, release)
   return (await confirm(plan)) ? { seen, plan } : undefined
 }

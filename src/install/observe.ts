@@ -6,12 +6,14 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { observeLeft } from '#delivery/observe-left.ts'
+import { undeclaredIn } from '#delivery/release-plan.ts'
 import { ifServed, type InstallContext } from './context.ts'
 import { ofOurGroup } from './definitions.ts'
 import { installErrors } from './install-errors.ts'
 import { INSTALL_INVENTORY } from './inventory.ts'
-import type { InstallSeen } from './plan.ts'
-import { OURS, PART_OF, VERSION_LABEL } from './release.ts'
+import { definitionsToApply, type InstalledParts, type InstallSeen } from './plan.ts'
+import { isLabelledOurs, OURS, PART_OF, type Release, VERSION_LABEL } from './release.ts'
 import { isOlder } from './versions.ts'
 
 export const definitionType = coreKind('CustomResourceDefinition')
@@ -24,10 +26,18 @@ export const deploymentType: ResourceType = {
 }
 export const BY_LABEL = `${PART_OF}=${OURS}`
 
-export interface Installed extends InstallSeen {
+export interface Installed extends InstalledParts {
   readonly inventoryObject: Inventory | undefined
   /** The Deployments of our programs. */
   readonly workloads: readonly KubeObject[]
+}
+
+/** With what the release no longer has of it. What cannot be read here cannot be decided about, so it is an error. */
+export async function observeUpgrade(context: InstallContext, release: Release): Promise<Installed & InstallSeen> {
+  const seen = await observeInstalled(context)
+  const objects = [...definitionsToApply(seen.definitions, release), ...release.objects]
+  const left = undeclaredIn(seen.inventory, objects)
+  return { ...seen, live: await observeLeft(context, INSTALL_INVENTORY, left, isLabelledOurs) }
 }
 
 /** What cannot be read here cannot be decided about, so it is an error. */

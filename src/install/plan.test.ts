@@ -1,7 +1,9 @@
 // The plan of an installation: order, prune, rewrites of stored versions, and what a step back leaves alone.
 import { expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
-import { refOf, refText } from '#delivery/object-ref.ts'
+import type { Live, LiveObject } from '#delivery/diff.ts'
+import { refsAfter } from '#delivery/inventory.ts'
+import { type ObjectRef, refOf, refText } from '#delivery/object-ref.ts'
 import { planInstall, type InstallSeen } from './plan.ts'
 import { labelled, type Release } from './release.ts'
 import { defined } from '#lib/defined.ts'
@@ -11,6 +13,16 @@ const object = (apiVersion: string, kind: string, name: string, namespace?: stri
   kind,
   metadata: { name, ...defined({ namespace }), labels: { 'app.kubernetes.io/component': name } },
 })
+const found = (more: Partial<LiveObject>): LiveObject => ({
+  uid: 'u-1',
+  resourceVersion: '1',
+  commit: undefined,
+  source: 'install',
+  matches: true,
+  isDeleting: false,
+  ...more,
+})
+const present = (refs: readonly ObjectRef[]) => new Map(refs.map((ref) => [refText(ref), found({})]))
 const RBAC = 'rbac.authorization.k8s.io/v1'
 
 function definition(versions: readonly string[], stored: readonly string[] = [], kind = 'Machine'): KubeObject {
@@ -44,7 +56,7 @@ const release = (version: string, definitions: readonly KubeObject[] = [definiti
     object('v1', 'Namespace', 'kubenode-system'),
   ],
 })
-const nothing: InstallSeen = { inventory: [], definitions: [], installed: undefined }
+const nothing: InstallSeen = { inventory: [], definitions: [], installed: undefined, live: new Map() }
 
 test('what holds the programs is in force before them, and the Defender is replaced first', () => {
   const { phases } = planInstall(nothing, release('1.0.0'))
@@ -65,9 +77,29 @@ test('what a release no longer has is removed, but never a namespace, a definiti
     object(RBAC, 'ClusterRole', 'old'),
     object(RBAC, 'ClusterRole', 'r'),
   ].map(refOf)
-  const { prunes, left } = planInstall({ ...nothing, inventory: refs }, release('1.1.0'))
-  expect(prunes.map(refText)).toEqual(['ClusterRole.rbac.authorization.k8s.io/old'])
-  expect(left.map(refText)).toEqual(['Namespace/kubenode-old', 'PersistentVolumeClaim/kubenode-system/data'])
+  const { prunes, delivery } = planInstall({ ...nothing, inventory: refs, live: present(refs) }, release('1.1.0'))
+  expect(prunes.map(({ ref }) => refText(ref))).toEqual(['ClusterRole.rbac.authorization.k8s.io/old'])
+  const left = refsAfter(refs, delivery, { applied: new Map(), pruned: new Set(prunes.map(({ ref }) => refText(ref))) })
+  expect(left.map(refText)).toEqual(
+    expect.arrayContaining(['Namespace/kubenode-old', 'PersistentVolumeClaim/kubenode-system/data']),
+  )
+  expect(left.map(refText)).not.toContain('ClusterRole.rbac.authorization.k8s.io/old')
+})
+
+test.each<[string, Live, number, boolean]>([
+  ['is there is deleted', found({}), 1, true],
+  ['is gone already is forgotten', 'Absent', 0, false],
+  ['cannot be read is remembered', 'Unknown', 0, true],
+  ['is being deleted is remembered', found({ isDeleting: true }), 0, true],
+  ['others made again stays, and is forgotten', found({ uid: 'u-2' }), 0, false],
+  ['a source has taken over stays, and is forgotten', found({ source: 'fleet/own' }), 0, false],
+])('an object that a release no longer has and that %s', (_, there, deletions, isRemembered) => {
+  const ref = { ...refOf(object(RBAC, 'ClusterRole', 'old')), uid: 'u-1' }
+  const seen = { ...nothing, inventory: [ref], live: new Map([[refText(ref), there]]) }
+  const { prunes, delivery } = planInstall(seen, release('1.1.0'))
+  expect(prunes).toHaveLength(deletions)
+  const after = refsAfter([ref], delivery, { applied: new Map(), pruned: new Set() })
+  expect(after.map(refText).includes(refText(ref))).toBe(isRemembered)
 })
 
 test('a step back leaves the definitions of the later release, which have all fields', () => {

@@ -2,12 +2,14 @@ import { expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError, ConnectionError, failure } from '#kube/errors.ts'
 import type { Deleted } from '#runtime/preconditions.ts'
+import type { Delete } from '#delivery/operation.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
 import { prune } from './prune.ts'
 
-const REF = { group: '', kind: 'ConfigMap', namespace: 'kubenode-system', name: 'old', uid: 'u-1' }
+const REF = { group: '', kind: 'ConfigMap', namespace: 'kubenode-system', name: 'old' }
+const OLD: Delete = { kind: 'Delete', reason: 'Undeclared', ref: REF, uid: 'u-1', resourceVersion: '7' }
 const TYPE = coreKind('ConfigMap')
 
 type Answer = Error | Deleted
@@ -42,7 +44,7 @@ async function pruned(answers: readonly Answer[], uid = 'u-1') {
     clock: { sleep: async () => undefined },
     say: (line: string) => void said.push(line),
   } as unknown as InstallContext
-  return { isDone: await prune(context, REF), deletes, said: said.map((s) => s.replace(/:.*/, '')) }
+  return { isDone: await prune(context, OLD), deletes, said: said.map((s) => s.replace(/:.*/, '')) }
 }
 
 const REMOVED = 'removed ConfigMap/kubenode-system/old, which this version no longer has'
@@ -62,6 +64,6 @@ test.each<
   expect(await pruned(answers)).toEqual({ isDone, deletes, said })
 })
 
-test('an object of the same name that others made stays', async () => {
-  expect(await pruned(['Deleted'], 'u-2')).toEqual({ isDone: true, deletes: 0, said: [] })
+test('an object of the same name that others made meanwhile stays', async () => {
+  expect(await pruned([lost, 'Deleted'], 'u-2')).toEqual({ isDone: true, deletes: 1, said: [] })
 })

@@ -2,10 +2,11 @@
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { applyObject, type ApplyOutcome, type FieldConflict } from '#kube/apply.ts'
+import type { ApplyOutcome, FieldConflict } from '#kube/apply.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
+import { type Writer, writeObject } from '#delivery/write.ts'
 import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -25,23 +26,23 @@ export interface WriteOptions {
   readonly dryRun?: boolean
 }
 
-export async function writeObject(
+export async function writeReleased(
   context: InstallContext,
   object: KubeObject,
   { dryRun = false }: WriteOptions = {},
 ): Promise<KubeObject> {
   const { client, types, clock, signal } = context
   const type = await types.of(object.apiVersion, object.kind, signal)
-  const options = {
+  const writer: Writer = {
+    client,
+    takes: mayTake,
     fieldManager: FIELD_MANAGERS.install,
     fieldValidation: 'Strict',
     ...(dryRun && { dryRun }),
     ...defined({ signal }),
   } as const
   for (let attempt = 1; ; attempt++) {
-    let outcome = await applyObject(client, type, object, options)
-    if (outcome.kind === 'Conflict' && mayTake(outcome.conflicts))
-      outcome = await applyObject(client, type, object, { ...options, force: true })
+    const outcome = await writeObject(writer, type, object)
     if (outcome.kind === 'Applied') return outcome.object
     if (outcome.kind !== 'Unknown' || attempt === ATTEMPTS) throw refusal(object, outcome)
     await clock.sleep(PAUSE_MS, signal)

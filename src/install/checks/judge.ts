@@ -2,7 +2,7 @@
 import { AGENT_SIGNER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { installErrors } from '../install-errors.ts'
-import { planInstall } from '../plan.ts'
+import { planStep } from '../plan.ts'
 import type { Release } from '../release.ts'
 import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
@@ -83,7 +83,7 @@ const joinTokens: Judge = ({ joinTokens: reading }) =>
 
 const definitions: Judge = (seen, { release }) =>
   read('definitions', seen.installed, (installed) => {
-    const { problems } = planInstall(installed, release)
+    const { problems } = planStep(installed, release)
     if (problems.length === 0)
       return passed('definitions', installed.definitions.length === 0 ? 'none installed yet' : 'all can be replaced')
     return problems.map((p) =>
@@ -93,7 +93,7 @@ const definitions: Judge = (seen, { release }) =>
 
 const versions: Judge = (seen, { release }) =>
   read('versions', seen.installed, (installed) => {
-    const { from, to, skip } = planInstall(installed, release)
+    const { from, to, skip } = planStep(installed, release)
     if (from === undefined && seen.running?.processes !== undefined)
       return passed('versions', `KubeNode ${to}; its programs run as processes, without Deployments`)
     if (from === undefined && seen.running !== undefined) return failed('versions', installErrors.KN1422())
