@@ -339,12 +339,12 @@ export class World {
   #agentTurn(name: string, machine: Machine, { permits, before }: Orders): readonly ComponentStatus[] {
     const reports = machine.status?.components ?? []
     const uid = machine.metadata.uid ?? ''
-    return (machine.spec.components ?? []).map((told): ComponentStatus => {
-      const report = reports.find((r) => r.name === told.name)
-      const key = `${name}\n${told.name}`
+    return (machine.spec.components ?? []).map((order): ComponentStatus => {
+      const report = reports.find((r) => r.name === order.name)
+      const key = `${name}\n${order.name}`
       const end = this.#ends.get(key)
       if (report !== undefined && isSwitching(report.state)) {
-        if (end === undefined) this.#ends.set(key, this.now + this.#switchMs(told.setRef ?? '', told.name))
+        if (end === undefined) this.#ends.set(key, this.now + this.#switchMs(order.setRef ?? '', order.name))
         if (end === undefined || end > this.now) return report
         this.#ends.delete(key)
         const { drifted: _, ...fresh } = report
@@ -355,16 +355,16 @@ export class World {
           state: 'Healthy',
         }
       }
-      const isKnown = report?.desired === told.version && report.attempt === told.attempt
-      const base = { name: told.name, desired: told.version, attempt: told.attempt, since: timestamp(this.now) }
+      const isKnown = report?.desired === order.version && report.attempt === order.attempt
+      const base = { name: order.name, desired: order.version, attempt: order.attempt, since: timestamp(this.now) }
       const running = report?.version === undefined ? {} : { version: report.version }
       // Another configuration is a switch, too.
-      const isRunning = report?.version === told.version && before.get(told.name) === told.config
+      const isRunning = report?.version === order.version && before.get(order.name) === order.config
       if (!isKnown) return { ...base, ...running, state: isRunning ? 'Healthy' : 'Staged' }
       if (report.state === 'Fetching') return { ...report, state: 'Staged', since: timestamp(this.now) }
-      const isOrdered = told.switch?.attempt === told.attempt && isGranted(permits, told.switch.permit, uid)
+      const isOrdered = order.switch?.attempt === order.attempt && isGranted(permits, order.switch.permit, uid)
       if (report.state !== 'Staged' || !isOrdered) return report
-      this.#ends.set(key, this.now + this.#switchMs(told.setRef ?? '', told.name))
+      this.#ends.set(key, this.now + this.#switchMs(order.setRef ?? '', order.name))
       return { ...report, state: 'Switching', since: timestamp(this.now) }
     })
   }

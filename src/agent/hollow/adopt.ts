@@ -14,15 +14,15 @@ export interface AdoptWish {
 
 export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
   (status?.components ?? []).map((report) => {
-    const told = spec.components?.find((c) => c.name === report.name)
-    const at = (version: string | undefined) => version && targetOf(version, report, told)
+    const order = spec.components?.find((c) => c.name === report.name)
+    const at = (version: string | undefined) => version && targetOf(version, report, order)
     return { report, inUse: at(report.version) || undefined, wanted: at(report.desired) || undefined }
   })
 
 /** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
-function targetOf(version: string, { attempt }: ComponentStatus, told: ComponentOrder | undefined): Attempt {
-  const config = told?.version === version ? told.config : undefined
-  return { version, attempt: attempt ?? told?.attempt ?? 1, ...defined({ config }) }
+function targetOf(version: string, { attempt }: ComponentStatus, order: ComponentOrder | undefined): Attempt {
+  const config = order?.version === version ? order.config : undefined
+  return { version, attempt: attempt ?? order?.attempt ?? 1, ...defined({ config }) }
 }
 
 /** Undefined: nothing worth keeping is known; it is installed as on a new node. */

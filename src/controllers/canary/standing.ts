@@ -15,15 +15,15 @@ export type Standing = 'Healthy' | 'Failed' | 'Switching' | 'Waiting'
 
 export function standingOf(machine: Machine, wanted: DeclaredComponent): Standing {
   const { name } = wanted
-  const told = machine.spec.components?.find((c) => c.name === name)
+  const order = machine.spec.components?.find((c) => c.name === name)
   const report = machine.status?.components?.find((c) => c.name === name)
-  if (told === undefined || report === undefined) return 'Waiting'
-  if (told.switch !== undefined || isSwitching(report.state)) return 'Switching'
+  if (order === undefined || report === undefined) return 'Waiting'
+  if (order.switch !== undefined || isSwitching(report.state)) return 'Switching'
   // While a secret value is unavailable, the configuration already assigned to the machine counts.
   const isWhole = renderedConfig(wanted)?.isWhole !== false
   const { version } = wanted
-  const target = isWhole ? declaredTarget(wanted) : { name, version, ...defined({ config: told.config }) }
-  if (!isOrderFor(told, target) || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)
+  const target = isWhole ? declaredTarget(wanted) : { name, version, ...defined({ config: order.config }) }
+  if (!isOrderFor(order, target) || report.desired !== version || (report.attempt ?? order.attempt) !== order.attempt)
     return 'Waiting'
   if (report.state === 'RolledBack' || report.state === 'Failed') return 'Failed'
   return report.state === 'Healthy' && report.version === version ? 'Healthy' : 'Waiting'

@@ -131,9 +131,9 @@ function confirms(
   const now = resultNow(fresh, target)
   const isSo = now === 'SucceededOrReleased' ? result !== 'Failed' : result === now
   if (!isSo) return 'No'
-  const told = fresh.spec.components?.find((c) => c.name === target.name)
+  const order = fresh.spec.components?.find((c) => c.name === target.name)
   // There is one attempt for each machine of a slice: whose attempt has ended gets no order for another one.
-  const hadItsAttempt = startedAt !== undefined && told?.slice === startedAt
+  const hadItsAttempt = startedAt !== undefined && order?.slice === startedAt
   return result !== 'Released' && hadItsAttempt ? 'Yes' : 'OnceLetGo'
 }
 

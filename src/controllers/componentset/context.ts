@@ -79,8 +79,8 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const strangers = strangersOf(seen, byName, indexOf)
   const opening = openingOf(set.spec.rollout.windows, now)
   const rivals = rivalsOf(set, seen.sets)
-  const isOthers = (component: string, { machine, told }: Reading) =>
-    rivalFor(rivals.get(component), set, machine, told[indexOf.get(component) ?? -1]?.setRef) !== undefined
+  const isOthers = (component: string, { machine, orders }: Reading) =>
+    rivalFor(rivals.get(component), set, machine, orders[indexOf.get(component) ?? -1]?.setRef) !== undefined
   const tracks = tracksOf(seen, revisions, blocks, indexOf, members, isOthers)
   return {
     seen,

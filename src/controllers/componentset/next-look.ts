@@ -30,8 +30,8 @@ export function nextLook(
     if (slice.phase === 'Soaking') moments.push(Date.parse(slice.soakUntil ?? ''))
   }
   if (hasSecretRefs(seen.set.spec.components)) moments.push(now + SECRET_LOOK_MS)
-  for (const { told } of members)
-    for (const order of told)
+  for (const { orders } of members)
+    for (const order of orders)
       if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))
   // Any hold: one on a Node or a MachineSet may keep machines out of the rollout too.
   const end = firstEnd(seen.holds, now)

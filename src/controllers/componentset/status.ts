@@ -336,7 +336,7 @@ function stallOf(context: Context, progress: Progress): Problem | undefined {
 function conflictOf({ members, rivals, seen, indexOf }: Context): string | undefined {
   for (const [component, others] of rivals) {
     const at = indexOf.get(component) ?? -1
-    const contested = members.flatMap((m) => rivalFor(others, seen.set, m.machine, m.told[at]?.setRef) ?? [])
+    const contested = members.flatMap((m) => rivalFor(others, seen.set, m.machine, m.orders[at]?.setRef) ?? [])
     const [first] = contested
     if (first !== undefined)
       return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) takes precedence for ${component} on ${counted(contested.length, 'machine')}`

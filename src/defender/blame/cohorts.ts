@@ -44,8 +44,8 @@ export function cohortsOf(unit: Unit): readonly Cohort[] {
   if (kernel !== undefined) place.push({ kind: 'Kernel', value: kernel })
   const running = (status?.components ?? []).flatMap(({ name, version }): readonly Cohort[] => {
     if (version === undefined) return []
-    const told = spec.components?.find((c) => c.name === name)
-    const config = told?.version === version ? told.config : undefined
+    const order = spec.components?.find((c) => c.name === name)
+    const config = order?.version === version ? order.config : undefined
     return [
       { kind: 'Component', component: name, value: version },
       ...(config === undefined ? [] : [{ kind: 'Config', component: name, value: config } as const]),

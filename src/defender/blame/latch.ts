@@ -78,6 +78,6 @@ export function isPresent(units: readonly Unit[], cohort: Cohort): boolean {
 
 function isTold({ source }: Unit, { kind, component, value }: Cohort): boolean {
   if (source.kind !== machine.kind) return false
-  const told = (source as Machine).spec.components?.find((c) => c.name === component)
-  return (kind === 'Component' ? told?.version : told?.config) === value
+  const order = (source as Machine).spec.components?.find((c) => c.name === component)
+  return (kind === 'Component' ? order?.version : order?.config) === value
 }

@@ -196,17 +196,17 @@ export function agentTurn(
 ): Machine {
   const reports = machine.status?.components ?? []
   const isInstalling = machine.status?.phase === 'Installing'
-  const next = (machine.spec.components ?? []).map((told): ComponentStatus => {
-    const report = reports.find((r) => r.name === told.name)
-    const isKnown = report?.desired === told.version && report.attempt === told.attempt
-    if (report === undefined || !(isKnown || isSwitching(report.state))) return retargeted(told, report, now)
+  const next = (machine.spec.components ?? []).map((order): ComponentStatus => {
+    const report = reports.find((r) => r.name === order.name)
+    const isKnown = report?.desired === order.version && report.attempt === order.attempt
+    if (report === undefined || !(isKnown || isSwitching(report.state))) return retargeted(order, report, now)
     const desired = report.desired ?? ''
-    const how = quality(told.name, desired, machine.metadata.name ?? '')
+    const how = quality(order.name, desired, machine.metadata.name ?? '')
     if (report.state === 'Fetching' && how === 'refused') return { ...report, message: REFUSAL }
     const state = moved(report.state, {
       verified: how !== 'refused',
-      orderForAttempt: told.switch?.attempt === report.attempt,
-      permitGrantedNow: told.switch !== undefined && isGranted(told.switch.permit),
+      orderForAttempt: order.switch?.attempt === report.attempt,
+      permitGrantedNow: order.switch !== undefined && isGranted(order.switch.permit),
       neverInstalled: isInstalling,
       nodePendingTaint: isInstalling,
       versionRuns: true,
@@ -232,12 +232,12 @@ function moved(state: ComponentState, facts: SwitchFacts): ComponentState {
   return state
 }
 
-function retargeted(told: ComponentOrder, report: ComponentStatus | undefined, now: number): ComponentStatus {
-  const isInPlace = report?.version === told.version && report.drifted === undefined
+function retargeted(order: ComponentOrder, report: ComponentStatus | undefined, now: number): ComponentStatus {
+  const isInPlace = report?.version === order.version && report.drifted === undefined
   return {
-    name: told.name,
-    desired: told.version,
-    attempt: told.attempt,
+    name: order.name,
+    desired: order.version,
+    attempt: order.attempt,
     since: timestamp(now),
     ...defined({ version: report?.version, drifted: report?.drifted, healthyBefore: report?.healthyBefore }),
     state: isInPlace ? 'Healthy' : 'Fetching',

@@ -17,13 +17,13 @@ export interface Survey {
   readonly broken: readonly Reading[]
   /** Those of them that a version broke which never worked on the whole set: the next version is for them first. */
   readonly brokenByRollout: ReadonlySet<Reading>
-  /** Told a version that came after the last healthy one, and so going back; a part of the above. */
+  /** Ordered a version that came after the last healthy one, and so going back; a part of the above. */
   readonly goingBack: ReadonlySet<Reading>
   readonly skipped: ReadonlyMap<string, string>
   readonly updated: number
   /** What may be tried again does not count. */
   readonly failed: number
-  /** Told long ago and not ready for the switch yet. */
+  /** Ordered long ago and not ready for the switch yet. */
   readonly stuck: number
   readonly tried: number
   /** One mark a member, in their order. */
@@ -136,7 +136,7 @@ function lookAt(
   const isHere = isThere(standing)
   const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
   const isFailed = rules.isBlamed(isKnownBad ? 'Failed' : standing, reading)
-  const report = reading.reported[index]
+  const report = reading.reports[index]
   const isStuck =
     standing === 'Pending' &&
     reading.health === 'Up' &&
@@ -154,30 +154,30 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
 }
 
 /** It has, or is ordered, the version that works on the rest of the set: the fault is its own. */
-function isOfHealthy({ told, reported }: Reading, index: number, healthy: ComponentTarget | undefined): boolean {
-  const [order, report] = [told[index], reported[index]]
+function isOfHealthy({ orders, reports }: Reading, index: number, healthy: ComponentTarget | undefined): boolean {
+  const [order, report] = [orders[index], reports[index]]
   if (healthy === undefined || order === undefined || report?.version === undefined) return false
   return isOrderFor(order, healthy)
 }
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
-/** Told what came after the goal; a component that a later revision dropped is a target too. */
+/** Ordered what came after the goal; a component that a later revision dropped is a target too. */
 /** A target that was never tried is no way back, whatever versions a machine had before. */
-const wasHealthyOn = ({ reported }: Reading, { isProven, version, index }: Track): boolean =>
-  isProven || (version !== undefined && wasHealthy(reported[index]?.healthyBefore ?? [], version))
+const wasHealthyOn = ({ reports }: Reading, { isProven, version, index }: Track): boolean =>
+  isProven || (version !== undefined && wasHealthy(reports[index]?.healthyBefore ?? [], version))
 
-function isAhead({ told }: Reading, { index, ahead }: Track, goal: ComponentTarget): boolean {
-  const now = told[index]
+function isAhead({ orders }: Reading, { index, ahead }: Track, goal: ComponentTarget): boolean {
+  const now = orders[index]
   return !isOrderFor(now, goal) && ahead.some((t) => isOrderFor(now, t))
 }
 
 function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {
   const { machine, health, name } = reading
   if (input.reserved.has(name) || health === 'Joining') return 'Never'
-  const other = input.claimedByOther(machine, reading.told[track.index]?.setRef)
+  const other = input.claimedByOther(machine, reading.orders[track.index]?.setRef)
   if (other !== undefined) return 'Others'
-  if (standing === 'Canary') return { skipped: `managed by canary ${reading.told[track.index]?.canaryRef ?? ''}` }
+  if (standing === 'Canary') return { skipped: `managed by canary ${reading.orders[track.index]?.canaryRef ?? ''}` }
   const held = input.heldBy(reading)
   if (held !== undefined) return { skipped: held }
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
@@ -192,10 +192,10 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   return { skipped: reading.isBusy ? 'another switch is running on it' : reading.why }
 }
 
-function unmendable({ told, reported }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {
-  const order = told[index]
+function unmendable({ orders, reports }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {
+  const order = orders[index]
   if (order === undefined || !isPastFreshCopies(order, now)) return undefined
-  return shortened(`still modified after ${MOST_FRESH_COPIES} reinstalls: ${reported[index]?.drifted ?? ''}`, 200)
+  return shortened(`still modified after ${MOST_FRESH_COPIES} reinstalls: ${reports[index]?.drifted ?? ''}`, 200)
 }
 
 const NO_KEY = 'its agent has not published a key to encrypt secret values'
@@ -206,7 +206,7 @@ function hindrance(
   { refused, incompatible, needsKey }: SurveyInput,
 ): Verdict | undefined {
   const { uid, runs, machine } = reading
-  const notAdopted = adoptionWait(machine, reading.reported[index])
+  const notAdopted = adoptionWait(machine, reading.reports[index])
   if (notAdopted !== undefined) return { skipped: notAdopted }
   const no = refused.get(uid)
   if (no !== undefined) return { skipped: no }
@@ -228,9 +228,9 @@ function adoptionWait({ metadata, spec }: Machine, report: ComponentStatus | und
 function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {
   if (retryBefore === undefined || attemptBegan(reading, index) >= retryBefore) return false
   // A retry request does not cover an attempt that was still running.
-  return !atWork.has(reading.told[index]?.slice)
+  return !atWork.has(reading.orders[index]?.slice)
 }
 
 /** The slice of the attempt has our time; that of the report is the node's, whose clock may be wrong. */
-const attemptBegan = ({ told, reported }: Reading, index: number): number =>
-  Date.parse(told[index]?.slice ?? reported[index]?.since ?? '')
+const attemptBegan = ({ orders, reports }: Reading, index: number): number =>
+  Date.parse(orders[index]?.slice ?? reports[index]?.since ?? '')

@@ -35,8 +35,8 @@ export interface Reading {
   /** A file on its node forbids its agent every disruption. */
   readonly isFrozen: boolean
   /** By index of the component in the set. */
-  readonly told: readonly (ComponentOrder | undefined)[]
-  readonly reported: readonly (ComponentStatus | undefined)[]
+  readonly orders: readonly (ComponentOrder | undefined)[]
+  readonly reports: readonly (ComponentStatus | undefined)[]
   /** Its standing towards the last target, by index: each reconcile asks for the same targets. */
   readonly found: (Found | undefined)[]
 }
@@ -66,8 +66,8 @@ const JOINING: ReadonlySet<string | undefined> = new Set([
 /** Read thousands at a time after a start: one pass over what the machine says, and one object. */
 export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
   const { spec, status, metadata } = machine
-  const told = byIndex<ComponentOrder>(spec.components, indexOf)
-  const reported = byIndex<ComponentStatus>(status?.components, indexOf)
+  const orders = byIndex<ComponentOrder>(spec.components, indexOf)
+  const reports = byIndex<ComponentStatus>(status?.components, indexOf)
   let isBusy = false
   let runs = ''
   let broken: ComponentStatus | undefined
@@ -101,9 +101,9 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
     brokenBy: isBroken ? bad : NONE,
     isBusy,
     isFrozen: isNodeFrozen(machine),
-    told,
-    reported,
-    found: told.map(() => undefined),
+    orders,
+    reports,
+    found: orders.map(() => undefined),
   }
 }
 
@@ -201,13 +201,13 @@ export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
 
 /** The relation of a machine to the desired version of a component. */
 export type Standing =
-  /** Told, runs it, healthy. */
+  /** Ordered, runs it, healthy. */
   | 'Updated'
   /** Runs it and is healthy, but something was changed on the node that only a fresh copy mends. */
   | 'Drifted'
-  /** Told and runs it, but a probe fails. */
+  /** Ordered and runs it, but a probe fails. */
   | 'Unhealthy'
-  /** Told; not there yet. */
+  /** Ordered; not there yet. */
   | 'Pending'
   /** An order stands, or it is between two versions. */
   | 'Switching'
@@ -227,40 +227,40 @@ export function standingOf(reading: Reading, index: number, target: ComponentTar
 }
 
 function standingAnew(reading: Reading, index: number, target: ComponentTarget): Standing {
-  const told = reading.told[index]
-  const reported = reading.reported[index]
-  if (target.version === undefined) return standingToGo(told, reported)
-  if (told === undefined) return 'Outdated'
-  if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
-  if (!isOrderFor(told, target)) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
-  if (reported === undefined || reported.desired !== target.version) return 'Pending'
+  const order = reading.orders[index]
+  const report = reading.reports[index]
+  if (target.version === undefined) return standingToGo(order, report)
+  if (order === undefined) return 'Outdated'
+  if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
+  if (!isOrderFor(order, target)) return order.canaryRef === undefined ? 'Outdated' : 'Canary'
+  if (report === undefined || report.desired !== target.version) return 'Pending'
   // A report about an attempt before this one says nothing about this one.
-  if ((reported.attempt ?? told.attempt) !== told.attempt) return 'Pending'
-  switch (reported.state) {
+  if ((report.attempt ?? order.attempt) !== order.attempt) return 'Pending'
+  switch (report.state) {
     case 'RolledBack':
     case 'Failed':
       return 'Failed'
     case 'Healthy':
       // An agent that calls another version healthy is not believed; the progress deadline ends the waiting.
-      if (reported.version !== target.version) return 'Pending'
-      return reported.drifted === undefined ? 'Updated' : 'Drifted'
+      if (report.version !== target.version) return 'Pending'
+      return report.drifted === undefined ? 'Updated' : 'Drifted'
     case 'Degraded':
-      return reported.version === target.version ? 'Unhealthy' : 'Pending'
+      return report.version === target.version ? 'Unhealthy' : 'Pending'
     case 'Fetching':
     case 'Staged':
     case 'Switching':
     case 'Probing':
       return 'Pending'
     default:
-      return assertNever(reported.state)
+      return assertNever(report.state)
   }
 }
 
 /** No longer ordered; until the agent stops reporting it, it is being uninstalled. */
-function standingToGo(told: ComponentOrder | undefined, reported: ComponentStatus | undefined): Standing {
-  if (told === undefined) return reported === undefined ? 'Updated' : 'Pending'
-  if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
-  return told.canaryRef === undefined ? 'Outdated' : 'Canary'
+function standingToGo(order: ComponentOrder | undefined, report: ComponentStatus | undefined): Standing {
+  if (order === undefined) return report === undefined ? 'Updated' : 'Pending'
+  if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
+  return order.canaryRef === undefined ? 'Outdated' : 'Canary'
 }
 
 /** It has the version, however well. */
@@ -268,8 +268,8 @@ export const isThere = (standing: Standing | undefined): boolean =>
   standing === 'Updated' || standing === 'Drifted' || standing === 'Unhealthy'
 
 /** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
-export function reportsFailure({ told, reported }: Reading, index: number, target: ComponentTarget): boolean {
-  const [order, report] = [told[index], reported[index]]
+export function reportsFailure({ orders, reports }: Reading, index: number, target: ComponentTarget): boolean {
+  const [order, report] = [orders[index], reports[index]]
   if (order === undefined || report === undefined || target.version === undefined) return false
   if (order.version !== target.version) return false
   if (report.desired !== target.version || (report.attempt ?? order.attempt) !== order.attempt) return false

@@ -102,8 +102,8 @@ function failedOn(component: string, { surveys, members }: BlockedNow): readonly
 }
 
 /** A machine's report on the component, with its name, as failures are shown to users. */
-export function reportOf({ name, reported }: Reading, index: number): string {
-  const { state = '', reason = state, message = '' } = reported[index] ?? {}
+export function reportOf({ name, reports }: Reading, index: number): string {
+  const { state = '', reason = state, message = '' } = reports[index] ?? {}
   return `${name}: ${reason}${message === '' ? '' : `: ${message.replace(ANY_SPACE, ' ')}`}`
 }
 
@@ -112,7 +112,7 @@ const ANY_SPACE = /\s+/g
 
 /** Of those that failed the one that did so last. It is asked while it still says so: a machine that went back soon reports of something else. */
 export function lastFailure({ marks, track: { index } }: Survey, members: readonly Reading[]): string | undefined {
-  const sinceOf = ({ reported }: Reading) => Date.parse(reported[index]?.since ?? '') || 0
+  const sinceOf = ({ reports }: Reading) => Date.parse(reports[index]?.since ?? '') || 0
   let last: Reading | undefined
   for (const [i, reading] of members.entries()) {
     if (marks[i] !== MARKS.failed) continue

@@ -118,8 +118,11 @@ function isMostlyForeign(
   for (const reading of members) {
     if (reading.health === 'Joining' || reading.health === 'Leaving') continue
     counting++
-    const told = reading.told[index]
-    if (told !== undefined && (isOrderFor(told, healthy) || isOfCanary(told) || newer.some((t) => isOrderFor(told, t))))
+    const order = reading.orders[index]
+    if (
+      order !== undefined &&
+      (isOrderFor(order, healthy) || isOfCanary(order) || newer.some((t) => isOrderFor(order, t)))
+    )
       continue
     if (!isOthers(healthy.name, reading)) foreign++
   }
@@ -137,7 +140,7 @@ export function droppedComponents({ update, all }: Revisions): readonly string[]
 }
 
 const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
-  members.some((m) => m.told[index] !== undefined || m.reported[index] !== undefined)
+  members.some((m) => m.orders[index] !== undefined || m.reports[index] !== undefined)
 
 const isAtWorkOn = (component: string, slices: readonly Slice[] = []): boolean =>
   slices.some((w) => isSliceTo(w, { name: component }))

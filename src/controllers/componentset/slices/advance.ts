@@ -113,8 +113,8 @@ function askAnew({ slice }: SliceView, around: Surroundings): Moved {
 
 /** What failed with the attempt of this slice has failed under its permit: orders may be given before this phase ends. Clocks of nodes are not asked. */
 function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView, { indexOf }: Surroundings): boolean {
-  const told = reading?.told[indexOf(slice.component)]
-  return targetUid !== undefined && told !== undefined && told.slice !== slice.startedAt
+  const order = reading?.orders[indexOf(slice.component)]
+  return targetUid !== undefined && order !== undefined && order.slice !== slice.startedAt
 }
 
 function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally, givenUp }: SliceTurn): Moved {
@@ -249,7 +249,7 @@ const PERMIT_GONE: Wait = {
 function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wait | undefined {
   for (const { reading, standing, name, end } of machines) {
     if (end !== undefined || standing !== 'Pending') continue
-    const refusal = stagingRefusal(reading?.reported[indexOf(slice.component)])
+    const refusal = stagingRefusal(reading?.reports[indexOf(slice.component)])
     if (refusal !== undefined)
       return {
         predicate: refusal.reason,

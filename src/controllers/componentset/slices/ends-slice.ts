@@ -27,8 +27,8 @@ export function endsSlice(
 
 /** Its order is withdrawn, and the agent has reported the result of the attempt. */
 function isOver({ spec, status }: Machine, { component }: Slice): boolean {
-  const told = spec.components?.find((c) => c.name === component)
+  const order = spec.components?.find((c) => c.name === component)
   const report = status?.components?.find((c) => c.name === component)
-  if (told === undefined) return report === undefined
-  return told.switch === undefined && report?.attempt === told.attempt && ENDED.has(report.state)
+  if (order === undefined) return report === undefined
+  return order.switch === undefined && report?.attempt === order.attempt && ENDED.has(report.state)
 }

@@ -181,7 +181,7 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
   const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout.has(r))), most)
   const room = Math.max(0, Math.min(most - first.length, free))
   const sounds = mine(sound)
-  const hurt = isRecovery ? sounds.filter((r) => r.reported[track.index]?.state === 'RolledBack') : []
+  const hurt = isRecovery ? sounds.filter((r) => r.reports[track.index]?.state === 'RolledBack') : []
   const next = take(hurt, room)
   return [...first, ...next, ...take(sounds, room - next.length, next)]
 }

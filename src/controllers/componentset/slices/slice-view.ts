@@ -106,13 +106,13 @@ function endOf(
   if (reading === undefined || standing === undefined) return 'Released'
   if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
   // Changed on the host since the attempt of this slice: its part is over, and the next slice decides again.
-  if (standing === 'Drifted' && reading.told[index]?.slice === startedAt) return 'Succeeded'
+  if (standing === 'Drifted' && reading.orders[index]?.slice === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
   // Silent: no result may be written for it, and its slot stays until it sends heartbeats. It does not block the slice once it is lost, or when it never began.
   if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined
   if (standing === 'Switching') return undefined
   // Already removed from the machine's spec: it ends when the agent no longer reports it.
-  if (standing === 'Pending' && reading.told[index] === undefined) return undefined
+  if (standing === 'Pending' && reading.orders[index] === undefined) return undefined
   if (isDropped || isOutOfUse(reading)) return 'Released'
   return undefined
 }
