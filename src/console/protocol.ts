@@ -200,6 +200,8 @@ export interface WhyAnswer {
 
 export interface WhyNode {
   readonly text: string
+  /** Equal for one cause; absent: the line explains another one. */
+  readonly cause?: string
   /** What lifts it: a command that can be copied, or a state that has to come. */
   readonly lift?: Lift
   /** The object that this line is about, where there is one to go to. */

@@ -18,6 +18,7 @@ import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { isObject } from '#lib/json.ts'
 import { healthyText } from './release/status.ts'
 import type { Branch } from './tree.ts'
+import { waitText } from './wait.ts'
 
 const nodes = coreKind('Node')
 
@@ -107,7 +108,7 @@ function memberOf({ spec }: MachineComponentSet, { metadata, status }: Machine):
 
 async function setBranch(client: KubeClient, set: MachineComponentSet, now: number): Promise<Branch> {
   const slices = (set.status?.slices ?? []).map((s) => ({
-    text: `${sliceName(s)}: ${s.phase}${s.waitingFor === undefined ? '' : `, ${s.waitingFor.seen ?? s.waitingFor.predicate}`}`,
+    text: `${sliceName(s)}: ${s.phase}${s.waitingFor === undefined ? '' : `, ${waitText(s.waitingFor)}`}`,
     below: bounded(
       s.machines.map((m) => ({ text: `machine/${m}` })),
       'machine',

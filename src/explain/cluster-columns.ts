@@ -3,6 +3,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
 import { formatAge } from '#lib/duration.ts'
+import { waitCell } from './wait.ts'
 
 export const CLUSTER_HEAD = ['REACHABLE', 'COMMIT', 'STATE', 'WAITS FOR'] as const
 
@@ -55,7 +56,7 @@ export function clusterCells(
 /** What its control plane waits for, such as a permit. */
 const waitOf = (status: Cluster['status']): string => {
   const { waitingFor } = status ?? {}
-  return waitingFor === undefined ? NONE : waitText(waitingFor)
+  return waitingFor === undefined ? NONE : waitCell(waitingFor)
 }
 
 /** `in 3h`, or `5m ago`. */
@@ -100,8 +101,5 @@ function since(stamp: string, now: number): string {
 }
 
 const waits = ({ waitingFor, message }: Known): string => {
-  return waitingFor === undefined ? (message ?? NONE) : waitText(waitingFor)
+  return waitingFor === undefined ? (message ?? NONE) : waitCell(waitingFor)
 }
-
-const waitText = ({ predicate, seen }: { readonly predicate: string; readonly seen?: string }): string =>
-  seen === undefined ? predicate : `${predicate}: ${seen}`

@@ -8,6 +8,7 @@ import { wayBackOf } from './cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { inTime } from './cluster-columns.ts'
+import { waitCell } from './wait.ts'
 
 const flavorOf = ({ spec }: Cluster): string => spec.controlPlane?.flavor ?? 'registered'
 
@@ -86,7 +87,7 @@ export function clusterLines(known: Known, now: number): readonly string[] {
     ...(waitingFor === undefined
       ? []
       : [
-          line('waits for', `${waitingFor.predicate}${waitingFor.seen === undefined ? '' : `: ${waitingFor.seen}`}`),
+          line('waits for', waitCell(waitingFor)),
           ...(waitingFor.unblock === undefined ? [] : [line('', `unblocks when ${waitingFor.unblock}`)]),
         ]),
   ]

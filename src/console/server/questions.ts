@@ -81,6 +81,7 @@ export async function whyAnswer(wish: WhyWish): Promise<WhyAnswer> {
 
 const nodeOf = (told: Finding): WhyNode => ({
   text: told.text,
+  ...defined({ cause: told.cause }),
   ...liftOf(told),
   below: (told.below ?? []).map(nodeOf),
 })

@@ -434,6 +434,8 @@ describe('what was called well', () => {
       'Wait: no heartbeat from 2 machines (m-1, m-2): this state may be out of date',
     ])
     expect(findings.at(-1)).toMatchObject({ since: NOW - 30_000, cause: 'machines/late' })
+    const calm = cluster('prod', { machines: [machine('m-1')] }, { heartbeats })
+    expect(summary(calm).sentence).toBe('Nothing needs attention; no heartbeat from 1 machine.')
   })
 
   test('a repair that a hold stops is told by the hold alone', () => {

@@ -19,6 +19,7 @@ import type { FleetFinding } from './finding.ts'
 import { lateFindings, machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
 import { rewritten } from '../finding.ts'
+import { LATE_CAUSE } from '../late-heartbeat.ts'
 import { withoutPush } from '../unblock.ts'
 
 export function attentionOf(clusters: readonly ObservedCluster[], now: number): readonly FleetFinding[] {
@@ -115,18 +116,20 @@ export function summaryOfAttention(
   loading = 0,
 ): Attention {
   const acting = findings.filter((f) => f.weight === 'Act')
+  const waiting = findings.filter((f) => f.weight === 'Wait')
+  const late = waiting.filter(({ cause }) => cause === LATE_CAUSE)
   const counts: Counts = {
     acting,
-    waits: findings.filter((f) => f.weight === 'Wait').length,
-    holds: findings.filter((f) => f.weight === 'Wait' && (f.object.kind === 'OperationalHold' || f.isHold === true))
-      .length,
+    waits: waiting.length - late.length,
+    holds: waiting.filter((f) => f.object.kind === 'OperationalHold' || f.isHold === true).length,
+    late: late.reduce((sum, f) => sum + f.count, 0),
     unknown: findings.filter((f) => f.weight === 'Unknown').length,
     loading,
   }
   return {
     sentence: sentenceOf(counts, clusters),
     needsPerson: acting.length,
-    waits: counts.waits,
+    waits: waiting.length,
     unknown: counts.unknown + loading + (clusters.length === 0 ? 1 : 0),
   }
 }
@@ -136,11 +139,14 @@ interface Counts {
   readonly waits: number
   /** Of those that wait. */
   readonly holds: number
+  /** Machines whose agents miss heartbeats: no change waits for them. */
+  readonly late: number
   readonly unknown: number
   readonly loading: number
 }
 
-function sentenceOf({ acting, waits, holds, unknown, loading }: Counts, clusters: readonly ObservedCluster[]): string {
+function sentenceOf(counts: Counts, clusters: readonly ObservedCluster[]): string {
+  const { acting, waits, holds, late, unknown, loading } = counts
   const [first] = acting
   if (first !== undefined) {
     const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
@@ -151,6 +157,7 @@ function sentenceOf({ acting, waits, holds, unknown, loading }: Counts, clusters
   const changes = [
     ...(holds === 0 ? [] : [`; ${counted(holds, 'hold')}`]),
     ...(waits === holds ? [] : [`; ${counted(waits - holds, 'change')} in progress`]),
+    ...(late === 0 ? [] : [`; no heartbeat from ${counted(late, 'machine')}`]),
   ].join('')
   if (unknown > 0) return `Nothing known needs attention${changes}; ${counted(unknown, 'cluster')} known only in part.`
   // Where nothing was declared, nothing can be wrong: "nothing needs attention" would be read as "all is well".
