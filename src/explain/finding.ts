@@ -7,7 +7,7 @@ export type Urgency = (typeof URGENCIES)[number]
 export interface Finding {
   /** What, and why. */
   readonly text: string
-  /** Equal for one cause, in whatever words, object or face it is shown; absent: it explains another finding. */
+  /** Equal for one cause, in whatever words, object or face it is shown, with its cluster before it in a fleet; absent: it explains another finding. */
   readonly cause?: string
   /** Absent: it explains, and nothing is to be done about it. */
   readonly urgency?: Urgency

@@ -124,6 +124,7 @@ export function holdFindings(cluster: ObservedCluster, now: number): readonly Fl
       const end = stampOf(until)
       return [
         finding(objectIn(cluster.name, 'OperationalHold', hold.metadata), {
+          cause: `${cluster.name}/operationalhold/${hold.metadata.name ?? ''}`,
           weight: 'Wait',
           urgency: 'Waiting',
           text: `${heldText(hold, cluster.name)} ${word} by ${author} until ${end === undefined ? until : timestamp(end)}: ${reason}`,

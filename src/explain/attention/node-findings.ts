@@ -100,7 +100,7 @@ export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<
   for (const machine of cluster.list('machines'))
     for (const one of judged(machine)) {
       if ((one.what === 'NotReady' || one.what === 'silent') && repaired.has(nodeNameOf(machine))) continue
-      const key = `${one.what}\n${one.reason}`
+      const key = `${one.what}/${one.reason}`
       const group = same.get(key)
       if (group === undefined) same.set(key, { judged: one, machines: [machine] })
       else group.machines.push(machine)
