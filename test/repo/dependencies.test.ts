@@ -57,3 +57,21 @@ test('every package that the lock names has a digest: npm ci on another platform
   )
   expect(without.map(([path]) => path)).toEqual([])
 })
+
+test('every package has a line on the page of dependencies, and the page names no other', () => {
+  const page = readFileSync(join(ROOT, 'docs/adr/dependencies.md'), 'utf8')
+  const named = [...page.matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|]+ \| \d+ \| [^|]* \| [^|]+ \| [^|]+ \|$/gm)].map(
+    (m) => m[1],
+  )
+  expect(named.toSorted()).toEqual(Object.keys(declared).toSorted())
+})
+
+test('no package runs a script when it is installed', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>
+  }
+  const running = Object.entries(packages).filter(
+    ([path, { hasInstallScript }]) => path !== '' && hasInstallScript === true,
+  )
+  expect(running.map(([path]) => path)).toEqual([])
+})
