@@ -1,4 +1,4 @@
-// What one part of `lib` does is not written again beside it.
+// What one part does, or one type says, is not written again beside it.
 import { expect, test } from 'vitest'
 import { codeOf, sourceFiles } from './source-files.ts'
 
@@ -27,3 +27,18 @@ test.each([
   ['{ ...(zone !== undefined && { zone: textOf(zone) }) }', false],
   ['{ ...defined({ zone }) }', false],
 ])('%s is found: %s', (text, isFound) => expect(optionalFieldsIn(text).length > 0).toBe(isFound))
+
+/** What a component is ordered to run has one type, and its parts: `Version`, `Attempt`, `ComponentVersion`, `ComponentTarget`. */
+const OWN_ORDER =
+  /readonly version\??: string\n(?:\s*\/\*\*[^\n]*\n)*\s*readonly config\??: string|readonly config\??: string\n(?:\s*\/\*\*[^\n]*\n)*\s*readonly version\??: string/
+
+test('a version with its configuration is a part of ComponentOrder', () => {
+  const again = sourceFiles('src').filter((file) => OWN_ORDER.test(file.text))
+  expect(again.map(({ path }) => path)).toEqual([])
+})
+
+test.each([
+  ['  readonly version: string\n  readonly config?: string\n', true],
+  ['  readonly config?: string\n  /** Tried. */\n  readonly version: string\n', true],
+  ['  readonly version: string\n  readonly digest: string\n', false],
+])('%j is found: %s', (text, isFound) => expect(OWN_ORDER.test(text)).toBe(isFound))

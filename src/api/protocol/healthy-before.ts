@@ -3,17 +3,12 @@
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '../schema/object.ts'
 import { renderedConfig } from '../kinds/component-config.ts'
-import { MAX_HEALTHY_BEFORE } from '../kinds/machine.ts'
+import { type ComponentStatus, MAX_HEALTHY_BEFORE } from '../kinds/machine.ts'
 import { ANNOTATIONS } from '../names.ts'
 import { type RevisedComponent, readSetRevision } from './set-revision.ts'
 
 /** Content, not only a name: the digest is that of the statement of the MachineComponent. */
-export interface HealthyVersion {
-  readonly version: string
-  readonly digest: string
-  /** Name of the ComponentConfig, where it has one. */
-  readonly config?: string
-}
+export type HealthyVersion = NonNullable<ComponentStatus['healthyBefore']>[number]
 
 /** What a ControllerRevision says about one of its components. At least one of the times is there. */
 export interface Completed extends HealthyVersion {

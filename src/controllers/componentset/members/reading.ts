@@ -234,7 +234,7 @@ function standingAnew(reading: Reading, index: number, target: ComponentTarget):
   if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
   if (!isOrderFor(order, target)) return order.canaryRef === undefined ? 'Outdated' : 'Canary'
   if (report === undefined || report.desired !== target.version) return 'Pending'
-  // A report about an attempt before this one says nothing about this one.
+  // A report about an attempt before this one says nothing about this one. One without an attempt is taken for it: the rollout would wait for another in vain.
   if ((report.attempt ?? order.attempt) !== order.attempt) return 'Pending'
   switch (report.state) {
     case 'RolledBack':

@@ -171,7 +171,7 @@ const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy',
 const isInUse = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && RUNNING.has(report.state)
 
-/** The report covers the current order, not an earlier one. */
+/** The report covers the current order, not an earlier one. One without an attempt does not: a standing order would be withdrawn for it. Rollouts take it for the current one. */
 export const isReportOf = (report: ComponentStatus, entry: ComponentOrder): boolean =>
   report.desired === entry.version && report.attempt === entry.attempt
 
