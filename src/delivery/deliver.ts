@@ -2,6 +2,7 @@
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { defined } from '#lib/defined.ts'
+import type { Clearance } from '#permits/under-permit.ts'
 import { actOnCluster, type ClusterResult } from './act.ts'
 import type { ClusterConnection } from './connection.ts'
 import type { RenderedTarget } from './desired.ts'
@@ -33,7 +34,7 @@ export interface DeliveryOrder {
 
 /** The Defender's answer about the deletions of one cluster. */
 export type PruneAnswer =
-  | { readonly kind: 'Granted'; readonly permit: OperationPermit }
+  | { readonly kind: 'Granted'; readonly permit: OperationPermit; readonly clearance: Clearance }
   | { readonly kind: 'Waiting'; readonly permit?: string; readonly seen: string; readonly unblock: string }
 
 export interface PrunePermits {
@@ -76,9 +77,10 @@ export async function deliver(
       { ...config, source: owner.source, target: owner.target },
     )
   const first = planWith(new Set())
+  const baseline = await baselineOf(before)
+  // The permit is read last: the deletions follow at once.
   const answer = first.blocked?.isApproved === true ? await permits?.ask(first.blocked) : undefined
   const plan = answer?.kind === 'Granted' ? planWith(new Set([first.blocked?.digest ?? ''])) : first
-  const baseline = await baselineOf(before)
   const result = await actOnCluster(plan, {
     connection,
     owner,

@@ -4,6 +4,7 @@ import { timestamp } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { CLEARANCE } from '#test/support/permits/clearance.ts'
 import { describe, expect, test } from 'vitest'
 import { cordon, cordonOwners, isCordonedBy, uncordon, withCordon, withoutCordon } from './cordon.ts'
 import { type Node, type Taint, nodeType } from './objects.ts'
@@ -98,8 +99,14 @@ describe('a cordon', () => {
       random: seededRandom(2),
       fieldManager: 'kubenode-machine',
     }
-    expect(await cordon(tools, { name: 'n', uid }, 'a', claim)).toMatchObject({ kind: 'Swapped', wrote: true })
-    expect(await cordon(tools, { name: 'n', uid }, 'a', claim)).toMatchObject({ kind: 'Swapped', wrote: false })
+    expect(await cordon(CLEARANCE, tools, { name: 'n', uid }, 'a', claim)).toMatchObject({
+      kind: 'Swapped',
+      wrote: true,
+    })
+    expect(await cordon(CLEARANCE, tools, { name: 'n', uid }, 'a', claim)).toMatchObject({
+      kind: 'Swapped',
+      wrote: false,
+    })
     expect(fake.callsOf('c').writes).toBe(1)
     expect(await uncordon(tools, { name: 'n', uid: 'another' }, 'a')).toMatchObject({ kind: 'Refused' })
     expect(isCordonedBy(fake.peek(nodeType, { name: 'n' }) as Node, 'a')).toBe(true)

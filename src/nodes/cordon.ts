@@ -2,6 +2,7 @@
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
+import type { Clearance } from '#permits/under-permit.ts'
 import { type NodeRef, type NodeTools, changeNode } from './change-node.ts'
 import type { Node, Taint } from './objects.ts'
 
@@ -99,7 +100,14 @@ function changed(node: Node, owners: CordonOwners): Mutation<Node> {
   }
 }
 
-export function cordon(tools: NodeTools, node: NodeRef, owner: string, claim: CordonClaim): Promise<Swap<Node>> {
+/** Of a node that serves: it is on its way to a drain. */
+export function cordon(
+  _clearance: Clearance,
+  tools: NodeTools,
+  node: NodeRef,
+  owner: string,
+  claim: CordonClaim,
+): Promise<Swap<Node>> {
   return changeNode(tools, node, (current) => withCordon(current, owner, claim, tools.clock.now()))
 }
 

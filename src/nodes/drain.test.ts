@@ -4,6 +4,7 @@ import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { CLEARANCE } from '#test/support/permits/clearance.ts'
 import { describe, expect, test } from 'vitest'
 import { drainPass, drainPlan } from './drain.ts'
 import { podType } from './objects.ts'
@@ -37,7 +38,7 @@ function world(pods: readonly ReturnType<typeof pod>[], faults?: FaultPort) {
     fake.poke(podType, { namespace: 'default', name: p.metadata.name }, { status: p.status }, 'status')
   }
   const left = () => fake.all(podType).map((p) => p.metadata.name)
-  return { fake, left, drain: () => drainPass(fake.client({ actor: 'c' }), 'n') }
+  return { fake, left, drain: () => drainPass(CLEARANCE, fake.client({ actor: 'c' }), 'n') }
 }
 
 const budget = {
@@ -124,7 +125,9 @@ describe('the options of a drain', () => {
 
   test('names whom it waits for', async () => {
     const { fake } = world([inNamespace('a', 'default')])
-    const pass = await drainPass(fake.client({ actor: 'c' }), 'n', undefined, { namespaces: { default: 'Wait' } })
+    const pass = await drainPass(CLEARANCE, fake.client({ actor: 'c' }), 'n', undefined, {
+      namespaces: { default: 'Wait' },
+    })
     expect(pass).toEqual({ kind: 'Draining', left: 1, first: 'default/a', blocked: ['default/a'] })
   })
 })

@@ -3,6 +3,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import type { Clearance } from '#permits/under-permit.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
 import { type Pod, podType } from './objects.ts'
 
@@ -83,8 +84,9 @@ export async function podsOn(client: KubeClient, node: string, signal?: AbortSig
   return page.items
 }
 
-/** One pass: evicts every pod that must go, and returns what is left. The node must be cordoned already, and the drain permitted. */
+/** One pass: evicts every pod that must go, and returns what is left. The node must be cordoned already. */
 export async function drainPass(
+  clearance: Clearance,
   client: KubeClient,
   node: string,
   signal?: AbortSignal,
@@ -96,7 +98,7 @@ export async function drainPass(
   const byBudget: string[] = []
   let gone = 0
   for (const pod of evict) {
-    const evicted = await outcomeOf(() => evictExactly(client, pod, wishes, signal))
+    const evicted = await outcomeOf(() => evictExactly(clearance, client, pod, wishes, signal))
     if (evicted.kind === 'Unknown') return { kind: 'Unknown', error: evicted.error }
     if (evicted.kind === 'Stale') gone++
     else if (evicted.kind !== 'Applied') byBudget.push(nameOf(pod))
@@ -113,6 +115,7 @@ export async function drainPass(
 const nameOf = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`
 
 function evictExactly(
+  _clearance: Clearance,
   client: KubeClient,
   { metadata }: Pod,
   { gracePeriodSeconds }: DrainWishes,

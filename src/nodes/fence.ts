@@ -1,6 +1,7 @@
 // The out-of-service taint: lets the control plane give up the pods of a node. Only for a machine that is off, and removed only by its creator.
 import { TAINTS } from '#api/names.ts'
 import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
+import type { Clearance } from '#permits/under-permit.ts'
 import { type NodeRef, type NodeTools, changeNode } from './change-node.ts'
 import { type Node, hasTaint } from './objects.ts'
 
@@ -35,7 +36,7 @@ export function withoutFence(node: Node, owner: string): Mutation<Node> {
   }
 }
 
-export const fence = (tools: NodeTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
+export const fence = (_clearance: Clearance, tools: NodeTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>
   changeNode(tools, node, (current) => withFence(current, owner))
 
 export const unfence = (tools: NodeTools, node: NodeRef, owner: string): Promise<Swap<Node>> =>

@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   declared: ['permits', 'runtime', ...GROUND],
   nodes: ['declared', 'permits', 'runtime', ...GROUND],
   identity: ['nodes', 'runtime', ...GROUND],
-  delivery: ['declared', 'nodes', 'runtime', ...GROUND],
+  delivery: ['declared', 'nodes', 'permits', 'runtime', ...GROUND],
   providers: ['runtime', ...GROUND],
   artifacts: ['identity', 'providers', 'runtime', ...GROUND],
   controlplanes: ['identity', 'runtime', ...GROUND],

@@ -13,6 +13,7 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
+import { type Authority, type Clearance, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -92,10 +93,18 @@ async function carryOut(
       return applied(
         await tools.clients.using(id, (c) => deliverAddons({ client: c, clock: tools.clock, signal }, cluster)),
       )
-    case 'RemoveMachines':
-      return removeMachines(tools, id, signal)
     case 'Put':
-      return unlessStale(tools, seen, signal, async () => applied(await host.put(action.request, signal)))
+    case 'Stop':
+    case 'Restore':
+    case 'Defragment':
+    case 'ReplaceMember':
+    case 'RemoveMachines':
+    case 'Delete':
+      return underPermit(
+        readingPermits(client),
+        { by: action.by, target: cluster.metadata.uid ?? '', signal },
+        (clearance) => unlessStale(tools, seen, signal, () => disrupt(clearance, tools, action, seen, signal)),
+      )
     case 'Snapshot':
       return applied(await host.snapshot(id, action.name, signal))
     case 'ScheduledSnapshot':
@@ -103,17 +112,6 @@ async function carryOut(
     case 'DropSnapshots':
       await host.drop(id, action.names, signal)
       return applied()
-    case 'Defragment':
-      await host.defragment?.(id, action.number, signal)
-      return applied()
-    case 'ReplaceMember':
-      return unlessStale(tools, seen, signal, async () =>
-        applied(await host.replaceMember?.(id, action.number, signal)),
-      )
-    case 'Stop':
-    case 'Restore':
-    case 'Delete':
-      return unlessStale(tools, seen, signal, () => harm(host, action, seen, signal))
     default:
       return assertNever(action)
   }
@@ -130,15 +128,18 @@ const problemOf = async (work: Promise<unknown>, signal: AbortSignal): Promise<s
   }
 }
 
-async function harm(
-  host: ControlPlaneHost,
-  action: Extract<ClusterAction, { kind: 'Stop' | 'Restore' | 'Delete' }>,
+async function disrupt(
+  clearance: Clearance,
+  tools: ActTools,
+  action: Extract<ClusterAction, { readonly by: Authority }>,
   { cluster }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
+  const { host } = tools
   const id = idOf(cluster)
-  const owner = cluster.metadata.uid ?? ''
   switch (action.kind) {
+    case 'Put':
+      return applied(await host.put(action.request, signal))
     case 'Stop':
       await host.stop(id, signal)
       return applied()
@@ -146,9 +147,16 @@ async function harm(
       const result = await host.restore(id, { snapshot: action.snapshot, token: action.token }, signal)
       return result === 'Restored' ? applied() : outdated(`the restore of ${action.snapshot} answered ${result}`)
     }
+    case 'Defragment':
+      await host.defragment?.(id, action.number, signal)
+      return applied()
+    case 'ReplaceMember':
+      return applied(await host.replaceMember?.(id, action.number, signal))
+    case 'RemoveMachines':
+      return removeMachines(clearance, tools, id, signal)
     case 'Delete':
       // Owned: another Cluster of the name has it by now, and keeps it.
-      await host.delete(id, { owner, ...defined({ keep: action.keep }) }, signal)
+      await host.delete(id, { owner: cluster.metadata.uid ?? '', ...defined({ keep: action.keep }) }, signal)
       return applied()
     default:
       return assertNever(action)
@@ -202,7 +210,12 @@ async function giveAddons(
  * The permit of the hub's Defender is for the whole cluster, so a hold lifts the limit of deletions there for as long as the deletion waits for machines. Their
  * drains still have permits of the cluster's own Defender. Sets read in an annotation that their machines leave, and make no others.
  */
-async function removeMachines({ clients, clock }: ActTools, id: string, signal: AbortSignal): Promise<ActionOutcome> {
+async function removeMachines(
+  _clearance: Clearance,
+  { clients, clock }: ActTools,
+  id: string,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   const outcomes: WriteOutcome<unknown>[] = []
   const attempt = async (work: () => Promise<unknown>): Promise<void> => void outcomes.push(await outcomeOf(work))
   const isHere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined

@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
+import type { Authority } from '#permits/under-permit.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 
@@ -13,20 +14,20 @@ type ControlPlaneAction = { readonly reason: string } & (
   /** The object itself, whose deletion then follows its own plan. */
   | { readonly kind: 'DeleteCluster' }
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
-  | { readonly kind: 'Stop' }
+  | { readonly kind: 'Stop'; readonly by: Authority }
   | { readonly kind: 'ApplyAddons' }
   /** Those that the Cluster names, and removes those that it named before. */
   | { readonly kind: 'DeliverAddons' }
-  | { readonly kind: 'Put'; readonly request: ControlPlaneRequest }
+  | { readonly kind: 'Put'; readonly request: ControlPlaneRequest; readonly by: Authority }
   | { readonly kind: 'Snapshot'; readonly name: string }
   /** Of the schedule: nothing else waits for it. */
   | { readonly kind: 'ScheduledSnapshot'; readonly name: string }
   | { readonly kind: 'DropSnapshots'; readonly names: readonly string[] }
-  | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string }
-  | { readonly kind: 'Defragment' | 'ReplaceMember'; readonly number: number }
+  | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string; readonly by: Authority }
+  | { readonly kind: 'Defragment' | 'ReplaceMember'; readonly number: number; readonly by: Authority }
   /** The sets first: their controllers remove the machines in order. */
-  | { readonly kind: 'RemoveMachines' }
-  | { readonly kind: 'Delete'; readonly keep?: string }
+  | { readonly kind: 'RemoveMachines'; readonly by: Authority }
+  | { readonly kind: 'Delete'; readonly keep?: string; readonly by: Authority }
 )
 
 export interface ClusterPlan extends Plan<ClusterAction> {

@@ -146,7 +146,13 @@ describe('the status', () => {
     const made = { kind: 'Plane', plane }
     expect(after(seenOf(known, { plane: undefined }), [put, made]).addons).toBeUndefined()
     expect(after(seenOf(known), [put, made]).addons).toEqual(known.addons)
-    const restore: ClusterAction = { kind: 'Restore', reason: 'asked', snapshot: 's', token: 's/1' }
+    const restore: ClusterAction = {
+      kind: 'Restore',
+      by: { permit: 'p' },
+      reason: 'asked',
+      snapshot: 's',
+      token: 's/1',
+    }
     expect(after(seenOf(known), [restore, undefined]).addons).toBeUndefined()
   })
 })

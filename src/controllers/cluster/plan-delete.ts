@@ -7,6 +7,7 @@ import type { ControlPlane } from '#controlplanes/port.ts'
 import { counted } from '#lib/counted.ts'
 import { isUnprotected } from '#permits/holds/unprotected.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
+import { type Authority, byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { DELETES, finished, permitFor } from './permit.ts'
@@ -64,10 +65,11 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
   const step = permitFor(seen, 'delete', 'delete the control plane after a final snapshot', now, DELETES)
   if (step.kind !== 'Granted')
     return { ...done, actions: step.actions, wait: step.wait, requeueAfter: step.afterMs ?? SOON_MS }
+  const by = byPermit(step.permit)
   const final = `final-${uid.slice(0, 8)}`
   const since = sinceGrant(seen, step.permit)
   const restMs = since + MACHINES_WITHIN_MS - now
-  const remaining = restMs > 0 ? machinesStep(seen, plane, final, restMs) : undefined
+  const remaining = restMs > 0 ? machinesStep(seen, by, plane, final, restMs) : undefined
   if (remaining !== undefined) return { ...done, ...remaining, actions: [...step.actions, ...remaining.actions] }
   const without = withoutFinal(seen, plane, final, since, now)
   const deleted = (permit: OperationPermit) => finished(seen, permit, 'it is deleted')
@@ -78,6 +80,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
         ...step.actions,
         {
           kind: 'Delete',
+          by,
           reason: 'a person approved that it has no final snapshot',
           ...defined({ keep: without.kept }),
         },
@@ -93,9 +96,9 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
       ...step.actions,
       ...(without?.actions ?? []),
       // The etcd of one that is stopped already may run for its snapshot.
-      ...(plane.state === 'Stopped' ? [] : [{ kind: 'Stop' as const, reason: 'no client may write any more' }]),
+      ...(plane.state === 'Stopped' ? [] : [{ kind: 'Stop' as const, reason: 'no client may write any more', by }]),
       { kind: 'Snapshot', reason: 'the last of it', name: final },
-      { kind: 'Delete', reason: 'deletionPolicy is Delete', keep: final },
+      { kind: 'Delete', reason: 'deletionPolicy is Delete', keep: final, by },
       ...deleted(step.permit),
       ...end,
     ],
@@ -150,14 +153,20 @@ function withoutFinal(
 type MachinesStep = Pick<ClusterPlan, 'actions' | 'wait' | 'requeueAfter'>
 
 /** What is done about its machines within the time that they have; undefined when there are none. */
-function machinesStep(seen: Seen, plane: ControlPlane, final: string, restMs: number): MachinesStep | undefined {
+function machinesStep(
+  seen: Seen,
+  by: Authority,
+  plane: ControlPlane,
+  final: string,
+  restMs: number,
+): MachinesStep | undefined {
   const { machines } = seen
   const minutes = `after ${Math.ceil(restMs / 60_000)} more minutes the deletion continues without`
   if (machines !== undefined) {
     if (machines.length === 0) return undefined
     const there = `${counted(machines.length, 'machine')}: ${named(machines)}`
     return {
-      actions: [{ kind: 'RemoveMachines', reason: there }],
+      actions: [{ kind: 'RemoveMachines', reason: there, by }],
       wait: { predicate: 'MachinesRemain', seen: there, unblock: `its controllers remove them; ${minutes}` },
       requeueAfter: SOON_MS,
     }
@@ -166,7 +175,10 @@ function machinesStep(seen: Seen, plane: ControlPlane, final: string, restMs: nu
   const { id, owner, version, port } = plane
   const reason = 'its machines are removed through it'
   return {
-    actions: plane.state === 'Running' ? [] : [{ kind: 'Put', reason, request: { id, owner, version, port } }],
+    actions:
+      plane.state === 'Running'
+        ? []
+        : [{ kind: 'Put', reason, request: { id, owner, version, port }, by: { exempt: 'NoChange' } }],
     wait: {
       predicate: 'MachinesRemain',
       seen: `its machines are not known: its API server is ${plane.state}${plane.message === undefined ? '' : `: ${plane.message}`}`,

@@ -4,6 +4,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterPlan } from './actions.ts'
 import { aheadOf, isDeclared, type Lifetime, lifetimeOf } from './lifetime.ts'
@@ -40,7 +41,7 @@ export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterP
     ...done,
     actions: [
       ...step.actions,
-      { kind: 'Stop', reason: sayLifetime(lifetime) },
+      { kind: 'Stop', reason: sayLifetime(lifetime), by: byPermit(step.permit) },
       ...finished(seen, step.permit, 'it is stopped'),
     ],
     phase: 'Expired',

@@ -1,6 +1,7 @@
 // Decides about a member of etcd that is lost for good while the others serve: it is replaced by itself, with a permit, since what it does costs the last spare vote. Pure.
 import type { MembersState } from '#controlplanes/port.ts'
 import type { Reason } from '#api/catalogue.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'
 import { finished, permitFor } from './permit.ts'
@@ -36,7 +37,11 @@ export function planLostMember(seen: Seen, now: number): MemberPlan | undefined 
     }
   return {
     isGranted: true,
-    actions: [...step.actions, { kind: 'ReplaceMember', reason, number }, ...finished(seen, step.permit)],
+    actions: [
+      ...step.actions,
+      { kind: 'ReplaceMember', reason, number, by: byPermit(step.permit) },
+      ...finished(seen, step.permit),
+    ],
     wait: {
       predicate: 'MemberLost',
       seen: lostText(lost),

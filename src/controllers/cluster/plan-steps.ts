@@ -4,6 +4,7 @@ import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { orderOf } from '#controlplanes/upgrade/versions.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { finished, permitFor } from './permit.ts'
 import { isOfReplacement } from './plan-members.ts'
@@ -49,7 +50,10 @@ export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number)
   const terms = request.upgrade ?? { soakMs: 0, walksMinors: false }
   const approving = restore === undefined ? {} : { upgrade: { ...terms, approvedRestore: restore.snapshot } }
   return {
-    actions: [...step.actions, { kind: 'Put', reason: change, request: { ...request, ...approving } }],
+    actions: [
+      ...step.actions,
+      { kind: 'Put', reason: change, request: { ...request, ...approving }, by: byPermit(permit) },
+    ],
     notices: [],
     requeueAfter: SOON_MS,
     phase,

@@ -1,6 +1,7 @@
 // Decides what a full store of a control plane, or one with much free space in its files, asks for. Pure. Compaction and the alarm are the host's; a rewrite of the
 // members pauses each of them, so it has a permit. Nothing is deleted to make room: a person chooses what.
 import type { ControlPlane, ControlPlaneRequest, StoreState } from '#controlplanes/port.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
@@ -29,7 +30,7 @@ export function planFull(seen: Seen, request: ControlPlaneRequest, now: number):
   const { store, version, change } = seen.plane ?? {}
   if (store?.fullSince === undefined || version === undefined) return undefined
   const held: ControlPlaneRequest = change === undefined ? { ...request, version } : request
-  const put: ClusterAction = { kind: 'Put', reason: 'etcd is full', request: held }
+  const put: ClusterAction = { kind: 'Put', reason: 'etcd is full', request: held, by: { exempt: 'NoChange' } }
   const of = { notices: [], phase: 'Failed' as const }
   if (!store.isWorthDefragmenting)
     return { ...of, actions: [put], requeueAfter: FULL_MS, wait: waitOf(store, store.fullSince, unblockOf(store)) }
@@ -65,7 +66,11 @@ function defragmentation(seen: Seen, { defragmented }: StoreState, now: number):
   if (step.kind !== 'Granted') return { ...step, isGranted: false }
   return {
     isGranted: true,
-    actions: [...step.actions, { kind: 'Defragment', reason, number }, ...finished(seen, step.permit)],
+    actions: [
+      ...step.actions,
+      { kind: 'Defragment', reason, number, by: byPermit(step.permit) },
+      ...finished(seen, step.permit),
+    ],
   }
 }
 

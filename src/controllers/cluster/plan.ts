@@ -11,6 +11,7 @@ import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { orderOf } from '#controlplanes/upgrade/versions.ts'
+import { type Authority, byPermit } from '#permits/under-permit.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
@@ -124,7 +125,7 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
   if (seen.kubeconfig !== undefined && seen.kubeconfig.owner === undefined)
     return waiting('Creating', secretTaken(seen))
   const actions: ClusterAction[] = isStepwise(seen)
-    ? [...finishedPermits(seen), { kind: 'Put', reason: 'it is kept as declared', request }]
+    ? [...finishedPermits(seen), { kind: 'Put', reason: 'it is kept as declared', request, by: { exempt: 'NoChange' } }]
     : []
   if (snapshot !== undefined && plane.snapshots.every((s) => s.name !== snapshot))
     actions.push({ kind: 'Snapshot', reason: 'it was asked for', name: snapshot })
@@ -134,7 +135,12 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
   if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
   if (hasNamedAddons(cluster)) actions.push({ kind: 'DeliverAddons', reason: 'they are kept as declared' })
   if (due !== undefined)
-    actions.push({ kind: 'Put', reason: due, request: { ...request, rotation: rotationRequest(seen) } })
+    actions.push({
+      kind: 'Put',
+      reason: due,
+      request: { ...request, rotation: rotationRequest(seen) },
+      by: { exempt: 'Rotates' },
+    })
   if (stale === undefined) actions.push(...care, ...tidied(seen, now))
   const isSoon = care.length > 0 && !hasStuck(seen)
   const requeueAfter = Math.min(isSoon ? SOON_MS : LOOK_MS, nextRotationLook(seen, now) ?? LOOK_MS)
@@ -155,8 +161,8 @@ function planRestore(seen: Seen, now: number): ClusterPlan | undefined {
   const { snapshot } = restore
   const token = restoreToken(restore)
   if (seen.plane?.restored === token) return undefined
-  return withPermit(seen, now, 'Restoring', `restore-${token}`, `restore ${snapshot}; later writes are lost`, [
-    { kind: 'Restore', reason: `${snapshot} is to be restored`, snapshot, token },
+  return withPermit(seen, now, 'Restoring', `restore-${token}`, `restore ${snapshot}; later writes are lost`, (by) => [
+    { kind: 'Restore', reason: `${snapshot} is to be restored`, snapshot, token, by },
   ])
 }
 
@@ -245,14 +251,21 @@ function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): Clu
   const from = seen.plane?.version ?? ''
   const isBack = orderOf(request.version, from) < 0
   const change = `${isBack ? 'go back' : 'upgrade'} from ${from} to ${request.version}`
-  return withPermit(seen, now, isBack ? 'RollingBack' : 'Upgrading', `version-${from}-${request.version}`, change, [
-    {
-      kind: 'Snapshot',
-      reason: `before the change to ${request.version}`,
-      name: snapshotBefore(from, request.version),
-    },
-    { kind: 'Put', reason: change, request },
-  ])
+  return withPermit(
+    seen,
+    now,
+    isBack ? 'RollingBack' : 'Upgrading',
+    `version-${from}-${request.version}`,
+    change,
+    (by) => [
+      {
+        kind: 'Snapshot',
+        reason: `before the change to ${request.version}`,
+        name: snapshotBefore(from, request.version),
+      },
+      { kind: 'Put', reason: change, request, by },
+    ],
+  )
 }
 
 export const snapshotBefore = (from: string, to: string): string =>
@@ -264,13 +277,13 @@ function withPermit(
   phase: Phase<'Cluster'>,
   what: string,
   reason: string,
-  change: readonly ClusterAction[],
+  change: (by: Authority) => readonly ClusterAction[],
 ): ClusterPlan {
   const step = permitFor(seen, what, reason, now)
   if (step.kind !== 'Granted')
     return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
   return {
-    actions: [...step.actions, ...change, ...finished(seen, step.permit)],
+    actions: [...step.actions, ...change(byPermit(step.permit)), ...finished(seen, step.permit)],
     notices: [],
     requeueAfter: 0,
     phase,
@@ -290,7 +303,7 @@ const waiting = (phase: Phase<'Cluster'>, wait: Wait<Reason>): ClusterPlan => ({
 /** A host that answers at once, and not when it is done, is asked again in a while. */
 const put = (seen: Seen, phase: Phase<'Cluster'>, reason: string, request: ControlPlaneRequest): ClusterPlan => ({
   ...nothing,
-  actions: [{ kind: 'Put', reason, request }],
+  actions: [{ kind: 'Put', reason, request, by: { exempt: 'NoChange' } }],
   phase,
   wait: undefined,
   requeueAfter: isStepwise(seen) ? SOON_MS : 0,

@@ -14,6 +14,7 @@ import { drainPass } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import { type Authority, type Clearance, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
@@ -57,47 +58,23 @@ export async function act(
     }
     case 'RenewPermit':
       return actOnPermit(permits, action, tools.clock.now())
-    case 'Cordon': {
-      const stale = await staleness(tools, action.permit, seen, signal)
-      if (stale !== undefined) return outdated(stale)
-      if (node === undefined) return outdated('the machine has no Node')
-      const reason = `${event.spec.kind} by ${plannerOf(event.spec)}`
-      return settled(await cordon(nodeTools(tools, signal), refOf(node), cordonOwner(event), { reason }))
-    }
-    case 'Drain': {
-      const stale = await staleness(tools, action.permit, seen, signal)
-      if (stale !== undefined) return outdated(stale)
-      const name = node?.metadata.name ?? ''
-      // A stale cache shows the cordon of an earlier preparation: evicted pods could return to this node.
-      const now = await client.get(nodeType, { name }, { signal })
-      if (!isCordonedBy(now, cordonOwner(event))) return outdated('the node is not cordoned for this event')
-      const pass = await drainPass(client, name, signal)
-      return pass.kind === 'Unknown'
-        ? outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
-        : { kind: 'Applied', object: pass }
-    }
+    case 'Cordon':
+    case 'Drain':
+    case 'Reboot':
+    case 'Respond':
+      return underPermit(
+        readingPermits(client),
+        { by: action.by, target: machine?.metadata.uid ?? '', signal },
+        async (clearance) => {
+          const again = await recheck(client, maintenanceEvent, event, signal)
+          return again.kind === 'Stale' ? outdated(again.seen) : disrupt(clearance, tools, action, seen, signal)
+        },
+      )
     case 'Uncordon': {
       if (node === undefined) return { kind: 'Applied', object: 'gone' }
       const needed = await stillNeeded(tools, seen, signal)
       if (needed !== undefined) return outdated(needed)
       return settled(await uncordon(nodeTools(tools, signal), refOf(node), cordonOwner(event)))
-    }
-    case 'Respond': {
-      const again = await recheck(client, maintenanceEvent, event, signal)
-      if (again.kind === 'Stale') return outdated(again.seen)
-      const provider = tools.providers[event.spec.source]
-      if (provider?.respond === undefined) return { kind: 'Applied', object: 'Refused' }
-      return { kind: 'Applied', object: await provider.respond(event.spec.eventId, action.answer, signal) }
-    }
-    case 'Reboot': {
-      const stale = await staleness(tools, action.permit, seen, signal)
-      if (stale !== undefined) return outdated(stale)
-      const provider = tools.providers[machine?.spec.provider?.name ?? event.spec.source]
-      const providerID = machine?.spec.providerID
-      if (provider === undefined || providerID === undefined) return { kind: 'Applied', object: 'Refused' }
-      const foreign = foreignHost(await provider.get(providerID, signal), machine?.metadata.uid)
-      if (foreign !== undefined) return outdated(foreign)
-      return { kind: 'Applied', object: await provider.reboot(providerID, { hard: false }, signal) }
     }
     case 'DeleteEvent':
       return deleteExactly(client, maintenanceEvent, event, { signal })
@@ -116,6 +93,56 @@ export async function act(
   }
 }
 
+async function disrupt(
+  clearance: Clearance,
+  tools: DoctorTools,
+  action: Extract<DoctorAction, { readonly by: Authority }>,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const { event, machine, node } = seen
+  switch (action.kind) {
+    case 'Cordon': {
+      if (node === undefined) return outdated('the machine has no Node')
+      const reason = `${event.spec.kind} by ${plannerOf(event.spec)}`
+      return settled(await cordon(clearance, nodeTools(tools, signal), refOf(node), cordonOwner(event), { reason }))
+    }
+    case 'Drain':
+      return drain(clearance, tools, seen, signal)
+    case 'Reboot': {
+      const provider = tools.providers[machine?.spec.provider?.name ?? event.spec.source]
+      const providerID = machine?.spec.providerID
+      if (provider === undefined || providerID === undefined) return { kind: 'Applied', object: 'Refused' }
+      const foreign = foreignHost(await provider.get(providerID, signal), machine?.metadata.uid)
+      if (foreign !== undefined) return outdated(foreign)
+      return { kind: 'Applied', object: await provider.reboot(providerID, { hard: false }, signal) }
+    }
+    case 'Respond': {
+      const provider = tools.providers[event.spec.source]
+      if (provider?.respond === undefined) return { kind: 'Applied', object: 'Refused' }
+      return { kind: 'Applied', object: await provider.respond(event.spec.eventId, action.answer, signal) }
+    }
+    default:
+      return assertNever(action)
+  }
+}
+
+async function drain(
+  clearance: Clearance,
+  { client }: DoctorTools,
+  { event, node }: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const name = node?.metadata.name ?? ''
+  // A stale cache shows the cordon of an earlier preparation: evicted pods could return to this node.
+  const now = await client.get(nodeType, { name }, { signal })
+  if (!isCordonedBy(now, cordonOwner(event))) return outdated('the node is not cordoned for this event')
+  const pass = await drainPass(clearance, client, name, signal)
+  return pass.kind === 'Unknown'
+    ? outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
+    : { kind: 'Applied', object: pass }
+}
+
 async function grantedNow(
   client: KubeClient,
   { metadata: { name = '' } }: OperationPermit,
@@ -123,22 +150,6 @@ async function grantedNow(
 ): Promise<string | undefined> {
   const now = await client.get(operationPermit, { name }, { signal })
   return now?.status?.phase === 'Granted' ? `permit ${name} is Granted` : undefined
-}
-
-/** Why nothing may be disrupted under the permit for this event now, by what the server says now. */
-async function staleness(
-  { client }: DoctorTools,
-  { metadata }: OperationPermit,
-  { event, machine }: Seen,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const [permit, again] = await Promise.all([
-    client.get(operationPermit, { name: metadata.name ?? '' }, { signal }),
-    recheck(client, maintenanceEvent, event, signal),
-  ])
-  if (again.kind === 'Stale') return again.seen
-  const answer = permitAnswer(permit, machine?.metadata.uid ?? '')
-  return answer.kind === 'Granted' ? undefined : `permit ${metadata.name} is ${answer.kind}`
 }
 
 /** Why the taint may not be taken off: a cache that is behind shows the event before its preparation, or a permit that is Granted as ended. */

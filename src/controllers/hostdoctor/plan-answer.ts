@@ -2,6 +2,7 @@
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { isOverrun, plannerOf } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import { openingOf } from '#permits/windows.ts'
 import type { DoctorPlan } from './actions.ts'
 import { isHeldPermit, renewalOf } from './plan-permit.ts'
@@ -39,10 +40,11 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
   // Written before it is done: after a crash it is known that it may have been done.
   if (given === undefined)
     return { ...waits, change: { answer: { kind, at: timestamp(now), outcome: 'Pending' } }, requeueAfter: 0 }
+  const by = byPermit(permit)
   const reason = `the node is drained and the policy allows ${kind}`
   return {
     ...waits,
-    actions: [...renewal, kind === 'Reboot' ? { kind, reason, permit } : { kind: 'Respond', reason, answer: { kind } }],
+    actions: [...renewal, kind === 'Reboot' ? { kind, reason, by } : { kind: 'Respond', reason, answer: { kind }, by }],
   }
 }
 
@@ -76,7 +78,14 @@ export function planPostponement(seen: Seen, now: number, leadMs: number): Docto
     }
   const until = timestamp(start + leadMs)
   return {
-    actions: [{ kind: 'Respond', reason: 'no window opens before it', answer: { kind: 'Postpone', until } }],
+    actions: [
+      {
+        kind: 'Respond',
+        reason: 'no window opens before it',
+        answer: { kind: 'Postpone', until },
+        by: { exempt: 'Postponed' },
+      },
+    ],
     notices: [],
   }
 }

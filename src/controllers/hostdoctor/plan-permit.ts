@@ -17,6 +17,7 @@ import {
 import { LEASES } from '#permits/leases.ts'
 import { namesOf, nextPermitName, ofObject } from '#permits/permit-names.ts'
 import { type TargetResult, permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { type Seen, cordonOwner, isKept, nameOf } from './seen.ts'
 import { timeOf } from './time-of.ts'
@@ -115,8 +116,8 @@ function draining(seen: Seen, now: number): DoctorPlan {
   if (permit === undefined) return { actions: [], notices: [] }
   const isOurs = isCordonedBy(node, cordonOwner(event))
   const work: readonly DoctorAction[] = isOurs
-    ? [{ kind: 'Drain', reason: 'the host will be away', permit }]
-    : [{ kind: 'Cordon', reason: 'the host will be away', permit }]
+    ? [{ kind: 'Drain', reason: 'the host will be away', by: byPermit(permit) }]
+    : [{ kind: 'Cordon', reason: 'the host will be away', by: byPermit(permit) }]
   return {
     actions: [...renewalOf(seen, now), ...work],
     notices: [],

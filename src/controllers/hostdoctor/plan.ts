@@ -13,6 +13,7 @@ import { isOver, isOverrun, leadMs, phaseOfEvent, plannerOf, takesHostAway } fro
 import { assertNever } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { openingOf } from '#permits/windows.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
 import { OPEN_AT_SOURCE, STABLE_MS, VERIFY_MS, factsOf, isWell } from './facts.ts'
@@ -164,7 +165,7 @@ function recordoned(seen: Seen, planned: DoctorPlan): DoctorPlan {
   const { event, node, permit } = seen
   const isLost = event.status?.drainedAt !== undefined && node !== undefined && !isCordonedBy(node, cordonOwner(event))
   if (!isLost || permit === undefined || !isHeldPermit(seen)) return planned
-  const again: DoctorAction = { kind: 'Cordon', reason: 'the Node lost the cordon of this event', permit }
+  const again: DoctorAction = { kind: 'Cordon', reason: 'the Node lost the cordon of this event', by: byPermit(permit) }
   return { ...planned, actions: [again, ...planned.actions] }
 }
 

@@ -1,6 +1,5 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { objectKey } from '#api/schema/object-name.ts'
@@ -9,9 +8,9 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
-import { type Node, nodeType, podType } from '#nodes/objects.ts'
+import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
-import { permitAnswer } from '#permits/permits.ts'
+import { type Authority, type Clearance, type ReadPermit, underPermit } from '#permits/under-permit.ts'
 import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
@@ -24,11 +23,11 @@ import { NODE_LEASES } from './observe.ts'
 import { claimedNode, handedBackNode, syncedNode } from './node/sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './secrets/sealed-objects.ts'
-import { removalPermits } from './removal/plan.ts'
+import { endHost } from './hosts/end.ts'
 import { applySpec, writeSpec } from './write-spec.ts'
 import type { MachineTools } from './tools.ts'
 import { recordAbandoned } from './removal/abandoned.ts'
-import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
+import { type Seen, nameOf, uidOf } from './seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** Carries out one kind of action on a Machine. */
@@ -90,12 +89,6 @@ export async function act(
       return deleteExactly(client, leaseType, action.lease, { signal }).then(goneIsDone)
     case 'DeleteStrangeNode':
       return deleteNode(client, action.node, signal)
-    case 'ReplacePods':
-      return replacePods(tools, machine, action, signal)
-    case 'Uninstall':
-      return writeSpec(client, machine, { ...machine.spec, components: [] }, signal)
-    case 'OrderToLeave':
-      return orderToLeave(tools, seen, signal)
     case 'ClearOrders':
       return writeSpec(client, machine, { providerID: machine.spec.providerID, address: machine.spec.address }, signal)
     case 'RecordAbandoned':
@@ -106,18 +99,23 @@ export async function act(
       const { providerID, address = machine.spec.address } = action
       return applySpec(client, machine, { ...machine.spec, providerID, address }, signal)
     }
-    case 'Cordon':
-      return cordon(nodeTools, nodeRef, action.owner, action.claim).then(swapped)
     case 'Uncordon':
       return uncordon(nodeTools, nodeRef, action.owner).then(swapped)
+    case 'Cordon':
     case 'Drain':
-      return drain(tools, machine, action.permit, nodeRef.name, signal)
+    case 'ReplacePods':
+    case 'Uninstall':
+    case 'OrderToLeave':
+    case 'DeleteHost':
+      return underPermit(
+        (name, until) => tools.permitNow.of(name, until),
+        { by: action.by, target: uidOf(machine), signal },
+        (clearance) => disrupt(clearance, tools, action, seen, signal),
+      )
     case 'RequestPermit':
     case 'RenewPermit':
     case 'ReportResult':
       return actOnPermit({ client, fieldManager, signal }, action, clock.now())
-    case 'DeleteHost':
-      return deleteHost(tools, machine, action.providerID, signal)
     case 'DeleteNode':
       return deleteNode(client, node, signal)
     case 'DeleteLease':
@@ -135,52 +133,55 @@ export async function act(
 const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
-/** The permit as the server has it now; `Ended` when it grants this machine nothing any more. */
-async function grantedNow(
-  permits: MachineTools['permitNow'],
-  machine: Machine,
-  permit: string,
-  signal: AbortSignal,
-): Promise<WriteOutcome<OperationPermit | undefined> | 'Ended'> {
-  const read = await permits.of(permit, signal)
-  return read.kind === 'Applied' && permitAnswer(read.object, uidOf(machine)).kind !== 'Granted' ? 'Ended' : read
-}
-
-/** Read again right before: after it there is no way back. A machine that never served is let go without a permit. */
-async function orderToLeave(
-  { client, permitNow }: MachineTools,
-  seen: Seen,
+function disrupt(
+  clearance: Clearance,
+  tools: MachineTools,
+  action: Extract<MachineAction, { readonly by: Authority }>,
+  { machine, node }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const { machine } = seen
-  const granted = removalPermits(seen).find((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
-  if (isInService(seen)) {
-    const read = await grantedNow(permitNow, machine, granted?.metadata.name ?? '', signal)
-    if (read === 'Ended') return outdated('the permit of the removal is no longer Granted')
-    if (read.kind !== 'Applied') return read
+  const { client, clock, random } = tools
+  const nodeRef = { name: node?.metadata.name ?? '', uid: node?.metadata.uid ?? '' }
+  switch (action.kind) {
+    case 'Cordon': {
+      const nodeTools = { client, clock, random, fieldManager, signal }
+      return cordon(clearance, nodeTools, nodeRef, action.owner, action.claim).then(swapped)
+    }
+    case 'Drain':
+      return drain(clearance, client, nodeRef.name, signal)
+    case 'ReplacePods':
+      return replacePods(clearance, client, action.pods, signal)
+    case 'Uninstall':
+      return writeSpec(client, machine, { ...machine.spec, components: [] }, signal)
+    case 'OrderToLeave':
+      // After it there is no way back.
+      return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
+    case 'DeleteHost':
+      return deleteHost(clearance, tools, machine, action.providerID, signal)
+    default:
+      return assertNever(action)
   }
-  return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
 }
 
-/**
- * Right before an order is given, its permit is read from the server: the Defender may have revoked it. The write names the version that the decision was based
- * on, so a release written since then is not overwritten.
- */
-const writeComponents: Act<'WriteComponents'> = async (
-  { client, permitNow },
-  machine,
-  { components, given },
-  signal,
-) => {
-  for (const { permit } of given) {
-    const read = await grantedNow(permitNow, machine, permit, signal)
-    if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
-    if (read.kind !== 'Applied') return read
-    if (isLetGo(machine, read.object?.metadata.uid ?? ''))
-      return outdated(`the machine was released from permit ${permit}`)
+/** Each newly given order has its own permit. The write names the version that the decision was based on, so a release written since then is not overwritten. */
+function writeComponents(
+  tools: MachineTools,
+  machine: Machine,
+  { components, given }: Pick<Extract<MachineAction, { readonly kind: 'WriteComponents' }>, 'components' | 'given'>,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const [first, ...others] = given
+  if (first === undefined) {
+    const { providerID, address } = machine.spec
+    return writeSpec(tools.client, machine, { providerID, address, components }, signal)
   }
-  const { providerID, address } = machine.spec
-  return writeSpec(client, machine, { providerID, address, components }, signal)
+  const { permit } = first
+  const read: ReadPermit = (name, until) => tools.permitNow.of(name, until)
+  return underPermit(read, { by: { permit }, target: uidOf(machine), signal }, async (_clearance, found) =>
+    isLetGo(machine, found?.metadata.uid ?? '')
+      ? outdated(`the machine was released from permit ${permit}`)
+      : writeComponents(tools, machine, { components, given: others }, signal),
+  )
 }
 
 /** The values are read here, sealed and written; nothing else of us ever holds them. */
@@ -198,12 +199,12 @@ const sealValues: Act<'Seal'> = async ({ client, secretValues }, machine, { conf
 }
 
 /** By uid: a pod that took the place of one of them meanwhile is of the new template. A DaemonSet's pods are not evicted: they come back to the very node. */
-const replacePods: Act<'ReplacePods'> = async ({ client, permitNow }, machine, { pods, permit }, signal) => {
-  if (permit !== undefined) {
-    const read = await grantedNow(permitNow, machine, permit, signal)
-    if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
-    if (read.kind !== 'Applied') return read
-  }
+async function replacePods(
+  _clearance: Clearance,
+  client: KubeClient,
+  pods: readonly Pod[],
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   for (const pod of pods) {
     const { uid } = preconditionsOf(pod)
     const gone = await outcomeOf(() => client.delete(podType, objectKey(pod), { preconditions: { uid }, signal }))
@@ -232,23 +233,19 @@ async function handBack(
 }
 
 async function drain(
-  { client, permitNow }: MachineTools,
-  machine: Machine,
-  permit: string,
+  clearance: Clearance,
+  client: KubeClient,
   node: string,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const read = await permitNow.of(permit, signal)
-  if (read.kind !== 'Applied') return read
-  if (permitAnswer(read.object, uidOf(machine)).kind !== 'Granted')
-    return outdated(`permit ${permit} is no longer Granted`)
-  const pass = await drainPass(client, node, signal)
+  const pass = await drainPass(clearance, client, node, signal)
   return pass.kind === 'Unknown'
     ? outdated(shortened(`cannot list the pods of ${node}: ${pass.error.message}`, 200))
     : applied
 }
 
 async function deleteHost(
+  clearance: Clearance,
   { providers, sightings }: MachineTools,
   machine: Machine,
   providerID: string,
@@ -256,7 +253,9 @@ async function deleteHost(
 ): Promise<ActionOutcome> {
   const provider = providers[machine.spec.provider?.name ?? '']
   if (provider === undefined) return outdated('its provider is not configured in these controllers')
-  const ended = await provider.delete(providerID, signal).catch((e: unknown) => outdated(messageOf(e).slice(0, 200)))
+  const ended = await endHost(clearance, provider, providerID, signal).catch((e: unknown) =>
+    outdated(messageOf(e).slice(0, 200)),
+  )
   if (typeof ended !== 'string') return ended
   sightings.ended(uidOf(machine), providerID)
   return applied

@@ -9,6 +9,7 @@ import { type Node, type Pod, hasTaint } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-name.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
+import type { Authority } from '#permits/under-permit.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { ConfigMap } from './objects.ts'
@@ -39,21 +40,27 @@ export type MachineAction =
       readonly kind: 'ReplacePods'
       readonly component: string
       readonly pods: readonly Pod[]
-      readonly permit: string | undefined
+      readonly by: Authority
       readonly reason: string
     }
   /** What the agent must remove from the host before the machine is deleted. */
-  | { readonly kind: 'Uninstall'; readonly reason: string }
+  | { readonly kind: 'Uninstall'; readonly by: Authority; readonly reason: string }
   /** Its agent hands the host back and leaves it. */
-  | { readonly kind: 'OrderToLeave'; readonly reason: string }
+  | { readonly kind: 'OrderToLeave'; readonly by: Authority; readonly reason: string }
   /** Of a machine that stays and is only observed: nothing is ordered any more. */
   | { readonly kind: 'ClearOrders'; readonly reason: string }
   /** Listed for people: its agent did not answer. */
   | { readonly kind: 'RecordAbandoned'; readonly reason: string }
   | { readonly kind: 'HandBackNode'; readonly reason: string }
-  | { readonly kind: 'Cordon'; readonly owner: string; readonly claim: CordonClaim; readonly reason: string }
+  | {
+      readonly kind: 'Cordon'
+      readonly owner: string
+      readonly claim: CordonClaim
+      readonly by: Authority
+      readonly reason: string
+    }
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
-  | { readonly kind: 'Drain'; readonly permit: string; readonly reason: string }
+  | { readonly kind: 'Drain'; readonly by: Authority; readonly reason: string }
   | PermitAction
   /** What the provider calls the host, and where it is. */
   | {
@@ -62,7 +69,7 @@ export type MachineAction =
       readonly address: string | undefined
       readonly reason: string
     }
-  | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly reason: string }
+  | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly by: Authority; readonly reason: string }
   | { readonly kind: 'DeleteNode'; readonly reason: string }
   /** Deletes the Lease of the Node too, unless something else keeps the Node alive. */
   | { readonly kind: 'DeleteLease'; readonly withNode: boolean; readonly reason: string }

@@ -16,7 +16,7 @@ import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilent
 import { claimActions, cordonActions, drainActions, nodeActions } from './node/plan.ts'
 import { handedBackNode } from './node/sync.ts'
 import { type Orders, planOrders } from './components/orders.ts'
-import { planDelete, planHandBack } from './removal/plan.ts'
+import { leavingBy, planDelete, planHandBack } from './removal/plan.ts'
 import { hasAgent, hasLeft, planLeaving } from './removal/hand-back.ts'
 import { provisionPlan } from './provisioning/plan.ts'
 import { isInDoubt } from './provisioning/attempts.ts'
@@ -163,7 +163,14 @@ function planObserved(seen: Seen, now: number): MachinePlan {
   const actions: MachineAction[] = [
     // A host that stays is only forgotten by its provider.
     ...(hasFinalizer(machine) && seen.isHostKept && providerID !== undefined
-      ? [{ kind: 'DeleteHost', providerID, reason: 'the machine is observed only' } as const]
+      ? [
+          {
+            kind: 'DeleteHost',
+            providerID,
+            by: { exempt: 'HostKept' },
+            reason: 'the machine is observed only',
+          } as const,
+        ]
       : []),
     ...(hasFinalizer(machine)
       ? [{ kind: 'RemoveFinalizer', reason: 'an observed machine needs no cleanup' } as const]
@@ -182,7 +189,7 @@ function planObserved(seen: Seen, now: number): MachinePlan {
 
 /** Its agent continues once it was ordered, whatever the channel is now; then the machine may join again. */
 function planStillLeaving(seen: Seen, now: number): MachinePlan {
-  const next = planLeaving(seen, now)
+  const next = planLeaving(seen, leavingBy(seen), now)
   return typeof next === 'object'
     ? next
     : onlyThen({ kind: 'ClearOrders', reason: 'its agent left, and the machine is managed again' })

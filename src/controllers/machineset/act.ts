@@ -13,12 +13,13 @@ import { formatSelector } from '#kube/selector.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { withFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
-import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { handOver, leave, removeLeaving } from './act-going.ts'
-import { type MachineSetAction, goneIsDone } from './actions.ts'
+import { type MachineSetAction } from './actions.ts'
 import { takesProvider } from './corrections.ts'
-import { deletePermitted } from './delete-permitted.ts'
+import { exempt } from '#permits/under-permit.ts'
+import { deleteMachine, deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
 import { type Seen, aliveOf, isGoing, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
@@ -75,7 +76,7 @@ export async function act(
 async function bury({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
   const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
   if (now === undefined || !isZombie(now)) return outdated('its host may exist')
-  return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
+  return deleteMachine(exempt('HostGone'), client, now)
 }
 
 /** Of the same version as it was read: a request for a host that is written down meanwhile is a conflict, and the machine keeps its provider. */

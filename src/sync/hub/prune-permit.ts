@@ -11,10 +11,11 @@ import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EndedPermits } from '#permits/ended-for.ts'
-import { type Holding, type Pace, type Need, holdPermit, reportOf } from '#permits/holder.ts'
+import { type Need, type NotGranted, type Pace, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { actOnPermit } from '#permits/permit-actions.ts'
 import { type PermitTools, permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
+import { byPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import type { PruneAnswer, PrunePermits } from '#delivery/deliver.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 
@@ -55,7 +56,13 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
           const outcome = await actOnPermit(tools, holding.action, now())
           if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
         }
-        return answerOf(holding, next)
+        if (holding.kind !== 'Granted') return waiting(holding, next)
+        const { permit } = holding
+        const by = byPermit(permit)
+        const answer = await underPermit(readingPermits(client), { by, target: uid, signal }, async (clearance) => {
+          return { kind: 'Granted', permit, clearance } as const
+        })
+        return answer.kind === 'Granted' ? answer : { ...ENDED, permit: permit.metadata.name ?? '' }
       } catch (error) {
         return { kind: 'Waiting', seen: `cannot request a permit: ${messageOf(error)}`, unblock: READABLE }
       }
@@ -69,6 +76,11 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
 }
 
 const READABLE = "the hub's API server accepts OperationPermits of sync"
+const ENDED = {
+  kind: 'Waiting',
+  seen: 'the permit ended a moment ago',
+  unblock: 'the next pass requests another permit',
+} as const
 const ALL_ENDED: PruneAnswer = {
   kind: 'Waiting',
   seen: 'all permits for this deletion ended unused today',
@@ -116,9 +128,8 @@ const requestOf = ({ cluster, release, held }: Deletion): Need['request'] => ({
   leaseSeconds: LEASES.massPrune,
 })
 
-function answerOf(holding: Holding, next: string): PruneAnswer {
-  if (holding.kind === 'Granted') return holding
-  const { seen, unblock } = holding.wait
-  const permit = holding.kind === 'Ask' ? next : holding.permit.metadata.name
+function waiting(held: NotGranted, next: string): PruneAnswer {
+  const { seen, unblock } = held.wait
+  const permit = held.kind === 'Ask' ? next : held.permit.metadata.name
   return { kind: 'Waiting', seen: seen.slice(0, MAX_SEEN), unblock, ...defined({ permit }) }
 }

@@ -9,6 +9,8 @@ import { isOver } from '#nodes/faults/maintenance.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import type { DefenderParts } from '../defender/world.ts'
+import { CLEARANCE } from '#test/support/permits/clearance.ts'
+import { byPermit } from '#permits/under-permit.ts'
 import type { FaultKind } from '../sim-faults.ts'
 
 export interface Mutant {
@@ -36,9 +38,10 @@ const credulous: Act = async (tools, action, seen, signal) => {
   const { event, node } = seen
   const nodeTools = { ...tools, fieldManager: 'kubenode-hostdoctor', signal } as const
   if (node === undefined) return act(tools, action, seen, signal)
-  if (action.kind === 'Cordon') await cordon(nodeTools, refOf(node), cordonOwner(event), { reason: 'unchecked' })
+  if (action.kind === 'Cordon')
+    await cordon(CLEARANCE, nodeTools, refOf(node), cordonOwner(event), { reason: 'unchecked' })
   else if (action.kind === 'Uncordon') await uncordon(nodeTools, refOf(node), cordonOwner(event))
-  else if (action.kind === 'Drain') await drainPass(tools.client, node.metadata.name ?? '', signal)
+  else if (action.kind === 'Drain') await drainPass(CLEARANCE, tools.client, node.metadata.name ?? '', signal)
   else return act(tools, action, seen, signal)
   return DONE
 }
@@ -57,7 +60,7 @@ export const mutants: readonly Mutant[] = [
         const { permit } = seen
         const isWaiting = seen.event.status?.phase === 'Preparing' && permit?.status?.phase === undefined
         return isWaiting && permit !== undefined
-          ? { ...planned, actions: [{ kind: 'Cordon', reason: 'at once', permit }] }
+          ? { ...planned, actions: [{ kind: 'Cordon', reason: 'at once', by: byPermit(permit) }] }
           : planned
       },
     }),

@@ -27,17 +27,20 @@ export function cordonActions(
   if (node === undefined) return []
   const read = cordonOwners(node)
   const owners = read.kind === 'Owners' ? Object.keys(read.owners) : []
-  const needed = new Set([...draining, ...given].filter((o) => o.needsDrain).map((o) => SWITCH_OWNER + o.order.name))
+  const needed = new Map(
+    [...draining, ...given].filter((o) => o.needsDrain).map((o) => [SWITCH_OWNER + o.order.name, o.permit]),
+  )
   const isBusy = (name: string) => {
     const report = machine.status?.components?.find((c) => c.name === name)
     return components.some((c) => c.name === name && c.switch !== undefined) || BUSY.has(report?.state ?? '')
   }
   const add = [...needed]
-    .filter((owner) => !isCordonedBy(node, owner))
-    .map((owner): MachineAction => ({
+    .filter(([owner]) => !isCordonedBy(node, owner))
+    .map(([owner, permit]): MachineAction => ({
       kind: 'Cordon',
       owner,
       claim: { reason: `machine ${nameOf(machine)} switches ${owner.slice(SWITCH_OWNER.length)}` },
+      by: { permit },
       reason: 'the switch needs a drain',
     }))
   const drop = owners
@@ -60,7 +63,7 @@ export function drainActions({ node, pods }: Seen, { draining }: Orders): Machin
   const [move] = draining
   if (move === undefined || node === undefined || pods === undefined) return []
   if (!isCordonedBy(node, SWITCH_OWNER + move.order.name) || drainPlan(pods).evict.length === 0) return []
-  return [{ kind: 'Drain', permit: move.permit, reason: `${move.order.name} asks for an empty node` }]
+  return [{ kind: 'Drain', by: { permit: move.permit }, reason: `${move.order.name} asks for an empty node` }]
 }
 
 /** Also while it is not well yet: what an agent of an earlier Machine left there would keep the new one from writing. */

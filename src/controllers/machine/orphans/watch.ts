@@ -11,6 +11,8 @@ import { type Node, nodeType } from '#nodes/objects.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import { type Lease, leaseType } from '#runtime/lease.ts'
+import { exempt } from '#permits/under-permit.ts'
+import { endHost } from '../hosts/end.ts'
 import { machinesByHost, observedOn } from '../hosts/in-use.ts'
 import type { OrphanReports } from './reports.ts'
 import { type OrphanPlan, planOrphans } from './plan.ts'
@@ -93,7 +95,7 @@ export class OrphanWatch {
       const now = uids.get(machine)
       if (now === undefined || now === machineUid) continue
       this.#tools.log.warn('forgetting which host an earlier Machine had', { host: providerID, machine })
-      await provider.delete(providerID, signal)
+      await endHost(exempt('HostKept'), provider, providerID, signal)
     }
   }
 
@@ -173,7 +175,7 @@ export class OrphanWatch {
       return
     }
     log.warn('releasing a host without a Machine', { host: providerID, machine })
-    await provider.delete(providerID, signal)
+    await endHost(exempt('NoMachine'), provider, providerID, signal)
   }
 
   /** Page by page: a fleet is large. */

@@ -3,6 +3,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import { counted } from '#lib/counted.ts'
+import type { Authority } from '#permits/under-permit.ts'
 import type { MachinePlan, Waiting } from '../actions.ts'
 import { isBeating } from '../heartbeats/heartbeats.ts'
 import { noticeOf } from '../actions.ts'
@@ -57,10 +58,14 @@ function openSwitch({ spec, status }: Machine): string | undefined {
 }
 
 /** Undefined when its agent has left, or is given up. */
-export function planLeaving({ machine, agentBeat }: Seen, now: number): MachinePlan | 'Left' | 'Abandoned' {
+export function planLeaving(
+  { machine, agentBeat }: Seen,
+  by: Authority,
+  now: number,
+): MachinePlan | 'Left' | 'Abandoned' {
   if (!hasAgent(machine)) return 'Left'
   if (machine.spec.leaving !== true) {
-    const action = { kind: 'OrderToLeave', reason: 'the host is handed back' } as const
+    const action = { kind: 'OrderToLeave', by, reason: 'the host is handed back' } as const
     return { actions: [action], notices: noticeOf(action), doing: 'Deleting', requeueAfter: LOOK_MS }
   }
   const { predicate, since } = machine.status?.waitingFor ?? {}

@@ -11,6 +11,7 @@ import { type Holding, type NotGranted, type Need, actionsOf, holdPermit, report
 import { LEASES } from '#permits/leases.ts'
 import { namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
 import { permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
+import { type Authority, byPermit } from '#permits/under-permit.ts'
 import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import { shortened } from '#lib/shortened.ts'
 import {
@@ -119,7 +120,7 @@ function leave(seen: Seen, now: number): MachinePlan {
   if (seen.host.kind !== 'Host') return waitFor({ predicate: HOST_KNOWN, ...hostTrouble(seen) }, HOST_LOOK_MS)
   return isInService(seen)
     ? emptied(seen, now)
-    : step(deleteHost(seen, 'the machine never ran workloads'), HOST_LOOK_MS)
+    : step(deleteHost(seen, { exempt: 'NeverServed' }, 'the machine never ran workloads'), HOST_LOOK_MS)
 }
 
 /**
@@ -171,13 +172,13 @@ const waitFor = (waiting: Waiting, requeueAfter: number): MachinePlan => ({
   requeueAfter,
 })
 
-function deleteHost({ machine, host }: Seen, reason: string): MachineAction {
+function deleteHost({ machine, host }: Seen, by: Authority, reason: string): MachineAction {
   const providerID = host.kind === 'Host' ? host.host.providerID : (machine.spec.providerID ?? '')
-  return { kind: 'DeleteHost', providerID, reason }
+  return { kind: 'DeleteHost', providerID, by, reason }
 }
 
 /** The set's permit to scale in serves as well as one of our own, and so does that of a repair which replaces the machine, while it is granted. */
-export const removalPermits = ({ machine, permits }: Seen): readonly OperationPermit[] =>
+const removalPermits = ({ machine, permits }: Seen): readonly OperationPermit[] =>
   permits.filter((permit) => {
     const { operations, targets } = permit.spec
     if (!targets.some((t) => t.uid === uidOf(machine))) return false
@@ -224,8 +225,9 @@ function emptied(seen: Seen, now: number): MachinePlan {
   const held = removalPermit(seen)
   if (held.kind !== 'Granted') return withoutPermit(held)
   const renew = actionsOf(held, now, 'the machine is still being removed')
-  const next = emptyingStep(seen, held.permit.metadata.name ?? '', now)
-  if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, now))
+  const by = byPermit(held.permit)
+  const next = emptyingStep(seen, by, now)
+  if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, by, now))
   const isDraining = node !== undefined && pods !== undefined
   const actions = [...renew, ...(next === undefined ? [] : [next])]
   return {
@@ -249,11 +251,11 @@ const withFirst = (first: readonly MachineAction[], { actions, notices, ...rest 
 const UNINSTALL_WITHIN_MS = 120_000
 
 /** The agent uninstalls its components first, if it is still reachable. */
-function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
+function uninstalling(seen: Seen, by: Authority, now: number): MachinePlan | undefined {
   const { machine, agentBeat } = seen
   if (isBeating(agentBeat) !== true) return undefined
   if ((machine.spec.components ?? []).length > 0)
-    return step({ kind: 'Uninstall', reason: 'the machine is being removed' }, HOST_LOOK_MS)
+    return step({ kind: 'Uninstall', by, reason: 'the machine is being removed' }, HOST_LOOK_MS)
   const left = machine.status?.components ?? []
   const { predicate, since } = machine.status?.waitingFor ?? {}
   const isOverdue = predicate === 'Uninstalled' && now - Date.parse(since ?? '') >= UNINSTALL_WITHIN_MS
@@ -262,12 +264,19 @@ function uninstalling(seen: Seen, now: number): MachinePlan | undefined {
   return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent has uninstalled them' }, HOST_LOOK_MS)
 }
 
-const removed = (seen: Seen, now: number): MachinePlan =>
-  uninstalling(seen, now) ?? step(deleteHost(seen, 'the machine is empty'), HOST_LOOK_MS)
+const removed = (seen: Seen, by: Authority, now: number): MachinePlan =>
+  uninstalling(seen, by, now) ?? step(deleteHost(seen, by, 'the machine is empty'), HOST_LOOK_MS)
+
+/** A machine that never served is let go without a permit. */
+export function leavingBy(seen: Seen): Authority {
+  if (!isInService(seen)) return { exempt: 'NeverServed' }
+  const held = removalPermit(seen)
+  return { permit: held.kind === 'Granted' ? (held.permit.metadata.name ?? '') : '' }
+}
 
 /** The host stays: KubeNode's parts are removed from it and its Node, and its previous owner has it again. */
 function handedBack(seen: Seen, now: number): MachinePlan {
-  const next = planLeaving(seen, now)
+  const next = planLeaving(seen, leavingBy(seen), now)
   if (next === 'Left') return lastSteps(seen, now)
   return next === 'Abandoned' ? abandoned(seen, now) : next
 }
@@ -287,7 +296,7 @@ function handBackActions({ node, isHostKept }: Seen, now: number): MachineAction
 const shouldHaveEnded = ({ metadata }: Pod, now: number): boolean =>
   now - Date.parse(metadata.deletionTimestamp ?? '') >= BELIEVED_FOR_MS
 
-function emptyingStep(seen: Seen, permit: string, now: number): MachineAction | 'Empty' | undefined {
+function emptyingStep(seen: Seen, by: Authority, now: number): MachineAction | 'Empty' | undefined {
   const { machine, node, pods } = seen
   if (seen.isHostKept && !isDisturbed(machine)) return 'Empty'
   if (node !== undefined && !isCordonedBy(node, DELETE_OWNER))
@@ -295,11 +304,12 @@ function emptyingStep(seen: Seen, permit: string, now: number): MachineAction | 
       kind: 'Cordon',
       owner: DELETE_OWNER,
       claim: { reason: `machine ${nameOf(machine)} is being deleted` },
+      by,
       reason: 'no new pods on a machine that is being removed',
     }
   if (pods === undefined) return undefined
   const { evict, going } = drainPlan(pods)
-  if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine is being removed' }
+  if (evict.length > 0) return { kind: 'Drain', by, reason: 'the machine is being removed' }
   // Pods of a silent host never report that they ended; they end with the host.
   return going.some((p) => !shouldHaveEnded(p, now)) && !isLost(seen) ? undefined : 'Empty'
 }
@@ -319,7 +329,9 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
       ? [{ kind: 'ClearOrders', reason: 'the machine is only observed' } as const]
       : []),
     // A host that stays is only forgotten by its provider.
-    ...(seen.isHostKept && seen.host.kind === 'Host' ? [deleteHost(seen, 'its machine is being removed')] : []),
+    ...(seen.isHostKept && seen.host.kind === 'Host'
+      ? [deleteHost(seen, { exempt: 'HostKept' }, 'its machine is being removed')]
+      : []),
     ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
       ? []
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),

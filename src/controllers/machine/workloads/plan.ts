@@ -1,4 +1,5 @@
 // What is planned for components that run as pods: how each stands, when to check it next, and which pods are replaced. Pure.
+import type { Authority } from '#permits/under-permit.ts'
 import type { MachineAction } from '../actions.ts'
 import { type Seen, isClosed } from '../seen.ts'
 import { type WorkloadLook, isSettled, lookAtWorkload } from './state.ts'
@@ -32,5 +33,6 @@ export function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAc
   if (look.kind !== 'Replace') return []
   const { name, version } = { name: look.report.name, version: look.report.desired ?? '' }
   const permit = machine.spec.components?.find((c) => c.name === name)?.switch?.permit
-  return [{ kind: 'ReplacePods', component: name, pods: look.pods, permit, reason: `${name} goes to ${version}` }]
+  const by: Authority = permit === undefined ? { exempt: 'NotOpenYet' } : { permit }
+  return [{ kind: 'ReplacePods', component: name, pods: look.pods, by, reason: `${name} goes to ${version}` }]
 }

@@ -156,6 +156,8 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
       'a person removes the file on the host: kubenode thaw --node-folder /var/lib/kubenode',
     )
   if (!seen.isFresh) return { actions: [], needsFresh: true }
+  if (permitAnswer(seen.permit, targetOf(seen)?.uid ?? '').kind !== 'Granted')
+    return ended(step, now, 'Failed', 'the permit expired')
   return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: LOOK_AGAIN_MS }
 }
 

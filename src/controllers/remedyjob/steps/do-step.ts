@@ -6,6 +6,7 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { type DrainWishes, drainPass } from '#nodes/drain.ts'
+import { type Clearance, type ReadPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -13,8 +14,15 @@ import { callWebhook } from './call-webhook.ts'
 import { fenceOff } from './fence-off.ts'
 import { reportFault } from './report-fault.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
-import { type Operation, argumentsOf, isCentral, operationName } from '#api/protocol/operations.ts'
-import { type JobStep, type Seen, cordonOwner, nameOf } from '../seen.ts'
+import {
+  type CentralOperation,
+  type Operation,
+  argumentsOf,
+  isCentral,
+  operationName,
+} from '#api/protocol/operations.ts'
+import { permitName } from '../permit.ts'
+import { type JobStep, type Seen, cordonOwner, nameOf, targetOf } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** A deleted pod ends within its grace period; check often for the last one. */
@@ -24,26 +32,57 @@ const BLOCKED_LOOK_MS = 3_000
 
 export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const { job } = seen
-  const owner = cordonOwner(job)
   const operation = job.spec.operations[step.index]
-  // The node was read for this decision; where it changed since, the swap reads it again.
-  const holding = { ...nodeTools(tools, signal), held: seen.isFresh ? seen.node : undefined }
   const name = operation === undefined ? undefined : operationName(operation)
   if (operation === undefined || name === undefined || !isCentral(name))
     return failed('this step is not supported by this version')
+  if (name === 'uncordon')
+    return settled(await uncordon(nodeToolsFor(tools, seen, signal), job.spec.node, cordonOwner(job)))
+  const by = { permit: permitName(job) }
+  return underPermit(readPermit(tools, seen), { by, target: targetOf(seen)?.uid ?? '', signal }, (clearance) =>
+    disrupt(clearance, tools, { step, operation, name }, seen, signal),
+  )
+}
+
+/** What a decision rests on was read for it at most half a second ago; a repair reads it again for each pass of a step. */
+const readPermit = ({ client }: JobTools, { isFresh, permit }: Seen): ReadPermit =>
+  isFresh ? async () => ({ kind: 'Applied', object: permit }) : readingPermits(client)
+
+/** The node was read for this decision; where it changed since, the swap reads it again. */
+const nodeToolsFor = (tools: JobTools, { isFresh, node }: Seen, signal: AbortSignal) => ({
+  ...nodeTools(tools, signal),
+  held: isFresh ? node : undefined,
+})
+
+interface Central {
+  readonly step: JobStep
+  readonly operation: Operation
+  readonly name: Exclude<CentralOperation, 'uncordon'>
+}
+
+async function disrupt(
+  clearance: Clearance,
+  tools: JobTools,
+  { step, operation, name }: Central,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const { node } = seen.job.spec
   switch (name) {
-    case 'cordon':
-      return settled(await cordon(holding, job.spec.node, owner, { reason: `repair ${nameOf(job)}` }))
-    case 'uncordon':
-      return settled(await uncordon(holding, job.spec.node, owner))
+    case 'cordon': {
+      const reason = `repair ${nameOf(seen.job)}`
+      return settled(
+        await cordon(clearance, nodeToolsFor(tools, seen, signal), node, cordonOwner(seen.job), { reason }),
+      )
+    }
     case 'drain':
-      return drain(tools.client, job.spec.node.name, argumentsOf(operation, name), signal)
+      return drain(clearance, tools.client, node.name, argumentsOf(operation, name), signal)
     case 'reboot':
-      return reboot(tools, seen, signal)
+      return reboot(clearance, tools, seen, signal)
     case 'fence':
-      return fenceOff(tools, step, seen, signal)
+      return fenceOff(clearance, tools, step, seen, signal)
     case 'replace':
-      return replace(tools, seen, signal)
+      return replace(clearance, tools, seen, signal)
     case 'webhook':
       return applied(await callWebhook(tools, argumentsOf(operation, name), step, seen, signal))
     case 'reportFault':
@@ -60,12 +99,13 @@ const wishesOf = ({ gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<
 })
 
 async function drain(
+  clearance: Clearance,
   client: KubeClient,
   node: string,
   operation: NonNullable<Operation['drain']>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const pass = await drainPass(client, node, signal, wishesOf(operation))
+  const pass = await drainPass(clearance, client, node, signal, wishesOf(operation))
   if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pods left to evict' })
   if (pass.kind === 'Unknown') return outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
   const { left, first, blockedBy, blocked = [] } = pass
@@ -78,7 +118,7 @@ async function drain(
   return applied({ output: `${some}; ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
 }
 
-async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+async function reboot(_clearance: Clearance, tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const host = hostOf(tools, seen)
   if (typeof host === 'string') return failed(host)
   try {
@@ -95,7 +135,12 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
 }
 
 /** The set of the machine creates a replacement; without a set the node would simply be lost. */
-async function replace({ client }: JobTools, { machine }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+async function replace(
+  _clearance: Clearance,
+  { client }: JobTools,
+  { machine }: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   if (machine === undefined) return applied({ outcome: 'Succeeded', output: 'the machine was deleted' })
   const set = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')
   if (set === undefined)

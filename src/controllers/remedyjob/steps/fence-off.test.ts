@@ -7,6 +7,7 @@ import { type Node, nodeType } from '#nodes/objects.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { CLEARANCE } from '#test/support/permits/clearance.ts'
 import { expect, test } from 'vitest'
 import type { StepResult } from '../actions.ts'
 import { type JobStep, type Seen, cordonOwner } from '../seen.ts'
@@ -58,7 +59,13 @@ async function passes(states: readonly State[], { standing = SILENT, canSwitch =
     const uid = node().metadata.uid ?? ''
     const about = { ...job, spec: { ...job.spec, node: { name: 'n', uid } } }
     const seen = { job: about, machine, standing, node: node(), others: [] } as unknown as Seen
-    const pass = await fenceOff(tools, { ...step, output } as unknown as JobStep, seen, new AbortController().signal)
+    const pass = await fenceOff(
+      CLEARANCE,
+      tools,
+      { ...step, output } as unknown as JobStep,
+      seen,
+      new AbortController().signal,
+    )
     const went = (pass.kind === 'Applied' ? pass.object : { output: pass.kind }) as StepResult
     output = went.output
     said.push([output, isFencedBy(node(), owner)])

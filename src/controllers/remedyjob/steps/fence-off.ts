@@ -6,6 +6,7 @@ import { counted } from '#lib/counted.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { fence, isFencedBy } from '#nodes/fence.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
+import type { Clearance } from '#permits/under-permit.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
 import { type JobStep, type Seen, cordonOwner, uidOf } from '../seen.ts'
@@ -22,6 +23,7 @@ const GIVE_UP_WITHIN_MS = 120_000
 const SWITCHING = 'switching the machine off'
 
 export async function fenceOff(
+  clearance: Clearance,
   tools: JobTools,
   step: JobStep,
   seen: Seen,
@@ -41,12 +43,15 @@ export async function fenceOff(
     if (found !== undefined && found.state !== 'Stopped') {
       tools.off.forget(repair)
       if (isOurs && isFencedBy(seen.node, owner)) return applied({ outcome: 'Succeeded', output: DONE })
-      return await switchOff({ provider, found, isOurs }, signal)
+      return await switchOff(clearance, { provider, found, isOurs }, signal)
     }
     const doubt = isFencedBy(seen.node, owner) ? undefined : doubtOf(tools, seen, found)
     if (doubt !== undefined) return isOurs ? again(doubt) : applied({ output: doubt, againMs: FENCE_LOOK_MS })
     tools.off.forget(repair)
-    const tainted = settled(await fence(nodeTools(tools, signal), job.spec.node, owner), 'the machine is off')
+    const tainted = settled(
+      await fence(clearance, nodeTools(tools, signal), job.spec.node, owner),
+      'the machine is off',
+    )
     if (!isOurs || found === undefined || tainted.kind !== 'Applied') return tainted
     const { evict, going } = drainPlan(await podsOn(tools.client, job.spec.node.name, signal))
     const left = evict.length + going.length
@@ -80,7 +85,11 @@ interface Running {
   readonly isOurs: boolean
 }
 
-async function switchOff({ provider, found, isOurs }: Running, signal: AbortSignal): Promise<ActionOutcome> {
+async function switchOff(
+  _clearance: Clearance,
+  { provider, found, isOurs }: Running,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   const what = `the provider reports the machine as ${found.state}`
   if (provider.power === undefined) return applied({ output: what, againMs: FENCE_LOOK_MS })
   if (!isOurs) return applied({ output: SWITCHING, againMs: SOON_MS })

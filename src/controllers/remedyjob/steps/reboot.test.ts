@@ -17,8 +17,12 @@ async function rebooted(get: Provider['get']) {
     },
   } as unknown as Provider
   const spec = { ...remedyOperationJob.example.spec, operations: [{ reboot: {} }] }
+  const targets = [{ kind: 'Machine', name: 'n', uid: 'm-1' }]
+  const verdicts = [{ target: 'm-1', gate: 'Ledger', verdict: 'Granted' }]
   const seen = {
-    job: { metadata: { name: 'j', uid: 'j-1' }, spec },
+    job: { metadata: { name: 'j', uid: 'j-1' }, spec: { ...spec, machine: 'n' } },
+    isFresh: true,
+    permit: { metadata: { name: 'j' }, spec: { targets }, status: { phase: 'Granted', verdicts } },
     machine: {
       metadata: { name: 'n', uid: 'm-1' },
       spec: { provider: { name: 'cloud' }, providerID: 'cloud://h-1' },

@@ -1,0 +1,69 @@
+// The rule before every disruption: its permit is read again from the server right before, and must be Granted for this very target. What disrupts takes a
+// `Clearance`, which only this file makes.
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import type { ActionOutcome } from '#runtime/reconcile-with.ts'
+import { permitAnswer } from './permits.ts'
+
+declare const cleared: unique symbol
+
+/** Proof that a disruption was permitted a moment ago, or that it needs no permit. */
+export interface Clearance {
+  readonly [cleared]: true
+}
+
+/** What needs no permit, and why: nothing that serves is disrupted. */
+export const EXEMPTIONS = {
+  NeverServed: 'the machine was never in service, so that no workload relies on it',
+  NotOpenYet: 'the node takes no pods yet',
+  HostGone: 'the provider does not know the host any longer, and its machine is silent',
+  HostKept: 'the provider only forgets a host that stays as it is',
+  NoMachine: 'the host belongs to no Machine; its own grace period and policy decide',
+  Postponed: 'the work on the host is asked to be moved to a later time',
+  Rotates: 'credentials of a control plane are rotated while those of before still serve',
+  NoChange: 'the control plane is created, started, or kept as it is declared',
+} as const
+export type Exemption = keyof typeof EXEMPTIONS
+
+/** By what an action may disrupt. The plan says it, and `underPermit` checks it. */
+export type Authority = { readonly permit: string } | { readonly exempt: Exemption }
+
+export const byPermit = ({ metadata }: OperationPermit): Authority => ({ permit: metadata.name ?? '' })
+
+/** A permit as the server has it now. */
+export type ReadPermit = (name: string, signal?: AbortSignal) => Promise<WriteOutcome<OperationPermit | undefined>>
+
+export const readingPermits =
+  (client: Pick<KubeClient, 'get'>): ReadPermit =>
+  (name, signal) =>
+    outcomeOf(() => client.get(operationPermit, { name }, signal && { signal }))
+
+export interface Disruption {
+  readonly by: Authority
+  /** UID of the target. */
+  readonly target: string
+  readonly signal?: AbortSignal | undefined
+}
+
+type NotPermitted = Exclude<ActionOutcome, { readonly kind: 'Applied' }>
+
+/** Reads the permit, then disrupts. A permit that is not Granted for the target gives `Outdated`, and one that cannot be read its error: unknown never disrupts. */
+export async function underPermit<R>(
+  read: ReadPermit,
+  { by, target, signal }: Disruption,
+  disrupt: (clearance: Clearance, permit: OperationPermit | undefined) => Promise<R>,
+): Promise<R | NotPermitted> {
+  if ('exempt' in by) return disrupt(exempt(by.exempt), undefined)
+  const outcome = await read(by.permit, signal)
+  if (outcome.kind !== 'Applied') return outcome
+  const answer = permitAnswer(outcome.object, target)
+  if (answer.kind === 'Granted') return disrupt(clearance, outcome.object)
+  const seen = answer.kind === 'Absent' ? 'not found' : answer.seen
+  return { kind: 'Outdated', reason: `permit ${by.permit} is not Granted: ${seen}` }
+}
+
+const clearance = {} as Clearance
+
+/** For what is no action of a plan. */
+export const exempt = (_why: Exemption): Clearance => clearance
