@@ -11,6 +11,7 @@ import type { Live } from './diff.ts'
 import { plainRef } from './inventory.ts'
 import { compareRefs, type InventoryRef, refOf, refText } from './object-ref.ts'
 import { type ClusterPlan, planCluster } from './plan.ts'
+import { allowedPrunes } from './prune-guard.ts'
 
 export interface ReleaseSeen {
   /** What earlier releases brought. */
@@ -60,6 +61,22 @@ export function undeclaredIn(
 ): readonly InventoryRef[] {
   const declared = new Set(objects.map((o) => refText(refOf(o))))
   return inventory.filter((ref) => !declared.has(refText(ref)))
+}
+
+interface ReleaseLoss {
+  /** At most: what others have made again since is not read here. */
+  readonly count: number
+  readonly total: number
+  readonly limit: number
+}
+
+/** More of an installation than this is no step between two releases: the package is broken, or the settings are of another cluster. */
+const MOST_REMOVED = '50%'
+
+/** What the release would delete of what earlier ones brought, and how much passes. */
+export function releaseLoss(inventory: readonly InventoryRef[], objects: readonly KubeObject[]): ReleaseLoss {
+  const count = undeclaredIn(inventory, objects).filter(({ kind }) => !NEVER_PRUNED.has(kind)).length
+  return { count, total: inventory.length, limit: allowedPrunes(MOST_REMOVED, inventory.length) }
 }
 
 /**

@@ -190,6 +190,10 @@ export const installErrors = errorTable({
     text: 'these name a provider that the controllers do not serve, and get no host: {what}; served: {served}',
     next: 'correct the name in git, or configure the provider for the controllers: docs/providers.md',
   },
+  KN1452: {
+    text: 'this release would remove {count} of the {total} objects of this installation (limit {limit})',
+    next: 'check --values and --roles, and kubenode install --diff; if they are to be removed, --ignore removals',
+  },
   KN1440: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
     next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',

@@ -208,6 +208,21 @@ test.each([
   expect(codes({ running, installed: installed('1.2.0') })).toEqual(expected)
 })
 
+test('a release that would remove most of an installation stops, unless the user says so', () => {
+  const refs = (kind: string, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ group: '', kind, namespace: 'kubenode-system', name: `old-${i}` }))
+  const judged = (inventory: ReturnType<typeof refs>) => {
+    const { value } = installed('1.2.0')
+    return judge({ ...healthy, installed: { value: { ...value, inventory } } }, wanted).filter(
+      (f) => f.check === 'removals',
+    )
+  }
+  expect(judged([...refs('ConfigMap', 5), ...refs('PersistentVolumeClaim', 5)])).toEqual([])
+  const found = judged([...refs('ConfigMap', 6), ...refs('PersistentVolumeClaim', 4)])
+  expect(found.map((f) => f.text)).toEqual([expect.stringContaining('would remove 6 of the 10 objects')])
+  expect(failures(withIgnored(found, new Set(['removals'])))).toEqual([])
+})
+
 test('every check has a name that --ignore knows', () => {
   for (const { check } of judge(healthy, wanted)) expect(CHECKS).toContain(check)
 })

@@ -1,7 +1,9 @@
 // Judges what the checks read: one line for each subject, with a number and a remedy where something is wrong. Pure.
 import { AGENT_SIGNER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
+import { releaseLoss } from '#delivery/release-plan.ts'
 import { installErrors } from '../install-errors.ts'
+import { objectsOf } from '../inventory.ts'
 import { planStep } from '../plan.ts'
 import type { Release } from '../release.ts'
 import { isWithinSkew } from '../versions.ts'
@@ -104,6 +106,13 @@ const versions: Judge = (seen, { release }) =>
       from === to ? `KubeNode ${to} is installed` : `KubeNode ${from} is installed; ${to} may follow it`,
     )
   })
+
+/** A package without its manifests would take the policies of a cluster away: more than `--yes` answers for. */
+const removals: Judge = (seen, { release }) => {
+  if ('unread' in seen.installed) return []
+  const loss = releaseLoss(seen.installed.value.inventory, objectsOf(release))
+  return loss.count > loss.limit ? [failed('removals', installErrors.KN1452({ ...loss }))] : []
+}
 
 const nodes: Judge = (seen, { release }) =>
   read('nodes', seen.nodes, ({ ready, total }) => {
@@ -331,6 +340,7 @@ export const CHECKS: readonly string[] = [
   'join-tokens',
   'definitions',
   'versions',
+  'removals',
   'nodes',
   'clock',
   'agents',
@@ -350,6 +360,7 @@ const ALL: readonly Judge[] = [
   joinTokens,
   definitions,
   versions,
+  removals,
   nodes,
   clocks,
   agents,
