@@ -115,11 +115,12 @@ function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): 
   if (follows !== undefined) return tryOwn(layout, join(follows.repository, follows.path), names)
   const { set, file, change } = TO_TRY[driver]
   const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
+  const width = Math.max(...[HUB, ...names].map((name) => name.length))
   return [
     '',
     'kubeconfigs:',
-    ...[HUB, ...names].map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
-    `  all   ${layout.adminKubeconfig} (--context ${[HUB, ...names].join('|')})`,
+    ...[HUB, ...names].map((name) => `  ${name.padEnd(width)} ${layout.cluster(name).adminKubeconfig}`),
+    `  ${'all'.padEnd(width)} ${layout.adminKubeconfig} (--context ${[HUB, ...names].join('|')})`,
     'three things to try:',
     `  kubectl --kubeconfig ${first} get machines.kubenode.io,nodes`,
     `  bin/kubenode why machinecomponentset/${set} --kubeconfig ${first}`,

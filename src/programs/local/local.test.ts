@@ -327,6 +327,12 @@ describe('the summary', () => {
     expect(summaryLines(seen, 0).flatMap((l) => /^(\w+) +2\/2/.exec(l)?.[1] ?? [])).toEqual(['test', 'prod', 'lab'])
   })
 
+  test('the columns of clusters with longer names are aligned', () => {
+    const lines = summaryLines({ ...fleet(), clusters: [cluster({ name: 'eu-prod-7' }), cluster({ name: 'lab' })] }, 0)
+    const at = lines.flatMap((line) => (line.includes('machines Ready') ? [line.indexOf('2/2')] : []))
+    expect(at).toEqual([10, 10])
+  })
+
   test('a newest commit that needs no release is named beside the release before it', () => {
     const sources = [
       {

@@ -83,8 +83,8 @@ test('three in the morning: a node does not heal', { timeout: 4 * PATIENCE_MS },
   try {
     await typeSituation(fleet, 'A node does not heal', PAGE_WITHIN_MS, { names: { 'n-1': node } })
     expect((await ask(`why node/${node}`)).out).toMatch(`what to do first: kubenode why-not node/${node} `)
-    expect((await fleet.run('bin/kubenode local status || true')).out).toMatch(
-      new RegExp(`stopped  repairs by dark: 1 node needs attention, first ${node} `),
+    expect((await fleet.run('bin/kubenode local status || true')).out).toContain(
+      `node/${node} not repaired by rule dark (ladder exhausted)`,
     )
   } finally {
     clearInterval(lamp)
@@ -132,7 +132,7 @@ test('three in the morning: the Defender is away', { timeout: 2 * PATIENCE_MS },
       'local status has the stopped Defender',
       async () => {
         const { code, out } = await fleet.run('bin/kubenode local status')
-        return code === 1 && /^test {5}stopped {2}defender: /m.test(out)
+        return code === 1 && out.includes('the Defender is away: ')
       },
       PATIENCE_MS,
     )
