@@ -9,11 +9,12 @@ import { SYSTEM_NAMESPACE, FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { connectTo } from '#delivery/connection.ts'
-import { digestOf, type DesiredObject } from '#delivery/desired.ts'
+import { type DesiredObject } from '#delivery/desired.ts'
 import { applyToCluster } from '#sync/cluster/apply.ts'
 import { manifests } from '#test/support/servers/installed.ts'
 import { startEmbedded, startReal } from './apiserver/servers.ts'
@@ -174,7 +175,7 @@ async function oursOnce(client: KubeClient, { namespace, objects: count, edition
   const objects = Array.from({ length: count }, (_, i): DesiredObject => {
     const object = configMap(namespace, i, edition)
     const ref = { group: '', kind: 'ConfigMap', namespace, name: object.metadata.name }
-    return { ref, object, digest: digestOf(object) }
+    return { ref, object, digest: sha256OfJson(object) }
   })
   const { look, result } = await applyToCluster(
     connectTo('bench', client, () => systemClock.monotonic()),

@@ -8,7 +8,7 @@ import { isObject } from '#lib/json.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { kindAndName } from '#api/schema/object-name.ts'
+import { kindAndName } from '#api/schema/object-meta.ts'
 
 export interface Edit {
   readonly kind: string

@@ -6,6 +6,7 @@ import { DECLARE_HOST_VERB, DECLARE_VERB, DEFAULT_NAMESPACE, isInTrustZone, sync
 import { POD_PATHS } from '#api/ordinary-pods.ts'
 import { pluralOf } from '#lib/plural.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { groupOf } from '#api/schema/resource.ts'
 import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
 
 /** What the installer has to have listed, as a right in our API group. */
@@ -37,8 +38,6 @@ const PLURALS: Readonly<Record<string, string>> = {
 
 /** Not even the installer lists one. */
 export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFAULT_NAMESPACE || isInTrustZone(name)
-
-const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '')
 
 /** Where traffic is routed and which servers clients trust, in any namespace. */
 function whyReserved(plural: string, namespace: string, name: string): string | undefined {

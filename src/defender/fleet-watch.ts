@@ -1,5 +1,5 @@
 // Keeps the fleet equal to the caches: notes which objects changed, and updates only those before the next decision.
-import { keyText } from '#api/schema/object-name.ts'
+import { keyText } from '#api/schema/object-meta.ts'
 import type { Caches } from './caches.ts'
 import { Fleet, type FleetView } from './fleet.ts'
 import { defined } from '#lib/defined.ts'

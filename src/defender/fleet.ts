@@ -3,7 +3,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { keyText, namespacedName } from '#api/schema/object-name.ts'
+import { keyText, namespacedName } from '#api/schema/object-meta.ts'
 import { type Selecting, Tallies, type Tally } from './tally.ts'
 import { type Unit, clusterUnit, machineUnit, nodeUnit } from './unit.ts'
 

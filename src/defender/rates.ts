@@ -1,5 +1,6 @@
 // How many grants a sliding window holds, counted in buckets. A bucket counts until the last moment that it covers has left the window, so the
 // window is never shorter than it says (at most a twentieth longer); one that lies in the future counts too.
+import { byCodeUnit } from '#lib/go-text.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { RATE_WINDOWS } from '#api/kinds/defender-policy.ts'
 
@@ -98,7 +99,7 @@ export class RateCounter {
   /** In an order of their own, so that equal contents have equal bytes. */
   buckets(): readonly Bucket[] {
     const order = (a: Bucket, b: Bucket) =>
-      compare(a.policy, b.policy) || compare(a.domain, b.domain) || a.slot - b.slot
+      byCodeUnit(a.policy, b.policy) || byCodeUnit(a.domain, b.domain) || a.slot - b.slot
     return [...this.#bySeries.values()].flat().toSorted(order)
   }
 
@@ -119,5 +120,3 @@ export class RateCounter {
     this.#size++
   }
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,6 +1,6 @@
 // The objects that a cluster is brought to, each with its identity and digest.
-import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
+import { sha256Hex, sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText, type ObjectRef } from './object-ref.ts'
 
@@ -37,13 +37,8 @@ export type Targets = ReadonlyMap<string, RenderedTarget>
 const DIGEST_DIGITS = 16
 export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS)
 
-/** Of canonical JSON. */
-export const digestOfText = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-export const digestOf = (object: unknown): string => digestOfText(canonicalJson(object))
-
 export const desiredOf = (object: KubeObject): DesiredObject => ({
   ref: refOf(object),
   object,
-  digest: digestOf(object),
+  digest: sha256OfJson(object),
 })

@@ -2,8 +2,9 @@
 import type { KnownFailure } from '#api/kinds/inventory.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
+import { objectsIn, textOf } from '#lib/fields.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
-import { groupOf } from './object-ref.ts'
+import { groupOf } from '#api/schema/resource.ts'
 import type { Health } from './health.ts'
 
 /** `Faulty` is no failure of the object yet: a node that a rule is true for may still be repaired. */
@@ -103,12 +104,9 @@ const waitOf = (object: KubeObject): Record<string, unknown> => {
   const waiting = statusOf(object)['waitingFor']
   return isObject(waiting) ? waiting : {}
 }
-const listOf = (value: unknown): readonly Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isObject) : []
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function conditionOf(object: KubeObject, type: string): Condition | undefined {
-  const list = listOf(statusOf(object)['conditions']) as unknown as readonly Condition[]
+  const list = objectsIn(statusOf(object)['conditions']) as unknown as readonly Condition[]
   return list.find((c) => c.type === type)
 }
 
@@ -117,7 +115,7 @@ function reasonOf(object: KubeObject, health: Health): string {
   const [stalled, ready] = [conditionOf(object, 'Stalled'), conditionOf(object, 'Ready')]
   const reason = stalled?.status === 'True' ? stalled.reason : ready?.status === 'False' ? ready.reason : undefined
   const status = statusOf(object)
-  const revisions = isObject(status['revisions']) ? listOf(status['revisions']['blocked']) : []
+  const revisions = isObject(status['revisions']) ? objectsIn(status['revisions']['blocked']) : []
   const blocked = revisions.map((b) => `${textOf(b['component'])}@${textOf(b['revision'])}`)
   return [textOf(status['phase']), reason, ...blocked.toSorted()].filter(Boolean).join(' ') || health.state
 }
@@ -128,7 +126,7 @@ const EXHAUSTED = 'LadderExhausted'
 type Part = Pick<Failure, 'part' | 'state' | 'reason' | 'message' | 'count'>
 
 function faultyNodes(object: KubeObject, isExhausted: boolean): readonly Part[] {
-  const matching = listOf(statusOf(object)['matching'])
+  const matching = objectsIn(statusOf(object)['matching'])
   // A controller of an older version does not say which they are.
   const isNamed = matching.some((m) => m['reason'] === EXHAUSTED)
   const listed = matching.map((m): Part => {

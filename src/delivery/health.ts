@@ -1,7 +1,8 @@
 // Whether an object is healthy, from its own status: our kinds by phase and conditions, common ones by their counts. Pure.
 import { isObject } from '#lib/json.ts'
+import { numberOr, textOf } from '#lib/fields.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
-import { groupOf } from './object-ref.ts'
+import { groupOf } from '#api/schema/resource.ts'
 
 type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'
 
@@ -72,17 +73,14 @@ function conditionsOf(status: Record<string, unknown> | undefined): readonly Con
   return Array.isArray(list) ? list.filter(isObject).map(conditionOf) : []
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-
 function conditionOf(condition: Readonly<Record<string, unknown>>): Condition {
-  const [type, reason] = [text(condition['type']), text(condition['reason'])]
-  const message = text(condition['message'])
+  const [type, reason] = [textOf(condition['type']), textOf(condition['reason'])]
+  const message = textOf(condition['message'])
   return { ...(condition as unknown as Condition), type, reason, message: message === '' ? reason || type : message }
 }
 
 type Judge = (object: KubeObject, status: Record<string, unknown>) => Health
 
-const num = (value: unknown, fallback = 0): number => (typeof value === 'number' ? value : fallback)
 const specOf = (o: KubeObject): Record<string, unknown> => (isObject(o['spec']) ? o['spec'] : {})
 
 const conditionIs =
@@ -92,16 +90,16 @@ const conditionIs =
 
 /** API servers leave out counts that are zero: an absent count is zero, never as many as another count. */
 const replicas: Judge = (object, status) => {
-  const wanted = num(specOf(object)['replicas'], 1)
+  const wanted = numberOr(specOf(object)['replicas'], 1)
   const stuck = conditionsOf(status).find((c) => c.reason === 'ProgressDeadlineExceeded')
   if (stuck !== undefined) return failed(stuck.message)
-  if (num(status['observedGeneration']) < num(object.metadata.generation))
+  if (numberOr(status['observedGeneration'], 0) < numberOr(object.metadata.generation, 0))
     return inProgress('its controller has not observed the latest spec yet')
-  const ready = num(status['availableReplicas'])
+  const ready = numberOr(status['availableReplicas'], 0)
   if (replacesItsPods(object)) {
-    const updated = num(status['updatedReplicas'])
+    const updated = numberOr(status['updatedReplicas'], 0)
     if (updated < wanted) return inProgress(`${updated} of ${wanted} replicas are updated`)
-    if (num(status['replicas']) > updated) return inProgress('old replicas are still running')
+    if (numberOr(status['replicas'], 0) > updated) return inProgress('old replicas are still running')
   }
   return ready < wanted ? inProgress(`${ready} of ${wanted} replicas are available`) : CURRENT
 }
@@ -111,20 +109,20 @@ function replacesItsPods(object: KubeObject): boolean {
   if (object.kind !== 'StatefulSet') return object.kind === 'Deployment'
   const strategy = specOf(object)['updateStrategy']
   const rolling = isObject(strategy) ? strategy['rollingUpdate'] : undefined
-  const partition = isObject(rolling) ? num(rolling['partition']) : 0
+  const partition = isObject(rolling) ? numberOr(rolling['partition'], 0) : 0
   return !(isObject(strategy) && strategy['type'] === 'OnDelete') && partition === 0
 }
 
 /** With OnDelete the pods follow later, slice by slice: that is the machine controller's work and no failure of the apply. */
 const daemonSet: Judge = (object, status) => {
-  if (num(status['observedGeneration']) < num(object.metadata.generation))
+  if (numberOr(status['observedGeneration'], 0) < numberOr(object.metadata.generation, 0))
     return inProgress('its controller has not observed the latest spec yet')
-  const wanted = num(status['desiredNumberScheduled'])
+  const wanted = numberOr(status['desiredNumberScheduled'], 0)
   const strategy = specOf(object)['updateStrategy']
   const isOnDelete = isObject(strategy) && strategy['type'] === 'OnDelete'
-  const updated = isOnDelete ? wanted : num(status['updatedNumberScheduled'])
+  const updated = isOnDelete ? wanted : numberOr(status['updatedNumberScheduled'], 0)
   if (updated < wanted) return inProgress(`${updated} of ${wanted} pods are updated`)
-  const ready = num(status['numberAvailable'])
+  const ready = numberOr(status['numberAvailable'], 0)
   return ready < wanted ? inProgress(`${ready} of ${wanted} pods are available`) : CURRENT
 }
 

@@ -2,6 +2,7 @@
 import type { CommittedContent } from '#api/protocol/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
+import { groupOf } from '#api/schema/resource.ts'
 
 export interface ObjectRef {
   readonly group: string
@@ -18,9 +19,6 @@ export interface InventoryRef extends ObjectRef {
   /** Contents that controllers may act on; absent: the live one. */
   readonly committed?: readonly CommittedContent[]
 }
-
-export const groupOf = (apiVersion: string): string =>
-  apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''
 
 export const refOf = ({ apiVersion, kind, metadata }: KubeObject): ObjectRef => ({
   group: groupOf(apiVersion),

@@ -1,3 +1,4 @@
+import { sha256OfJson } from '#lib/sha256.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AGENT_CONFIG_MAP, agentConfigData } from '#api/agent-config/agent-config-map.ts'
@@ -8,7 +9,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type InventoryRef, refOf, refText } from './object-ref.ts'
 import type { DesiredObject } from './desired.ts'
-import { digestOf, shortDigest } from './desired.ts'
+import { shortDigest } from './desired.ts'
 import { refsAfter, refsBefore } from './inventory.ts'
 import type { ClusterConfig, Live } from './diff.ts'
 import { type Delete, isDelete, isWrite, type Write } from './operation.ts'
@@ -24,7 +25,7 @@ const desired = (name: string, value = '1', kind = 'ConfigMap'): DesiredObject =
     kind === 'MachineComponent'
       ? { apiVersion: 'kubenode.io/v1alpha1', kind, metadata: { name }, spec: { value } }
       : { apiVersion: 'v1', kind, metadata: { name, namespace: 'default' }, data: { value } }
-  return { ref: refOf(object), object, digest: digestOf(object) }
+  return { ref: refOf(object), object, digest: sha256OfJson(object) }
 }
 
 const recorded = (d: DesiredObject, uid = `uid-${d.ref.name}`): InventoryRef => ({
@@ -79,7 +80,7 @@ test.each(['Correct', 'Detect', 'Off'] as const)('agents are given what git decl
     metadata: { ...AGENT_CONFIG_MAP },
     data: agentConfigData({ lease: '5s' }),
   }
-  const agents = { ref: refOf(object), object, digest: digestOf(object) }
+  const agents = { ref: refOf(object), object, digest: sha256OfJson(object) }
   const { committed } = planCluster(seen({ desired: [agents] }), config({ drift }))
   expect(committed.get(refText(agents.ref))).toEqual(contentOf(object))
 })
@@ -91,7 +92,7 @@ test('a hold changes nothing of what controllers act on, and keeps what is not d
     metadata: { ...AGENT_CONFIG_MAP },
     data: agentConfigData({ lease: '5s' }),
   }
-  const set = { ref: refOf(object), object, digest: digestOf(object) }
+  const set = { ref: refOf(object), object, digest: sha256OfJson(object) }
   const free = planCluster(seen({ desired: [set] }), config())
   expect(free.committed.get(refText(set.ref))).toBeDefined()
   for (const hold of ['Drift', 'DriftAndPrune'] as const)
@@ -181,7 +182,7 @@ describe('sets of machines', () => {
         template: { metadata: { labels: { pool: 'w' } }, spec: { provider: { name: 'process' }, zone } },
       },
     }
-    return { ref: refOf(object), object, digest: digestOf(object) }
+    return { ref: refOf(object), object, digest: sha256OfJson(object) }
   }
   const machinesOf = (owner: string, count: number): readonly Machine[] =>
     Array.from({ length: count }, (_, i) => ({
@@ -250,7 +251,7 @@ describe('sets of machines', () => {
       metadata: { name: 'old-1' },
       spec: {},
     }
-    const one = { ref: refOf(object), object, digest: digestOf(object) }
+    const one = { ref: refOf(object), object, digest: sha256OfJson(object) }
     const w = seen({
       inventory: [recorded(one, 'old-1')],
       live: new Map([[refText(one.ref), live('x', { uid: 'old-1' })]]),
@@ -263,7 +264,7 @@ describe('sets of machines', () => {
     const of = (name: string): DesiredObject => {
       const metadata = { name, namespace: 'fleet' }
       const object: KubeObject = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Cluster', metadata, spec: {} }
-      return { ref: refOf(object), object, digest: digestOf(object) }
+      return { ref: refOf(object), object, digest: sha256OfJson(object) }
     }
     const prod = of('prod')
     const without = (machines: number | 'Unknown', guard: ClusterConfig['prune']['guard'] = '10%') =>

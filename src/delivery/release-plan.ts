@@ -6,7 +6,8 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { desiredOf, digestOf } from './desired.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
+import { desiredOf } from './desired.ts'
 import type { Live } from './diff.ts'
 import { plainRef } from './inventory.ts'
 import { compareRefs, type InventoryRef, refOf, refText } from './object-ref.ts'
@@ -53,7 +54,7 @@ export const planRelease = (
 
 /** Forty digits, as the id of a commit: two releases with the same objects are the same. */
 export const releaseId = (objects: readonly KubeObject[]): string =>
-  digestOf(objects.toSorted((a, b) => compareRefs(refOf(a), refOf(b)))).slice(0, 40)
+  sha256OfJson(objects.toSorted((a, b) => compareRefs(refOf(a), refOf(b)))).slice(0, 40)
 
 export function undeclaredIn(
   inventory: readonly InventoryRef[],

@@ -3,6 +3,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { formatAge } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { textOf } from '#lib/fields.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -29,8 +30,6 @@ export async function eventsOf(client: KubeClient, objects: About): Promise<read
 
 const about = (event: KubeObject): Readonly<Record<string, unknown>> =>
   isObject(event['involvedObject']) ? event['involvedObject'] : {}
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 const isOurs = (event: KubeObject): boolean =>
   textOf(about(event)['kind']) === 'Node' || textOf(about(event)['apiVersion']).startsWith(`${API_GROUP}/`)

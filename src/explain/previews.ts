@@ -2,7 +2,7 @@
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { keyText, namespacedName } from '#api/schema/object-name.ts'
+import { keyText, namespacedName } from '#api/schema/object-meta.ts'
 import { folderOf } from '#sync/previews/branches.ts'
 import { inTime } from './cluster-columns.ts'
 

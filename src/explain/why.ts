@@ -12,7 +12,7 @@ import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldsOf, objectsIn } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isGoodCondition } from './conditions.ts'
 import { maintenanceStory } from './maintenance-story.ts'
@@ -24,8 +24,6 @@ import { peopleSentence } from './ways-out.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const fields = (v: unknown): Fields => (isObject(v) ? v : {})
-const list = (v: unknown): readonly Fields[] => (Array.isArray(v) ? v.filter(isObject) : [])
 const text = (v: unknown): string =>
   typeof v === 'string' ? v : typeof v === 'number' || typeof v === 'boolean' ? String(v) : ''
 
@@ -41,7 +39,7 @@ interface Moment {
 
 /** Of any object, such as a later version writes them. */
 function waitOf(waiting: unknown, moment: Moment, word: string, part?: string): readonly Finding[] {
-  const w = fields(waiting)
+  const w = fieldsOf(waiting)
   const wait = {
     predicate: text(w['predicate']),
     since: text(w['since']),
@@ -56,7 +54,7 @@ const isGood = (kind: string, c: Fields): boolean =>
 
 /** Of a source: a commit may have several, each longer than the message of a condition. */
 function errorsOf({ status }: KubeObject): readonly string[] {
-  const errors = fields(status)['renderErrors']
+  const errors = fieldsOf(status)['renderErrors']
   return Array.isArray(errors) ? errors.map(text) : []
 }
 
@@ -75,8 +73,8 @@ function peopleEnd(reason: string, word: string): Pick<Finding, 'ends'> {
 
 /** A message of several conditions, or of a condition and a wait, is shown once. */
 function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Finding[] {
-  const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
-  const { predicate, seen } = fields(fields(object['status'])['waitingFor'])
+  const bad = objectsIn(fieldsOf(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
+  const { predicate, seen } = fieldsOf(fieldsOf(object['status'])['waitingFor'])
   const wait = [`${text(predicate)}: ${text(seen)}`, `${text(predicate)}: waiting for ${text(seen)}`]
   const [messages, reasons] = [new Set(wait), new Set<string>()]
   const errors = errorsOf(object)
@@ -131,7 +129,7 @@ function failedSlice(slice: Fields): readonly Finding[] {
 function waitingSlices(slices: readonly Fields[], moment: Moment, word: string): readonly Finding[] {
   const stepOf = (w: Fields) => `${text(w['component'])} ${text(w['version'])} step ${Number(w['step']) + 1}`
   const same = Map.groupBy(slices, (w) => {
-    const { predicate, seen, unblock } = fields(w['waitingFor'])
+    const { predicate, seen, unblock } = fieldsOf(w['waitingFor'])
     return JSON.stringify([stepOf(w), w['phase'], predicate, seen, unblock])
   })
   return [...same.values()].flatMap((group) => {
@@ -143,7 +141,7 @@ function waitingSlices(slices: readonly Fields[], moment: Moment, word: string):
 }
 
 const waitKey = (waiting: unknown, of = ''): string => {
-  const { predicate, seen } = fields(waiting)
+  const { predicate, seen } = fieldsOf(waiting)
   return JSON.stringify([text(predicate), `${of}${text(seen)}`])
 }
 
@@ -163,7 +161,7 @@ function partWaits(
   const [before, fresh] = [parts.filter(isTold), parts.filter((p) => !isTold(p))]
   for (const p of fresh) told.add(waitKey(p['waitingFor']))
   // What is approved differs from cluster to cluster.
-  const groups = Map.groupBy(fresh, (p) => JSON.stringify([waitKey(p['waitingFor']), fields(p['prune'])['digest']]))
+  const groups = Map.groupBy(fresh, (p) => JSON.stringify([waitKey(p['waitingFor']), fieldsOf(p['prune'])['digest']]))
   const waits = [...groups.values()].flatMap((group) => {
     const names = group.map((p) => text(p['name'])).join(', ')
     const [first = {}] = group
@@ -173,33 +171,33 @@ function partWaits(
   return [...waits, ...before.flatMap((p) => withApproval(object, [], p['prune']))]
 }
 
-const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['since']))
+const startOf = (w: Fields): number => Date.parse(text(fieldsOf(w['waitingFor'])['since']))
 
 /** Parts of a status that wait separately: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
 function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
   const { now } = moment
-  const status = fields(object['status'])
+  const status = fieldsOf(object['status'])
   const slices = [
-    ...waitingSlices(list(status['slices']), moment, wordOf(object)),
-    ...list(status['slices']).flatMap(failedSlice),
+    ...waitingSlices(objectsIn(status['slices']), moment, wordOf(object)),
+    ...objectsIn(status['slices']).flatMap(failedSlice),
   ]
   const told = new Set([waitKey(status['waitingFor'])])
-  const stages = partWaits('Stage', list(status['stages']), told, object, moment)
-  const clusters = partWaits('Cluster', list(status['clusters']), told, object, moment)
-  const prunes = list(status['prunes']).flatMap((p) => withApproval(object, [], p['held']))
-  const refused = fields(status['refused'])
+  const stages = partWaits('Stage', objectsIn(status['stages']), told, object, moment)
+  const clusters = partWaits('Cluster', objectsIn(status['clusters']), told, object, moment)
+  const prunes = objectsIn(status['prunes']).flatMap((p) => withApproval(object, [], p['held']))
+  const refused = fieldsOf(status['refused'])
   const commits =
     text(refused['message']) === ''
       ? []
       : withApproval(object, [{ text: text(refused['message']), urgency: 'Waiting' }], refused)
-  const verdicts = list(status['verdicts'])
+  const verdicts = objectsIn(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
     .map((v): Finding => ({
       text: `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${verdictNote({ seen: text(v['seen']), limit: text(v['limit']) })}`,
       urgency: 'Waiting',
       ...(isAsked(object, v) && { command: { line: `kubenode approve ${wordOf(object)} --reason WHY` } }),
     }))
-  const components = list(status['components'])
+  const components = objectsIn(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
     .map((c): Finding => ({
       text: `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${[
@@ -217,7 +215,7 @@ function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
           .map((l) => `| ${l}`),
       ),
     }))
-  const steps = list(status['steps'])
+  const steps = objectsIn(status['steps'])
     .filter((s) => text(s['outcome']) !== 'Succeeded')
     .map(
       (s) =>
@@ -231,13 +229,13 @@ const HAS_FAILED: ReadonlySet<string> = new Set(['Failed', 'RolledBack'])
 /** A permit that waits for people. A verdict of before stays in a permit that ended. */
 const isAsked = ({ kind, status }: KubeObject, verdict: Fields): boolean =>
   kind === 'OperationPermit' &&
-  text(fields(status)['phase']) === 'Requested' &&
+  text(fieldsOf(status)['phase']) === 'Requested' &&
   text(verdict['gate']) === 'Approval' &&
   text(verdict['verdict']) === 'Waiting'
 
 /** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */
 function withApproval(object: KubeObject, waits: readonly Finding[], prune: unknown): readonly Finding[] {
-  const digest = text(fields(prune)['digest'])
+  const digest = text(fieldsOf(prune)['digest'])
   if (digest === '') return waits
   const naming = { text: `digest to approve: ${digest}` }
   const command = { line: `kubenode approve ${wordOf(object)} --reason WHY` }
@@ -255,21 +253,21 @@ export interface Related {
 function askedToRead({ metadata, status }: KubeObject, now: number): readonly Finding[] {
   const asked = metadata.annotations?.[ANNOTATIONS.reconcile] ?? ''
   const age = now - Date.parse(asked)
-  return age >= 0 && fields(status)['lastHandledReconcileAt'] !== asked
+  return age >= 0 && fieldsOf(status)['lastHandledReconcileAt'] !== asked
     ? plain([`sync was asked ${formatDuration(age)} ago to read it, and has not yet`])
     : []
 }
 
 /** KubeNode cordons with a taint of its own; this is what kubectl cordon sets, and only a user takes it off. */
 function cordonTold({ kind, metadata, spec }: KubeObject): readonly Finding[] {
-  if (kind !== 'Node' || fields(spec)['unschedulable'] !== true) return []
+  if (kind !== 'Node' || fieldsOf(spec)['unschedulable'] !== true) return []
   const command = { line: `kubectl uncordon ${metadata.name ?? ''}`, does: 'let it take pods again' }
   return [{ text: 'cordoned by a user: it takes no new pods', command }]
 }
 
 /** A repair that waits for nothing is blocked by nothing. */
 const isRunningRepair = ({ object: { kind, status } }: Related): boolean =>
-  kind === 'RemedyOperationJob' && fields(status)['phase'] !== 'Done' && fields(status)['waitingFor'] === undefined
+  kind === 'RemedyOperationJob' && fieldsOf(status)['phase'] !== 'Done' && fieldsOf(status)['waitingFor'] === undefined
 
 /** A node with a problem is repaired, or its repair is blocked. */
 function withWayOn(
@@ -310,7 +308,7 @@ function titleOf(object: KubeObject): string {
 /** What people call the change that a Release carries out, or that a source follows; the hash alone says nothing that its name does not. */
 function commitOf({ kind, spec, status }: KubeObject): string {
   const isSource = kind === 'FleetSource'
-  const { commit, subject, author } = fields(isSource ? status : kind === 'Release' ? spec : undefined)
+  const { commit, subject, author } = fieldsOf(isSource ? status : kind === 'Release' ? spec : undefined)
   if (text(subject) === '') return ''
   const title = { subject: text(subject), ...(text(author) !== '' && { author: text(author) }) }
   return `: ${isSource ? 'at ' : ''}commit ${commitText(text(commit), title)}`
@@ -334,7 +332,7 @@ export const ALL_DONE = 'Up to date; nothing pending.'
 
 export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {
   const { related = [], more = [], holdEnds, gaps = [], releases = [] } = around
-  const status = fields(object['status'])
+  const status = fieldsOf(object['status'])
   const phase = text(status['phase'])
   const word = wordOf(object)
   const moment: Moment = {
@@ -351,12 +349,12 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
     ...more,
   ]
   const others = related.map(({ label, object: o }): Finding => {
-    const itsPhase = text(fields(o['status'])['phase'])
+    const itsPhase = text(fieldsOf(o['status'])['phase'])
     return {
       text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${titleOf(o)}`,
       below: [
         ...summaryOf(o, now),
-        ...waitOf(fields(o['status'])['waitingFor'], { now }, wordOf(o)),
+        ...waitOf(fieldsOf(o['status'])['waitingFor'], { now }, wordOf(o)),
         ...partsTold(o, { now }),
       ],
     }

@@ -1,3 +1,4 @@
+import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
@@ -5,7 +6,7 @@ import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { machineUnit } from '#defender/unit.ts'
-import { type DesiredObject, digestOf, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { targetDigest, targetsDigest } from '#sync/release/tracks.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -86,7 +87,7 @@ describe('approvals of a release', () => {
     spec,
   })
   const target = (...objects: readonly KubeObject[]): RenderedTarget => ({
-    objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })),
+    objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
     rejected: [],
   })
   const BOARD = { name: 'board', approval: { from: ['group:release', 'bob'], count: 2 } }

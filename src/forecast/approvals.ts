@@ -6,6 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { createdMs } from '#api/schema/object-meta.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { approvalNeed } from '#defender/approvals.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
@@ -71,7 +72,7 @@ export function releaseApprovals(wish: ReleaseWish): readonly NeededApproval[] {
   const { pipelines, clusters } = bindingHub(before, after)
   const valid = inventories.flatMap((i) => i.approvals).filter(({ spec: { until } }) => !isPast(until, now))
   return releasesOf(wish, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
-    const given = valid.filter((a) => a.spec.digest === digest && !(madeAt(a) < since))
+    const given = valid.filter((a) => a.spec.digest === digest && !(createdMs(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
     // A cluster that leaves the fleet is in no stage any more.
     const reached = clusters.filter(
@@ -93,8 +94,6 @@ function gateApproval(stage: string, gate: Gate, people: readonly Approver[]): r
   const missing = Math.max(0, count - new Set(approversOf(gate, people)).size)
   return [{ asker: `gate ${gate.name} of stage ${stage}`, from, count, missing }]
 }
-
-const madeAt = ({ metadata }: Approval): number => Date.parse(metadata.creationTimestamp ?? '')
 
 const isPast = (until: string | undefined, now: number): boolean => until !== undefined && Date.parse(until) <= now
 

@@ -18,7 +18,7 @@ import { isObject } from '#lib/json.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import type { PlaneNow } from './plane-changes.ts'
 
 export const INVENTORY_FORM = 'kubenode.io/inventory/1'

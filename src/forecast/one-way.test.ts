@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { type DesiredObject, digestOf, type RenderedTarget } from '#delivery/desired.ts'
+import { type DesiredObject, type RenderedTarget } from '#delivery/desired.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { differenceOf } from '#sync/difference.ts'
@@ -14,7 +15,7 @@ const made = (apiVersion: string, kind: string, name: string, spec: object = {})
   spec,
 })
 const target = (objects: readonly KubeObject[]): RenderedTarget => ({
-  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })),
+  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
   rejected: [],
 })
 const found = (before: readonly KubeObject[], after: readonly KubeObject[]): readonly string[] => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { planeChanges, planeNow, type PlaneNow } from './plane-changes.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 const cluster = (version: string, flavor = 'kubernetes', status: object = {}) =>
   ({
@@ -15,7 +15,7 @@ const cluster = (version: string, flavor = 'kubernetes', status: object = {}) =>
     status,
   }) as unknown as Cluster
 const target = (object: Cluster) =>
-  new Map([['hub', { objects: [{ ref: refOf(object), object, digest: digestOf(object) }], rejected: [] }]])
+  new Map([['hub', { objects: [{ ref: refOf(object), object, digest: sha256OfJson(object) }], rejected: [] }]])
 const changes = (from: Cluster, to: Cluster, now?: readonly PlaneNow[]) =>
   planeChanges(target(from), target(to), now).map((c) => [c.isOneWay, c.what] as const)
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type DesiredObject, digestOf, type RenderedTarget } from '#delivery/desired.ts'
+import { type DesiredObject, type RenderedTarget } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { pruningDigest } from '#api/protocol/pruning.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type AppliedObjects, INVENTORY_FORM, type Inventory, appliedOf } from './inventory.ts'
 import { type PrunesWish, prunesOf } from './prunes.ts'
@@ -25,7 +26,7 @@ const ours = (kind: string, name: string, spec: object = {}): KubeObject => ({
 })
 const cluster = { ...ours('Cluster', 'prod'), metadata: { name: 'prod', namespace: SYSTEM_NAMESPACE } }
 const target = (objects: readonly KubeObject[], rejected: readonly KubeObject[] = []): RenderedTarget => ({
-  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })),
+  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
   rejected: rejected.map((object) => ({ ref: refOf(object), problem: 'wrong' })),
 })
 const uidOf = (object: KubeObject) => `uid-${object.metadata.name}`

@@ -1,6 +1,7 @@
+import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { type DesiredObject, digestOf, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
@@ -16,7 +17,7 @@ const made = (kind: string, name: string, spec: object): KubeObject => ({
   spec,
 })
 const target = (...objects: readonly KubeObject[]): RenderedTarget => ({
-  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })),
+  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
   rejected: [],
 })
 const hubWith = (windows: readonly object[] | undefined, prodStage = 'prod'): Targets =>

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
-import { digestOf, type Targets } from '#delivery/desired.ts'
+import { type Targets } from '#delivery/desired.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
 import { withServedProviders } from './served-providers.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 const set = (provider: string) => ({
   apiVersion: API_GROUP_VERSION,
@@ -43,7 +44,7 @@ function said(
   { listed, stale = [] }: { readonly listed?: readonly string[]; readonly stale?: readonly string[] } = {},
 ) {
   const object = set(provider)
-  const target = { objects: [{ ref: refOf(object), object, digest: digestOf(object) }], rejected: [] }
+  const target = { objects: [{ ref: refOf(object), object, digest: sha256OfJson(object) }], rejected: [] }
   const after: Targets = new Map(['test', 'prod'].map((cluster) => [cluster, target]))
   const rendered = declaredProblems([object], { providers: listed && new Set(listed) })
     .filter((p) => p.pointer.endsWith('/provider/name'))

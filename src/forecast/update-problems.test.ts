@@ -1,7 +1,7 @@
+import { sha256OfJson } from '#lib/sha256.ts'
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { createValidator } from '#api/validate.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { planeNow } from './plane-changes.ts'
@@ -15,7 +15,7 @@ const cluster = (controlPlane: object, more: object = {}) => ({
   spec: { version: '1.36.0', controlPlane, deletionPolicy: 'Delete', ...more },
 })
 const targets = (object: KubeObject) =>
-  new Map([['hub', { objects: [{ ref: refOf(object), object, digest: digestOf(object) }], rejected: [] }]])
+  new Map([['hub', { objects: [{ ref: refOf(object), object, digest: sha256OfJson(object) }], rejected: [] }]])
 type Given = ReturnType<typeof cluster>
 const found = (old: Given, next: Given, planes?: readonly Given[]) =>
   updateProblems(

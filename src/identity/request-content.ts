@@ -1,8 +1,8 @@
 // Parses a certificate request and checks its proof of possession. A request that cannot be read completely is unreadable.
 import { messageOf } from '#lib/errors.ts'
-import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
 import { readName } from '#lib/x509/name.ts'
 import { requestParts } from '#lib/x509/read-request.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** The content of the request itself, with its signature already checked. */
 export interface RequestContent {
@@ -35,7 +35,7 @@ function contentOf(base64Pem: string): ContentRead {
         commonNames: commonName === '' ? [] : [commonName],
         organizations,
         extras: [...others.map((id) => `subject part ${id}`), ...parts.extensions.map((id) => `extension ${id}`)],
-        key: fingerprintOfSpki(parts.publicKey.whole),
+        key: sha256Hex(parts.publicKey.whole),
       },
     }
   } catch (e) {

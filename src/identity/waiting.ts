@@ -2,6 +2,7 @@
 import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, machineUidGroup } from '#api/names.ts'
+import { createdAt } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { acceptsProvedKey, hasAcceptedKey } from './agent-key.ts'
 import { machineIn } from './agent-request.ts'
@@ -35,7 +36,6 @@ export async function waitingMachines(client: KubeClient): Promise<readonly Wait
 }
 
 type Machines = ReadonlyMap<string, Machine>
-const sinceOf = ({ metadata }: CertificateRequest): string => metadata.creationTimestamp ?? ''
 
 function atDoor(request: CertificateRequest, machines: Machines): WaitingMachine | undefined {
   const proof = proofIn(request.metadata.annotations?.[ANNOTATIONS.doorProof])
@@ -43,7 +43,7 @@ function atDoor(request: CertificateRequest, machines: Machines): WaitingMachine
   if (proof === undefined || machine === undefined || machine.metadata.uid !== proof.uid) return undefined
   const canReturn = acceptsProvedKey(machine, claimedKey(proof))
   const why = canReturn ? 'certificate expired' : 'key revoked or replaced; needs --token'
-  return { name: proof.machine, since: sinceOf(request), why, canReturn }
+  return { name: proof.machine, since: createdAt(request), why, canReturn }
 }
 
 function ofEarlierMachine(request: CertificateRequest, machines: Machines): WaitingMachine | undefined {
@@ -54,7 +54,7 @@ function ofEarlierMachine(request: CertificateRequest, machines: Machines): Wait
   if (groups.includes(machineUidGroup(machine.metadata.uid ?? ''))) return undefined
   const canReturn = hasAcceptedKey(machine)
   const why = canReturn ? 'certificate is of an earlier Machine' : 'key revoked; needs --token'
-  return { name, since: sinceOf(request), why, canReturn }
+  return { name, since: createdAt(request), why, canReturn }
 }
 
 const HEAD = ['MACHINE', 'WAITING', 'WHY'] as const

@@ -14,6 +14,7 @@ import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { refsAfter, refsBefore } from '#delivery/inventory.ts'
 import { type InventoryRef, refOf, refText } from '#delivery/object-ref.ts'
 import { inventoryWrite, releaseId } from '#delivery/release-plan.ts'
@@ -73,7 +74,7 @@ async function act(
 ): Promise<void> {
   const uids = new Map<string, string>()
   const progress = new PhaseCounter(plan.phases, context.showPhases)
-  for (const d of seen.definitions.filter(isEnding)) await awaitDefinitionEnd(context, d)
+  for (const d of seen.definitions.filter(isBeingDeleted)) await awaitDefinitionEnd(context, d)
   for (const rewrite of plan.rewrites) await rewriteStored(context, rewrite)
   let noted: Inventory | undefined
   for (const phase of plan.phases) {
@@ -100,8 +101,6 @@ async function act(
 
 const unreadableIn = ({ delivery }: InstallPlan) =>
   delivery.operations.filter((o) => o.kind === 'Defer').filter((o) => o.reason === 'Unreadable')
-
-const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
 /** Before the turn of this run, which is noted in one of them. */
 export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {

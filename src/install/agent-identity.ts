@@ -1,16 +1,14 @@
 // What agents become that join through the approver of a release: read from its arguments. Pure.
 import { AGENT_IDENTITIES, type AgentIdentity } from '#identity/token-life.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-
-const at = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
 /** Undefined where the release has no approver. */
 export function agentIdentityIn(objects: readonly KubeObject[]): AgentIdentity | undefined {
   const approver = objects.find((o) => o.kind === 'Deployment' && o.metadata.name === 'kubenode-approver')
   if (approver === undefined) return undefined
-  const containers: unknown = at(at(at(approver['spec'], 'template'), 'spec'), 'containers')
-  const args = Array.isArray(containers) ? containers.flatMap((c): unknown => at(c, 'args') ?? []) : []
+  const containers: unknown = fieldAt(fieldAt(fieldAt(approver['spec'], 'template'), 'spec'), 'containers')
+  const args = Array.isArray(containers) ? containers.flatMap((c): unknown => fieldAt(c, 'args') ?? []) : []
   const asked: unknown = args[args.indexOf('--agent-identity') + 1]
   return args.includes('--agent-identity')
     ? (AGENT_IDENTITIES.find((i) => i === asked) ?? 'certificate')

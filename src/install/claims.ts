@@ -1,23 +1,20 @@
 // The volumes that the pods of a release mount, and which of them the release makes itself. Pure.
-import { isObject } from '#lib/json.ts'
+import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Wanted } from './checks/judge.ts'
 import { accessModesOf } from './checks/storage.ts'
 import type { Release } from './release.ts'
 
-const at = (v: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>((o, key) => (isObject(o) ? o[key] : undefined), v)
-
 const claimNames = (workload: KubeObject): readonly string[] => {
-  const volumes = at(workload, 'spec', 'template', 'spec', 'volumes')
+  const volumes = fieldAt(workload, 'spec', 'template', 'spec', 'volumes')
   return (Array.isArray(volumes) ? volumes : []).flatMap((v: unknown) => {
-    const name = at(v, 'persistentVolumeClaim', 'claimName')
+    const name = fieldAt(v, 'persistentVolumeClaim', 'claimName')
     return typeof name === 'string' ? [name] : []
   })
 }
 
 const replicasOf = (workload: KubeObject): number => {
-  const replicas = at(workload, 'spec', 'replicas')
+  const replicas = fieldAt(workload, 'spec', 'replicas')
   return typeof replicas === 'number' ? replicas : 1
 }
 
@@ -25,7 +22,7 @@ export function claimsOf({ objects }: Release): Wanted['claims'] {
   const made = objects.filter((o) => o.kind === 'PersistentVolumeClaim')
   return [...new Set(objects.flatMap(claimNames))].map((name) => {
     const own = made.find((o) => o.metadata.name === name)
-    const storageClass = at(own, 'spec', 'storageClassName')
+    const storageClass = fieldAt(own, 'spec', 'storageClassName')
     const modes = accessModesOf(own)
     const pods = objects.filter((o) => claimNames(o).includes(name)).reduce((sum, o) => sum + replicasOf(o), 0)
     return { name, pods, modes, isMade: own !== undefined, ...(typeof storageClass === 'string' && { storageClass }) }

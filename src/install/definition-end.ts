@@ -1,7 +1,7 @@
 // Why a definition that is being deleted is still there: most often objects of it have finalizers that no program removes.
 import { listPages } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { objectKey } from '#api/schema/object-name.ts'
+import { objectKey } from '#api/schema/object-meta.ts'
 import { someOf } from '#lib/some-of.ts'
 import { ifServed, until, type InstallContext } from './context.ts'
 import { storedType } from './definitions.ts'

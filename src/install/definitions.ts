@@ -1,6 +1,7 @@
 // Decides what happens to the definitions that a cluster has when another release brings its own: replace, rewrite the stored objects first, or refuse. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { isObject } from '#lib/json.ts'
+import { listOf, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { isLabelledOurs } from './release.ts'
@@ -16,9 +17,6 @@ interface Facts {
   /** In which objects may still be stored. */
   readonly stored: readonly string[]
 }
-
-const textOf = (v: unknown): string => (typeof v === 'string' ? v : '')
-const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : [])
 
 export function factsOf(definition: KubeObject): Facts {
   const spec = isObject(definition['spec']) ? definition['spec'] : {}

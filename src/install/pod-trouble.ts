@@ -1,6 +1,6 @@
 // What keeps the pods of a workload from becoming ready, where waiting longer does not help. Pure.
 import type { ErrorMessage } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldAt, objectsIn, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { installErrors } from './install-errors.ts'
 
@@ -10,25 +10,23 @@ const NOT_PULLED: ReadonlySet<string> = new Set(['ImagePullBackOff', 'InvalidIma
 const ENDS_TOO_OFTEN = 4
 const MAX_WHY = 300
 
-const listOf = (v: unknown): readonly Readonly<Record<string, unknown>>[] =>
-  Array.isArray(v) ? v.filter(isObject) : []
-const field = (v: unknown, name: string): unknown => (isObject(v) ? v[name] : undefined)
-const textOf = (v: unknown): string => (typeof v === 'string' ? v : '')
-
 /** `images` are those of the template: pods of an older one are replaced anyway. */
 export function podTrouble(pods: readonly KubeObject[], images: ReadonlySet<string>): ErrorMessage | undefined {
   for (const pod of pods) {
     if (pod.metadata.deletionTimestamp !== undefined) continue
     const spec = pod['spec']
-    const wanted = [...listOf(field(spec, 'initContainers')), ...listOf(field(spec, 'containers'))]
+    const wanted = [...objectsIn(fieldAt(spec, 'initContainers')), ...objectsIn(fieldAt(spec, 'containers'))]
     if (!wanted.some((c) => images.has(textOf(c['image'])))) continue
     const status = pod['status']
-    const states = [...listOf(field(status, 'initContainerStatuses')), ...listOf(field(status, 'containerStatuses'))]
+    const states = [
+      ...objectsIn(fieldAt(status, 'initContainerStatuses')),
+      ...objectsIn(fieldAt(status, 'containerStatuses')),
+    ]
     const name = pod.metadata.name ?? ''
     for (const state of states) {
-      const waiting = field(state['state'], 'waiting')
-      const reason = textOf(field(waiting, 'reason'))
-      const why = (textOf(field(waiting, 'message')) || reason).slice(0, MAX_WHY)
+      const waiting = fieldAt(state['state'], 'waiting')
+      const reason = textOf(fieldAt(waiting, 'reason'))
+      const why = (textOf(fieldAt(waiting, 'message')) || reason).slice(0, MAX_WHY)
       if (NOT_PULLED.has(reason))
         return installErrors.KN1414({ pod: `pod ${name}`, image: imageNamed(wanted, state), why })
       const restarts = typeof state['restartCount'] === 'number' ? state['restartCount'] : 0
@@ -45,16 +43,16 @@ const imageNamed = (
 ): string => textOf(containers.find((c) => c['name'] === state['name'])?.['image']) || textOf(state['image'])
 
 function lastEnd(state: Readonly<Record<string, unknown>>): string {
-  const end = field(state['lastState'], 'terminated')
-  const code = field(end, 'exitCode')
+  const end = fieldAt(state['lastState'], 'terminated')
+  const code = fieldAt(end, 'exitCode')
   if (typeof code !== 'number') return ''
-  const message = textOf(field(end, 'message')).slice(-MAX_WHY).trim()
+  const message = textOf(fieldAt(end, 'message')).slice(-MAX_WHY).trim()
   return `exit code ${code}${message === '' ? '' : `: ${message}`}`
 }
 
 /** Why the workload has too few pods, in the server's own words. */
 export function refusedPods(workload: KubeObject): string | undefined {
-  const failed = listOf(field(workload['status'], 'conditions')).find(
+  const failed = objectsIn(fieldAt(workload['status'], 'conditions')).find(
     (c) => c['type'] === 'ReplicaFailure' && c['status'] === 'True',
   )
   return failed === undefined ? undefined : textOf(failed['message']).slice(0, MAX_WHY)
@@ -64,12 +62,14 @@ export function refusedPods(workload: KubeObject): string | undefined {
 export function waitingPods(pods: readonly KubeObject[]): string {
   const words = pods.flatMap((pod) => {
     const status = pod['status']
-    const conditions = listOf(field(status, 'conditions'))
+    const conditions = objectsIn(fieldAt(status, 'conditions'))
     if (conditions.some((c) => c['type'] === 'Ready' && c['status'] === 'True')) return []
     const unscheduled = conditions.find((c) => c['type'] === 'PodScheduled' && c['status'] === 'False')
-    const waiting = listOf(field(status, 'containerStatuses')).map((s) => field(field(s['state'], 'waiting'), 'reason'))
+    const waiting = objectsIn(fieldAt(status, 'containerStatuses')).map((s) =>
+      fieldAt(fieldAt(s['state'], 'waiting'), 'reason'),
+    )
     const why = textOf(unscheduled?.['message']) || waiting.map(textOf).find((w) => w !== '')
-    return [why === undefined || why === '' ? textOf(field(status, 'phase')) : why]
+    return [why === undefined || why === '' ? textOf(fieldAt(status, 'phase')) : why]
   })
   return [...new Set(words.filter((w) => w !== ''))].join('; ').slice(0, MAX_WHY)
 }

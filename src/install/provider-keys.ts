@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
+import { fieldsOf } from '#lib/fields.ts'
 import { isUsable, newServingCertificate } from '#runtime/tls/serving-certificate.ts'
 import type { Values } from './load.ts'
 
@@ -20,7 +21,7 @@ interface ProviderKeys {
 export function withProviderKeys(values: Values, stored: Values, now: number): Values {
   const { providerPods, providerKeys } = values
   if (!Array.isArray(providerPods) || providerPods.length === 0) return values
-  const before = { ...mapIn(stored['providerKeys']), ...mapIn(providerKeys) }
+  const before = { ...fieldsOf(stored['providerKeys']), ...fieldsOf(providerKeys) }
   const needed = providerPods.flatMap((pod: unknown) =>
     isObject(pod) && typeof pod['name'] === 'string' && pod['servingSecret'] === undefined ? [pod['name']] : [],
   )
@@ -29,8 +30,6 @@ export function withProviderKeys(values: Values, stored: Values, now: number): V
     providerKeys: Object.fromEntries(needed.map((name) => [name, keptOrMade(name, before[name], now)])),
   }
 }
-
-const mapIn = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {})
 
 function keptOrMade(name: string, kept: unknown, now: number): ProviderKeys {
   const host = `kubenode-provider-${name}.${SYSTEM_NAMESPACE}.svc`

@@ -1,7 +1,7 @@
 // Decides which parts of a list or a watch are new, and where a watch resumes.
 // Invariant: an object never returns to an older version, unless a newer list has it, and a late event never revives a deleted one.
 import type { KubeObject } from '#api/schema/object.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import type { WatchEvent } from './client.ts'
 import { PendingWrites, hasOrder } from './pending-writes.ts'
 import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'

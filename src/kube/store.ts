@@ -1,7 +1,7 @@
 // The cached objects of one kind by key, with indexes over them. Readers get it read-only; only the reflector writes.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
-import { keyText, namespacedName } from '#api/schema/object-name.ts'
+import { keyText, namespacedName } from '#api/schema/object-meta.ts'
 
 /** The values under which an object is found; each object may have any number. */
 export type Indexer<T> = (object: T) => readonly string[]

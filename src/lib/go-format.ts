@@ -26,7 +26,7 @@ function escapeRune(rune: string): string {
   return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`
 }
 
-const hex = (n: number, width: number): string => n.toString(16).padStart(width, '0')
+export const hex = (n: number, width: number): string => n.toString(16).padStart(width, '0')
 
 /** Powers of ten that Go still writes without an exponent. */
 const SMALLEST_PLAIN = -4

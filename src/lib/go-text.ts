@@ -2,7 +2,7 @@
 import { goFloat } from './go-format.ts'
 import { isObject } from './json.ts'
 
-const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+export const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** A JSON decoder of Kubernetes makes an int64 of a whole number. */
 const goNumber = (value: number): string => (Number.isSafeInteger(value) ? String(value) : goFloat(value))

@@ -1,7 +1,8 @@
 // Object names made from other things' names. Every function is total and gives different names to different inputs:
 // the readable form is an escape code that can be read back, and only what does not fit becomes a SHA-256.
-import { createHash } from 'node:crypto'
 import { withoutEnd } from './without-ends.ts'
+import { sha256Hex } from './sha256.ts'
+import { hex } from './go-format.ts'
 
 export const COMPONENT_NAME_PATTERN = '^[a-z]([-a-z0-9]*[a-z0-9])?$'
 export const COMPONENT_VERSION_PATTERN = '^[A-Za-z0-9][A-Za-z0-9.+:~_-]*$'
@@ -27,17 +28,13 @@ function escape(text: string, joints: string): string {
   return out
 }
 
-const hex = (n: number, digits: number): string => n.toString(16).padStart(digits, '0')
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-
 /** The name of the MachineComponent of this component and version: `kubelet.1.34.2`, `agent.2.0.0e--2bg1`. */
 export function componentObjectName(component: string, version: string): string {
   // The first part never holds a dot, so the first dot ends it.
   const name = `${escape(component, '-')}.${escape(version, '.-')}`
   if (name.length <= MAX_OBJECT_NAME) return name
   const head = withoutEnd(name.slice(0, 160), /[-.]/)
-  return `${head}.h--${sha256(JSON.stringify([component, version]))}`
+  return `${head}.h--${sha256Hex(JSON.stringify([component, version]))}`
 }
 
 /** The name of the ComponentConfig that holds these values; `digest` is the SHA-256 of their canonical JSON. */

@@ -5,9 +5,11 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   rmdirSync,
@@ -75,3 +77,6 @@ function openedOwn(path: string, mode: number): number | undefined {
   closeSync(file)
   return undefined
 }
+
+export const textIfThere = (path: string): string | undefined =>
+  existsSync(path) ? readFileSync(path, 'utf8') : undefined

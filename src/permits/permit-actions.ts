@@ -68,5 +68,5 @@ const isForTargets = (permit: OperationPermit | undefined, { targets }: PermitRe
 }
 
 /** A permit that was deleted holds nothing that a result could free: the Defender watches the target instead. */
-const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+export const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
   outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome

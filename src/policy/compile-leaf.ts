@@ -2,6 +2,7 @@
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Json } from '#lib/json.ts'
+import { own } from '#lib/fields.ts'
 import { MAX_PATH_TOKENS, MAX_VALUE_CHARS } from './limits.ts'
 import { findOperator, isMisfit, operatorsFor } from './operators/decorated.ts'
 import { isFactReference, show } from './operators/operator.ts'
@@ -21,7 +22,6 @@ export type Report = (problem: RuleProblem) => void
 type Written = Readonly<Record<string, unknown>>
 
 const LEAF_FIELDS = ['fact', 'path', 'operator', 'value', 'for', 'name']
-const own = (o: Written, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
 
 export function reportUnknownFields(written: Written, known: readonly string[], pointer: string, report: Report): void {
   for (const key of Object.keys(written)) {

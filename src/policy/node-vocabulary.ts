@@ -1,7 +1,8 @@
 // The facts about one node that remedy rules may name, and how they are read from the Node object. Maps are keyed by the type or name of a thing,
 // since a list index means nothing; what the node does not report stays undefined, which is unknown to every rule.
 import { defined } from '#lib/defined.ts'
-import { isObject, setOwn } from '#lib/json.ts'
+import { setOwn } from '#lib/json.ts'
+import { fieldsOf } from '#lib/fields.ts'
 import type { Facts } from './reading.ts'
 import type { Shape, Vocabulary } from './vocabulary.ts'
 
@@ -126,15 +127,14 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
   },
 })
 
-const objectOf = (v: unknown): Record<string, unknown> => (isObject(v) ? v : {})
 const own = (o: Record<string, unknown>, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
 
 /** What a Node object itself says; a controller adds `machine`, `components`, `repairs`, `cluster` and `peers`. */
 export function nodeFacts(node: unknown): Facts {
-  const metadata = objectOf(own(objectOf(node), 'metadata'))
-  const spec = objectOf(own(objectOf(node), 'spec'))
-  const status = objectOf(own(objectOf(node), 'status'))
-  const info = objectOf(own(status, 'nodeInfo'))
+  const metadata = fieldsOf(own(fieldsOf(node), 'metadata'))
+  const spec = fieldsOf(own(fieldsOf(node), 'spec'))
+  const status = fieldsOf(own(fieldsOf(node), 'status'))
+  const info = fieldsOf(own(status, 'nodeInfo'))
   const [runtime, runtimeVersion] = String(own(info, 'containerRuntimeVersion') ?? '').split('://', 2)
   return {
     name: own(metadata, 'name'),
@@ -158,7 +158,7 @@ export function nodeFacts(node: unknown): Facts {
 /** A node without taints has none; that is known. */
 function taintKeys(taints: unknown): unknown {
   if (taints === undefined || taints === null) return []
-  return Array.isArray(taints) ? taints.map((t) => own(objectOf(t), 'key')) : undefined
+  return Array.isArray(taints) ? taints.map((t) => own(fieldsOf(t), 'key')) : undefined
 }
 
 /** A list of maps as a map; a node that reported no conditions at all was not observed. */
@@ -166,7 +166,7 @@ function byKey(list: unknown, key: string): unknown {
   if (!Array.isArray(list)) return undefined
   const map = {}
   for (const item of list) {
-    const name = own(objectOf(item), key)
+    const name = own(fieldsOf(item), key)
     if (typeof name === 'string') setOwn(map, name, item)
   }
   return map

@@ -5,7 +5,7 @@ import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type ResourceType, qualifiedPlural } from '#api/schema/resource.ts'
-import { objectKey } from '#api/schema/object-name.ts'
+import { objectKey } from '#api/schema/object-meta.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export interface Preconditions {

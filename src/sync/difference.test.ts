@@ -3,14 +3,17 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { differenceOf, hasDifference } from './difference.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { Targets } from '#delivery/desired.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
 const targets = (byCluster: Readonly<Record<string, readonly KubeObject[]>>): Targets =>
   new Map(
     Object.entries(byCluster).map(([name, objects]) => [
       name,
-      { objects: objects.map((object) => ({ object, ref: refOf(object), digest: digestOf(object) })), rejected: [] },
+      {
+        objects: objects.map((object) => ({ object, ref: refOf(object), digest: sha256OfJson(object) })),
+        rejected: [],
+      },
     ]),
   )
 const config = (name: string, data: object, kind = 'ConfigMap'): KubeObject => ({

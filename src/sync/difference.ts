@@ -3,11 +3,12 @@ import { createHmac } from 'node:crypto'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { defined } from '#lib/defined.ts'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import { type SetLoss, declaredGrowth, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
-import { digestOf, placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { isSealedValue } from './sops/open.ts'
 
 export interface FieldChange {
@@ -183,7 +184,7 @@ const isOfMetadata = ({ path }: FieldChange): boolean => /^metadata(\.|$)/.test(
 
 /** Known to readers of the repository alone: encrypted values are random, and this is a digest of all of them before and after. */
 const hashKey = (objects: readonly (DesiredObject['object'] | undefined)[]): string =>
-  digestOf(objects.map((object) => ({ data: object?.['data'], stringData: object?.['stringData'] })))
+  sha256OfJson(objects.map((object) => ({ data: object?.['data'], stringData: object?.['stringData'] })))
 
 function masked(object: DesiredObject['object'], key: string): unknown {
   const { data, stringData, ...rest } = object

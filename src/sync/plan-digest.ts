@@ -1,11 +1,12 @@
 // One name for what a plan promises: what every cluster has before and after it. No commit is part of it, so that a commit can name the digest of its own plan.
 import { canonicalJson } from '#lib/json.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
-import { digestOfText, type Targets } from '#delivery/desired.ts'
+import { sha256Hex } from '#lib/sha256.ts'
+import { type Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 
 export const planDigest = (before: Targets, after: Targets): string =>
-  `sha256:${digestOfText(canonicalJson({ before: contentOf(before), after: contentOf(after) }))}`
+  `sha256:${sha256Hex(canonicalJson({ before: contentOf(before), after: contentOf(after) }))}`
 
 const contentOf = (targets: Targets) =>
   Object.fromEntries(

@@ -1,7 +1,7 @@
 // The sync role: loops on the hub, one per FleetSource and one per Release, two that notify of both, and a fast check of local repositories so that a commit is noticed at once.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
 import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'

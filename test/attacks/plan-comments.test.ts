@@ -1,4 +1,5 @@
 // The attacker opens a pull request whose plan is honest, and chooses every name, message and inventory in it: nothing of that hides what a reviewer must see.
+import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import { LEAST_CHARS } from '#forecast/plan/least-chars.ts'
@@ -13,7 +14,7 @@ import { planeChanges } from '#forecast/plane-changes.ts'
 import { loosenedBy } from '#forecast/loosened/loosened.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
-import { type DesiredObject, digestOf } from '#delivery/desired.ts'
+import { type DesiredObject } from '#delivery/desired.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 
 const LONG = 'x'.repeat(3_000)
@@ -185,7 +186,7 @@ describe('harmless lines of the same block do not push out the worst one:', () =
     objects: (objects as KubeObject[]).map((object): DesiredObject => ({
       ref: refOf(object),
       object,
-      digest: digestOf(object),
+      digest: sha256OfJson(object),
     })),
     rejected: [],
   })
@@ -458,7 +459,7 @@ test('labels and annotations of an author do not push a changed field out of the
       metadata: { name: 'base', annotations: Object.fromEntries(many(500, (i) => [`a.example/${i}`, marks])) },
       spec: { components: [{ name: 'beacon', version }] },
     }
-    return { ref: refOf(object), object, digest: digestOf(object) }
+    return { ref: refOf(object), object, digest: sha256OfJson(object) }
   }
   const of = (object: DesiredObject) => new Map([['prod', { objects: [object], rejected: [] }]])
   const all = differenceOf(of(made('1.0.0', 'x')), of(made('6.6.6', 'y')))

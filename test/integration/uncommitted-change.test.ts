@@ -23,6 +23,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { recording } from '#test/support/rights/record.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
@@ -33,7 +34,6 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { connectTo } from '#delivery/connection.ts'
 import { applyToCluster } from '#sync/cluster/apply.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { GOOD } from '#test/support/fleets/rollout-fleet.ts'
 import { definition } from '../sim/rollout/fleet.ts'
@@ -138,7 +138,7 @@ async function syncPass() {
   const report = await applyToCluster(
     connectTo('test', client, () => Date.now()),
     {
-      target: { objects: DECLARED.map((o) => ({ ref: refOf(o), object: o, digest: digestOf(o) })), rejected: [] },
+      target: { objects: DECLARED.map((o) => ({ ref: refOf(o), object: o, digest: sha256OfJson(o) })), rejected: [] },
       owner: { source: 'kubenode-system/fleet', track: 'main', target: 'Member' },
       mark: { commit: 'c'.repeat(40), release: 'main-c', appliedAt: new Date().toISOString() },
       config: { commit: 'c'.repeat(40), prune: { enabled: true, guard: '10%' }, drift: 'Correct' },

@@ -1,6 +1,6 @@
 // What one part does, or one type says, is not written again beside it.
 import { expect, test } from 'vitest'
-import { codeOf, sourceFiles } from './source-files.ts'
+import { codeOf, isTest, sourceFiles } from './source-files.ts'
 
 /** `...(zone !== undefined && { zone })` and `...(zone === undefined ? {} : { at: zone })`: `defined({ zone })` says it. A value that is worked out from the field is another thing. */
 const OPTIONAL_FIELDS = [
@@ -42,3 +42,46 @@ test.each([
   ['  readonly config?: string\n  /** Tried. */\n  readonly version: string\n', true],
   ['  readonly version: string\n  readonly digest: string\n', false],
 ])('%j is found: %s', (text, isFound) => expect(OWN_ORDER.test(text)).toBe(isFound))
+
+/** A helper of one expression at the top of a file: its name, its parameters, its body. */
+const ONE_LINE = /^(?:export )?const (\w+) = (?:<[^>\n]+>)?\(([^\n]*?)\)(?:: [^=\n]+)? =>\s+([^\n]+)(?!\n[ })\]])$/gm
+
+/** What a helper computes, whatever it and its parameters are called. A shape alone, an object or a text of its parameters, is the file's own. */
+function helpersIn(text: string): readonly (readonly [name: string, body: string])[] {
+  return [...text.matchAll(ONE_LINE)].flatMap(([, name = '', parameters = '', body = '']) => {
+    if (/^[({[`]*[{`]/.test(body) || /\b[A-Z][A-Z_]{2,}\b/.test(body)) return []
+    const names = [...parameters.replaceAll(/: [^,{}]+(?=[,)]|$)/g, '').matchAll(/\b[a-z]\w*\b/g)].map(([n]) => n)
+    const plain = names.reduce(
+      (b, n, i) => b.replaceAll(new RegExp(`(?<![.\\w'"])${n}\\b(?!['":])`, 'g'), `$${i}`),
+      body,
+    )
+    return names.length === 0 || /^\$\d$/.test(plain) ? [] : [[name, plain.replace(/^\((.*)\)$/, '$1')] as const]
+  })
+}
+
+/** Written twice for a reason. */
+const TWICE: Readonly<Record<string, string>> = {}
+
+test('no helper of one line is written in two files', () => {
+  const files = new Map<string, Set<string>>()
+  for (const file of sourceFiles('src'))
+    if (!file.path.startsWith(FROZEN) && !isTest(file.path) && !file.path.startsWith('src/console/page/'))
+      for (const [name, body] of helpersIn(codeOf(file))) {
+        const places = files.get(body) ?? new Set()
+        files.set(body, places.add(`${file.path} ${name}`))
+      }
+  const twice = [...files].filter(([body, places]) => places.size > 1 && TWICE[body] === undefined)
+  expect(twice.map(([body, places]) => `${body}: ${[...places].join(', ')}`)).toEqual([])
+})
+
+test.each([
+  ["const textOf = (v: unknown): string => (typeof v === 'string' ? v : '')", "typeof $0 === 'string' ? $0 : ''"],
+  [
+    "const word = (value: unknown): string =>\n  (typeof value === 'string' ? value : '')",
+    "typeof $0 === 'string' ? $0 : ''",
+  ],
+  ["export const nameOf = ({ metadata }: Machine): string => metadata.name ?? ''", "$0.name ?? ''"],
+  ['const refused = (reason: string): Refused => ({ kind: "Refused", reason })', undefined],
+  ['const keyOf = (a: string, b: string): string => `${a} ${b}`', undefined],
+  ['const named = (all: readonly string[]) => someOf(all, MOST_NAMED)', undefined],
+])('%s is read as %s', (text, body) => expect(helpersIn(text)[0]?.[1]).toBe(body))

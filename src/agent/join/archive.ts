@@ -1,6 +1,5 @@
 // Makes what hosts download, or what is carried to hosts without a way out: one compressed archive for each kind of processor, and the script that checks
 // and unpacks it. Equal inputs give equal bytes, so that the digest of the script can be a setting of an installation.
-import { createHash } from 'node:crypto'
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { parseElf, ELF_BYTES } from '#lib/elf.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 import { measured } from '#artifacts/oci/measured.ts'
 import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#artifacts/oci/tar-entry.ts'
 import { tarPieces } from '#artifacts/oci/tar-writer.ts'
@@ -44,10 +44,8 @@ export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promi
   const script = joinScript(archives.toSorted((a, b) => (a.arch < b.arch ? -1 : 1)))
   const file = join(out, 'join.sh')
   writeFileSync(file, script, { mode: PROGRAM_MODE })
-  return [...made, { file, bytes: Buffer.byteLength(script), sha256: digestOf(script) }]
+  return [...made, { file, bytes: Buffer.byteLength(script), sha256: sha256Hex(script) }]
 }
-
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function archOf(node: string): Archive['arch'] {
   const why = (text: string) => new KubeNodeError(bundleErrors.KN1051({ node, why: text }))

@@ -4,6 +4,7 @@ import type { DoorReply } from '#identity/door/door.ts'
 import { DOOR_PATH } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
+import { isText } from '#lib/fields.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { removeDurably } from '../files/durable.ts'
@@ -73,7 +74,6 @@ async function ask(
   }
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string'
 /** Longer than any real answer; a day is as good as never to a waiting agent. */
 const MOST_RETRY_SECONDS = 86_400
 const isRetry = (value: unknown): value is number =>

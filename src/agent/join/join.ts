@@ -1,11 +1,11 @@
 // Turns a join bundle into an identity. May be interrupted and repeated at any point: the key is kept from the first step, the token is removed last. A new
 // bundle with another token renews what cannot renew itself any longer: an expired certificate, the address or CA of a server that moved.
-import { createHash } from 'node:crypto'
 import { release } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isUnauthorized } from '#kube/errors.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -71,7 +71,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
 export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined | undefined> {
   const bundle = await readBundle(deps)
   if (bundle === undefined) return undefined
-  if (known.joinedWith === digestOf(bundle.token)) {
+  if (known.joinedWith === sha256Hex(bundle.token)) {
     await forgetToken(deps)
     return undefined
   }
@@ -102,8 +102,6 @@ async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Pro
   return { identity, pair }
 }
 
-const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
-
 const identityOf = (
   { token, trustDocument: _document, certificateSeconds: _seconds, ...rest }: JoinBundle,
   host: string,
@@ -111,7 +109,7 @@ const identityOf = (
   format: 1,
   ...rest,
   host,
-  joinedWith: digestOf(token),
+  joinedWith: sha256Hex(token),
 })
 
 async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle | undefined> {

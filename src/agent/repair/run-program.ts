@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { kill } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
 
 export interface ProgramRun {
   readonly command: readonly [program: string, ...args: readonly string[]]
@@ -31,7 +32,7 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   const [program, ...args] = command
   const limited = existsSync(PRLIMIT) ? [PRLIMIT, ...LIMITS, program, ...args] : [program, ...args]
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve({ kind: 'Killed', why: reasonOf(signal), output: '' })
+    if (signal.aborted) return resolve({ kind: 'Killed', why: messageOf(signal.reason), output: '' })
     const [first = program, ...rest] = limited
     const env = { ...environment }
     const child = spawn(first, rest, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -45,7 +46,7 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
       why ??= reason
       killGroup(child.pid)
     }
-    const onAbort = (): void => stop(reasonOf(signal))
+    const onAbort = (): void => stop(messageOf(signal.reason))
     const timer = clock.after(timeoutMs, () => stop(`timed out after ${timeoutMs} ms`))
     signal.addEventListener('abort', onAbort, { once: true })
     const end = (): void => {
@@ -70,8 +71,6 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     return undefined
   })
 }
-
-const reasonOf = ({ reason }: AbortSignal): string => (reason instanceof Error ? reason.message : String(reason))
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return

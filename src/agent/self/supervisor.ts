@@ -16,6 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
+import { textIfThere } from '#lib/whole-file.ts'
 import { MAX_ENDS, judgeTrial, pauseMs, type Verdict } from './supervision.ts'
 import * as place from './switch-file.ts'
 
@@ -136,9 +137,8 @@ function ended(
   })
 }
 
-const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
-const openSwitch = (state: string) => place.parseSwitch(read(place.switchFile(state)))
-const reported = (state: string): string | undefined => read(place.reportedFile(state))?.trim()
+const openSwitch = (state: string) => place.parseSwitch(textIfThere(place.switchFile(state)))
+const reported = (state: string): string | undefined => textIfThere(place.reportedFile(state))?.trim()
 
 /** False: incomplete. The rest is done before the next start of an agent; this process must not exit because of it. */
 function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitch, reason: string): boolean {

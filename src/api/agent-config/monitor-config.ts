@@ -3,6 +3,7 @@
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { regexProblem } from '#lib/regex.ts'
+import { textIn } from '#lib/fields.ts'
 import { goLayout } from './go-time.ts'
 import { logPatternProblem } from './log-pattern.ts'
 import { climbs } from './node-paths.ts'
@@ -136,14 +137,14 @@ function parseLog(
   const plugin = logPlugin(name, config, problems)
   const common = parseCommon(value, problems)
   if (plugin === undefined || common === undefined) return undefined
-  const path = textOf(value['logPath']) ?? (name === 'kmsg' ? '/dev/kmsg' : '')
+  const path = textIn(value['logPath']) ?? (name === 'kmsg' ? '/dev/kmsg' : '')
   if (climbs(path)) return void problems.push('logPath has a part ..')
   const rules = listOf(value['rules']).flatMap((r, n): LogMonitorRule[] => {
     const rule = commonRule(r, common.conditions)
     const pattern = isObject(r) ? r['pattern'] : undefined
     const problem = typeof rule === 'string' ? rule : patternProblem(pattern)
     if (problem === undefined && typeof rule !== 'string' && isObject(r))
-      return [{ ...rule, pattern: String(pattern), messageSuffix: textOf(r['patternGeneratedMessageSuffix']) }]
+      return [{ ...rule, pattern: String(pattern), messageSuffix: textIn(r['patternGeneratedMessageSuffix']) }]
     problems.push(`rules[${n}] ${problem}`)
     return []
   })
@@ -170,13 +171,13 @@ function logPlugin(
   const bad = (problem: string): undefined => void problems.push(problem)
   if (name === 'kmsg') return { kind: 'kmsg' }
   if (name === 'journald') {
-    const identifier = textOf(config['source'])
+    const identifier = textIn(config['source'])
     return identifier === undefined ? bad('pluginConfig.source is missing') : { kind: 'journald', identifier }
   }
   const [timestamp, message, timestampFormat] = [
-    textOf(config['timestamp']),
-    textOf(config['message']),
-    textOf(config['timestampFormat']),
+    textIn(config['timestamp']),
+    textIn(config['message']),
+    textIn(config['timestampFormat']),
   ]
   if (timestamp === undefined || message === undefined || timestampFormat === undefined)
     return bad('pluginConfig needs timestamp, message and timestampFormat')
@@ -223,7 +224,7 @@ function parsePlugins(value: Readonly<Record<string, unknown>>, problems: string
 }
 
 function programProblem(rule: unknown): string | undefined {
-  const path = isObject(rule) ? textOf(rule['path']) : undefined
+  const path = isObject(rule) ? textIn(rule['path']) : undefined
   if (path === undefined) return 'has no path'
   return climbs(path) ? 'has a path with a part ..' : undefined
 }
@@ -237,16 +238,16 @@ function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
     const section = value[part]
     const configs = isObject(section) && isObject(section['metricsConfigs']) ? section['metricsConfigs'] : {}
     for (const [name, config] of Object.entries(configs)) {
-      const shown = isObject(config) ? textOf(config['displayName']) : undefined
+      const shown = isObject(config) ? textIn(config['displayName']) : undefined
       if (shown !== undefined) metrics.set(name, shown)
     }
   }
   const net = isObject(value['net']) ? value['net'] : {}
   const features = isObject(value['osFeature']) ? value['osFeature'] : {}
-  const exclude = textOf(net['excludeInterfaceRegexp'])
+  const exclude = textIn(net['excludeInterfaceRegexp'])
   const excludeProblem = exclude === undefined ? undefined : regexProblem(exclude)
   if (excludeProblem !== undefined) problems.push(`net.excludeInterfaceRegexp: ${excludeProblem}`)
-  const known = textOf(features['KnownModulesConfigPath'])
+  const known = textIn(features['KnownModulesConfigPath'])
   const isKnownUsable = known === undefined || !climbs(known)
   if (!isKnownUsable) problems.push('osFeature.KnownModulesConfigPath has a part ..')
   const monitor: StatsMonitorConfig = {
@@ -260,15 +261,15 @@ function parseStats(value: Readonly<Record<string, unknown>>): ParsedMonitor {
 }
 
 function parseCommon(value: Readonly<Record<string, unknown>>, problems: string[]): CommonMonitor | undefined {
-  const source = textOf(value['source'])
+  const source = textIn(value['source'])
   if (source === undefined || !NAME.test(source)) {
     problems.push('source is missing or not a name')
     return undefined
   }
   const conditions = listOf(value['conditions'], MAX_CONDITIONS).flatMap((c, n): DefaultCondition[] => {
-    const [type, reason] = isObject(c) ? [textOf(c['type']), textOf(c['reason'])] : []
+    const [type, reason] = isObject(c) ? [textIn(c['type']), textIn(c['reason'])] : []
     if (type !== undefined && reason !== undefined && NAME.test(type) && NAME.test(reason))
-      return [{ type, reason, message: isObject(c) ? (textOf(c['message']) ?? '') : '' }]
+      return [{ type, reason, message: isObject(c) ? (textIn(c['message']) ?? '') : '' }]
     problems.push(`conditions[${n}] needs a type and a reason`)
     return []
   })
@@ -278,11 +279,11 @@ function parseCommon(value: Readonly<Record<string, unknown>>, problems: string[
 /** The rule, or what is wrong with it. */
 function commonRule(r: unknown, conditions: readonly DefaultCondition[]): CommonRule | string {
   if (!isObject(r)) return 'is not an object'
-  const reason = textOf(r['reason'])
+  const reason = textIn(r['reason'])
   if (reason === undefined || !NAME.test(reason)) return 'has no valid reason'
   if (r['type'] === 'temporary') return { condition: undefined, reason }
   if (r['type'] !== 'permanent') return 'must be temporary or permanent'
-  const condition = textOf(r['condition'])
+  const condition = textIn(r['condition'])
   if (condition === undefined || !conditions.some((c) => c.type === condition))
     return `names the condition ${JSON.stringify(condition) ?? ''}, which the file does not list`
   return { condition, reason }
@@ -291,7 +292,6 @@ function commonRule(r: unknown, conditions: readonly DefaultCondition[]): Common
 const patternProblem = (pattern: unknown): string | undefined =>
   typeof pattern === 'string' && pattern !== '' ? logPatternProblem(pattern) : 'has no pattern'
 
-const textOf = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined)
 const listOf = (v: unknown, max = MAX_RULES): readonly unknown[] => (Array.isArray(v) ? v.slice(0, max) : [])
 
 const count = (v: unknown, otherwise: number, max: number): number =>

@@ -42,3 +42,7 @@ export const qualifiedKind = ({ group, kind }: Pick<ResourceType, 'group' | 'kin
 /** `machines.kubenode.io`: how we print a kind, since plain plurals collide with those of others. */
 export const qualifiedPlural = (t: Pick<ResourceType, 'group' | 'plural'>): string =>
   t.group === '' ? t.plural : `${t.plural}.${t.group}`
+
+/** Empty for the core group. */
+export const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''

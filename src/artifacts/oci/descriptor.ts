@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperJson, isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
+import { textOr } from '#lib/fields.ts'
 import { ociErrors } from './oci-errors.ts'
 
 export const MEDIA = {
@@ -144,5 +145,3 @@ function annotationsIn({ annotations }: Record<string, unknown>): Pick<Descripto
   const texts = Object.entries(annotations).filter((a): a is [string, string] => typeof a[1] === 'string')
   return { annotations: Object.fromEntries(texts) }
 }
-
-const textOr = (value: unknown, other: string): string => (typeof value === 'string' ? value : other)

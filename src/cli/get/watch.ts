@@ -2,7 +2,7 @@
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectPath, qualifiedKind } from '#api/schema/resource.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions } from './asked.ts'

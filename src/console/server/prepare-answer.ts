@@ -7,11 +7,9 @@ import { isObject } from '#lib/json.ts'
 import type { ChangeWish, PreparedCommit, PushedCommit } from '../prepared.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import type { FleetRepository } from './fleet-repository.ts'
-import { Refused } from './request.ts'
+import { Refused, wrong } from './request.ts'
 
 type Body = Readonly<Record<string, unknown>>
-
-const wrong = (what: string): Refused => new Refused(422, 'Invalid', what)
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const COMPONENT = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/

@@ -25,6 +25,8 @@ export class Refused extends Error {
   }
 }
 
+export const wrong = (what: string): Refused => new Refused(422, 'Invalid', what)
+
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export const sendJson = (

@@ -25,7 +25,7 @@ import { isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { Written } from '../protocol.ts'
-import { Refused } from './request.ts'
+import { Refused, wrong } from './request.ts'
 
 /** As on the command line: what is still needed after this time is declared in git. */
 const LONGEST_HOLD_MS = 30 * 86_400_000
@@ -35,8 +35,6 @@ const MOST_REASON = 512
 const MOST_OF_A_NAME = 100
 
 type Body = Readonly<Record<string, unknown>>
-
-const wrong = (what: string): Refused => new Refused(422, 'Invalid', what)
 
 const textIn = (body: Body, key: string): string => {
   const value = body[key]

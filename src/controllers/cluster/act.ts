@@ -18,11 +18,12 @@ import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import type { ClusterAction } from './actions.ts'
 import { KUBECONFIG_LIFE_MS, kubeconfigSeen, SECRET, secretKey, secretOf } from './kubeconfig.ts'
 import { deliverAddons } from './named-addons.ts'
 import type { PlaneClients } from './plane-clients.ts'
-import { idOf, isLeaving, type Seen } from './seen.ts'
+import { idOf, type Seen } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.cluster
 
@@ -50,7 +51,7 @@ export async function act(
   } catch (error) {
     if (error instanceof NotYet) return { kind: 'Unfinished', reason: error.message }
     // Whatever a final snapshot fails with, the status has it, and what a person can do.
-    if (action.kind === 'Snapshot' && isLeaving(seen.cluster) && !signal.aborted)
+    if (action.kind === 'Snapshot' && isBeingDeleted(seen.cluster) && !signal.aborted)
       return { kind: 'Unfinished', reason: messageOf(error) }
     throw error
   }

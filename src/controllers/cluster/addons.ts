@@ -1,8 +1,8 @@
 // The addons that KubeNode gives every control plane on the hub before sync reaches it: its kinds, namespaces, roles and policies.
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { deliverRelease, type ReleaseOrder } from '#delivery/deliver-release.ts'
-import { digestOf } from '#delivery/desired.ts'
 
 export interface Addons extends Pick<ReleaseOrder, 'kinds' | 'objects'> {
   /** Of KubeNode, with a digest of the objects: another one is applied again. */
@@ -17,7 +17,7 @@ export type AddonsResult =
 const DIGEST_DIGITS = 8
 
 export const addonsOf = (version: string, kinds: readonly KubeObject[], objects: readonly KubeObject[]): Addons => ({
-  version: `${version}+${digestOf([kinds, objects]).slice(0, DIGEST_DIGITS)}`,
+  version: `${version}+${sha256OfJson([kinds, objects]).slice(0, DIGEST_DIGITS)}`,
   kinds,
   objects,
 })

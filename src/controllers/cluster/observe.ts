@@ -9,7 +9,7 @@ import type { EndedPermits } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { keyFrom } from '#api/schema/object-name.ts'
+import { isBeingDeleted, keyFrom } from '#api/schema/object-meta.ts'
 import type { Addons } from './addons.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -23,7 +23,7 @@ import { kubeconfigSeen, SECRET, secretKey } from './kubeconfig.ts'
 import { capsOf } from './lifetime.ts'
 import type { PlaneClients } from './plane-clients.ts'
 import { mustHearAgents, trustOf } from './plan-rotation.ts'
-import { idOf, isLeaving, type Seen } from './seen.ts'
+import { idOf, type Seen } from './seen.ts'
 
 const BY_REQUESTER = 'cluster-requester'
 
@@ -81,7 +81,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     agents: await agentsOf(clients, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
     holds: caches.holds.list(),
-    isDeclared: isLeaving(cluster) && isListed(caches.inventories.list(), cluster),
+    isDeclared: isBeingDeleted(cluster) && isListed(caches.inventories.list(), cluster),
     caps,
     hosted:
       cluster.spec.ttl === undefined && caps.maxCreating === undefined
@@ -110,7 +110,8 @@ async function machinesOf(
   plane: ControlPlane | undefined,
   signal: AbortSignal,
 ): Promise<Seen['machines']> {
-  if (!isLeaving(cluster) || plane?.state !== 'Running' || cluster.spec.deletionPolicy !== 'Delete') return undefined
+  if (!isBeingDeleted(cluster) || plane?.state !== 'Running' || cluster.spec.deletionPolicy !== 'Delete')
+    return undefined
   try {
     return await clients.using(idOf(cluster), async (client) => {
       const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])

@@ -1,9 +1,10 @@
 // Decides which Clusters may be created now, where a policy limits how many are created at once: the oldest first. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import type { Wait } from '#runtime/waiting.ts'
-import { isLeaving, type Seen } from './seen.ts'
+import { type Seen } from './seen.ts'
 
 export const CREATION_LIMIT = 'CreationLimit'
 
@@ -11,7 +12,7 @@ const orderOf = ({ metadata: { creationTimestamp = '', namespace = '', name = ''
   `${creationTimestamp} ${namespace}/${name}`
 
 /** It was never Ready. */
-const isNew = (cluster: Cluster): boolean => (cluster.status?.history ?? []).length === 0 && !isLeaving(cluster)
+const isNew = (cluster: Cluster): boolean => (cluster.status?.history ?? []).length === 0 && !isBeingDeleted(cluster)
 
 const isBegun = ({ status }: Cluster): boolean => status?.phase === 'Creating' || status?.phase === 'Addons'
 

@@ -8,6 +8,7 @@ import { unfitAddons } from '#api/constructs/addons/table.ts'
 import { clusterMistake } from '#api/cluster-mistakes.ts'
 import { attemptAfter, restoreToken } from '#api/restore-token.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { orderOf } from '#controlplanes/upgrade/versions.ts'
@@ -29,7 +30,7 @@ import { scheduleOf } from './schedule.ts'
 import { shapeOf, upgradeTerms } from './shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
 import { planDeletion } from './plan-delete.ts'
-import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
+import { type ControlPlaneSpec, type Seen, idOf } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A control plane that ended by itself is noticed within this. */
@@ -54,10 +55,10 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
       seen: unanswered,
       unblock: 'the host of control planes answers',
     }
-    const phase = isLeaving(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending')
+    const phase = isBeingDeleted(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending')
     return { ...waiting(phase, wait), requeueAfter: AWAY_MS }
   }
-  if (isLeaving(cluster)) return planDeletion(seen, now)
+  if (isBeingDeleted(cluster)) return planDeletion(seen, now)
   const { controlPlane, version } = cluster.spec
   if (controlPlane === undefined || version === undefined) return { ...nothing, phase: 'Pending', wait: undefined }
   if (lifetime.state === 'Expired') return planExpiry(seen, lifetime, now)

@@ -1,7 +1,7 @@
 // The controller of clusters, on a hub: makes the control plane of each Cluster that declares one, keeps it as declared, and removes it.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import type { Addons } from './addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { EventRecorder } from '#kube/events.ts'

@@ -1,12 +1,13 @@
 // What the schedule of snapshots is in the status: times, a condition, and once an event when none was verified for too long. Pure.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { findCondition, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { fit } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { type Schedule, scheduleOf } from './schedule.ts'
-import { isLeaving, type Seen } from './seen.ts'
+import { type Seen } from './seen.ts'
 
 type Told = NonNullable<NonNullable<ClusterStatus>['snapshotSchedule']>
 type Results = readonly ActionResult<ClusterAction>[]
@@ -19,7 +20,7 @@ export function scheduleTold(
   now: number,
 ): { readonly told: Told; readonly condition: WantedCondition } | undefined {
   const schedule = scheduleOf(seen, now)
-  if (schedule === undefined || isLeaving(seen.cluster) || phase === 'Expired') return undefined
+  if (schedule === undefined || isBeingDeleted(seen.cluster) || phase === 'Expired') return undefined
   const { nextAt, since, verified } = schedule
   const message = now < nextAt ? undefined : whyNot(seen, phase, results)
   return {
@@ -63,7 +64,7 @@ function whyNot({ unanswered, plane }: Seen, phase: string, results: Results): s
 
 export function announcedOverdue(seen: Seen, plan: ClusterPlan, now: number): ClusterPlan {
   const schedule = scheduleOf(seen, now)
-  if (schedule?.isOverdue !== true || isLeaving(seen.cluster) || plan.phase === 'Expired') return plan
+  if (schedule?.isOverdue !== true || isBeingDeleted(seen.cluster) || plan.phase === 'Expired') return plan
   if (findCondition(seen.cluster.status?.conditions, 'SnapshotsCurrent')?.reason === 'SnapshotOverdue') return plan
   const { verified, overdueAt } = schedule
   const last = verified === undefined ? 'none was opened yet' : `the last one is ${verified.name}`

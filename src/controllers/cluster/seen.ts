@@ -53,5 +53,3 @@ export interface Seen {
 export type ControlPlaneSpec = NonNullable<Cluster['spec']['controlPlane']>
 
 export const idOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => `${namespace}.${name}`
-
-export const isLeaving = ({ metadata }: Cluster): boolean => metadata.deletionTimestamp !== undefined

@@ -8,7 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { podType } from '#nodes/objects.ts'
 import { type Confirmed, reportConfirmed } from '#permits/let-go.ts'
-import { actOnPermit } from '#permits/permit-actions.ts'
+import { actOnPermit, deletedIsDone } from '#permits/permit-actions.ts'
 import type { PermitTools } from '#permits/permits.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -52,7 +52,7 @@ export async function act(
     case 'StartProbePod':
       return orExists(await outcomeOf(() => client.create(podType, action.pod, { fieldManager, signal })))
     case 'EndProbePod':
-      return orGone(await deleteExactly(client, podType, action.pod, { signal }))
+      return deletedIsDone(await deleteExactly(client, podType, action.pod, { signal }))
     case 'RenewPermit':
       return actOnPermit(permitTools, action, tools.now())
     case 'Report':
@@ -112,9 +112,6 @@ async function createConfig(
 
 const orExists = (outcome: ActionOutcome): ActionOutcome =>
   outcome.kind === 'Exists' ? { kind: 'Applied', object: undefined } : outcome
-
-const orGone = (outcome: ActionOutcome): ActionOutcome =>
-  outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome
 
 type Report = Extract<SetAction, { kind: 'Report' }>
 

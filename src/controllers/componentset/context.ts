@@ -21,6 +21,7 @@ import { problemOf } from './revisions/problems.ts'
 import { isNoLoss, type Reading } from './members/reading.ts'
 import { type Refusals, recentlyRefused } from './members/refused.ts'
 import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { type ControllerRevision, newRevision, renumbered } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'
 import type { Blocked, Seen, Slice } from './seen.ts'
@@ -156,8 +157,6 @@ function heldMachines({ holds, machineSets }: Seen, now: number): Context['heldB
     return hold && `hold ${hold.metadata.name}`
   }
 }
-
-const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
 
 function revisionsOf({ set, revisions: all, components }: Seen, pin: OperationalHold | undefined, now: number) {
   const declaredName = revisionNameOf(set.metadata.name ?? '', set.spec.components)

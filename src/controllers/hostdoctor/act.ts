@@ -2,6 +2,7 @@
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -22,7 +23,7 @@ import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { DoctorAction } from './actions.ts'
-import { type Seen, cordonOwner, isDeleted } from './seen.ts'
+import { type Seen, cordonOwner } from './seen.ts'
 
 export interface DoctorTools {
   readonly client: KubeClient
@@ -50,7 +51,7 @@ export async function act(
       if (again.kind === 'Stale') return outdated(again.seen)
       // One that a cache still shows as waiting may be granted, and its node cordoned: then the cordon is taken off first.
       const granted =
-        action.kind === 'RequestPermit' || action.permit.status?.phase === 'Granted' || isDeleted(event)
+        action.kind === 'RequestPermit' || action.permit.status?.phase === 'Granted' || isBeingDeleted(event)
           ? undefined
           : await grantedNow(client, action.permit, signal)
       if (granted !== undefined) return outdated(granted)
@@ -158,7 +159,7 @@ async function stillNeeded({ client }: DoctorTools, seen: Seen, signal: AbortSig
   const again = await recheck(client, maintenanceEvent, event, signal)
   if (again.kind === 'Stale') return again.seen
   const permit = event.status?.permitRef
-  if (isDeleted(event) || permit === undefined || phaseOfEvent(event) !== 'Preparing') return undefined
+  if (isBeingDeleted(event) || permit === undefined || phaseOfEvent(event) !== 'Preparing') return undefined
   const read = await client.get(operationPermit, { name: permit }, { signal })
   return permitAnswer(read, machine?.metadata.uid ?? '').kind === 'Granted' ? `permit ${permit} is Granted` : undefined
 }

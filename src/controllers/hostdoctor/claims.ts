@@ -2,6 +2,7 @@
 // was removed by hand, or where the Machine was deleted and its Node, of another name, stays.
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { uncordon } from '#nodes/cordon.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
 import type { Controller } from '#runtime/controller.ts'
@@ -9,7 +10,7 @@ import { controllerIn } from '#runtime/module.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import type { ControllerContext } from '../module.ts'
 import { BY_CLAIM, type DoctorCaches, freshen } from './observe.ts'
-import { claimsOn, nameOf, ownerOf } from './seen.ts'
+import { claimsOn, ownerOf } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
 /** A write that another one overtook. */

@@ -4,6 +4,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Controller } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
@@ -13,7 +14,6 @@ import type { ControllerContext } from '../module.ts'
 import { heardOf, isMassReclaim } from './heard.ts'
 import { BY_MACHINE, type DoctorCaches, freshen } from './observe.ts'
 import { planPoll } from './plan-poll.ts'
-import { nameOf } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
 /** Events of one machine that its agent may have reported within their month: an agent that reports new ones all the time is bounded. */
@@ -32,17 +32,15 @@ export function noticesController(
   }
   const controller = controllerIn(context, {
     name: 'hostdoctor-notices',
-    allKeys: () => caches.machines.list().flatMap((m) => (m.status?.notices === undefined ? [] : [nameIn(m)])),
+    allKeys: () => caches.machines.list().flatMap((m) => (m.status?.notices === undefined ? [] : [nameOf(m)])),
     reconcile: (name, { signal }) => reconcile({ ...context, caches, isMass: lingers }, name, signal),
   })
   caches.machines.onChange((before, now) => {
     const looked = (m: Machine | undefined) => JSON.stringify([m?.status?.notices, m?.spec.notices, m?.spec.providerID])
-    if (now !== undefined && looked(before) !== looked(now)) controller.enqueue(nameIn(now))
+    if (now !== undefined && looked(before) !== looked(now)) controller.enqueue(nameOf(now))
   })
   return controller
 }
-
-const nameIn = ({ metadata }: Machine): string => metadata.name ?? ''
 
 type NoticeTools = ControllerContext & { readonly caches: DoctorCaches; readonly isMass: () => boolean }
 

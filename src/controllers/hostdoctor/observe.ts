@@ -4,6 +4,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { isBeingDeleted, nameOf } from '#api/schema/object-meta.ts'
 import { isOver, phaseOfEvent } from '#nodes/faults/maintenance.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
@@ -17,7 +18,7 @@ import { ABSENT_POLLS, isVerifyOver, isWell } from './facts.ts'
 import { isHeard } from './heard.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
-import { type Seen, claimsOn, cordonOwner, isDeleted, isKept, nameOf } from './seen.ts'
+import { type Seen, claimsOn, cordonOwner, isKept } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 import { timeOf } from './time-of.ts'
 import { defined } from '#lib/defined.ts'
@@ -75,7 +76,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
   const { client, caches, now } = options
   freshen(caches)
   const event = caches.events.get(name)
-  if (event === undefined || (isDeleted(event) && !isKept(event))) return undefined
+  if (event === undefined || (isBeingDeleted(event) && !isKept(event))) return undefined
   const known = machineOf(caches, event)
   // The Node of a machine that was deleted still has our taint for a moment.
   const nodeName = known === undefined ? event.spec.machine : nodeNameOf(known)

@@ -3,6 +3,7 @@ import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceSpec, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
@@ -19,7 +20,7 @@ import { namesOf, nextPermitName, ofObject } from '#permits/permit-names.ts'
 import { type TargetResult, permitAnswer, requesterOf, targetRef } from '#permits/permits.ts'
 import { byPermit } from '#permits/under-permit.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
-import { type Seen, cordonOwner, isKept, nameOf } from './seen.ts'
+import { type Seen, cordonOwner, isKept } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
 /** How often a permit that waits is checked; its watch tells sooner. */

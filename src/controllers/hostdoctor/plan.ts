@@ -6,6 +6,7 @@ import {
   nextMaintenancePhase,
   type MaintenancePhase,
 } from '#api/protocol/maintenance.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -20,7 +21,7 @@ import { OPEN_AT_SOURCE, STABLE_MS, VERIFY_MS, factsOf, isWell } from './facts.t
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack, withdrawalOf } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { nextStart, preparationOf } from './schedule.ts'
-import { type Seen, cordonOwner, isDeleted } from './seen.ts'
+import { type Seen, cordonOwner } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
 /** The record of an event stays this long after its end. */
@@ -50,7 +51,7 @@ export function plan(seen: Seen, now: number): DoctorPlan {
   const phase = phaseOfEvent(seen.event)
   const strays = straysBack(seen)
   if (strays.length > 0) return { actions: strays, notices: [] }
-  if (isDeleted(seen.event)) return planDeleted(seen)
+  if (isBeingDeleted(seen.event)) return planDeleted(seen)
   if (isOver(seen.event)) return planOver(seen, now)
   const facts = factsOf(seen, now)
   for (const move of MOVES) {

@@ -6,6 +6,7 @@ import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { cordonOwners } from '#nodes/cordon.ts'
 import type { Node } from '#nodes/objects.ts'
 import { FINALIZERS } from '#api/names.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { Window } from '#permits/windows.ts'
 
@@ -47,12 +48,8 @@ export interface Seen {
   readonly isSurplus: boolean
 }
 
-export const nameOf = ({ metadata }: MaintenanceEvent): string => metadata.name ?? ''
-
 export const isKept = ({ metadata }: MaintenanceEvent): boolean =>
   metadata.finalizers?.includes(FINALIZERS.maintenance) === true
-
-export const isDeleted = ({ metadata }: MaintenanceEvent): boolean => metadata.deletionTimestamp !== undefined
 
 const OWNER_PREFIX = 'maintenance/'
 

@@ -3,13 +3,13 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { logRequest } from '#api/kinds/log-request.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { assertNever } from '#lib/errors.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
 import type { LogAction } from './actions.ts'
-import { nameOf, uidOf } from './seen.ts'
 
 export async function act(client: KubeClient, action: LogAction, signal: AbortSignal): Promise<ActionOutcome> {
   switch (action.kind) {

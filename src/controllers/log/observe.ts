@@ -1,8 +1,9 @@
 // Reads the requests for logs, and the machines that they concern.
 import { logRequest } from '#api/kinds/log-request.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
-import { type Seen, nameOf } from './seen.ts'
+import { type Seen } from './seen.ts'
 
 const CARRIES = 'carries-log-requests'
 

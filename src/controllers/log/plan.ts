@@ -1,9 +1,10 @@
 // Decides which machines carry which requests for logs, and which requests have lived long enough. The oldest are answered first, and no more than the bounds at a time.
 import type { LogRequest } from '#api/kinds/log-request.ts'
 import { LOG_REQUEST_LIFE_MS, LOG_REQUESTS_AT_ONCE, LOG_REQUESTS_OF_MACHINE } from '#api/protocol/log-bounds.ts'
+import { createdMs, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import type { LogAction } from './actions.ts'
-import { type Seen, nameOf, uidOf } from './seen.ts'
+import { type Seen } from './seen.ts'
 
 export function plan({ requests, machines }: Seen, now: number): Plan<LogAction> {
   const expired = requests.filter((r) => endOf(r) <= now)
@@ -23,18 +24,16 @@ export function plan({ requests, machines }: Seen, now: number): Plan<LogAction>
   return { actions, notices: [], ...(next.length > 0 && { requeueAfter: Math.min(...next) - now }) }
 }
 
-const createdAt = ({ metadata }: LogRequest): number => Date.parse(metadata.creationTimestamp ?? '')
-
 /** A request without a time of creation never came from a server. */
 const endOf = (request: LogRequest): number => {
-  const at = createdAt(request)
+  const at = createdMs(request)
   return Number.isNaN(at) ? 0 : at + LOG_REQUEST_LIFE_MS
 }
 
 const hasEnded = ({ status, metadata }: LogRequest): boolean =>
   metadata.deletionTimestamp !== undefined || status?.phase === 'Done' || status?.phase === 'Refused'
 
-const byAge = (a: LogRequest, b: LogRequest): number => createdAt(a) - createdAt(b) || (nameOf(a) < nameOf(b) ? -1 : 1)
+const byAge = (a: LogRequest, b: LogRequest): number => createdMs(a) - createdMs(b) || (nameOf(a) < nameOf(b) ? -1 : 1)
 
 /** By the uid of the machine. */
 function listedOf(open: readonly LogRequest[]): ReadonlyMap<string, readonly LogRequest[]> {

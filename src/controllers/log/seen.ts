@@ -7,6 +7,3 @@ export interface Seen {
   /** Those that a request names, and those that carry a ticket. */
   readonly machines: readonly Machine[]
 }
-
-export const nameOf = ({ metadata }: LogRequest | Machine): string => metadata.name ?? ''
-export const uidOf = ({ metadata }: LogRequest | Machine): string => metadata.uid ?? ''

@@ -2,7 +2,7 @@
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
-import { objectKey } from '#api/schema/object-name.ts'
+import { nameOf, objectKey, uidOf } from '#api/schema/object-meta.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -27,7 +27,7 @@ import { endHost } from './hosts/end.ts'
 import { applySpec, writeSpec } from './write-spec.ts'
 import type { MachineTools } from './tools.ts'
 import { recordAbandoned } from './removal/abandoned.ts'
-import { type Seen, nameOf, uidOf } from './seen.ts'
+import { type Seen } from './seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** Carries out one kind of action on a Machine. */

@@ -25,6 +25,7 @@ import { type Informers, type SharedInformer, requireFresh } from '#runtime/info
 import { type Lease, leaseType } from '#runtime/lease.ts'
 import { type ControllerRevision, claimOf, controllerRevisionType, markOf } from './components/claims.ts'
 import type { ComponentVersion } from '#api/protocol/component-order.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { Mark } from './components/desired.ts'
 import type { Heartbeat, Heartbeats } from './heartbeats/heartbeats.ts'
 import type { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
@@ -35,7 +36,7 @@ import { ANY_HOST, type HostSightings } from './hosts/sightings.ts'
 import { observeWorkloads } from './workloads/observe.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './secrets/sealing.ts'
-import { type Seen, hadJoined, hasJoined, isDeleting, isInService, isProvided, nameOf, uidOf } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isInService, isProvided } from './seen.ts'
 import { earlierMachineOf, isAbandoned, whyLeft } from './node/strange-node.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
@@ -198,7 +199,7 @@ async function joinTokenOf(
   signal: AbortSignal,
 ): Promise<Secret | undefined> {
   const { machine } = about
-  if (!isProvided(machine) || isDeleting(machine)) return undefined
+  if (!isProvided(machine) || isBeingDeleted(machine)) return undefined
   const mayJoinAgain = readmissionOf(machine, now())?.token === true
   if ((hasJoined(about) || hadJoined(about)) && !mayJoinAgain) return undefined
   const token = await client.get(secretType, handOverKey(uidOf(machine)), { signal })
@@ -315,7 +316,7 @@ async function podsOf(
 ): Promise<readonly Pod[] | undefined> {
   const { machine, node } = about
   const isGranted = permits.some((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
-  const mayDrain = isGranted && isInService(about) && (isDeleting(machine) || hasTaint(node, TAINTS.cordon))
+  const mayDrain = isGranted && isInService(about) && (isBeingDeleted(machine) || hasTaint(node, TAINTS.cordon))
   if (!mayDrain) return undefined
   return podsOn(client, node?.metadata.name ?? nameOf(machine), signal)
 }

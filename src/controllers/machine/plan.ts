@@ -3,11 +3,12 @@ import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { letGoFrom } from '#api/protocol/let-go.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { endsIn, isNodeFrozen } from '#permits/holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './provisioning/late-join.ts'
-import { nodeNameOf } from '#nodes/machine-node.ts'
+import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
 import { SECRET_LOOK_MS } from '#identity/secrets/secret-refs.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { DRAIN_LOOK_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
@@ -21,20 +22,7 @@ import { hasAgent, hasLeft, planLeaving } from './removal/hand-back.ts'
 import { provisionPlan } from './provisioning/plan.ts'
 import { isInDoubt } from './provisioning/attempts.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './secrets/sealing.ts'
-import {
-  type Seen,
-  hadJoined,
-  hasFinalizer,
-  hasJoined,
-  isClosed,
-  isDeleting,
-  isLost,
-  isObserved,
-  isProvided,
-  lostAfterMs,
-  nameOf,
-  uidOf,
-} from './seen.ts'
+import { type Seen, hadJoined, hasFinalizer, hasJoined, isClosed, isLost, isProvided, lostAfterMs } from './seen.ts'
 import { unservedWait } from './reporting/waits.ts'
 import { replaceActions, untilNextOf, workloadLooks } from './workloads/plan.ts'
 import { isWorkload } from './workloads/state.ts'
@@ -44,7 +32,7 @@ const PROVISION_LOOK_MS = 2_000
 export function plan(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
   if (isObserved(machine)) return planObserved(seen, now)
-  if (isDeleting(machine)) return planDelete(seen, now)
+  if (isBeingDeleted(machine)) return planDelete(seen, now)
   if (machine.spec.leaving === true) return planStillLeaving(seen, now)
   if (hasLeft(machine) && seen.joinToken === undefined) return planLeft(seen, now)
   const unserved = unservedWait(machine)

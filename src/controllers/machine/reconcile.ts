@@ -2,6 +2,7 @@
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { BEHIND_LOOK_MS, CommittedContents } from '#declared/committed.ts'
@@ -32,7 +33,7 @@ import { OrphanWatch } from './orphans/watch.ts'
 import { ownStatusOf } from './reporting/own-status.ts'
 import { IdleReconciles } from './heartbeats/idle-reconciles.ts'
 import { plan } from './plan.ts'
-import { type Seen, hadJoined, hasJoined, isDeleting, isProvided, nameOf, uidOf } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isProvided } from './seen.ts'
 import { HostReportPace, StatusPace, isAddressOnly, isPassing } from './reporting/status-pace.ts'
 import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
@@ -160,7 +161,7 @@ function setup(context: ControllerContext): RunningModule {
   /** What waits for a host, or for its end, does not wait out the time between two tries as well. */
   const wakeWaiting = (provider: string) => {
     for (const m of caches.machines.list())
-      if (m.spec.provider?.name === provider && (m.status?.nodeRef === undefined || isDeleting(m))) wake(nameOf(m))
+      if (m.spec.provider?.name === provider && (m.status?.nodeRef === undefined || isBeingDeleted(m))) wake(nameOf(m))
   }
   return {
     controllers: [controller],

@@ -5,7 +5,9 @@ import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
+import { isObserved } from '#nodes/machine-node.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { Host } from '#providers/port.ts'
 import { recordedKey } from '#identity/agent-key.ts'
@@ -66,14 +68,8 @@ export interface Seen {
   readonly idleSealed?: readonly ConfigMap[]
 }
 
-export const nameOf = ({ metadata }: Machine): string => metadata.name ?? ''
-export const uidOf = ({ metadata }: Machine): string => metadata.uid ?? ''
-export const isDeleting = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined
 export const hasFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machine) === true
-
-/** Only read, never touched. */
-export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Observe'
 
 /** A machine that we create or take over, and join; others are only observed, or managed in other ways. */
 export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
@@ -95,7 +91,10 @@ export const neverHadAgent = ({ machine, agentBeat }: Pick<Seen, 'machine' | 'ag
 
 /** The Node of a machine was deleted while its agent is running. The agent creates it again, or the kubelet registers it after a restart. */
 export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
-  seen.node === undefined && seen.machine.status?.nodeRef !== undefined && hasJoined(seen) && !isDeleting(seen.machine)
+  seen.node === undefined &&
+  seen.machine.status?.nodeRef !== undefined &&
+  hasJoined(seen) &&
+  !isBeingDeleted(seen.machine)
 
 /** Its Node has the startup taint, or there was none yet: nothing runs there that could be disturbed. A Node that was deleted registers with that taint again. */
 export const isClosed = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>

@@ -9,8 +9,10 @@ import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import { type Node, isNodeReady } from '#nodes/objects.ts'
+import { isObserved } from '#nodes/machine-node.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { Condition } from '#api/schema/object.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
 import { certificateExpiring } from './reporting/certificate.ts'
 import { isBeating } from './heartbeats/heartbeats.ts'
@@ -21,12 +23,10 @@ import {
   hadJoined,
   hasJoined,
   isClosed,
-  isDeleting,
   isFirstInstall,
   isInService,
   isLost,
   isNodeDeleted,
-  isObserved,
   isProvided,
   isUpdating,
 } from './seen.ts'
@@ -129,7 +129,7 @@ function inServiceSince(seen: Seen, now: number): Pick<MachineStatus, 'inService
 function phaseOf(seen: Seen, plan: MachinePlan, refusal: Refusal | undefined): MachinePhase {
   const { machine, host } = seen
   if (plan.doing !== undefined) return plan.doing
-  if (isDeleting(machine)) return 'Deleting'
+  if (isBeingDeleted(machine)) return 'Deleting'
   if (isLost(seen)) return 'Lost'
   if (isObserved(machine)) return seen.node === undefined ? 'Pending' : 'Ready'
   if (!hasJoined(seen)) {

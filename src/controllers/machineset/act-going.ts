@@ -2,6 +2,7 @@
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { withoutFinalizer } from '#runtime/finalizers.ts'
@@ -11,7 +12,7 @@ import { type MachineSetAction, goneIsDone } from './actions.ts'
 import { deletePermitted } from './delete-permitted.ts'
 import { isOrphaning, keepsMachines } from './going.ts'
 import { allMachines, owned, released } from './ownership.ts'
-import { type Seen, isDeleting, isGoing, isOwned, isReady, nameOf, uidOf } from './seen.ts'
+import { type Seen, isOwned, isReady } from './seen.ts'
 import { replacementsOf, spareOf } from './succession.ts'
 
 const fieldManager = FIELD_MANAGERS.machineSet
@@ -34,14 +35,14 @@ export async function removeLeaving(
   }))
   if (read.kind !== 'Applied') return read
   const { set, machine: now, all } = read.object
-  if (set === undefined || uidOf(set) !== uidOf(seen.set) || !isGoing(set) || keepsMachines(set))
+  if (set === undefined || uidOf(set) !== uidOf(seen.set) || !isBeingDeleted(set) || keepsMachines(set))
     return outdated('the set changed')
-  if (now === undefined || uidOf(now) !== uidOf(machine) || !isOwned(now, set) || isDeleting(now))
+  if (now === undefined || uidOf(now) !== uidOf(machine) || !isOwned(now, set) || isBeingDeleted(now))
     return outdated('the machine changed')
   if (all !== undefined && isReady(now)) {
     const ownedBy = (by: MachineSet) => all.filter((m) => isOwned(m, by))
     const others = seen.others.map((other) => ({ ...other, machines: ownedBy(other.set) }))
-    const alive = ownedBy(set).filter((m) => !isDeleting(m))
+    const alive = ownedBy(set).filter((m) => !isBeingDeleted(m))
     if (spareOf({ ...seen, others }, alive) <= 0) return outdated('too many machines are unavailable')
   }
   return deletePermitted(client, now, permit, signal)
@@ -56,7 +57,7 @@ export async function handOver(
 ): Promise<ActionOutcome> {
   const read = await outcomeOf(() => client.get(machineSet, { name: nameOf(to) }, { signal }))
   if (read.kind !== 'Applied') return read
-  if (read.object === undefined || uidOf(read.object) !== uidOf(to) || isGoing(read.object))
+  if (read.object === undefined || uidOf(read.object) !== uidOf(to) || isBeingDeleted(read.object))
     return outdated('the set that takes over the machine changed')
   return updateExactly(client, machineType, owned(released(machine, set), to), { fieldManager })
 }

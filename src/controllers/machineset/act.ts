@@ -4,6 +4,7 @@ import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
@@ -22,7 +23,7 @@ import { exempt } from '#permits/under-permit.ts'
 import { deleteMachine, deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
-import { type Seen, aliveOf, isGoing, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
+import { type Seen, aliveOf, isReady, isZombie, understood } from './seen.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -62,7 +63,7 @@ export async function act(
     case 'ReportResult':
       return actOnPermit({ client, fieldManager, signal }, action, tools.now())
     case 'Delete':
-      return isGoing(seen.set)
+      return isBeingDeleted(seen.set)
         ? removeLeaving(tools, action, seen, signal)
         : withFresh(tools, seen, signal, (fresh) => remove(tools, fresh, action, signal))
     case 'Bury':
@@ -104,7 +105,7 @@ async function withFresh(
   if (read.object === undefined) return outdated('the set was deleted')
   const { set, machines } = read.object
   const isSame = uidOf(set) === uidOf(seen.set) && set.metadata.generation === seen.set.metadata.generation
-  if (!isSame || isGoing(set)) return outdated('the set changed')
+  if (!isSame || isBeingDeleted(set)) return outdated('the set changed')
   // Of the same generation: what it may be acted upon was decided.
   return then({ ...seen, set: { ...set, spec: seen.set.spec }, machines })
 }
@@ -112,7 +113,7 @@ async function withFresh(
 /** To what is there: the spec that was decided upon may not be the one that is there. */
 async function addFinalizer(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const found = await client.get(machineSet, { name: nameOf(set) }, { signal })
-  if (found === undefined || uidOf(found) !== uidOf(set) || isGoing(found)) return outdated('the set changed')
+  if (found === undefined || uidOf(found) !== uidOf(set) || isBeingDeleted(found)) return outdated('the set changed')
   return updateExactly(client, machineSet, withFinalizer(found, FINALIZERS.machineSet), { fieldManager })
 }
 

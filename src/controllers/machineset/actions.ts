@@ -2,12 +2,12 @@
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Reason } from '#api/catalogue.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import type { ActionOutcome, Notice, Plan } from '#runtime/reconcile-with.ts'
-import { nameOf } from './seen.ts'
 
 export type MachineSetAction =
   | { readonly kind: 'Adopt'; readonly machine: Machine; readonly reason: string }

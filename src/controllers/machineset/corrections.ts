@@ -1,11 +1,12 @@
 // Which machines take the provider of a corrected template: those of the set that never had a host, so that a misspelled provider is put right by a commit.
 // Pure. A machine whose host may exist keeps its provider: only that one can find and delete the host.
+import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { MachineSetAction } from './actions.ts'
-import { type Seen, aliveOf, isObserved } from './seen.ts'
+import { type Seen, aliveOf } from './seen.ts'
 
 /** Specs corrected in one reconcile; the next one reads all objects again first. */
 const MOST_CORRECTIONS = 20

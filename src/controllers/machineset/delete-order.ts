@@ -1,7 +1,8 @@
 // In which order machines of a set go when there are too many. Pure, total and the same for the same machines: a second look never picks others.
 import { createHash } from 'node:crypto'
 import type { Machine } from '#api/kinds/machine.ts'
-import { type Seen, isInService, isReady, nameOf, openPermit, uidOf } from './seen.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
+import { type Seen, isInService, isReady, openPermit } from './seen.ts'
 
 /** What is compared first to last; smaller goes first. */
 type Rank = readonly (number | string)[]

@@ -1,11 +1,12 @@
 // Deletes a machine of a set: one that is in service only under its permit.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Authority, type Clearance, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { goneIsDone } from './actions.ts'
-import { isInService, uidOf } from './seen.ts'
+import { isInService } from './seen.ts'
 
 export async function deletePermitted(
   client: KubeClient,

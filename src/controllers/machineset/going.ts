@@ -1,21 +1,13 @@
 // Decides what becomes of the machines of a set that is being deleted: another set takes them over, they stay without an owner, or they leave under permits. Pure.
+import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
 import { deleteOrder } from './delete-order.ts'
 import { held, removals, silenceFreeze } from './removal.ts'
-import {
-  type Seen,
-  hasFinalizer,
-  isDeleting,
-  isObserved,
-  isOwned,
-  isZombie,
-  nameOf,
-  openPermit,
-  uidOf,
-} from './seen.ts'
+import { type Seen, hasFinalizer, isOwned, isZombie, openPermit } from './seen.ts'
 import { OTHERS_LOOK_MS, graceLeftMs, spareOf, successorsOf } from './succession.ts'
 import { withPermits } from './upkeep.ts'
 
@@ -36,7 +28,7 @@ export function planGoing(seen: Seen, now: number): MachineSetPlan {
   const { set, hold } = seen
   if (!hasFinalizer(set)) return withPermits(seen, [], {}, now)
   const owned = seen.machines.filter((m) => isOwned(m, set))
-  const alive = owned.filter((m) => !isDeleting(m))
+  const alive = owned.filter((m) => !isBeingDeleted(m))
   if (isOrphaning(set)) return withPermits(seen, [finish], {}, now, uidsOf(alive))
   if (keepsMachines(set)) return keeping(seen, owned, now)
   if (owned.length === 0) return withPermits(seen, [finish], {}, now)
@@ -63,7 +55,7 @@ const finish: MachineSetAction = { kind: 'RemoveFinalizer', reason: 'no machine 
  * never. But the set waits for machines that leave under a grant of its own: the grant ends with them.
  */
 function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSetPlan {
-  const isLeaving = (m: Machine) => isDeleting(m) && openPermit(seen, m)?.status?.phase === 'Granted'
+  const isLeaving = (m: Machine) => isBeingDeleted(m) && openPermit(seen, m)?.status?.phase === 'Granted'
   const free = owned.filter((m) => !isLeaving(m))
   const left = free.map((m) => release(m, `annotation ${ANNOTATIONS.keepMachines}`)).slice(0, MOST_MOVES)
   return withPermits(seen, owned.length === 0 ? [finish] : left, {}, now, uidsOf(free))

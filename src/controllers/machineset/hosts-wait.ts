@@ -1,11 +1,11 @@
 // What a set waits for whose provider does not give it hosts: the machines tell why, the set tells how many, and when the first of them is asked for again. Pure.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import { fit } from '#runtime/waiting.ts'
 import type { Extra } from './actions.ts'
-import { nameOf } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 const OF_PROVIDERS: ReadonlySet<string> = new Set<Reason>([

@@ -5,12 +5,13 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { CommittedContents } from '#declared/committed.ts'
 import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
 import { holdOver, thing } from '#permits/holds/reach.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import { type OtherSet, type Seen, isDeleting, isGoing, nameOf, ownerOf, uidOf, understood } from './seen.ts'
+import { type OtherSet, type Seen, ownerOf, understood } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface MachineSetCaches {
@@ -68,7 +69,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
     elsewhere: elsewhereOf(caches, set, asked),
     ...defined({ edit }),
     isHeld,
-    isDeclared: isGoing(set) && contents.isDeclared(machineSet.kind, name, now),
+    isDeclared: isBeingDeleted(set) && contents.isDeclared(machineSet.kind, name, now),
     isClusterLeaving: isClusterLeaving(holds.list(), now),
     hold: holdOver(holds.list(), {
       effects: ['Pause', 'Freeze'],
@@ -77,7 +78,9 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
       now,
     }),
     others:
-      isGoing(set) || owned.filter((m) => !isDeleting(m)).length < set.spec.replicas ? othersThan(caches, set) : [],
+      isBeingDeleted(set) || owned.filter((m) => !isBeingDeleted(m)).length < set.spec.replicas
+        ? othersThan(caches, set)
+        : [],
   }
 }
 

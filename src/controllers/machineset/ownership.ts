@@ -3,8 +3,8 @@ import { listAll } from '#kube/list-all.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { nameOf, uidOf } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 export const ownerReference = (set: MachineSet) => ({

@@ -1,6 +1,8 @@
 // Decides which machines of a set are created, adopted, released and deleted. Pure. It deletes a machine in service only under a granted permit, and creates
 // none while more machines exist than declared: a set that cannot count must not act.
+import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
@@ -10,18 +12,7 @@ import { deleteOrder } from './delete-order.ts'
 import { hostsWait } from './hosts-wait.ts'
 import { planGoing } from './going.ts'
 import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal.ts'
-import {
-  type Seen,
-  aliveOf,
-  hasFinalizer,
-  isDeleting,
-  isGoing,
-  isObserved,
-  isOwned,
-  isZombie,
-  ownerOf,
-  understood,
-} from './seen.ts'
+import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, understood } from './seen.ts'
 import { succession } from './succession.ts'
 import { withPermits } from './upkeep.ts'
 
@@ -30,7 +21,7 @@ const MOST_CREATES = 20
 
 export function plan(seen: Seen, now: number): MachineSetPlan {
   const { set } = seen
-  if (isGoing(set)) return planGoing(seen, now)
+  if (isBeingDeleted(set)) return planGoing(seen, now)
   if (!hasFinalizer(set))
     return withPermits(seen, [{ kind: 'AddFinalizer', reason: 'its machines must not be garbage-collected' }], {}, now)
   const read = understood(set)
@@ -42,8 +33,8 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     const matches = matchesSelector(read.selector, m.metadata.labels)
     // One on its way out goes under a permit of this set, which ends with it.
     if (isOwned(m, set))
-      return matches || isDeleting(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
-    const isFree = ownerOf(m) === undefined && !isDeleting(m) && !isObserved(m) && matches
+      return matches || isBeingDeleted(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
+    const isFree = ownerOf(m) === undefined && !isBeingDeleted(m) && !isObserved(m) && matches
     // A machine that others made must not be taken in as one too many, which is then removed.
     if (isFree && room-- <= 0) return []
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'its labels match and it has no owner' }] : []

@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS } from '#api/names.ts'
+import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -41,19 +42,14 @@ export interface OtherSet {
   readonly machines: readonly Machine[]
 }
 
-export const uidOf = (o: { readonly metadata: { readonly uid?: string } }): string => o.metadata.uid ?? ''
-export const nameOf = (o: { readonly metadata: { readonly name?: string } }): string => o.metadata.name ?? ''
-
 export const ownerOf = (machine: Machine) => machine.metadata.ownerReferences?.find((o) => o.controller === true)
-export const isGoing = ({ metadata }: MachineSet): boolean => metadata.deletionTimestamp !== undefined
 export const hasFinalizer = ({ metadata }: MachineSet): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machineSet) === true
 export const isOwned = (machine: Machine, set: MachineSet): boolean => ownerOf(machine)?.uid === uidOf(set)
-export const isDeleting = (machine: Machine): boolean => machine.metadata.deletionTimestamp !== undefined
 
 /** Machines of the set that are there to stay. */
 export const aliveOf = ({ set, machines }: Seen): readonly Machine[] =>
-  machines.filter((m) => isOwned(m, set) && !isDeleting(m))
+  machines.filter((m) => isOwned(m, set) && !isBeingDeleted(m))
 
 export const isReady = (m: Machine): boolean => isConditionTrue(m.status?.conditions, 'Ready')
 
@@ -75,9 +71,6 @@ export const isZombie = (m: Machine): boolean => {
   const host = findCondition(m.status?.conditions, 'InfrastructureReady')
   return m.status?.phase === 'Lost' && host?.status === 'False' && host.reason === 'MachineGone'
 }
-
-/** Controllers neither create nor delete an observed machine. */
-export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Observe'
 
 /** Whether it is as the present template would make it. What controllers add to a Machine does not count. */
 export function isOutdated({ spec: { template } }: MachineSet, { metadata, spec }: Machine): boolean {

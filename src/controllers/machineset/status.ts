@@ -2,22 +2,13 @@
 import { waitingSince } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { counted } from '#lib/counted.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
-import {
-  type Seen,
-  aliveOf,
-  isDeleting,
-  isGoing,
-  isOutdated,
-  isOwned,
-  isReady,
-  readySinceMs,
-  understood,
-} from './seen.ts'
+import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, understood } from './seen.ts'
 import { AVAILABLE_AFTER_MS } from './upkeep.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -86,9 +77,9 @@ function countsOf(seen: Seen, now: number): Counts {
     replicas: alive.length,
     ready: alive.filter(isReady).length,
     available: alive.filter((m) => isAvailable(readySinceMs(m))).length,
-    deleting: seen.machines.filter((m) => isOwned(m, seen.set) && isDeleting(m)).length,
+    deleting: seen.machines.filter((m) => isOwned(m, seen.set) && isBeingDeleted(m)).length,
     outdated: alive.filter((m) => isOutdated(seen.set, m)).length,
-    wanted: isGoing(seen.set) ? 0 : seen.set.spec.replicas,
+    wanted: isBeingDeleted(seen.set) ? 0 : seen.set.spec.replicas,
   }
 }
 
@@ -117,7 +108,7 @@ function conditionsOf(
   { problem, refusal }: Trouble,
 ): WantedCondition[] {
   const { replicas, ready, wanted, deleting } = counts
-  if (isGoing(seen.set)) return goingConditions(counts, plan)
+  if (isBeingDeleted(seen.set)) return goingConditions(counts, plan)
   const { hold } = seen
   const { waiting, freeze } = plan
   const isReached = ready >= wanted && replicas === wanted

@@ -1,11 +1,12 @@
 // Decides which sets take over the machines of a set that is being deleted, and when a set waits for machines of others instead of making its own. Pure.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { isBeingDeleted, nameOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import { canTakeOver, isSelectedBy, madeAs } from '#nodes/placement/takeover.ts'
 import type { Waiting } from './actions.ts'
 import { countOf } from './removal.ts'
-import { type OtherSet, type Seen, isDeleting, isGoing, isReady, nameOf } from './seen.ts'
+import { type OtherSet, type Seen, isReady } from './seen.ts'
 
 /**
  * A renamed set arrives as two changes, in either order: the new name is applied and the old one is deleted. Sync needs seconds for both, and restarts within
@@ -16,7 +17,7 @@ export const SUCCESSION_GRACE_MS = 60_000
 /** Other sets, and machines of theirs, decide with: their changes do not wake this set. */
 export const OTHERS_LOOK_MS = 5_000
 
-const alive = ({ machines }: OtherSet): readonly Machine[] => machines.filter((m) => !isDeleting(m))
+const alive = ({ machines }: OtherSet): readonly Machine[] => machines.filter((m) => !isBeingDeleted(m))
 
 /**
  * How long a set still waits for the other half of a rename, counted from the first reconcile of a new generation. The status keeps the start of the wait and
@@ -34,7 +35,7 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
   const shared = others
     .map((other) => ({ other, count: alive(other).filter((m) => canTakeOver(set, madeAs(m))).length }))
     .filter(({ count }) => count > 0)
-  const going = shared.find(({ other }) => isGoing(other.set))
+  const going = shared.find(({ other }) => isBeingDeleted(other.set))
   if (going !== undefined) {
     const name = nameOf(going.other.set)
     return {
@@ -58,7 +59,7 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
 /** The set that takes over each machine: the one that lacks most. */
 export function successorsOf({ others }: Seen, machines: readonly Machine[]): ReadonlyMap<Machine, MachineSet> {
   const takers = others
-    .filter(({ set }) => !isGoing(set))
+    .filter(({ set }) => !isBeingDeleted(set))
     .map((other) => ({ set: other.set, lacks: other.set.spec.replicas - alive(other).length }))
   const found = new Map<Machine, MachineSet>()
   for (const m of machines.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
@@ -74,7 +75,7 @@ export function successorsOf({ others }: Seen, machines: readonly Machine[]): Re
 
 /** Sets that select these machines and need other hosts for them. */
 export const replacementsOf = ({ others }: Seen, machines: readonly Machine[]): readonly OtherSet[] =>
-  others.filter(({ set }) => !isGoing(set) && machines.some((m) => isSelectedBy(madeAs(m), set)))
+  others.filter(({ set }) => !isBeingDeleted(set) && machines.some((m) => isSelectedBy(madeAs(m), set)))
 
 /**
  * How many Ready machines may leave now. Where other sets make them again on other hosts, the old and the new together stay at what is wanted, less what

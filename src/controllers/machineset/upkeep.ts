@@ -1,10 +1,11 @@
 // Decides what happens to the permits that a set requested, and when the set is reconciled next. Pure.
+import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { endsIn } from '#permits/holds/in-force.ts'
 import { renewalOf, reportOf } from '#permits/holder.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
-import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'
+import { type Seen, aliveOf, readySinceMs } from './seen.ts'
 
 /** A machine counts as available after it has been Ready for this long. */
 export const AVAILABLE_AFTER_MS = 10_000
@@ -25,20 +26,20 @@ export function withPermits(
       a.kind === 'Delete' ? [uidOf(a.machine)] : a.kind === 'RequestPermit' ? a.request.targets.map((t) => t.uid) : [],
     ),
   )
-  const isShrinking = isGoing(seen.set) || aliveOf(seen).length > seen.set.spec.replicas
+  const isShrinking = isBeingDeleted(seen.set) || aliveOf(seen).length > seen.set.spec.replicas
   const upkeep = seen.permits.flatMap((permit): readonly PermitAction[] => {
     const uid = permit.spec.targets[0]?.uid ?? ''
     if (permitAnswer(permit, uid).kind === 'Ended') return []
     const machine = mine.get(uid) ?? seen.elsewhere?.get(uid)
     if (machine === undefined) return reportOf(permit, uid, 'Succeeded', 'the machine was deleted')
-    const isOthers = !mine.has(uid) && !isDeleting(machine)
-    const mayStay = isOthers || staying.has(uid) || (!isDeleting(machine) && !wanted.has(uid) && !isShrinking)
+    const isOthers = !mine.has(uid) && !isBeingDeleted(machine)
+    const mayStay = isOthers || staying.has(uid) || (!isBeingDeleted(machine) && !wanted.has(uid) && !isShrinking)
     return mayStay
       ? reportOf(permit, uid, 'Released', 'the machine is kept')
       : renewalOf(permit, now, 'its machine is still being removed')
   })
   // A set that is being deleted no longer knows a machine, or itself, after its last action.
-  const all = isGoing(seen.set) ? [...upkeep, ...actions] : [...actions, ...upkeep]
+  const all = isBeingDeleted(seen.set) ? [...upkeep, ...actions] : [...actions, ...upkeep]
   const hasOpen = seen.permits.some((p) => p.status?.phase === 'Granted')
   const { hold } = seen
   const looks = [

@@ -3,6 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { applyObject } from '#kube/apply.ts'
@@ -17,7 +18,7 @@ import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { doStep } from './steps/do-step.ts'
 import { type JobTools, nodeTools } from './steps/step-tools.ts'
 import type { JobAction } from './actions.ts'
-import { type Seen, nameOf, uidOf } from './seen.ts'
+import { type Seen } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.remedyJob
 

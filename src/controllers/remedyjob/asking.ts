@@ -1,8 +1,9 @@
 // Lets all jobs request their permits before any of them begins: of a thousand simultaneous repairs each has requested its permit before the steps of the first
 // few use up the server's time. No job waits for one that cannot request, and the wait is short.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import type { Clock } from '#lib/clock.ts'
-import { nameOf, phaseOf } from './seen.ts'
+import { phaseOf } from './seen.ts'
 
 /** A job that has not requested by then is blocked by something else. */
 const ASKING_MS = 2_000

@@ -26,8 +26,9 @@ import { clearedReading } from './verify/cleared.ts'
 import { BY_HOST_OF, BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
 import { ASKED_FOR_MS, FreshHolds } from './fresh-holds.ts'
 import { type Operation, operationFacts } from '#api/protocol/operations.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { PeerBook, wordsOf } from './peer-book.ts'
-import { type FaultReading, type JobStep, type Seen, nameOf, nextOperation, phaseOf, uidOf } from './seen.ts'
+import { type FaultReading, type JobStep, type Seen, nextOperation, phaseOf } from './seen.ts'
 
 /** A mass fault reaches the caches within this time; an isolated one is repaired this much later. */
 export const GATHER_MS = 1_000

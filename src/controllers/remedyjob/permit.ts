@@ -2,6 +2,7 @@
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { shortened } from '#lib/shortened.ts'
 import { type Holding, type Need, holdPermit, reportOf } from '#permits/holder.ts'
@@ -11,7 +12,7 @@ import { isRenewalDue, permitAnswer, requesterOf } from '#permits/permits.ts'
 import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import type { JobPlan, PermitTarget } from './actions.ts'
 import { componentOf, disruptionsOf } from './operations.ts'
-import { type Seen, nameOf, phaseOf } from './seen.ts'
+import { type Seen, phaseOf } from './seen.ts'
 
 /** A refusal ends a job: its ladder decides what comes next. */
 export type JobPermit = Holding | { readonly kind: 'Refused'; readonly seen: string }

@@ -5,6 +5,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -50,8 +51,6 @@ export interface Seen {
   readonly hasPods: boolean | undefined
 }
 
-export const uidOf = ({ metadata }: { readonly metadata: { readonly uid?: string } }): string => metadata.uid ?? ''
-export const nameOf = ({ metadata }: { readonly metadata: { readonly name?: string } }): string => metadata.name ?? ''
 export const phaseOf = (job: RemedyOperationJob) => job.status?.phase ?? 'Pending'
 
 /** What the permit is for: the Machine, or the Node where there is none. */

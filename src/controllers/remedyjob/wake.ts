@@ -1,6 +1,7 @@
 // Enqueues the jobs that a change of another object concerns.
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
@@ -9,7 +10,7 @@ import type { Node } from '#nodes/objects.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Asking } from './asking.ts'
 import { BY_MACHINE, BY_NODE, BY_RULE, type JobCaches } from './caches.ts'
-import { cordonOwner, nameOf, phaseOf, uidOf } from './seen.ts'
+import { cordonOwner, phaseOf } from './seen.ts'
 
 /** A granted permit has a lease that runs out: its job comes before those that only wait for a permit. */
 export const GRANTED = { urgent: true }

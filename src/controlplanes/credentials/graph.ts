@@ -1,8 +1,9 @@
 // All credentials of a cluster as one graph: which exist, which are current, what is to be made next. Every item carries the digest of what it was made
 // from, so whatever changes, nothing that was derived from it stays stale; called with its own result it orders nothing. Pure: no key is made here.
 import { SERVER_NAMES } from '#lib/x509/server-names.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { leafIn, rootIn, sealingKeysIn, signerOf, type Held, type HeldRoot } from './held.ts'
-import { certificatePrint, isCurrent, madeOf, renewAt } from './prints.ts'
+import { certificatePrint, isCurrent, renewAt } from './prints.ts'
 import type { KubeconfigRecipe, LeafRecipe, Recipe } from './recipe.ts'
 import {
   authorityStep,
@@ -107,7 +108,7 @@ function leafOf(of: LeafRecipe, inputs: CredentialInputs, now: number, held: Hel
   const signer = root && signerOf(root)
   if (signer === undefined) return {}
   const hosts = of.isEndpoint === true ? hostsOf(inputs) : (of.hosts ?? [])
-  const wanted = madeOf({
+  const wanted = sha256OfJson({
     of,
     hosts,
     signer: certificatePrint(signer.open),
@@ -135,7 +136,7 @@ function kubeconfigOf(
   if (recipe === undefined || root === undefined || leaf === undefined) return {}
   if (leafOf(recipe, inputs, now, held).order !== undefined) return {}
   const { endpoint } = inputs
-  const wanted = madeOf({ of, endpoint, trusted: printsOf(root), leaf: certificatePrint(leaf.certificate) })
+  const wanted = sha256OfJson({ of, endpoint, trusted: printsOf(root), leaf: certificatePrint(leaf.certificate) })
   const found = held[of.name]
   if (found?.kind === 'Kubeconfig' && found.madeOf === wanted) return {}
   return { order: { kind: 'Kubeconfig', name: of.name, of, endpoint, madeOf: wanted } }
@@ -169,7 +170,7 @@ function digestForServers(recipe: Recipe, held: Held, made: readonly Order[]): s
     return keys && { name, signs: keys.signs, keys: keys.generations.map(({ number, key }) => ({ number, key })) }
   })
   const leaves = recipe.leaves.map(({ name }) => leafIn(held, name)?.certificate)
-  return madeOf({ roots, leaves, ...(sealing.length > 0 && { sealing }) })
+  return sha256OfJson({ roots, leaves, ...(sealing.length > 0 && { sealing }) })
 }
 
 function rotationSteps(inputs: CredentialInputs, now: number, held: Held, serverDigest: string | undefined) {

@@ -1,11 +1,8 @@
 // Digests of certificates and of what an item is made from. Pure.
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { authorityPrints } from '#identity/authority-prints.ts'
 import { canonicalJson } from '#lib/json.ts'
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-export const madeOf = (parts: unknown): string => sha256(canonicalJson(parts))
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** As agents report the authorities that they trust. */
 export const certificatePrint = (pem: string): string => authorityPrints(pem)[0] ?? ''

@@ -1,6 +1,7 @@
 // Credentials as Secrets, one for each item: `item.json` is what is read back, the other entries are what pods mount. Pure.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
+import { isText } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { bundleOf, signerOf, type Held, type HeldItem } from './held.ts'
 
@@ -10,7 +11,7 @@ const TYPE = 'kubenode.io/credentials'
 
 export const credentialSecretName = (item: string): string => `${PREFIX}${item}`
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64')
+export const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 /** Names of files as kubeadm and cert-manager use them. */
 function filesOf(item: HeldItem): Readonly<Record<string, string>> {
@@ -87,8 +88,6 @@ export function heldInText(text: string): Held | undefined {
     return undefined
   }
 }
-
-const isText = (value: unknown): value is string => typeof value === 'string'
 
 function isItem(item: unknown): item is HeldItem {
   if (!isObject(item)) return false

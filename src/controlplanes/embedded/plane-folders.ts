@@ -6,6 +6,7 @@ import type { Snapshot } from '../port.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
+import { byCodeUnit } from '#lib/go-text.ts'
 import { embeddedErrors } from './embedded-errors.ts'
 
 export interface PlaneRecord {
@@ -78,7 +79,7 @@ export class PlaneFolders {
     return namesIn(snapshots)
       .filter((name) => name.endsWith('.json'))
       .map((name) => JSON.parse(readFileSync(join(snapshots, name), 'utf8')) as Snapshot)
-      .toSorted((a, b) => compare(a.takenAt, b.takenAt) || compare(a.name, b.name))
+      .toSorted((a, b) => byCodeUnit(a.takenAt, b.takenAt) || byCodeUnit(a.name, b.name))
   }
 
   /** `taken` is the newest, also when the clock was set back before it was taken. */
@@ -121,8 +122,6 @@ export class PlaneFolders {
       if (now - statSync(join(kept, name)).mtimeMs > KEPT_MS) rmSync(join(kept, name), { recursive: true, force: true })
   }
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : [])
 

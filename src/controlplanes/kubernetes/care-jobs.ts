@@ -1,7 +1,8 @@
 // The Jobs by which the etcd of a control plane is cared for: how far one is, why it failed, and what its containers said.
 import { printableLine } from '#lib/printable.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { madeOf } from '../credentials/prints.ts'
+import { plainObject } from '#api/schema/object-meta.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import { troubleOfPod } from './part-trouble.ts'
 import { applyAll, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
@@ -40,7 +41,7 @@ export const removeJob = async ({ client, namespace }: Place, name: string): Pro
   await client.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background' })
 }
 
-export const nameFor = (kind: string, what: unknown): string => `${kind}-${madeOf(what).slice(0, 12)}`
+export const nameFor = (kind: string, what: unknown): string => `${kind}-${sha256OfJson(what).slice(0, 12)}`
 
 /** Its pod may wait for a volume or a node for ever. */
 export async function troubleOfJob(place: Place, job: string): Promise<string> {
@@ -91,13 +92,10 @@ export function lineIn<T>(log: string, accept: (found: unknown) => T | undefined
 /** Begins a Job, and answers how far it is. One that is over stays until what it found is kept. */
 export async function lookAtJob(place: Place, name: string, manifest: object): Promise<Looked<undefined>> {
   const state = await jobState(place, name)
-  if (state === undefined) await applyAll(place, [plain(manifest)])
+  if (state === undefined) await applyAll(place, [plainObject(manifest)])
   if (state === undefined || state.is === 'Running')
     return { is: 'Waits', why: `Job ${name}${state === undefined ? '' : await troubleOfJob(place, name)}` }
   if (state.is === 'Failed')
     return { is: 'Failed', why: `Job ${name} failed: ${state.why}${await lastWordsOf(place, name)}` }
   return { is: 'Done', value: undefined }
 }
-
-/** As an API server reads it. */
-export const plain = (manifest: object): KubeObject => JSON.parse(JSON.stringify(manifest)) as KubeObject

@@ -12,6 +12,7 @@ import {
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { quantityValue } from '#lib/quantity.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { plainObject } from '#api/schema/object-meta.ts'
 import { orderOf } from '../upgrade/versions.ts'
 import {
   type Looked,
@@ -20,7 +21,6 @@ import {
   lineIn,
   logOf,
   nameFor,
-  plain,
   type ReadLog,
   removeJob,
   troubleOfJob,
@@ -53,8 +53,8 @@ export async function lookAtSnapshot(
     const [member] = readyMembers(await memberPods(place, settings))
     if (member === undefined) return { is: 'Waits', why: 'no member of etcd is ready to give a snapshot' }
     // Applied once: a person may have made it larger since.
-    if ((await snapshotVolume(place)) === undefined) await applyAll(place, [plain(snapshotClaim(settings))])
-    await applyAll(place, [plain(snapshotJob(settings, job, { slot, member }))])
+    if ((await snapshotVolume(place)) === undefined) await applyAll(place, [plainObject(snapshotClaim(settings))])
+    await applyAll(place, [plainObject(snapshotJob(settings, job, { slot, member }))])
     return { is: 'Waits', why: `Job ${job} takes the snapshot` }
   }
   if (state.is === 'Running')
@@ -129,7 +129,9 @@ export async function lookAtRestore(
     const waits = await emptyVolume(place, settings, member, token)
     if (waits !== undefined) return { is: 'Waits', why: waits }
     const bumpsRevision = orderOf(settings.parts.etcd.version, BUMPS_FROM) >= 0
-    await applyAll(place, [plain(restoreJob(settings, job, { slot, member, ...(bumpsRevision && { restores }) }))])
+    await applyAll(place, [
+      plainObject(restoreJob(settings, job, { slot, member, ...(bumpsRevision && { restores }) })),
+    ])
     return { is: 'Waits', why: `Job ${job} restores member ${member}` }
   }
   for (const job of jobs) await removeJob(place, job)
@@ -149,7 +151,7 @@ async function emptyVolume(
   const name = dataClaim(member)
   const claim = await place.client.get(CLAIMS, { namespace: place.namespace, name })
   if (claim === undefined) {
-    const fresh = plain(emptyDataClaim(settings, member))
+    const fresh = plainObject(emptyDataClaim(settings, member))
     await applyAll(place, [{ ...fresh, metadata: { ...fresh.metadata, annotations: { [RESTORE]: token } } }])
     return undefined
   }

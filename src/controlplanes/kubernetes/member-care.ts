@@ -12,7 +12,8 @@ import type { ControlPlaneSettings } from '#api/constructs/control-plane/setting
 import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { logOf, lookAtJob, nameFor, plain, type ReadLog, removeJob } from './care-jobs.ts'
+import { plainObject } from '#api/schema/object-meta.ts'
+import { logOf, lookAtJob, nameFor, type ReadLog, removeJob } from './care-jobs.ts'
 import { isServing, memberPods } from './etcd-members.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import {
@@ -105,12 +106,14 @@ export async function replaceLostMember(
       return { kept, why: why('its pod ends') }
     }
     case 'make-claim':
-      await applyAll(tools.place, [plain(emptyDataClaim(tools.settings, replacing.member))])
+      await applyAll(tools.place, [plainObject(emptyDataClaim(tools.settings, replacing.member))])
       return { kept, why: why(`volume claim ${claim} is made`) }
     case 'join': {
       kept = await write(kept, { ...kept.record, members: { ...care, replacing: { ...replacing, step: 'join' } } })
       const { settings, place } = tools
-      await applyAll(place, [plain(foundingObject({ ...settings, etcd: { ...settings.etcd, startsEmpty: true } }))])
+      await applyAll(place, [
+        plainObject(foundingObject({ ...settings, etcd: { ...settings.etcd, startsEmpty: true } })),
+      ])
       return { kept, why: why('it may start with an empty volume') }
     }
     default:

@@ -1,8 +1,8 @@
 // The Secrets that pods of a control plane mount: each program finds the keys that it uses, and no others. Pure.
+import { sha256OfJson } from '#lib/sha256.ts'
 import { PARTS, type ControlPlaneSettings, type Part, type SecretName } from '#api/constructs/control-plane/settings.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { bundleOf, leafIn, rootIn, sealingKeysIn, signerOf, type Held } from '../credentials/held.ts'
-import { madeOf } from '../credentials/prints.ts'
 import {
   CLUSTER_AUTHORITY,
   ENCRYPTION_KEY,
@@ -107,7 +107,7 @@ function encryptionFile(held: Held): Files | undefined {
 /** What the settings of the objects say of the credentials. */
 export const credentialSettings = (files: SecretFiles): Pick<ControlPlaneSettings, 'credentials' | 'oldTokenKeys'> => ({
   credentials: Object.fromEntries(
-    PARTS.map((part) => [part, madeOf(READ_BY[part].map((secret) => files[secret]))]),
+    PARTS.map((part) => [part, sha256OfJson(READ_BY[part].map((secret) => files[secret]))]),
   ) as Record<Part, string>,
   oldTokenKeys: Object.keys(files['service-accounts']).filter((file) => file.startsWith('sa-old-')).length,
 })

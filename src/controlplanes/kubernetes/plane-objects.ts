@@ -6,10 +6,10 @@ import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { kindAndName } from '#api/schema/object-name.ts'
-import { madeOf } from '../credentials/prints.ts'
+import { kindAndName } from '#api/schema/object-meta.ts'
 import { numberAt, recordAt } from './fields-of.ts'
 import { troubleOf, type NamespaceLimits, type Trouble } from './part-trouble.ts'
 
@@ -81,7 +81,7 @@ export async function applyAll(place: Place, objects: readonly KubeObject[]): Pr
         live.set(kindAndName({ ...first, metadata }), metadata.resourceVersion)
   for (const object of objects) {
     const key = kindAndName(object)
-    const digest = madeOf(object)
+    const digest = sha256OfJson(object)
     const version = live.get(key)
     if (version !== undefined && applied.get(key) === `${digest} ${version}`) continue
     const { metadata } = await client.apply(typeOf(object), object, { ...optionsOf(place), fieldManager, force: true })

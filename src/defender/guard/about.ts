@@ -3,6 +3,7 @@ import { programAccount, programUser, SOURCE_USER_PREFIX } from '#api/names.ts'
 import { isApprovedPrune, type Pruning } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import type { Caches } from '../caches.ts'
 import { isOutOfService, machineUnit, nodeUnit } from '../unit.ts'
 import type { Deletion } from './deletion.ts'
@@ -43,7 +44,7 @@ export function aboutDeletion({ kind, group, name, uid, user }: Deletion, caches
     const owners = machines.list().filter((m) => m.status?.nodeRef?.uid === uid)
     return {
       grantedAs: [uid, ...owners.flatMap((m) => m.metadata.uid ?? [])],
-      follows: owners.some(isEnding),
+      follows: owners.some(isBeingDeleted),
       costsNothing: isByControllers && node !== undefined && isIdle(owners[0], node),
     }
   }
@@ -64,8 +65,6 @@ function isPruned(uid: string, { approvals }: Pick<Cached, 'approvals'>, { pruni
   const approved = new Set(live.map(({ spec }) => spec.digest))
   return prunings.some((pruning) => isApprovedPrune(pruning, uid, approved))
 }
-
-const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
 /** As permits are judged: an operation on what does not serve costs nothing. */
 const isIdle = (machine: Machine | undefined, node: KubeObject | undefined): boolean => {

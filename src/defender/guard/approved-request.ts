@@ -2,6 +2,7 @@
 // decode a request, and a stolen approver key could approve anything.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
+import { textOf } from '#lib/fields.ts'
 import { agentRequestProblem } from '#identity/agent-request.ts'
 import type { CertificateRequest } from '#identity/certificate-request.ts'
 import { readContent } from '#identity/request-content.ts'
@@ -10,16 +11,15 @@ import type { AdmissionRequest } from '../webhook/review.ts'
 
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((v) => typeof v === 'string') : []
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** A malformed field counts as missing, and a missing one is refused. */
 function specOf(spec: Readonly<Record<string, unknown>>): CertificateRequest['spec'] {
   const life = spec['expirationSeconds']
   return {
-    request: text(spec['request']),
-    signerName: text(spec['signerName']),
+    request: textOf(spec['request']),
+    signerName: textOf(spec['signerName']),
     usages: texts(spec['usages']),
-    username: text(spec['username']),
+    username: textOf(spec['username']),
     groups: texts(spec['groups']),
     ...(typeof life === 'number' && { expirationSeconds: life }),
   }
@@ -36,7 +36,7 @@ async function approvalProblem(object: unknown): Promise<string | undefined> {
   const spec = specOf(object['spec'])
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
   const annotations = isObject(metadata['annotations']) ? metadata['annotations'] : {}
-  const proof = { [ANNOTATIONS.doorProof]: text(annotations[ANNOTATIONS.doorProof]) }
+  const proof = { [ANNOTATIONS.doorProof]: textOf(annotations[ANNOTATIONS.doorProof]) }
   const read = await readContent(spec.request)
   if (read.kind === 'Unreadable') return `cannot read the request: ${read.why}`
   return agentRequestProblem({ metadata: { annotations: proof }, spec }, read.content)

@@ -1,8 +1,9 @@
 // The paths under which the API server reaches the webhook. A plain API server sends no certificate, so the path is the secret: random, known to
 // readers of the webhook configuration only, and replaced by a new one every day. All replicas accept a new path before the configuration names it, and the
 // one before for a bounded time afterwards, while API servers still learn of the change.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { defined } from '#lib/defined.ts'
+import { sha256 } from '#lib/sha256.ts'
 
 export type Door = 'kinds' | 'deletions' | 'certificates' | 'events'
 const DOORS: Readonly<Record<Door, string>> = {
@@ -81,8 +82,6 @@ export function pathsIn(data: Readonly<Record<string, string>>): PathState | und
   return { token, since: at, ...defined({ next, previous }) }
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
 /** The paths that a server accepts now. */
 export class SecretPaths {
   #tokens: readonly string[]
@@ -97,10 +96,10 @@ export class SecretPaths {
 
   /** Compares with every path there is, in constant time: how long it takes tells nothing. */
   doorOf(path: string): Door | undefined {
-    const asked = digest(path)
+    const asked = sha256(path)
     let found: Door | undefined
     for (const token of this.#tokens)
-      for (const door of DOOR_NAMES) if (timingSafeEqual(asked, digest(pathOf(token, door)))) found = door
+      for (const door of DOOR_NAMES) if (timingSafeEqual(asked, sha256(pathOf(token, door)))) found = door
     return found
   }
 }

@@ -1,6 +1,7 @@
 // The commits that reached the fleet or one cluster, the newest first: when, through which gates, who approved, and how each ended. Pure.
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { createdMs } from '#api/schema/object-meta.ts'
 import { formatAge } from '#lib/duration.ts'
 import { approversOfRelease, type ApprovalsSeen } from '#sync/release/recorded-approvers.ts'
 
@@ -66,9 +67,8 @@ export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =
     ]
   })
 
-const made = ({ metadata }: Release): number => Date.parse(metadata.creationTimestamp ?? '') || 0
 const newestFirst = (all: readonly Release[]): readonly Release[] =>
-  all.toSorted((a, b) => made(b) - made(a) || (a.spec.track < b.spec.track ? -1 : 1)).slice(0, MAX_ROWS)
+  all.toSorted((a, b) => createdMs(b) - createdMs(a) || (a.spec.track < b.spec.track ? -1 : 1)).slice(0, MAX_ROWS)
 
 function tookText(from: string | undefined, to: string | undefined): string {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '')

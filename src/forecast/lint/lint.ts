@@ -17,6 +17,7 @@ import { policyErrors } from '#policy/policy-errors.ts'
 import { describeProblem } from '#policy/problem.ts'
 import { neverTrue } from '#policy/satisfiable.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
+import { textOf } from '#lib/fields.ts'
 import { identityProblem } from '#declared/identity.ts'
 import { ownershipProblem } from '#declared/ownership.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
@@ -56,13 +57,10 @@ export interface LintResult {
 const isRule = (v: Record<string, unknown>): boolean =>
   v['kind'] === undefined && ['all', 'any', 'not', 'conditions'].some((k) => Object.hasOwn(v, k))
 
-/** A map in the place of a word is no word; it may not even have a text. */
-const word = (v: unknown): string => (typeof v === 'string' ? v : '')
-
 const nameOf = (v: Record<string, unknown>): string => {
   const meta = v['metadata']
   const name = isObject(meta) ? (meta['name'] ?? meta['generateName']) : undefined
-  return `${word(v['kind']) || 'object'}/${word(name) || '?'}`
+  return `${textOf(v['kind']) || 'object'}/${textOf(name) || '?'}`
 }
 
 /** Problems that carry `KN….: ` in their text lose it: the number has a column of its own. */
@@ -85,10 +83,10 @@ function ruleProblems(name: string, definition: unknown, pointer: string): Unpla
 }
 
 function ownProblems(value: Record<string, unknown>, validator: Validator): Unplaced[] {
-  const kind = kindNamed(word(value['kind']))
+  const kind = kindNamed(textOf(value['kind']))
   if (kind === undefined) {
     const near = didYouMean(
-      word(value['kind']),
+      textOf(value['kind']),
       KINDS.map((k) => k.kind),
     )
     const hint = near === undefined ? '' : `; did you mean ${near}?`
@@ -136,10 +134,10 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   }
   const meta = value['metadata']
   const named = isObject(meta) && (typeof meta['name'] === 'string' || typeof meta['generateName'] === 'string')
-  if (out.length === 0 && !named && !CONFIGURATION.test(word(value['apiVersion']))) {
+  if (out.length === 0 && !named && !CONFIGURATION.test(textOf(value['apiVersion']))) {
     out.push({
       code: lintErrors.KN1023.code,
-      message: `${word(value['kind'])} has no metadata.name; give it one`,
+      message: `${textOf(value['kind'])} has no metadata.name; give it one`,
       pointer: '/metadata',
     })
   }
@@ -183,7 +181,7 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       problems: ruleProblems('rule', definition, Object.hasOwn(value, 'conditions') ? '/conditions' : ''),
     }
   }
-  if (Array.isArray(value['items']) && word(value['kind']).endsWith('List')) {
+  if (Array.isArray(value['items']) && textOf(value['kind']).endsWith('List')) {
     const parts = value['items'].map((item) => lintValue(item, validator))
     return {
       looked: parts.reduce((n, p) => n + p.looked, 0),
@@ -226,7 +224,7 @@ function lintDocument(
 function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
   const { value } = document
   if (!isObject(value)) return []
-  const isList = Array.isArray(value['items']) && word(value['kind']).endsWith('List')
+  const isList = Array.isArray(value['items']) && textOf(value['kind']).endsWith('List')
   const items = isList ? (value['items'] as readonly unknown[]) : [value]
   return items.filter(isMeant).map((object, i) => ({
     file,
@@ -236,7 +234,7 @@ function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
 }
 
 const isOurs = (v: unknown): v is Record<string, unknown> =>
-  isObject(v) && word(v['apiVersion']).startsWith('kubenode.io/') && v['kind'] !== undefined
+  isObject(v) && textOf(v['apiVersion']).startsWith('kubenode.io/') && v['kind'] !== undefined
 
 /** Of other kinds only the object that agents receive is checked further. */
 const isMeant = (v: unknown): v is Record<string, unknown> =>

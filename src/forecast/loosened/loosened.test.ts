@@ -1,9 +1,10 @@
+import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { DefenderPolicyInput } from '#api/kinds/defender-policy.ts'
 import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipelineInput } from '#api/kinds/release-pipeline.ts'
-import { type DesiredObject, digestOf, type RenderedTarget } from '#delivery/desired.ts'
+import { type DesiredObject, type RenderedTarget } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { loosenedBy } from './loosened.ts'
@@ -15,7 +16,7 @@ const ours = (kind: string, spec: object, name = 'x', more: object = {}): KubeOb
   spec,
 })
 const target = (objects: readonly KubeObject[], rejected: readonly KubeObject[] = []): RenderedTarget => ({
-  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })),
+  objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
   rejected: rejected.map((object) => ({ ref: refOf(object), problem: 'wrong' })),
 })
 const found = (before: readonly KubeObject[], after: readonly KubeObject[], rejected: readonly KubeObject[] = []) =>

@@ -1,5 +1,6 @@
+import { sha256OfJson } from '#lib/sha256.ts'
 import { expect, test } from 'vitest'
-import { digestOf, type RenderedTarget } from '#delivery/desired.ts'
+import { type RenderedTarget } from '#delivery/desired.ts'
 import { differenceOf } from '#sync/difference.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { contentLines } from './content.ts'
@@ -8,7 +9,7 @@ const target = (...objects: readonly KubeObject[]): RenderedTarget => ({
   objects: objects.map((object) => ({
     ref: { group: '', kind: object.kind, namespace: 'shop', name: object.metadata.name ?? '' },
     object,
-    digest: digestOf(object),
+    digest: sha256OfJson(object),
   })),
   rejected: [],
 })

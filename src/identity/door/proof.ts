@@ -2,7 +2,7 @@
 // a challenge that the endpoint just issued. Agents make proofs; endpoint, approver and Defender check them independently. Pure.
 import { createHash, createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
 import { isObject } from '#lib/json.ts'
-import { fingerprintOfSpki } from '#lib/key-fingerprint.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface DoorFacts {
   readonly machine: string
@@ -73,7 +73,7 @@ export function proofIn(text: string | undefined): DoorProof | undefined {
 }
 
 /** What the proof claims to be made with; not checked yet, and cheap. */
-export const claimedKey = ({ key }: DoorProof): string => fingerprintOfSpki(Buffer.from(key, 'base64'))
+export const claimedKey = ({ key }: DoorProof): string => sha256Hex(Buffer.from(key, 'base64'))
 
 /** Fingerprint of the key that signed; undefined when the signature is of another key, or over another request. */
 export function provedKey(proof: DoorProof, requestPem: string): string | undefined {
@@ -82,7 +82,7 @@ export function provedKey(proof: DoorProof, requestPem: string): string | undefi
     // Agents make no others, and checking some of the others takes as long as their maker likes.
     if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return undefined
     const isSigned = verify('sha256', signedText(proof, requestPem), key, Buffer.from(proof.signature, 'base64'))
-    return isSigned ? fingerprintOfSpki(key.export({ type: 'spki', format: 'der' })) : undefined
+    return isSigned ? sha256Hex(key.export({ type: 'spki', format: 'der' })) : undefined
   } catch {
     return undefined
   }

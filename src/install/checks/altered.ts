@@ -1,6 +1,7 @@
 // Finds what people changed in the running programs after the installation: scaled to zero, labels and selectors that no longer fit together. Pure.
 // A Deployment of no replicas is healthy for Kubernetes, and a Service without pods is no error either.
 import { isObject } from '#lib/json.ts'
+import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { COMPONENT, isLabelledOurs, OURS, PART_OF } from '../release.ts'
 
@@ -19,11 +20,8 @@ export interface Alteration {
 
 const INSTALL = 'run kubenode install with its settings again, which sets it back'
 
-const at = (v: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>((o, key) => (isObject(o) ? o[key] : undefined), v)
-
 const textsAt = (v: unknown, ...path: readonly string[]): Readonly<Record<string, string>> => {
-  const found = at(v, ...path)
+  const found = fieldAt(v, ...path)
   return isObject(found) ? (found as Readonly<Record<string, string>>) : {}
 }
 
@@ -64,10 +62,10 @@ const podLabels = (deployment: KubeObject) => textsAt(deployment, 'spec', 'templ
 function alterationOfDeployment(deployment: KubeObject): readonly Alteration[] {
   const object = `deployment ${deployment.metadata.name}`
   return [
-    ...(at(deployment, 'spec', 'replicas') === 0
+    ...(fieldAt(deployment, 'spec', 'replicas') === 0
       ? [{ object, how: 'it was scaled to 0, so nothing of it runs', remedy: INSTALL }]
       : []),
-    ...(at(deployment, 'spec', 'paused') === true
+    ...(fieldAt(deployment, 'spec', 'paused') === true
       ? [
           {
             object,

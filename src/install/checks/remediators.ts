@@ -1,5 +1,6 @@
 // Finds programs of others that repair nodes: they and KubeNode would reboot, drain or replace the same node. Pure.
 import { isObject } from '#lib/json.ts'
+import { objectsIn, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
 /** By the name of the image, or of the workload where images are renamed by a mirror. */
@@ -28,20 +29,16 @@ const PROGRAMS: readonly {
   { name: 'NVSentinel', image: /(^|\/)nvsentinel[a-z-/]*([:@]|$)/ },
 ]
 
-const listOf = (v: unknown): readonly Readonly<Record<string, unknown>>[] =>
-  Array.isArray(v) ? v.filter(isObject) : []
-const textOf = (v: unknown): string => (typeof v === 'string' ? v : '')
-
 function containersOf(workload: KubeObject): readonly Readonly<Record<string, unknown>>[] {
   const spec = isObject(workload['spec']) ? workload['spec'] : {}
   const template = isObject(spec['template']) ? spec['template'] : {}
-  return listOf(isObject(template['spec']) ? template['spec']['containers'] : [])
+  return objectsIn(isObject(template['spec']) ? template['spec']['containers'] : [])
 }
 
 const wordsOf = (c: Readonly<Record<string, unknown>>): string =>
   [
     ...[c['command'], c['args']].flatMap((l): unknown[] => (Array.isArray(l) ? l : [])),
-    ...listOf(c['env']).map((e) => `${textOf(e['name'])} ${textOf(e['value'])}`),
+    ...objectsIn(c['env']).map((e) => `${textOf(e['name'])} ${textOf(e['value'])}`),
   ]
     .map(textOf)
     .join(' ')

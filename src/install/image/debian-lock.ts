@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { sha256OfFile } from '#lib/sha256.ts'
 import { imageErrors } from './image-errors.ts'
 
 export const ARCHITECTURES = ['amd64', 'arm64'] as const
@@ -79,7 +80,8 @@ export function fetchPackages(cache: string, packages: readonly LockedPackage[])
   try {
     for (const p of missing) {
       if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran))
-      if (digest(partial(p)) !== p.sha256) throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
+      if (sha256OfFile(partial(p)) !== p.sha256)
+        throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
       renameSync(partial(p), fileOf(cache, p))
     }
   } finally {
@@ -102,5 +104,3 @@ export function readPackage(cache: string, p: LockedPackage): Buffer {
   rmSync(fileOf(cache, p), { force: true })
   throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
 }
-
-const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')

@@ -5,6 +5,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Node } from '#nodes/objects.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
 import { isControlPlane, nodeDomains } from './node-domains.ts'
 
 export type ImportStep =
@@ -23,12 +24,10 @@ export interface ImportWish {
   readonly machines: readonly Machine[]
 }
 
-const nodeName = (m: Machine): string => m.status?.nodeRef?.name ?? m.metadata.name ?? ''
-
 /** Sorted by name, each once: an interrupted run resumes where it ended. */
 export function planImport({ names, picked = [], nodes, machines }: ImportWish): readonly ImportStep[] {
   const nodeNamed = new Map(nodes.map((n) => [n.metadata.name, n]))
-  const machineOf = new Map(machines.map((m) => [nodeName(m), m]))
+  const machineOf = new Map(machines.map((m) => [nodeNameOf(m), m]))
   const named = new Set(names)
   return [...new Set([...names, ...picked])].sort().map((name): ImportStep => {
     const machine = machineOf.get(name) ?? machines.find((m) => m.metadata.name === name)

@@ -1,9 +1,10 @@
 // What the cage of a render loads, in a few plain files: to load hundreds of small ones takes half of the time that a large fleet takes.
 // Its own program and what a fleet may import are built apart: the first gets Node.js's modules, the second gets copies of them.
+import { sha256OfFile } from '#lib/sha256.ts'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules, createRequire, isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
-import { BUNDLE_INDEX, BUNDLE_MAIN, digestOfFile, type BundleIndex } from '#sync/render/bundle.ts'
+import { BUNDLE_INDEX, BUNDLE_MAIN, type BundleIndex } from '#sync/render/bundle.ts'
 import { PACKAGES } from '#sync/render/inside/imports.ts'
 
 /** The program of the cage loads it when the copies are in place. */
@@ -133,7 +134,7 @@ function writeIndex(folder: string, names: readonly string[]): void {
   const files = readdirSync(folder).filter((file) => file !== BUNDLE_INDEX)
   const index: BundleIndex = {
     names: Object.fromEntries(names.map((name) => [name, `${fileOf(name)}.mjs`])),
-    digests: Object.fromEntries(files.toSorted().map((file) => [file, digestOfFile(join(folder, file))])),
+    digests: Object.fromEntries(files.toSorted().map((file) => [file, sha256OfFile(join(folder, file))])),
   }
   writeFileSync(join(folder, BUNDLE_INDEX), JSON.stringify(index))
   for (const file of [...files, BUNDLE_INDEX]) chmodSync(join(folder, file), FILE_MODE)

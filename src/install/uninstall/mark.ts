@@ -1,6 +1,6 @@
 // How a cluster knows that KubeNode is being uninstalled: a hold on everything, and an annotation with which the Defender leaves its webhook alone.
 import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { objectKey } from '#api/schema/object-name.ts'
+import { objectKey } from '#api/schema/object-meta.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { InstallContext } from '../context.ts'
 

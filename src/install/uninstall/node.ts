@@ -1,13 +1,11 @@
 // Removes our taints, labels, annotations and conditions from a Node and keeps all others. Pure.
 import { ANNOTATIONS, FIELD_MANAGERS, TAINTS } from '#api/names.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldsOf, listOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { FENCE_ANNOTATION } from '#nodes/fence.ts'
 
 type Map = Readonly<Record<string, unknown>>
 
-const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : [])
-const mapOf = (v: unknown): Map => (isObject(v) ? v : {})
 const without = <T>(map: Readonly<Record<string, T>>, keys: readonly string[]): Readonly<Record<string, T>> =>
   Object.fromEntries(Object.entries(map).filter(([k]) => !keys.includes(k)))
 
@@ -15,7 +13,7 @@ const without = <T>(map: Readonly<Record<string, T>>, keys: readonly string[]): 
 function ownedKeys(node: KubeObject): Readonly<Record<'labels' | 'annotations' | 'taints', readonly string[]>> {
   let noted: Map = {}
   try {
-    noted = mapOf(JSON.parse(node.metadata.annotations?.[ANNOTATIONS.owned] ?? '{}'))
+    noted = fieldsOf(JSON.parse(node.metadata.annotations?.[ANNOTATIONS.owned] ?? '{}'))
   } catch {
     // Nothing is known to be ours then.
   }
@@ -36,9 +34,9 @@ export function nodeWithoutUs(node: KubeObject): KubeObject | undefined {
     ...(isFencedByUs ? [TAINTS.outOfService] : []),
     ...owned.taints,
   ]
-  const spec = mapOf(node['spec'])
+  const spec = fieldsOf(node['spec'])
   const taints = listOf(spec['taints'])
-  const leftTaints = taints.filter((t) => !ourTaints.includes(String(mapOf(t)['key'])))
+  const leftTaints = taints.filter((t) => !ourTaints.includes(String(fieldsOf(t)['key'])))
   const leftLabels = without(labels, owned.labels)
   const leftAnnotations = without(annotations, [...OUR_ANNOTATIONS, ...owned.annotations])
   const isSame =
@@ -69,10 +67,10 @@ export function statusWithoutUs(node: KubeObject): KubeObject | undefined {
   const ours = new Set(
     (node.metadata.managedFields ?? []).filter((m) => OUR_MANAGERS.has(m.manager ?? '')).flatMap(conditionTypes),
   )
-  const status = mapOf(node['status'])
+  const status = fieldsOf(node['status'])
   const conditions = listOf(status['conditions'])
   const left = conditions.filter((c) => {
-    const type = String(mapOf(c)['type'])
+    const type = String(fieldsOf(c)['type'])
     return OF_KUBELET.has(type) || !ours.has(type)
   })
   return left.length === conditions.length ? undefined : { ...node, status: { ...status, conditions: left } }
@@ -81,11 +79,11 @@ export function statusWithoutUs(node: KubeObject): KubeObject | undefined {
 const KEY = /^k:(\{.*\})$/
 
 function conditionTypes({ fieldsV1 }: { readonly fieldsV1?: unknown }): readonly string[] {
-  const status = mapOf(mapOf(fieldsV1)['f:status'])
-  return Object.keys(mapOf(status['f:conditions'])).flatMap((key) => {
+  const status = fieldsOf(fieldsOf(fieldsV1)['f:status'])
+  return Object.keys(fieldsOf(status['f:conditions'])).flatMap((key) => {
     const [, json] = KEY.exec(key) ?? []
     if (json === undefined) return []
-    const { type } = mapOf(JSON.parse(json))
+    const { type } = fieldsOf(JSON.parse(json))
     return typeof type === 'string' ? [type] : []
   })
 }

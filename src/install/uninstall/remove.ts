@@ -5,16 +5,11 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { inParallel } from '#lib/pool.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
-import { refText, type ObjectRef } from '#delivery/object-ref.ts'
+import { keyOfRef, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { endOfNamespace } from '../namespace-end.ts'
 import { ifServed, until, type InstallContext, type Look } from '../context.ts'
 
 const PARALLEL = 8
-
-export const keyOfRef = ({ namespace, name }: ObjectRef): ObjectKey => ({
-  name,
-  ...(namespace !== '' && { namespace }),
-})
 
 export async function removeRef(context: InstallContext, ref: ObjectRef): Promise<void> {
   const type = await typeOf(context, ref)

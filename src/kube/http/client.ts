@@ -7,7 +7,7 @@ import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
-import { objectKey } from '#api/schema/object-name.ts'
+import { objectKey } from '#api/schema/object-meta.ts'
 import type {
   ApplyOptions,
   DeleteOptions,

@@ -1,6 +1,7 @@
 // Decides whether an OperationalHold is in force. A hold that cannot be read is in force if it stops something, and is not if it lets something start.
 import { HOLD_EFFECTS, type HoldEffect, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isObject } from '#lib/json.ts'
+import { textOr } from '#lib/fields.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { Condition } from '#api/schema/object.ts'
 
@@ -15,7 +16,6 @@ export const binds = (answer: Answer, { spec }: OperationalHold): boolean =>
 
 const EFFECTS: ReadonlySet<unknown> = new Set(HOLD_EFFECTS)
 const isEffect = (value: unknown): value is HoldEffect => EFFECTS.has(value)
-const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
 
 /** A valid hold unchanged. Anything else becomes a hold that every reader can print; an unknown effect, perhaps of a later version, pauses. */
 export function readable(hold: OperationalHold): OperationalHold {

@@ -1,7 +1,7 @@
 // Creates and deletes holds in the cluster: creating one twice has no further effect, and only the version that was read is deleted.
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { objectKey } from '#api/schema/object-name.ts'
+import { objectKey } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
 

@@ -9,6 +9,7 @@ import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { makeFolders } from '#lib/private-folder.ts'
 import { systemRandom } from '#lib/random.ts'
+import { textIfThere } from '#lib/whole-file.ts'
 import type { Driver } from './driver.ts'
 import { provideIdentity, signerIn } from './identities.ts'
 import { businessFolders, type Layout, planeFolder } from './layout.ts'
@@ -123,7 +124,7 @@ export class LocalClusters {
     const { layout } = this.#o
     const cluster = layout.cluster(name)
     // Before it is used: one that is replaced meanwhile is news at the next look.
-    const admin = textOf(cluster.adminKubeconfig)
+    const admin = textIfThere(cluster.adminKubeconfig)
     const { client, server, ca } = await serverUp(cluster.adminKubeconfig, this.#o.connect, signal)
     try {
       const signer = signerIn(cluster.adminKubeconfig)
@@ -147,7 +148,7 @@ export class LocalClusters {
   #follow(here: Here): void {
     if (here.client === undefined || here.isFollowing === true) return
     const { adminKubeconfig } = this.#o.layout.cluster(here.name)
-    const admin = textOf(adminKubeconfig)
+    const admin = textIfThere(adminKubeconfig)
     if (admin === undefined || admin === here.admin) return
     here.isFollowing = true
     const signal = AbortSignal.any([here.stop.signal, this.#o.signal])
@@ -196,8 +197,6 @@ export class LocalClusters {
     onChange(clients)
   }
 }
-
-const textOf = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
 
 /** Relative: the path of a data folder may change between two looks of a person. */
 function linkTo(target: string, path: string): void {

@@ -13,6 +13,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { base64 } from '#controlplanes/credentials/secrets.ts'
 import { localErrors } from './local-errors.ts'
 
 export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender' | 'cluster'
@@ -83,16 +84,14 @@ async function signed(admin: KubeClient, name: string, request: string, clock: C
   throw new KubeNodeError(localErrors.KN1211({ name, signWithinMs: SIGN_WITHIN_MS / 1000 }))
 }
 
-const b64 = (text: string): string => Buffer.from(text).toString('base64')
-
 function kubeconfig({ name, server, ca }: Cluster, user: string, cert: string, key: string): string {
   return stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': name,
     contexts: [{ name, context: { cluster: name, user } }],
-    clusters: [{ name, cluster: { server, 'certificate-authority-data': b64(ca) } }],
-    users: [{ name: user, user: { 'client-certificate-data': b64(cert), 'client-key-data': b64(key) } }],
+    clusters: [{ name, cluster: { server, 'certificate-authority-data': base64(ca) } }],
+    users: [{ name: user, user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) } }],
   })
 }
 

@@ -2,6 +2,7 @@
 import { isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { isText } from '#lib/fields.ts'
 import type { Placement } from '#sync/render/job/job-spec.ts'
 import { runErrors } from './run-errors.ts'
 
@@ -26,7 +27,6 @@ export function renderImageOf({ render, renderImage, env }: RenderWish): string 
   return renderImage
 }
 
-const isText = (v: unknown): v is string => typeof v === 'string'
 const EFFECTS: readonly unknown[] = [undefined, 'NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
 const isToleration = (v: unknown): v is Placement['tolerations'][number] =>

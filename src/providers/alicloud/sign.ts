@@ -1,10 +1,11 @@
 // Signs a call of an Alibaba Cloud API (signature version 3, ACS3-HMAC-SHA256). Parameters travel in the query; the body is empty.
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { ApiCall } from '../cloud/call.ts'
 import type { Keys } from '../cloud/credentials.ts'
 import type { CloudRequest } from '../cloud/http.ts'
 import { percentEncoded } from '../cloud/percent.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface SignPlace {
   /** Such as https://ecs.cn-hangzhou.aliyuncs.com */
@@ -16,8 +17,6 @@ export interface SignPlace {
 }
 
 const ALGORITHM = 'ACS3-HMAC-SHA256'
-
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export function signedAcs3(
   { action, params }: ApiCall,

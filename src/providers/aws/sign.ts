@@ -1,9 +1,10 @@
 // Signs a call of an AWS API (Signature Version 4). The key is derived for a day, a region and a service, so that a leaked one opens little.
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Keys } from '../cloud/credentials.ts'
 import { percentEncoded } from '../cloud/percent.ts'
 import type { CloudRequest } from '../cloud/http.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 
 export interface SigV4Place {
   readonly region: string
@@ -13,7 +14,6 @@ export interface SigV4Place {
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 
-const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
 /** The request with its date, the session of its keys, and its signature. */

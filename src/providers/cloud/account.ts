@@ -179,12 +179,19 @@ function instanceReader<P extends CommonParams>(
     if (at === undefined) return refused(`parameter ${networks.param} has none for zone ${wanted}`)
     const tags = [...tagsFor(cluster, { machine, machineUid, token }), ...pairsOf(params.tags)]
     const { market } = offering
-    const instance = { params, token, machine, type, ...at, market, tags, userData: base64(userData) }
+    const instance = {
+      params,
+      token,
+      machine,
+      type,
+      ...at,
+      market,
+      tags,
+      userData: Buffer.from(userData).toString('base64'),
+    }
     return { kind: 'Instance', instance, offering: { ...defined({ zone: at.zone }), type } }
   }
 }
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 /** Minutes before the vendor takes a spot host back. */
 const reclaimOf = ({ id }: CloudHost): CloudMaintenance => ({

@@ -1,4 +1,5 @@
 // What the codes of a vendor mean. Only codes that are listed mean anything: whatever else comes leaves it open whether there is a host.
+import { own } from '#lib/fields.ts'
 import type { Wire } from './call.ts'
 
 /** Of a call that was to make a host. */
@@ -15,8 +16,7 @@ export interface Codes {
   isThrottle(code: string): boolean
 }
 
-export const meaningOf = ({ made }: Codes, code: string): Meaning | undefined =>
-  Object.hasOwn(made, code) ? made[code] : undefined
+export const meaningOf = ({ made }: Codes, code: string): Meaning | undefined => own(made, code)
 
 export const readBy = (codes: Codes): Pick<Wire, 'isThrottle' | 'isVerdict' | 'isStale'> => ({
   isThrottle: (code) => codes.isThrottle(code),

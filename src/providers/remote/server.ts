@@ -1,6 +1,6 @@
 // Serves providers to programs of kubenode-provider/v1: one on a Unix socket that only our own user can open, or several over https, each below its name, to
 // those who show the token.
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { lstatSync, rmSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
@@ -11,6 +11,7 @@ import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { sha256 } from '#lib/sha256.ts'
 import type { Provider } from '../port.ts'
 import { providersErrors } from '../providers-errors.ts'
 import { errorReply, ProtocolError, ProviderHandler, type Reply } from './handler.ts'
@@ -180,10 +181,8 @@ function deadlineOf({ headers }: IncomingMessage): number {
   return Math.min(LONGEST_DEADLINE_MS, Math.max(1, Number(said)))
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
 const isToken = (header: string | undefined, token: string): boolean =>
-  token !== '' && timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`))
+  token !== '' && timingSafeEqual(sha256(header ?? ''), sha256(`Bearer ${token}`))
 
 const OWN_ONLY = 0o177
 

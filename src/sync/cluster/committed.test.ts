@@ -6,13 +6,13 @@ import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machin
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { contentOf } from '#api/protocol/committed.ts'
 import { seededRandom } from '#lib/random.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type View, committedIn, viewOf } from '#declared/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import { digestOf } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { type ApplyOrder, applyToCluster } from './apply.ts'
 import type { ClusterConfig } from '#delivery/diff.ts'
@@ -64,7 +64,7 @@ function world() {
     const client = dyingClient(fake.client({ actor: 'sync' }), writes)
     const order: ApplyOrder = {
       target: {
-        objects: objects.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
+        objects: objects.map((object) => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
         rejected: [],
       },
       owner: { source: 'kubenode-system/fleet', track: 'main', target: 'Member' },

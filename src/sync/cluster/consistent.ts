@@ -1,6 +1,7 @@
 // Which machines do not run what is declared for them: by the sets of the cluster, not by the orders that a machine has got so far. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ComponentOrder, Machine } from '#api/kinds/machine.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 
@@ -42,8 +43,6 @@ function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentOr
     }
   return declared
 }
-
-const nameOf = ({ metadata }: MachineComponentSet): string => metadata.name ?? ''
 
 /** Not so when the set of an entry is still there and no longer declares it: the component has to leave, and has not yet. */
 function isDeclared({ name, setRef, canaryRef }: ComponentOrder, own: readonly SelectingSet[]): boolean {

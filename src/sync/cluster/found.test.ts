@@ -5,8 +5,8 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { seededRandom } from '#lib/random.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -40,7 +40,7 @@ function world(inBetween: (client: KubeClient) => KubeClient = (client) => clien
     const id = String(++n).padStart(40, '0')
     return applyToCluster(connection, {
       target: {
-        objects: objects.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
+        objects: objects.map((object) => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
         rejected: [],
       },
       owner: { source: 'kubenode-system/fleet', track: 'main', target: 'Member', cluster: 'prod' },

@@ -3,11 +3,11 @@ import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { DesiredObject } from '#delivery/desired.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { withoutUnlisted } from './listed.ts'
 import { defined } from '#lib/defined.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 
-const desired = (object: KubeObject): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })
+const desired = (object: KubeObject): DesiredObject => ({ ref: refOf(object), object, digest: sha256OfJson(object) })
 const workload = (namespace: string, pod: object, kind = 'DaemonSet') =>
   desired({
     apiVersion: 'apps/v1',

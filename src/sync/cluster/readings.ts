@@ -11,6 +11,7 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { declaringSets, isConsistent } from './consistent.ts'
@@ -119,8 +120,6 @@ async function machinesOf(
 /** What its controller skipped for an earlier declaration says nothing about this one. */
 const isObserved = ({ metadata, status }: MachineComponentSet): boolean =>
   status?.observedGeneration === metadata.generation
-
-const uidOf = ({ metadata }: Machine): string => metadata.uid ?? ''
 
 function repairOf({ metadata, spec }: RemedyOperationJob): NonNullable<ClusterReadings['repairs']> {
   const at = Date.parse(metadata.creationTimestamp ?? '')

@@ -7,8 +7,8 @@ import { cluster } from '#api/kinds/cluster.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { seededRandom } from '#lib/random.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { TargetKind } from '#delivery/targets.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -65,7 +65,7 @@ function world() {
     const part = target === 'Hub' ? commit.hub : commit.member
     return applyToCluster(connection, {
       target: {
-        objects: part.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
+        objects: part.map((object) => ({ ref: refOf(object), object, digest: sha256OfJson(object) })),
         rejected: [],
       },
       owner: {

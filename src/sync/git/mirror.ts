@@ -1,5 +1,4 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
-import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { defined } from '#lib/defined.ts'
@@ -7,6 +6,7 @@ import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
 import { branchesIn, branchHint } from './branches-there.ts'
@@ -151,8 +151,8 @@ async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys
   return missingRef({ url, ref: `branch ${branch}`, hint: branchHint(branchesIn(text), last) })
 }
 
-const copyOf = (cacheDir: string, reader: string): string => join(cacheDir, nameOf(reader))
-const nameOf = (reader: string): string => createHash('sha256').update(reader).digest('hex').slice(0, 32)
+const copyOf = (cacheDir: string, reader: string): string => join(cacheDir, copyName(reader))
+const copyName = (reader: string): string => sha256Hex(reader).slice(0, 32)
 const COPY = /^[0-9a-f]{32}$/
 
 /** A source that is made again within this time finds its copy; so does a hub that shares the folder and was away. */
@@ -160,7 +160,7 @@ const KEPT_UNUSED_MS = 7 * 24 * 3_600_000
 
 /** Removes copies that no source reads and that were not fetched for a week; with `isFull` at once. */
 export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string>, now: number, isFull = false): void {
-  const used = new Set([...readers].map(nameOf))
+  const used = new Set([...readers].map(copyName))
   for (const name of existsSync(cacheDir) ? readdirSync(cacheDir) : []) {
     const dir = join(cacheDir, name)
     if (!COPY.test(name) || used.has(name) || !isRealFolder(dir)) continue

@@ -1,5 +1,6 @@
 // Whether a request of a git server is authentic. Decided from the raw body, before anything of it is parsed: nothing of it ever is. Pure.
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { sha256 } from '#lib/sha256.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** Shorter ones can be guessed by trying. */
@@ -20,5 +21,4 @@ export function isAuthentic(headers: IncomingHttpHeaders, body: Uint8Array, toke
 }
 
 const hexIn = (text: string): Buffer => Buffer.from(SIGNATURE.exec(text)?.[1] ?? '', 'hex')
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

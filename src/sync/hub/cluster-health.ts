@@ -4,7 +4,7 @@
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS, syncSecretsNamespace } from '#api/names.ts'
-import { keyFrom } from '#api/schema/object-name.ts'
+import { keyFrom } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'

@@ -2,7 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'

@@ -1,6 +1,6 @@
 // Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
 import { MAX_RECORDED_APPROVERS, type Release } from '#api/kinds/release.ts'
-import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'

@@ -6,7 +6,7 @@ import { operationalHold, type OperationalHold } from '#api/kinds/operational-ho
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { createValidator } from '#api/validate.ts'
-import { keyFrom } from '#api/schema/object-name.ts'
+import { keyFrom } from '#api/schema/object-meta.ts'
 import { KeyedLock } from '#lib/keyed-lock.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'

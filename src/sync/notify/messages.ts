@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { withoutEnd } from '#lib/without-ends.ts'

@@ -1,7 +1,7 @@
 // The record of what became of a commit, as the text of a git note: its Releases with stages, gates, clusters, digests, times and approvers. Pure.
 // Invariant: KubeNode never reads it. A user who may push to the repository can write anything there; the Releases on the hub are the truth.
 import type { Release } from '#api/kinds/release.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { printableLine } from '#lib/printable.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '../release/recorded-approvers.ts'
 

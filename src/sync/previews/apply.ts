@@ -3,7 +3,7 @@
 import { commitText, type CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { placedText, type RenderedTarget, type Targets } from '#delivery/desired.ts'

@@ -5,7 +5,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
 

@@ -1,7 +1,7 @@
 // Decides what becomes of the branches of a source: which keep their cluster, which may get one, which wait and why, and which clusters go. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { MAX_PREVIEWS_SHOWN, type FleetSource } from '#api/kinds/fleet-source.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import { branchOf, isUsable, previewName } from './branches.ts'
 

@@ -1,11 +1,12 @@
 // What a fleet of many machines and places is on one machine: the same objects, on hosts that are there.
+import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
-import { digestOf, type DesiredObject } from '#delivery/desired.ts'
+import { type DesiredObject } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -20,7 +21,7 @@ const object = (kind: string, spec: object): KubeObject => ({
 const desired = (o: KubeObject): DesiredObject => ({
   ref: refOf(o),
   object: o,
-  digest: digestOf(o),
+  digest: sha256OfJson(o),
   place: 'fleet/a.ts:1',
 })
 const here = (o: KubeObject, rehearsal: Rehearsal = { provider: 'process' }): DesiredObject => {
@@ -57,7 +58,7 @@ describe('clusters', () => {
       'fleet/a.ts:1',
       { a: 'b' },
     ])
-    expect(made.digest).toBe(digestOf(made.object))
+    expect(made.digest).toBe(sha256OfJson(made.object))
   })
   test('one of Kubernetes keeps its version', () => {
     const made = here(

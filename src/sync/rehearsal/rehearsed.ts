@@ -1,11 +1,12 @@
 // Decides what a commit declares when a fleet is rehearsed on one machine: every cluster is an embedded one, every pool has machines of this machine, and waits are
 // short. A changed object says in an annotation what it is in git. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
-import { digestOf, type DesiredObject, type Targets } from '#delivery/desired.ts'
+import { type DesiredObject, type Targets } from '#delivery/desired.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
-import { isObject } from '#lib/json.ts'
+import { fieldsOf } from '#lib/fields.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Rehearsal {
@@ -47,7 +48,7 @@ function rehearsedObject(one: DesiredObject, rehearsal: Rehearsal): DesiredObjec
   const { metadata } = change.object
   const annotations = { ...metadata.annotations, [ANNOTATIONS.rehearsalOf]: change.was }
   const object = { ...change.object, metadata: { ...metadata, annotations } }
-  return { ...one, object, digest: digestOf(object) }
+  return { ...one, object, digest: sha256OfJson(object) }
 }
 
 function changeOf({ ref, object }: DesiredObject, rehearsal: Rehearsal): Change {
@@ -134,5 +135,4 @@ function shortened(value: unknown): string | undefined {
   return ms === undefined || ms <= (durationMs(LONGEST_WAIT) ?? 0) ? undefined : LONGEST_WAIT
 }
 
-const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {})
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

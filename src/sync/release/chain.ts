@@ -1,6 +1,7 @@
 // The Releases of a track as a chain: which is the newest, what a cluster had before, the name of the next one, which old ones may be deleted. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { createdAt } from '#api/schema/object-meta.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { hasPassedStage, mayHaveTouched } from './history.ts'
 import { isOver } from './release-seen.ts'
@@ -49,8 +50,6 @@ function withBranches(chain: readonly Release[], own: readonly Release[]): reado
   }
   return [...all, newest]
 }
-
-const createdAt = ({ metadata }: Release): string => metadata.creationTimestamp ?? ''
 
 function byAge(a: Release, b: Release): number {
   const [x, y] = [a, b].map((r) => `${createdAt(r)} ${r.metadata.name ?? ''}`) as [string, string]

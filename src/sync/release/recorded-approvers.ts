@@ -1,6 +1,7 @@
 // Who approved a Release, or the deletions that it waited for: what its record says, so that it survives the Approvals, with those that still exist. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { createdAt } from '#api/schema/object-meta.ts'
 import { chainOf } from './chain.ts'
 import { approvalsFor } from './release-approvers.ts'
 import { defined } from '#lib/defined.ts'
@@ -29,7 +30,7 @@ export function approversOfRelease(release: Release, { approvals, releases }: Ap
   const own = new Set(approvalsFor({ approvals, chain, release }))
   const live = approvals
     .filter((each) => own.has(each) || deletions.has(each.spec.digest))
-    .toSorted((a, b) => (madeAt(a) < madeAt(b) ? -1 : madeAt(a) > madeAt(b) ? 1 : 0))
+    .toSorted((a, b) => (createdAt(a) < createdAt(b) ? -1 : createdAt(a) > createdAt(b) ? 1 : 0))
     .map(({ metadata, spec: { by, reason } }) => ({
       by,
       ...defined({ at: metadata.creationTimestamp, reason }),
@@ -44,5 +45,3 @@ export function approversOfRelease(release: Release, { approvals, releases }: Ap
       .map((by) => ({ by })),
   ]
 }
-
-const madeAt = ({ metadata }: Approval): string => metadata.creationTimestamp ?? ''

@@ -2,6 +2,7 @@
 // that does not count again, and what is approved after that was not for the earlier Release. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { createdMs } from '#api/schema/object-meta.ts'
 import { sameDigests } from './chain.ts'
 import type { Approver } from './gates.ts'
 import { targetsDigest } from './tracks.ts'
@@ -23,25 +24,23 @@ export function approvalsFor({ approvals, chain, release }: ApprovalsOf): readon
   const digest = targetsDigest(release)
   const [since, until] = [approvedSince(chain, release), replacedAt(chain, release)]
   return approvals.filter(
-    (each) => each.spec.digest === digest && !(createdAt(each) < since) && !(createdAt(each) >= until),
+    (each) => each.spec.digest === digest && !(createdMs(each) < since) && !(createdMs(each) >= until),
   )
 }
 
 /** When other content than that of the Release was rolled out last before it. */
 export function approvedSince(chain: readonly Release[], release: Release): number {
   const other = chain.slice(0, Math.max(0, placeIn(chain, release))).findLast((r) => isOther(r, release))
-  return other === undefined ? Number.NEGATIVE_INFINITY : createdAt(other)
+  return other === undefined ? Number.NEGATIVE_INFINITY : createdMs(other)
 }
 
 function replacedAt(chain: readonly Release[], release: Release): number {
   const at = placeIn(chain, release)
   const other = at < 0 ? undefined : chain.slice(at + 1).find((r) => isOther(r, release))
-  return other === undefined ? Number.POSITIVE_INFINITY : createdAt(other)
+  return other === undefined ? Number.POSITIVE_INFINITY : createdMs(other)
 }
 
 const placeIn = (chain: readonly Release[], { metadata }: Release): number =>
   chain.findIndex((r) => r.metadata.name === metadata.name)
 
 const isOther = ({ spec }: Release, release: Release): boolean => !sameDigests(spec.digests, release.spec.digests)
-
-const createdAt = ({ metadata }: Approval | Release): number => Date.parse(metadata.creationTimestamp ?? '')

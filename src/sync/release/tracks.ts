@@ -5,10 +5,10 @@ import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
-import { digestOf } from '#delivery/desired.ts'
 
 /** The target that is the hub itself. */
 export const HUB = 'hub'
@@ -77,7 +77,7 @@ function componentsOf({ spec }: DesiredObject['object']): readonly string[] {
 export function targetDigest({ objects, rejected }: RenderedTarget): string {
   const lines = objects.map(({ ref, digest }) => `${refText(ref)} ${digest}`)
   const bad = rejected.map(({ ref }: Rejected) => `${refText(ref)} rejected`)
-  return digestOf([...lines, ...bad].toSorted())
+  return sha256OfJson([...lines, ...bad].toSorted())
 }
 
 /** The content that an Approval of a Release covers: everything it would apply. */

@@ -1,8 +1,8 @@
 // The built files of a cage: its program, and what a fleet may import. A damaged or incomplete set counts as none, and the sources are loaded instead.
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
+import { sha256OfFile } from '#lib/sha256.ts'
 
 /** Beside the program that renders. */
 export const BUNDLE_FOLDER = 'caged'
@@ -22,8 +22,6 @@ export interface Bundle {
   readonly names: BundleIndex['names']
 }
 
-export const digestOfFile = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex')
-
 /** Undefined where there is none, or where a file is missing, additional, or not as it was built. */
 export function bundleIn(folder: string): Bundle | undefined {
   try {
@@ -34,7 +32,7 @@ export function bundleIn(folder: string): Bundle | undefined {
     const isWhole =
       files.length === Object.keys(digests).length &&
       [BUNDLE_MAIN, ...Object.values(names)].every((file) => Object.hasOwn(digests, file)) &&
-      files.every((file) => digests[file] === digestOfFile(join(folder, file)))
+      files.every((file) => digests[file] === sha256OfFile(join(folder, file)))
     return isWhole ? { folder, names } : undefined
   } catch {
     return undefined

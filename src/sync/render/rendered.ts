@@ -9,18 +9,13 @@ import { type ErrorMessage, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { atOnce } from '#lib/slices.ts'
+import { sha256Hex } from '#lib/sha256.ts'
 import { identityProblem } from '#declared/identity.ts'
 import { isNamespaceNeverDeclared } from '#declared/listings.ts'
 import { ownershipProblem } from '#declared/ownership.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
-import {
-  digestOfText,
-  type DesiredObject,
-  type Rejected,
-  type RenderedTarget,
-  type Targets,
-} from '#delivery/desired.ts'
+import { type DesiredObject, type Rejected, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { NO_PLACES, type Places } from './places.ts'
 import { hasSealedValue, NO_SEALED_FILES, type SealedFiles, unsealing } from './sealed.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -95,7 +90,7 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
           ? numbered(syncErrors.KN7136())
           : problemOf(object, ref, checks)
     const place = { ...defined({ place: at }), ...(found !== undefined && { sealed: found.file }) }
-    if (problem === undefined) objects.push({ ref, object, digest: digestOfText(text), ...place })
+    if (problem === undefined) objects.push({ ref, object, digest: sha256Hex(text), ...place })
     else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS), ...defined({ place: at }) })
   }
   return { objects, rejected }

@@ -1,6 +1,6 @@
 // The message of a revert by sync: what failed, where and since when, in lines that a person reads in git log. Pure.
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { printableLine } from '#lib/printable.ts'
 import { revertTrailers } from '../trust/revert-trailers.ts'
 

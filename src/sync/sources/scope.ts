@@ -1,7 +1,7 @@
 // What a FleetSource may write, and whether several of them can be distinguished. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'

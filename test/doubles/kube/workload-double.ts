@@ -1,10 +1,10 @@
 // Plays what a cluster does with Deployments: pods that become ready or cannot pull their image, and a leader of each role that renews its Lease.
 import { microTimestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import { digestOf } from '#delivery/desired.ts'
 import { deploymentType } from '#install/observe.ts'
 import { LED_ROLES } from '#install/ready.ts'
 import { COMPONENT } from '#install/release.ts'
@@ -60,7 +60,7 @@ async function settle(client: KubeClient, deployment: KubeObject, { missing, cha
   const spec = deployment['spec'] as { readonly replicas?: number; readonly template: Template }
   const { name = '', namespace = '' } = deployment.metadata
   const role = deployment.metadata.labels?.[COMPONENT] ?? ''
-  const hash = digestOf(spec.template).slice(0, 8)
+  const hash = sha256OfJson(spec.template).slice(0, 8)
   const image = imageOf(spec.template)
   const isRunning = programs.get(role) ?? (() => true)
   const problem = missing.has(image) ? NO_IMAGE : isRunning() ? undefined : CRASHED

@@ -1,5 +1,5 @@
 // Planted bugs, one small change to the correct example each. They stay in the suite: a harness that stops finding one of them is broken.
-import { objectKey } from '#api/schema/object-name.ts'
+import { objectKey } from '#api/schema/object-meta.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import type { FaultKind } from '../sim-faults.ts'

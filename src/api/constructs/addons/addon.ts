@@ -1,4 +1,5 @@
 // What an addon is: the objects that a cluster needs before or beside its machines, rendered from a version, values and the network of the cluster. Pure.
+import { numberOr, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '../../schema/object.ts'
 
 export interface AddonNetwork {
@@ -40,9 +41,8 @@ export function commonProblems(values: AddonValues, known: readonly string[]): r
 const isCount = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MOST_REPLICAS
 
-export const imageOf = ({ image }: AddonValues): string => (typeof image === 'string' ? image : '')
-export const replicasOf = ({ replicas }: AddonValues, usual: number): number =>
-  typeof replicas === 'number' ? replicas : usual
+export const imageOf = ({ image }: AddonValues): string => textOf(image)
+export const replicasOf = ({ replicas }: AddonValues, usual: number): number => numberOr(replicas, usual)
 
 /** What the restricted profile of pod security asks of each container. */
 export const RESTRICTED = {

@@ -1,11 +1,12 @@
 // The API servers of one control plane: a new one serves before an old one ends, and an old one says that it ends before it does.
 import { k8s } from 'cdk8s-plus-27'
-import { argument, emulation, extraArgs } from './arguments.ts'
+import { emulation, extraArgs } from './arguments.ts'
 import { clientUrls } from './etcd.ts'
 import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
 import { API_PORT, folderOf, minorOf, type ControlPlaneSettings } from './settings.ts'
 import { defined } from '#lib/defined.ts'
+import { asFlags } from '#lib/flags.ts'
 
 const API_SERVICE = 'kube-apiserver'
 const CONFIG = 'apiserver-config'
@@ -118,7 +119,7 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
   const issuer = `https://kubernetes.default.svc.${network.domain}`
   return [
     'kube-apiserver',
-    ...argument({
+    ...asFlags({
       'secure-port': String(API_PORT),
       'bind-address': '0.0.0.0',
       'external-hostname': host,

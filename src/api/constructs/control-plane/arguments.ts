@@ -1,9 +1,6 @@
 // Arguments of the programs of a control plane.
 import { minorOf, type ControlPlaneSettings, type Part, type PartForm } from './settings.ts'
 
-export const argument = (flags: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
-
 /** A new program that keeps the behavior of an older minor: the way back is open until it ends. */
 export const emulation = ({ version, emulates }: PartForm): readonly string[] =>
   emulates === minorOf(version) ? [] : [`--emulated-version=1.${emulates}`]

@@ -1,4 +1,5 @@
 // All objects of one control plane on the hub, in a namespace that holds nothing else. A pure function of its settings; Secrets are filled by who holds the keys.
+import { plainObject } from '#api/schema/object-meta.ts'
 import { k8s } from 'cdk8s-plus-27'
 import type { KubeObject } from '../../schema/object.ts'
 import { apiserverObjects } from './apiserver.ts'
@@ -19,7 +20,7 @@ export function controlPlaneObjects(settings: ControlPlaneSettings): readonly Ku
     ...etcdObjects(settings),
     ...apiserverObjects(settings),
     ...managerObjects(settings),
-  ].map(plain)
+  ].map(plainObject)
 }
 
 const namespaceOf = (settings: ControlPlaneSettings): object =>
@@ -52,6 +53,3 @@ function quotaOf(settings: ControlPlaneSettings): object {
     },
   })
 }
-
-/** As an API server reads it: no undefined, no classes. */
-const plain = (manifest: object): KubeObject => JSON.parse(JSON.stringify(manifest)) as KubeObject

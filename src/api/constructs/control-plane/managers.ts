@@ -1,6 +1,7 @@
 // Controller manager and scheduler of one control plane, apart from each other and from the API servers: a flag of one restarts nothing else.
+import { asFlags } from '#lib/flags.ts'
 import { k8s } from 'cdk8s-plus-27'
-import { argument, emulation, extraArgs } from './arguments.ts'
+import { emulation, extraArgs } from './arguments.ts'
 import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
 import { folderOf, MANAGER_PORTS, type ControlPlaneSettings, type SecretName } from './settings.ts'
@@ -55,7 +56,7 @@ function objectsOf(
           part,
           command: [
             name,
-            ...argument({
+            ...asFlags({
               kubeconfig,
               'authentication-kubeconfig': kubeconfig,
               'authorization-kubeconfig': kubeconfig,

@@ -4,8 +4,7 @@ import type { FromFlags } from '#artifacts/authoring/from/make-from.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../../output.ts'
 import type { SourceKind } from '#artifacts/authoring/from/source.ts'
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value]
+import { repeated } from '#cli/repeated-option.ts'
 
 const KINDS: readonly (readonly [SourceKind, string, string])[] = [
   ['deb', 'make a component from a Debian package; its maintainer scripts are never run', 'the .deb file'],
@@ -34,17 +33,17 @@ export function registerFrom(artifact: Command, io: Io, recipes: readonly string
       .option(
         '--take <path[=target]>',
         'a file in it, and its path on hosts; repeat it. Others are left out',
-        collect,
+        repeated,
         [],
       )
-      .option('--leave <target>', 'a path on hosts that is not to be installed, or a folder; repeat it', collect, [])
-      .option('--file <file=target>', 'a file of yours for hosts, in place of the one in it; repeat it', collect, [])
+      .option('--leave <target>', 'a path on hosts that is not to be installed, or a folder; repeat it', repeated, [])
+      .option('--file <file=target>', 'a file of yours for hosts, in place of the one in it; repeat it', repeated, [])
       .option('--unit <name>', 'its service when it has several, or none')
       .option(
         '--exec <command>',
         'without a unit: the program that runs as its service, by its path on hosts, and arguments',
       )
-      .option('--requires <component=range>', 'a component that must be on the machine first; repeat it', collect, [])
+      .option('--requires <component=range>', 'a component that must be on the machine first; repeat it', repeated, [])
       .option('--statements <dir>', 'folder for the MachineComponent (JSON)', 'fleet/components')
       .option('--artifacts <dir>', 'folder for the archive that agents download', 'artifacts')
       .option('--url <url>', 'where agents find the archive: absolute, or below their artifact base')

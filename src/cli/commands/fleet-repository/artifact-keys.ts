@@ -1,6 +1,7 @@
 // `kubenode artifact keys …`: makes signing keys and trust documents, and replaces the keys of a fleet.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
+import { repeated } from '#cli/repeated-option.ts'
 
 async function newKey({ output }: { output: string }, io: Io): Promise<void> {
   const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])
@@ -70,8 +71,6 @@ async function rotate(options: RotateCliOptions, io: Io): Promise<void> {
   io.err(`next: git add ${components} && git commit -m 'trust: rotate the signing keys'\n`)
 }
 
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value]
-
 export function registerKeys(artifact: Command, io: Io): void {
   const keys = artifact.command('keys').description('create signing keys and trust documents')
   keys
@@ -87,10 +86,10 @@ export function registerKeys(artifact: Command, io: Io): void {
     .option(
       '--old-key <file>',
       'private key (PEM) of the document in force, so that agents accept the new one',
-      collect,
+      repeated,
       [],
     )
-    .option('--keep <keyId>', 'a key that stays trusted', collect, [])
+    .option('--keep <keyId>', 'a key that stays trusted', repeated, [])
     .option('--expires <time>', 'RFC 3339; nothing new is installed after it (default: in a year)')
     .option('--local-fleet <dir>', 'data folder of a local fleet whose nodes should trust the new key')
     .action((options: RotateCliOptions) => rotate(options, io))
@@ -98,8 +97,8 @@ export function registerKeys(artifact: Command, io: Io): void {
     .command('trust')
     .description('write a signed trust document')
     .requiredOption('-f, --output <file>', 'where it goes')
-    .option('--key <json>', 'a public key as printed by keys new; absent: those that sign', collect, [])
-    .requiredOption('--sign-with <file>', 'private key (PEM) that signs the document', collect, [])
+    .option('--key <json>', 'a public key as printed by keys new; absent: those that sign', repeated, [])
+    .requiredOption('--sign-with <file>', 'private key (PEM) that signs the document', repeated, [])
     .option('--threshold <n>', 'keys that must sign a component', '1')
     .option('--sequence <n>', 'must grow with every document', '1')
     .requiredOption('--expires <time>', 'RFC 3339; after it nothing new is installed')

@@ -10,8 +10,7 @@ import { connect, type ServerOptions, withServer } from '../../fleet/connect.ts'
 import type { ConformanceAsked } from '#providers/remote/conformance-asked.ts'
 import type { ServeOptions } from '#programs/serve-provider.ts'
 import { PROGRAMS } from '#programs/all.ts'
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+import { repeated } from '#cli/repeated-option.ts'
 
 export function register(program: Command, io: Io): void {
   const provider = program
@@ -27,7 +26,7 @@ export function register(program: Command, io: Io): void {
     .option(
       '--params <key=value>',
       'parameter of the hosts, as in Machine.spec.provider.params; can be repeated',
-      collect,
+      repeated,
     )
     .option('--timeout <duration>', 'longest time of one case', '10m')
     .addOption(outputOption(['json']))
@@ -55,7 +54,7 @@ export function register(program: Command, io: Io): void {
     provider
       .command('orphans')
       .description('list hosts that belong to no Machine')
-      .option('--delete <host>', 'approve that the controllers delete this host; can be repeated', collect)
+      .option('--delete <host>', 'approve that the controllers delete this host; can be repeated', repeated)
       .addOption(outputOption(['json'])),
   ).action((options: OrphansOptions) => orphans(options, io))
   provider

@@ -1,6 +1,7 @@
 // The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Those of sync and the approver are beside them.
+import { repeated } from '#cli/repeated-option.ts'
 import { Option, type Command } from 'commander'
-import { collect, forApprover, forListeners, forSync } from './run-role-options.ts'
+import { forApprover, forListeners, forSync } from './run-role-options.ts'
 
 export function withOptions(command: Command): Command {
   command
@@ -8,7 +9,7 @@ export function withOptions(command: Command): Command {
     .option(
       '--kubeconfig <file>',
       'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several; in a pod its own account when left out',
-      collect,
+      repeated,
     )
     .option('--shared-identity', 'let several roles act as one user; who gets that kubeconfig gets all their powers')
     .option('--context <name>', 'context of the kubeconfig')

@@ -3,11 +3,9 @@ import { Option, type Command } from 'commander'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { DRIVERS } from '#programs/local/driver.ts'
 import { RENDER_PLACES } from '#programs/run/render-place.ts'
+import { repeated } from '#cli/repeated-option.ts'
 import { countOption } from '../../counted-option.ts'
 import { weakCageOption } from '../../weak-cage.ts'
-
-/** For an option that may be given several times. */
-export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 /** Role approver. */
 export function forApprover(command: Command): void {
@@ -31,7 +29,7 @@ export function forSync(command: Command): void {
     .option(
       '--local-repository <folder>',
       'folder of this host whose repositories FleetSources may name with file://; NAMESPACE/NAME=FOLDER allows it to one of them; repeatable; none when left out',
-      collect,
+      repeated,
     )
     .addOption(
       new Option(

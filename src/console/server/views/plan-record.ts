@@ -1,6 +1,6 @@
 // What hubs recorded of a commit: its Releases, whose objects each changes, and the deletions that wait for an approval. Pure.
 import type { Release } from '#api/kinds/release.ts'
-import { keyText, namespacedName } from '#api/schema/object-name.ts'
+import { keyText, namespacedName } from '#api/schema/object-meta.ts'
 import { deletionText } from '#explain/release/status.ts'
 import type { PlanRecord, RedLine } from '../../plan.ts'
 import type { ClusterState } from '../cluster-cache.ts'

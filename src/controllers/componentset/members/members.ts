@@ -1,6 +1,7 @@
 // Decides which machines a set manages, and for which of their components another set decides instead.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { isSameName, nameOf } from '#api/schema/object-meta.ts'
 import { type Selector, matchesSelector } from '#kube/selector.ts'
 import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 import { type Reading, readMachine } from './reading.ts'
@@ -9,8 +10,6 @@ import { inOrderOfNames } from '#nodes/placement/spread.ts'
 import type { Node } from '#nodes/objects.ts'
 
 export type Rival = SelectingSet
-
-const nameOf = (set: MachineComponentSet): string => set.metadata.name ?? ''
 
 /** Other sets of at least this priority that declare the component too, by component. */
 export function rivalsOf(
@@ -115,8 +114,6 @@ export class ReadingMemo {
     return readings
   }
 }
-
-const isSameName = (a: Machine, b: Machine): boolean => a.metadata.name === b.metadata.name
 
 function knownOf(machine: Machine, { selector, indexOf, nodes }: Reader): Known {
   const nodeName = machine.status?.nodeRef?.name

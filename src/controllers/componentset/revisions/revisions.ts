@@ -12,6 +12,7 @@ import {
 } from '#api/protocol/set-revision.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 
 export interface ControllerRevision extends KubeObject {
   readonly data?: { readonly components: readonly RevisedComponent[] }
@@ -87,5 +88,3 @@ export function surplusRevisions(
   const surplus = byAge.length - KEPT_REVISIONS
   return surplus <= 0 ? [] : byAge.filter((r) => !inPlay.has(nameOf(r))).slice(0, surplus)
 }
-
-const nameOf = (o: KubeObject): string => o.metadata.name ?? ''

@@ -5,6 +5,7 @@ import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } 
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { Reading } from '../members/reading.ts'
 import { type ComponentTarget, isSameTarget, isOrderFor, readSliceTarget } from '#api/protocol/component-order.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { type ControllerRevision, targetIn } from './revisions.ts'
 import type { Blocked, Seen, Slice } from '../seen.ts'
 import { aheadOf, healthyVersionOf } from './way-back.ts'
@@ -33,8 +34,6 @@ export interface Revisions {
   readonly current: ControllerRevision | undefined
   readonly all: readonly ControllerRevision[]
 }
-
-const nameOf = (o: ControllerRevision): string => o.metadata.name ?? ''
 
 /** Blocks still in force: their component is still declared as it failed, and no retry was requested since. */
 export function bindingBlocks(

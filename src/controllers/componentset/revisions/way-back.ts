@@ -18,6 +18,7 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
+import { isSameName } from '#api/schema/object-meta.ts'
 import { type ControllerRevision, targetIn } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
@@ -48,14 +49,12 @@ export interface Declaration {
 /** The revisions, the declared one among them, with what follows for them from its being declared; those that say so already are the same objects. */
 export function markedRevisions(declaration: Declaration): readonly ControllerRevision[] {
   const { recorded, declared } = declaration
-  const isKnown = recorded.some((r) => isSame(r, declared))
+  const isKnown = recorded.some((r) => isSameName(r, declared))
   const all = isKnown ? recorded : [...recorded, declared]
   return (declared.data?.components ?? [])
     .map(declaredTarget)
     .reduce((marked, target) => withWayBack(marked, target, declaration), all)
 }
-
-const isSame = (a: ControllerRevision, b: ControllerRevision): boolean => a.metadata.name === b.metadata.name
 
 function withWayBack(
   all: readonly ControllerRevision[],
@@ -78,7 +77,7 @@ function withWayBack(
   })
   if (isSecond) return marked
   return marked.map((revision) =>
-    isSame(revision, declared)
+    isSameName(revision, declared)
       ? changed(revision, component, (before) => ({ ...withVersion(before, version), backAt: at }))
       : revision,
   )

@@ -1,4 +1,5 @@
 // Reads what the provider knows of the host of a machine, as rarely as possible. Absence is a fact only when the host cannot merely be not shown yet.
+import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import type { Provider } from '#providers/port.ts'
@@ -8,7 +9,7 @@ import type { HostLists } from './lists.ts'
 import { type OtherMachine, twoOnHost } from './in-use.ts'
 import { ANY_HOST, type HostSightings } from './sightings.ts'
 import { isForgotten, isInDoubt, offeringsOf } from '../provisioning/attempts.ts'
-import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isLost, isProvided, uidOf } from '../seen.ts'
+import { type HostSeen, type Seen, hasJoined, isInService, isLost, isProvided } from '../seen.ts'
 
 interface Tools {
   readonly hostLists: HostLists
@@ -33,7 +34,7 @@ export async function observeHost(
   if (provider === undefined) return { host: { kind: 'NoProvider' } }
   const host = notOfTwo(tools, about, await hostOf(tools, provider, about, signal))
   const isJoinFixed = provider.capabilities.userDataBytes !== undefined
-  if (hasJoined(about) || isDeleting(machine)) return { host, isJoinFixed }
+  if (hasJoined(about) || isBeingDeleted(machine)) return { host, isJoinFixed }
   tools.exhausted.recall(machine, tools.now())
   return { host, isJoinFixed, exhausted: offeringsOf(machine).map((o) => tools.exhausted.of(machine, o)) }
 }
@@ -44,13 +45,13 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
   const { machine } = about
   const { providerID } = machine.spec
   const uid = uidOf(machine)
-  if (!isDeleting(machine) && providerID === undefined) {
+  if (!isBeingDeleted(machine) && providerID === undefined) {
     const made = hostLists.ofMachine(provider.name, uid, machine.status?.provisioning?.token)
     if (made !== undefined) return { kind: 'Host', host: made }
     // The call that creates it tells, and may be repeated.
     if (!hasJoined(about) && !isForgotten(machine, tools.now())) return { kind: 'NotAsked' }
   }
-  if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
+  if (!isBeingDeleted(machine) && hasJoined(about) && providerID !== undefined) {
     const listed = hostLists.read(provider.name, providerID, uid)
     // A list may be stale: ask for a missing host by name before drawing conclusions.
     if (listed.kind === 'Host') sightings.seen(listed.host)
@@ -59,7 +60,7 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
   }
   try {
     // What an attempt in doubt made has no name yet: only the list tells whose it is.
-    const isUnnamed = providerID === undefined || (isDeleting(machine) && isInDoubt(machine))
+    const isUnnamed = providerID === undefined || (isBeingDeleted(machine) && isInDoubt(machine))
     const host = isUnnamed
       ? preferred((await provider.list(signal)).hosts, machine, tools)
       : await provider.get(providerID, signal)
@@ -69,11 +70,11 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     }
     // A machine that is deleted leaves it: another one of its name may have it now. For one that serves, the tags of its host may have been changed by others.
     const foreign = foreignHost(host, uid)
-    if (foreign !== undefined && !isDeleting(machine)) return { kind: 'Unknown', why: foreign }
+    if (foreign !== undefined && !isBeingDeleted(machine)) return { kind: 'Unknown', why: foreign }
     const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
     const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
     // Where no host was ever written down there is none to be gone.
-    if (unsureMs === 0) return isUnnamed && !isDeleting(machine) ? { kind: 'NotAsked' } : { kind: 'Gone' }
+    if (unsureMs === 0) return isUnnamed && !isBeingDeleted(machine) ? { kind: 'NotAsked' } : { kind: 'Gone' }
     const seconds = Math.ceil(sightings.sureWithinMs(provider) / 1_000)
     return {
       kind: 'Unknown',
@@ -89,7 +90,7 @@ function notOfTwo({ otherOn }: Tools, about: About, host: HostSeen): HostSeen {
   const other = host.kind === 'Host' ? otherOn(host.host.providerID) : undefined
   if (host.kind !== 'Host' || other === undefined) return host
   // One that never served leaves the host to the other one; not to one that ends too, or both would leave it.
-  if (isDeleting(about.machine) && !isInService(about) && !other.isDeleting) return { kind: 'Gone' }
+  if (isBeingDeleted(about.machine) && !isInService(about) && !other.isDeleting) return { kind: 'Gone' }
   return { kind: 'Unknown', why: twoOnHost(host.host.providerID, other) }
 }
 

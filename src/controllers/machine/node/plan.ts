@@ -1,5 +1,6 @@
 // What is planned for the Node of a machine: cordons, drains, the mark of whose it is, and what follows Machine.spec. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { isNodeReady } from '#nodes/objects.ts'
@@ -13,9 +14,7 @@ import {
   isClosed,
   isFirstInstall,
   missingComponents,
-  nameOf,
   stoppedComponents,
-  uidOf,
 } from '../seen.ts'
 
 /** Owners come before a drain and go when the switch they were for is over. */

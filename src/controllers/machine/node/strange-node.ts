@@ -1,7 +1,8 @@
 // Whether a Node of a machine's name belongs to an earlier Machine: an agent whose Machine was deleted may have made it, and keeps its key for days. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
+import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import type { Node, Pod } from '#nodes/objects.ts'
-import { type Seen, hadJoined, isDeleting, isProvided, uidOf } from '../seen.ts'
+import { type Seen, hadJoined, isProvided } from '../seen.ts'
 
 /** The uid of the earlier Machine; undefined when there is nothing to ask. A Node that was ours once stays ours, and a kept host's says nothing anyway. */
 export function earlierMachineOf(
@@ -11,7 +12,7 @@ export function earlierMachineOf(
   const uid = node?.metadata.annotations?.[ANNOTATIONS.machineUid] ?? ''
   if (uid === '' || uid === uidOf(machine)) return undefined
   const mayBeOurs = isHostKept || agentBeat.kind !== 'None' || hadJoined(seen)
-  return mayBeOurs || isDeleting(machine) || !isProvided(machine) ? undefined : uid
+  return mayBeOurs || isBeingDeleted(machine) || !isProvided(machine) ? undefined : uid
 }
 
 export interface NodeEvidence {

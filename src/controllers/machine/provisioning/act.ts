@@ -3,6 +3,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, type Provisioning, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -18,7 +19,7 @@ import type { MachineTools } from '../tools.ts'
 import { otherOnHost, twoOnHost } from '../hosts/in-use.ts'
 import { ownStatusOf } from '../reporting/own-status.ts'
 import { answered } from './attempts.ts'
-import { type Seen, nameOf, uidOf } from '../seen.ts'
+import { type Seen } from '../seen.ts'
 import { applySpec } from '../write-spec.ts'
 
 type Recorded = WriteOutcome<Machine> | { readonly kind: 'Outdated'; readonly reason: string }

@@ -1,8 +1,9 @@
 // A host that was given its join token once, with its user data, and has not reported within the life of that token: it never will. Pure.
+import { nameOf } from '#api/schema/object-meta.ts'
 import { JOIN_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { timeOfDay } from '#lib/clock.ts'
 import type { Waiting } from '../actions.ts'
-import { type Seen, hadJoined, hasJoined, nameOf } from '../seen.ts'
+import { type Seen, hadJoined, hasJoined } from '../seen.ts'
 
 /** Milliseconds until the token of its host is over, none left when it is; undefined where that says nothing. */
 export function untilLateJoin(seen: Seen, now: number): number | undefined {

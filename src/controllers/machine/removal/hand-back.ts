@@ -1,13 +1,14 @@
 // Decides how the agent of a host that stays is let go: ordered to leave, waited for, and after a deadline recorded as abandoned. Pure. What comes before, the
 // permit and a drain where something is restarted, is in plan.ts.
 import type { Machine } from '#api/kinds/machine.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import { counted } from '#lib/counted.ts'
 import type { Authority } from '#permits/under-permit.ts'
 import type { MachinePlan, Waiting } from '../actions.ts'
 import { isBeating } from '../heartbeats/heartbeats.ts'
 import { noticeOf } from '../actions.ts'
-import { nameOf, type Seen } from '../seen.ts'
+import { type Seen } from '../seen.ts'
 
 /** A host that is silent for so long after the order is given up; longer than a reboot with checks of its disks. */
 const ABANDON_SILENT_AFTER_MS = 15 * 60_000

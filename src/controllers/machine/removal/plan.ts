@@ -2,11 +2,13 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import { endsIn } from '#permits/holds/in-force.ts'
 import { isOfKubelet, type Pod } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
+import { isObserved } from '#nodes/machine-node.ts'
 import { type Holding, type NotGranted, type Need, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
@@ -27,18 +29,7 @@ import { isBeating } from '../heartbeats/heartbeats.ts'
 import { handedBackNode } from '../node/sync.ts'
 import { hasAgent, hasLeft, isDisturbed, isGivenUp, planLeaving, switchWait } from './hand-back.ts'
 import { isInDoubt } from '../provisioning/attempts.ts'
-import {
-  type Seen,
-  hasFinalizer,
-  isDeleting,
-  isInService,
-  isLost,
-  isObserved,
-  isProvided,
-  nameOf,
-  neverHadAgent,
-  uidOf,
-} from '../seen.ts'
+import { type Seen, hasFinalizer, isInService, isLost, isProvided, neverHadAgent } from '../seen.ts'
 import { defined } from '#lib/defined.ts'
 
 const HOST_LOOK_MS = 2_000
@@ -325,7 +316,7 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
       : []),
     ...(isNodeKept ? handBackActions(seen, now) : []),
     // The order to a host that was given up stays, in case it comes back.
-    ...(isObserved(machine) && !isDeleting(machine) && !hasAgent(machine)
+    ...(isObserved(machine) && !isBeingDeleted(machine) && !hasAgent(machine)
       ? [{ kind: 'ClearOrders', reason: 'the machine is only observed' } as const]
       : []),
     // A host that stays is only forgotten by its provider.

@@ -1,6 +1,6 @@
 // The part of a Machine's status that this controller wrote before. Every write of it is whole: what is left out goes.
+import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { isObserved } from '../seen.ts'
 import { type OwnStatus, ownConditions } from '../status.ts'
 import { defined } from '#lib/defined.ts'
 

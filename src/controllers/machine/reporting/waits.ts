@@ -1,13 +1,15 @@
 // What a machine waits for that is not in service yet, or not any more, where the plan itself names nothing: no machine waits without a reason. Pure.
+import { isObserved } from '#nodes/machine-node.ts'
 import type { Phase } from '#api/phases.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import type { WantedCondition } from '#kube/conditions.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Waiting } from '../actions.ts'
 import { lateJoinWait } from '../provisioning/late-join.ts'
-import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from '../seen.ts'
+import { type Seen, hasJoined, missingComponents } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */

@@ -5,11 +5,11 @@ import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
-import { isObject } from '#lib/json.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isReportOf } from '../components/desired.ts'
 import { shortened } from '#lib/shortened.ts'
+import { fieldsOf } from '#lib/fields.ts'
 
 /** What was read of one workload, and of its pods on the node. */
 export interface WorkloadSeen {
@@ -27,14 +27,13 @@ export type WorkloadLook =
 
 const HASH = 'controller-revision-hash'
 
-const fields = (v: unknown): Readonly<Record<string, unknown>> => (isObject(v) ? v : {})
 const hashOf = (pod: Pod): string | undefined => pod.metadata.labels?.[HASH]
 
 const isPodReady = ({ status }: Pod): boolean => {
   const conditions: unknown = status?.['conditions']
   return (
     Array.isArray(conditions) &&
-    conditions.some((c: unknown) => fields(c)['type'] === 'Ready' && fields(c)['status'] === 'True')
+    conditions.some((c: unknown) => fieldsOf(c)['type'] === 'Ready' && fieldsOf(c)['status'] === 'True')
   )
 }
 
@@ -87,10 +86,12 @@ function troubleOf(
   if (daemonSet === undefined) return { isFinal: false, message: `DaemonSet of ${component} not found` }
   const { namespace = '', name = '' } = daemonSet.metadata
   const what = `DaemonSet ${namespace}/${name}`
-  const spec = fields(daemonSet['spec'])
-  if (fields(spec['updateStrategy'])['type'] !== 'OnDelete')
+  const spec = fieldsOf(daemonSet['spec'])
+  if (fieldsOf(spec['updateStrategy'])['type'] !== 'OnDelete')
     return { isFinal: true, message: `${what} has to have the update strategy OnDelete` }
-  const template = fields(fields(fields(spec['template'])['metadata'])['annotations'])[ANNOTATIONS.componentVersion]
+  const template = fieldsOf(fieldsOf(fieldsOf(spec['template'])['metadata'])['annotations'])[
+    ANNOTATIONS.componentVersion
+  ]
   if (typeof template === 'string' && template !== version)
     return { isFinal: false, message: shortened(`${what} is at ${template}, not at ${version}`, 200) }
   if (newestHash === undefined)

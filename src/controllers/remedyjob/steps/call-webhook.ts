@@ -9,7 +9,8 @@ import { post } from '#runtime/outbound/post.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { StepResult } from '../actions.ts'
 import type { Operation } from '#api/protocol/operations.ts'
-import { type JobStep, type Seen, nameOf, uidOf } from '../seen.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
+import { type JobStep, type Seen } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 const secretType = coreKind('Secret')

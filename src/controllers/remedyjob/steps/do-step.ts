@@ -21,8 +21,9 @@ import {
   isCentral,
   operationName,
 } from '#api/protocol/operations.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { permitName } from '../permit.ts'
-import { type JobStep, type Seen, cordonOwner, nameOf, targetOf } from '../seen.ts'
+import { type JobStep, type Seen, cordonOwner, targetOf } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** A deleted pod ends within its grace period; check often for the last one. */

@@ -1,6 +1,7 @@
 // Takes a node out of service: its provider switches the machine off and reports it as Stopped, then the node is tainted, and once its pods were given up the machine is switched on.
 // Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice. Nor because of one answer of the provider, or
 // against the heartbeats of the node.
+import { uidOf } from '#api/schema/object-meta.ts'
 import { messageOf } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
@@ -9,7 +10,7 @@ import { foreignHost } from '#providers/foreign-host.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
-import { type JobStep, type Seen, cordonOwner, uidOf } from '../seen.ts'
+import { type JobStep, type Seen, cordonOwner } from '../seen.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import { shortened } from '#lib/shortened.ts'
 

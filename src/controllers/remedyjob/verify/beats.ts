@@ -2,9 +2,9 @@
 // only with a live agent does the lack of a new report mean that its probes still pass.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { uidOf } from '../seen.ts'
 
 /** The first may have been on its way when the verification began; until the second every probe had its turn. */
 const ENOUGH = 2

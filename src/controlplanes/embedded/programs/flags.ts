@@ -1,4 +1,5 @@
 // How the programs of one control plane are called. Pure. All of them listen on one machine and know each other by certificates only.
+import { asFlags } from '#lib/flags.ts'
 import { join } from 'node:path'
 import { DEFAULT_NETWORK } from '../../port.ts'
 import { signerOfAccounts } from './keys.ts'
@@ -27,7 +28,7 @@ export function etcdFlags({
 }: Pick<ProgramPlaces, 'data' | 'keys' | 'etcdPort' | 'peerPort'>): readonly string[] {
   const [client, peer] = [etcdUrl(ports), `https://${LOOPBACK}:${ports.peerPort}`]
   const [own, authority] = [pair(keys, 'etcd'), join(keys, 'etcd-ca.crt')]
-  return flags({
+  return asFlags({
     'data-dir': storeIn(data),
     'listen-client-urls': client,
     'advertise-client-urls': client,
@@ -56,7 +57,7 @@ export function serverFlags(places: ProgramPlaces): readonly string[] {
     pair(keys, 'kubelet-client'),
     pair(keys, 'front-proxy'),
   ]
-  return flags({
+  return asFlags({
     'etcd-servers': etcdUrl(places),
     'etcd-cafile': join(keys, 'etcd-ca.crt'),
     'etcd-certfile': etcd.crt,
@@ -89,7 +90,7 @@ export function serverFlags(places: ProgramPlaces): readonly string[] {
 }
 
 export function managerFlags({ keys, managerPort }: ProgramPlaces): readonly string[] {
-  return flags({
+  return asFlags({
     ...clientOf(keys, 'kube-controller-manager', managerPort),
     controllers: '*,bootstrapsigner,tokencleaner',
     'use-service-account-credentials': 'true',
@@ -104,7 +105,7 @@ export function managerFlags({ keys, managerPort }: ProgramPlaces): readonly str
 }
 
 export const schedulerFlags = ({ keys, schedulerPort }: ProgramPlaces): readonly string[] =>
-  flags(clientOf(keys, 'kube-scheduler', schedulerPort))
+  asFlags(clientOf(keys, 'kube-scheduler', schedulerPort))
 
 /** Of one replica: an election would only cost the time of the one before. */
 function clientOf(keys: string, name: string, port: number): Readonly<Record<string, string>> {
@@ -120,6 +121,3 @@ function clientOf(keys: string, name: string, port: number): Readonly<Record<str
 }
 
 const pair = (keys: string, name: string) => ({ crt: join(keys, `${name}.crt`), key: join(keys, `${name}.key`) })
-
-const flags = (values: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(values).map(([flag, value]) => `--${flag}=${value}`)

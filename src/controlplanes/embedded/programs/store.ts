@@ -3,6 +3,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import { base64 } from '#controlplanes/credentials/secrets.ts'
 import { etcdFlags, etcdUrl } from './flags.ts'
 import { type EtcdKeys, writeEtcdKeys } from './keys.ts'
 import { freePorts, untilAnswer } from './ready.ts'
@@ -83,5 +84,3 @@ async function asked(client: KubeClient, path: string, body: object): Promise<Re
 
 const revisionIn = ({ header }: Readonly<Record<string, unknown>>): number =>
   Number(isObject(header) ? header['revision'] : 0)
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64')

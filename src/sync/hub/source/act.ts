@@ -2,7 +2,7 @@
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { release, type Release, type ReleaseInput } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { keyFrom, namespacedName } from '#api/schema/object-name.ts'
+import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'

@@ -2,7 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
-import { namespacedName } from '#api/schema/object-name.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'

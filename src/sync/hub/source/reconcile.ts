@@ -2,7 +2,7 @@
 // On any failure the last applied state stays in force, and the status reports the failure.
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { keyFrom } from '#api/schema/object-name.ts'
+import { keyFrom } from '#api/schema/object-meta.ts'
 import type { Reconcile } from '#runtime/controller.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'

@@ -1,6 +1,6 @@
 // The lines in which a Job writes its result to the log of its pod, and how they are found again in a log that may be cut at either end, or hold other
 // lines. Only the program around the code of the fleet writes there: what that code prints is part of the result.
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '#lib/sha256.ts'
 
 /** Below the 16 KiB at which container runtimes break lines up. */
 const LINE_BYTES = 6 * 1024
@@ -12,12 +12,11 @@ export const MAX_RESULT_BYTES = 6 * 1024 * 1024
 export const MAX_LOG_BYTES = 9 * 1024 * 1024
 
 const headOf = (run: string): string => `kubenode-render ${run}`
-const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** A line with the length and the digest, those of the bytes with a number each, and an end. */
 export function* linesOfResult(run: string, result: Buffer): Generator<string> {
   const head = headOf(run)
-  yield `${head} begin ${result.length} ${digestOf(result)}\n`
+  yield `${head} begin ${result.length} ${sha256Hex(result)}\n`
   let number = 0
   for (let at = 0; at < result.length; at += LINE_BYTES)
     yield `${head} ${number++} ${result.subarray(at, at + LINE_BYTES).toString('base64')}\n`
@@ -44,7 +43,7 @@ export function resultIn(run: string, log: string): LoggedResult {
   if (parts.length !== Math.ceil(Number(length) / LINE_BYTES)) return { kind: 'Cut' }
   if (parts.some((part, i) => part === null || Number(part[1]) !== i)) return { kind: 'Damaged' }
   const result = Buffer.concat(parts.map((part) => Buffer.from(part?.[2] ?? '', 'base64')))
-  return result.length === Number(length) && digestOf(result) === digest
+  return result.length === Number(length) && sha256Hex(result) === digest
     ? { kind: 'Whole', result }
     : { kind: 'Damaged' }
 }

@@ -1,7 +1,7 @@
 // What a Job's objects say about a render: what it waits for, that its pod ended, or why it cannot run. Pure.
 import { assertNever, type ErrorMessage } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { fieldsOf, objectsIn } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { syncErrors } from '../../sync-errors.ts'
 import { CONTAINER } from './job-spec.ts'
@@ -26,8 +26,6 @@ export type Progress =
   | { readonly kind: 'Failed'; readonly error: ErrorMessage }
 
 type Fields = Readonly<Record<string, unknown>>
-const fields = (v: unknown): Fields => (isObject(v) ? v : {})
-const list = (v: unknown): readonly Fields[] => (Array.isArray(v) ? v.filter(isObject) : [])
 const MAX_WHY_CHARS = 300
 const shown = (v: unknown): string => (typeof v === 'string' ? printableLine(v.slice(0, MAX_WHY_CHARS)) : '')
 
@@ -44,7 +42,9 @@ export function progressOf({ name, job, pods, events }: SeenJob): Progress {
     return failed(syncErrors.KN7127({ job: name, why: 'it was deleted while it ran' }))
   const [pod] = pods
   if (pod !== undefined) return ofPod(name, pod)
-  const ended = list(fields(job['status'])['conditions']).find((c) => c['type'] === 'Failed' && c['status'] === 'True')
+  const ended = objectsIn(fieldsOf(job['status'])['conditions']).find(
+    (c) => c['type'] === 'Failed' && c['status'] === 'True',
+  )
   if (ended !== undefined)
     return failed(syncErrors.KN7127({ job: name, why: `${shown(ended['reason'])}: ${shown(ended['message'])}` }))
   const said = events.filter((e) => e['reason'] === 'FailedCreate').map((e) => shown(e['message']))
@@ -60,10 +60,10 @@ function ofNoPod(name: string, said: string): Progress {
 const failed = (error: ErrorMessage): Progress => ({ kind: 'Failed', error })
 
 function ofPod(name: string, pod: KubeObject): Progress {
-  const status = fields(pod['status'])
-  const container = list(status['containerStatuses']).find((c) => c['name'] === CONTAINER)
-  const state = fields(container?.['state'])
-  const terminated = fields(state['terminated'])
+  const status = fieldsOf(pod['status'])
+  const container = objectsIn(status['containerStatuses']).find((c) => c['name'] === CONTAINER)
+  const state = fieldsOf(container?.['state'])
+  const terminated = fieldsOf(state['terminated'])
   if (terminated['reason'] === 'OOMKilled') return { kind: 'OutOfMemory' }
   const { phase, reason } = status
   // A kubelet says in the status of the pod when it was not the program that ended it.
@@ -77,11 +77,12 @@ function ofPod(name: string, pod: KubeObject): Progress {
   if (pod.metadata.deletionTimestamp !== undefined)
     return failed(syncErrors.KN7126({ job: name, reason: 'Deleted', why: whyDisrupted(status) }))
   if ('running' in state) return { kind: 'Running' }
-  return ofWaiting(name, pod, fields(state['waiting']))
+  return ofWaiting(name, pod, fieldsOf(state['waiting']))
 }
 
 const whyDisrupted = (status: Fields): string =>
-  shown(list(status['conditions']).find((c) => c['type'] === 'DisruptionTarget')?.['message']) || 'its pod was deleted'
+  shown(objectsIn(status['conditions']).find((c) => c['type'] === 'DisruptionTarget')?.['message']) ||
+  'its pod was deleted'
 
 function ofWaiting(name: string, pod: KubeObject, waiting: Fields): Progress {
   const why = [shown(waiting['reason']), shown(waiting['message'])].filter((t) => t !== '').join(': ')
@@ -89,7 +90,7 @@ function ofWaiting(name: string, pod: KubeObject, waiting: Fields): Progress {
   if (NO_IMAGE.includes(reason)) return failed(syncErrors.KN7123({ job: name, why }))
   if (CANNOT_START.includes(reason)) return failed(syncErrors.KN7128({ job: name, why }))
   if (PULLING.includes(reason)) return { kind: 'Waiting', for: 'Image', why }
-  const unscheduled = list(fields(pod['status'])['conditions']).find(
+  const unscheduled = objectsIn(fieldsOf(pod['status'])['conditions']).find(
     (c) => c['type'] === 'PodScheduled' && c['status'] === 'False',
   )
   if (unscheduled !== undefined) return { kind: 'Waiting', for: 'Node', why: shown(unscheduled['message']) }

@@ -1,9 +1,11 @@
 // Signs people in at an issuer by OpenID Connect: a code for this browser alone (state in a cookie, nonce, PKCE), changed for an ID token, which the API servers check.
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
+import { textIn } from '#lib/fields.ts'
+import { sha256 } from '#lib/sha256.ts'
 import { Refused } from '../../request.ts'
 import { newSecret } from '../../sessions.ts'
 import { type ConnectAs, type OwnClient, OwnClients } from '../own-clients.ts'
@@ -34,7 +36,6 @@ export interface Begun {
   readonly location: string
 }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 const isSame = (a: string, b: string): boolean => timingSafeEqual(sha256(a), sha256(b))
 
 export class OidcSignIn {
@@ -195,8 +196,6 @@ function unreachable(e: unknown): never {
   if (!(e instanceof IssuerTrouble)) throw e
   throw new Refused(502, 'Issuer', `cannot sign in: ${e.message}`)
 }
-
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** The tokens of one session. */
 class Held {

@@ -1,4 +1,4 @@
-// What an object is called: its name, its key for a client or a store, and that key as text.
+// What the metadata of an object says: its name, its key for a client or a store, that key as text, and its life.
 import { defined } from '#lib/defined.ts'
 import type { KubeObject, ObjectMeta } from './object.ts'
 import type { ObjectKey } from './resource.ts'
@@ -9,6 +9,20 @@ interface Named {
 
 /** Empty for an object that was not written yet. */
 export const nameOf = ({ metadata }: Named): string => metadata.name ?? ''
+
+export const isSameName = (a: Named, b: Named): boolean => a.metadata.name === b.metadata.name
+
+/** Empty for an object that never came from a server. */
+export const uidOf = ({ metadata }: Named): string => metadata.uid ?? ''
+
+/** It ends once its finalizers are gone. */
+export const isBeingDeleted = ({ metadata }: Named): boolean => metadata.deletionTimestamp !== undefined
+
+/** Empty for an object that never came from a server. */
+export const createdAt = ({ metadata }: Named): string => metadata.creationTimestamp ?? ''
+
+/** Milliseconds since 1970; not a number for an object that never came from a server. */
+export const createdMs = ({ metadata }: Named): number => Date.parse(metadata.creationTimestamp ?? '')
 
 export const objectKey = ({ metadata: { name = '', namespace } }: Named): ObjectKey => ({
   name,
@@ -30,3 +44,6 @@ export const namespacedName = ({ metadata: { name = '', namespace } }: Named): s
 
 /** `Deployment/kubenode`: tells the objects of one namespace apart. */
 export const kindAndName = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name ?? ''}`
+
+/** As an API server reads it: no undefined, no classes. */
+export const plainObject = (manifest: object): KubeObject => JSON.parse(JSON.stringify(manifest)) as KubeObject

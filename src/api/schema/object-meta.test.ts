@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyText, nameOf, namespacedName, objectKey } from './object-name.ts'
+import { keyText, nameOf, namespacedName, objectKey } from './object-meta.ts'
 
 test.each([
   [{ name: 'a', namespace: 'n' }, 'a', { name: 'a', namespace: 'n' }, 'n/a'],
