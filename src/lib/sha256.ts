@@ -1,14 +1,11 @@
 // SHA-256 of texts and bytes.
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { canonicalJson } from './json.ts'
 
 export const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest()
 
 /** In hexadecimal digits. */
 export const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
-
-export const sha256OfFile = (path: string): string => sha256Hex(readFileSync(path))
 
 /** Equal for equal values. */
 export const sha256OfJson = (value: unknown): string => sha256Hex(canonicalJson(value))

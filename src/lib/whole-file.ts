@@ -1,5 +1,6 @@
 // Files that are made, never found: what another user put in their place (a link, a pipe, a second name of another file) is removed and not written
 // through. A reader sees the old file or the new one, whole.
+import { sha256Hex } from './sha256.ts'
 import {
   chmodSync,
   closeSync,
@@ -80,3 +81,6 @@ function openedOwn(path: string, mode: number): number | undefined {
 
 export const textIfThere = (path: string): string | undefined =>
   existsSync(path) ? readFileSync(path, 'utf8') : undefined
+
+/** SHA-256 of its content, in hexadecimal digits. */
+export const sha256OfFile = (path: string): string => sha256Hex(readFileSync(path))

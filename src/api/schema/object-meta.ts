@@ -15,7 +15,7 @@ export const isSameName = (a: Named, b: Named): boolean => a.metadata.name === b
 /** Empty for an object that never came from a server. */
 export const uidOf = ({ metadata }: Named): string => metadata.uid ?? ''
 
-/** It ends once its finalizers are gone. */
+/** It is deleted once no finalizer is left. */
 export const isBeingDeleted = ({ metadata }: Named): boolean => metadata.deletionTimestamp !== undefined
 
 /** Empty for an object that never came from a server. */

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { sha256OfFile } from '#lib/sha256.ts'
+import { sha256OfFile } from '#lib/whole-file.ts'
 import { imageErrors } from './image-errors.ts'
 
 export const ARCHITECTURES = ['amd64', 'arm64'] as const

@@ -1,6 +1,6 @@
 // What the cage of a render loads, in a few plain files: to load hundreds of small ones takes half of the time that a large fleet takes.
 // Its own program and what a fleet may import are built apart: the first gets Node.js's modules, the second gets copies of them.
-import { sha256OfFile } from '#lib/sha256.ts'
+import { sha256OfFile } from '#lib/whole-file.ts'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules, createRequire, isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'

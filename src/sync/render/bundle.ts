@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
-import { sha256OfFile } from '#lib/sha256.ts'
+import { sha256OfFile } from '#lib/whole-file.ts'
 
 /** Beside the program that renders. */
 export const BUNDLE_FOLDER = 'caged'

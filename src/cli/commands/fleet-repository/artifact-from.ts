@@ -2,9 +2,9 @@
 import { Option, type Command } from 'commander'
 import type { FromFlags } from '#artifacts/authoring/from/make-from.ts'
 import type { Io } from '#lib/terminal/io.ts'
+import { repeated } from '#lib/flags.ts'
 import { outputOption } from '../../output.ts'
 import type { SourceKind } from '#artifacts/authoring/from/source.ts'
-import { repeated } from '#cli/repeated-option.ts'
 
 const KINDS: readonly (readonly [SourceKind, string, string])[] = [
   ['deb', 'make a component from a Debian package; its maintainer scripts are never run', 'the .deb file'],

@@ -1,7 +1,7 @@
 // `kubenode artifact keys …`: makes signing keys and trust documents, and replaces the keys of a fleet.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
-import { repeated } from '#cli/repeated-option.ts'
+import { repeated } from '#lib/flags.ts'
 
 async function newKey({ output }: { output: string }, io: Io): Promise<void> {
   const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])

@@ -5,12 +5,12 @@ import { shownLine } from '#lib/printable.ts'
 import { Argument, type Command, Option } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import type { Io } from '#lib/terminal/io.ts'
+import { repeated } from '#lib/flags.ts'
 import { outputOption } from '../../output.ts'
 import { connect, type ServerOptions, withServer } from '../../fleet/connect.ts'
 import type { ConformanceAsked } from '#providers/remote/conformance-asked.ts'
 import type { ServeOptions } from '#programs/serve-provider.ts'
 import { PROGRAMS } from '#programs/all.ts'
-import { repeated } from '#cli/repeated-option.ts'
 
 export function register(program: Command, io: Io): void {
   const provider = program

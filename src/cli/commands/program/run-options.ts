@@ -1,5 +1,5 @@
 // The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Those of sync and the approver are beside them.
-import { repeated } from '#cli/repeated-option.ts'
+import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { forApprover, forListeners, forSync } from './run-role-options.ts'
 

@@ -1,9 +1,9 @@
 // The options of the approver and of sync, and where a role serves its health and metrics.
+import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { DRIVERS } from '#programs/local/driver.ts'
 import { RENDER_PLACES } from '#programs/run/render-place.ts'
-import { repeated } from '#cli/repeated-option.ts'
 import { countOption } from '../../counted-option.ts'
 import { weakCageOption } from '../../weak-cage.ts'
 
