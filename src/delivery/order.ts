@@ -1,5 +1,5 @@
 // In which order kinds are applied: dependencies come first; pruning goes backwards. Pure.
-import type { ObjectRef } from './object-ref.ts'
+import { compareRefs, type ObjectRef } from './object-ref.ts'
 
 const RANKS: readonly (readonly string[])[] = [
   ['CustomResourceDefinition'],
@@ -22,3 +22,8 @@ const OTHER_RANK = 7.5
 const RANK = new Map(RANKS.flatMap((kinds, rank) => kinds.map((kind) => [kind, rank])))
 
 export const orderOf = ({ kind }: Pick<ObjectRef, 'kind'>): number => RANK.get(kind) ?? OTHER_RANK
+
+export const byApplyOrder = (a: ObjectRef, b: ObjectRef): number => orderOf(a) - orderOf(b) || compareRefs(a, b)
+
+/** Backwards: dependents are deleted first. */
+export const byDeleteOrder = (a: ObjectRef, b: ObjectRef): number => orderOf(b) - orderOf(a) || compareRefs(a, b)

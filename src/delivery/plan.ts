@@ -9,9 +9,9 @@ import { defined } from '#lib/defined.ts'
 import type { DesiredObject } from './desired.ts'
 import { type Claims, type ClusterConfig, committedContent, diff, type Live, type Sides } from './diff.ts'
 import { isCluster, isMachineSet, lossOf, takesFrom } from './machine-loss.ts'
-import { compareRefs, type InventoryRef, type ObjectRef, refText } from './object-ref.ts'
+import { type InventoryRef, type ObjectRef, refText } from './object-ref.ts'
 import { type Defer, type Delete, isDelete, isWrite, type Operation, type Write } from './operation.ts'
-import { orderOf } from './order.ts'
+import { byApplyOrder, byDeleteOrder } from './order.ts'
 import { allowedPrunes, pruneDigest, pruneTargets } from './prune-guard.ts'
 
 export interface ClusterSeen extends Claims {
@@ -56,14 +56,13 @@ interface ApprovedPrune {
 
 export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPlan {
   const all = operationsOf(seen, config)
-  // Backwards: dependents are deleted first.
-  const deletes = all.filter(isDelete).toSorted((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
+  const deletes = all.filter(isDelete).toSorted((a, b) => byDeleteOrder(a.ref, b.ref))
   const { blocked, ...approval } = guarded(deletes, seen, config)
   const waiting = blocked === undefined ? [] : waitingSets(all.filter(isWrite), deletes, seen)
   const writes = all
     .filter(isWrite)
     .filter((write) => !waiting.includes(write))
-    .toSorted((a, b) => orderOf(a.desired.ref) - orderOf(b.desired.ref) || compareRefs(a.desired.ref, b.desired.ref))
+    .toSorted((a, b) => byApplyOrder(a.desired.ref, b.desired.ref))
   const others = all.filter((o) => o.kind !== 'Keep' && !isWrite(o) && !isDelete(o))
   const block = (ref: ObjectRef): Defer => ({ kind: 'Defer', reason: 'PruneBlocked', ref })
   return {

@@ -2,8 +2,8 @@
 // release has. Found again after a kill at any step.
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { listAll } from '#kube/list-all.ts'
-import { compareRefs, type InventoryRef, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
-import { orderOf } from '#delivery/order.ts'
+import { type InventoryRef, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
+import { byDeleteOrder } from '#delivery/order.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import type { Installed } from '../observe.ts'
@@ -62,9 +62,7 @@ export async function remainsOf(
     labelled.push(...found.map((o) => refOf({ ...o, apiVersion, kind })).filter(isInstalled))
   }
   const all = new Map<string, InventoryRef>([...labelled, ...shipped(), ...inventory].map((r) => [refText(r), r]))
-  return [...all.values()]
-    .filter((r) => r.kind !== 'CustomResourceDefinition')
-    .toSorted((a, b) => orderOf(b) - orderOf(a) || compareRefs(a, b))
+  return [...all.values()].filter((r) => r.kind !== 'CustomResourceDefinition').toSorted(byDeleteOrder)
 }
 
 /** Objects inside a namespace that goes whole need no deletion of their own. */

@@ -12,16 +12,14 @@ import { ifServed, until, type InstallContext, type Look } from '../context.ts'
 const PARALLEL = 8
 
 export async function removeRef(context: InstallContext, ref: ObjectRef): Promise<void> {
-  const type = await typeOf(context, ref)
+  const { types, signal } = context
+  // A kind that is not served has no objects.
+  const type = await types.ofGroup(ref.group, ref.kind, signal)
   if (type !== undefined) await remove(context, type, keyOfRef(ref), refText(ref))
 }
 
 export const removeRefs = (context: InstallContext, refs: readonly ObjectRef[]): Promise<void> =>
   inParallel(refs, PARALLEL, (ref) => removeRef(context, ref))
-
-/** A kind that is not served has no objects. */
-const typeOf = ({ types, signal }: InstallContext, { group, kind }: ObjectRef): Promise<ResourceType | undefined> =>
-  group === '' ? types.of('v1', kind, signal).catch(() => undefined) : types.ofGroup(group, kind, signal)
 
 /** Undefined where the server does not tell. */
 type End = (found: KubeObject) => Promise<string | undefined>
