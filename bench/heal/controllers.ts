@@ -1,7 +1,8 @@
 // The two controllers as they run in production, over HTTP, with their writes counted and their plans watched.
 import type { ControllerContext } from '#controllers/module.ts'
-import { freshJobs } from '#controllers/remedy/job-ledger.ts'
-import { type RemedyPlan, plan } from '#controllers/remedy/plan.ts'
+import { freshJobs } from '#controllers/remedy/repairs/ledger.ts'
+import type { RemedyPlan } from '#controllers/remedy/actions.ts'
+import { plan } from '#controllers/remedy/plan.ts'
 import { remedyModuleOf } from '#controllers/remedy/reconcile.ts'
 import type { Seen } from '#controllers/remedy/seen.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'

@@ -16,7 +16,7 @@ import {
 } from '#nodes/faults/active-rule.ts'
 import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
-import type { RemedyAction, WantedJob } from './plan.ts'
+import type { RemedyAction, WantedJob } from './actions.ts'
 
 const fieldManager = FIELD_MANAGERS.remedy
 

@@ -20,13 +20,13 @@ import { type NodeView, nodeUidOf, nodeView } from '#nodes/faults/node-view.ts'
 import { repairsFact } from '#nodes/faults/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import { History } from './history.ts'
-import { JobLedger } from './job-ledger.ts'
+import { History } from './repairs/history.ts'
+import { JobLedger } from './repairs/ledger.ts'
 import type { RemedyMetrics } from './metrics.ts'
-import { type News, newsOf, newsOfJob } from './news.ts'
-import { needsOf } from './rule-needs.ts'
+import { type News, newsOf, newsOfJob } from './verdicts/changes.ts'
+import { needsOf } from './verdicts/rule-needs.ts'
 import type { Seen } from './seen.ts'
-import { VerdictBook } from './verdict-book.ts'
+import { VerdictBook } from './verdicts/verdict-book.ts'
 
 export interface RemedyCaches {
   readonly remediers: SharedInformer<NodeRemedier>

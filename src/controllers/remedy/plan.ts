@@ -11,64 +11,14 @@ import { type ActiveRule, type ControllerRevision, type RuleReading, remedierOf 
 import { endsIn } from '#permits/holds/in-force.ts'
 import { type HoldQuestion, holdOver, named, thing } from '#permits/holds/reach.ts'
 import { isMass } from '#nodes/faults/mass.ts'
-import type { Notice, Plan } from '#runtime/reconcile-with.ts'
-import { History, finishedAt, isOpen, isWaiting, lastJob, ruleOf } from './history.ts'
-import { type JobIdentity, incidentId, isInShare, jobName } from './incident.ts'
-import { type LadderStep, ladderStep } from './ladder.ts'
-import { limitHit } from './limits.ts'
+import type { Notice } from '#runtime/reconcile-with.ts'
+import type { Fault, RemedyAction, RemedyPlan, RuleVerdict, WantedJob } from './actions.ts'
+import { History, finishedAt, isOpen, isWaiting, lastJob, ruleOf } from './repairs/history.ts'
+import { type JobIdentity, incidentId, isInShare, jobName } from './repairs/incident.ts'
+import { type LadderStep, ladderStep } from './repairs/ladder.ts'
+import { limitHit } from './repairs/limits.ts'
 import type { NodeSeen, RuleCounts, Seen } from './seen.ts'
-import { TICK_MS } from './rule-needs.ts'
-
-export interface WantedJob extends JobIdentity {
-  readonly name: string
-  readonly node: Pick<NodeSeen, 'name' | 'uid' | 'machine' | 'machineUid'>
-  readonly active: ActiveRule
-}
-
-export type RemedyAction =
-  | {
-      readonly kind: 'KeepRevision'
-      readonly reason: string
-      readonly remedier: NodeRemedier
-      readonly active: ActiveRule
-    }
-  | { readonly kind: 'DropRevision'; readonly reason: string; readonly revision: ControllerRevision }
-  | { readonly kind: 'CreateJob'; readonly reason: string; readonly job: WantedJob }
-  /** Asks the job controller to end a waiting job, in favor of a rule of a higher priority. */
-  | {
-      readonly kind: 'SupersedeJob'
-      readonly reason: string
-      readonly job: RemedyOperationJob
-      readonly by: string
-    }
-
-/** One fault of one node under one rule, and what comes of it. */
-export interface Fault {
-  readonly node: string
-  readonly since: number
-  readonly job?: string
-  readonly waitingFor?: string
-  readonly reason?: Reason
-  /** The hold or the rule of higher priority that it waits for. */
-  readonly by?: string
-}
-
-export interface RuleVerdict {
-  readonly reading: RuleReading
-  readonly selected: number
-  readonly silent: number
-  readonly faults: readonly Fault[]
-  readonly inFlight: number
-  readonly lastHour: number
-  readonly lastDay: number
-  /** Why nothing at all is done under this rule. */
-  readonly inhibited?: { readonly reason: Reason; readonly message: string }
-  readonly paused?: string
-}
-
-export interface RemedyPlan extends Plan<RemedyAction> {
-  readonly verdicts: readonly RuleVerdict[]
-}
+import { TICK_MS } from './verdicts/rule-needs.ts'
 
 /** A limit that waits for other repairs is checked again when they end; this is the fallback. */
 const LOOK_AGAIN_MS = 60_000

@@ -5,10 +5,11 @@ import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import { type ActionResult, reconcileWith, waitingWhileBlind } from '#runtime/reconcile-with.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
-import { freshJobs } from './job-ledger.ts'
+import { freshJobs } from './repairs/ledger.ts'
 import { createRemedyMetrics } from './metrics.ts'
 import { Observer, cachesOf } from './observe.ts'
-import { type RemedyAction, type RemedyPlan, type RuleVerdict, plan } from './plan.ts'
+import type { RemedyAction, RemedyPlan, RuleVerdict } from './actions.ts'
+import { plan } from './plan.ts'
 import { StatusReporter } from './status-reports.ts'
 
 /** The parts that decide; tests plant bugs in their place. */

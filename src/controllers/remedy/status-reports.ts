@@ -8,7 +8,7 @@ import { Controller, type ControllerOptions } from '#runtime/controller.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import type { RuleVerdict } from './plan.ts'
+import type { RuleVerdict } from './actions.ts'
 import { statusOf, type Urgency, urgencyOf } from './status.ts'
 
 /** What changes together is written together. */

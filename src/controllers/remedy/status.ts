@@ -7,7 +7,7 @@ import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { editedConditions } from '#declared/edited-status.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
-import type { RuleVerdict } from './plan.ts'
+import type { RuleVerdict } from './actions.ts'
 
 export type RemedierStatus = NonNullable<NodeRemedier['status']>
 

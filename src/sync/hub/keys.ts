@@ -1,7 +1,6 @@
 // How objects of the hub are named to their loops, and what a source says about how its clusters are written. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { sourceUser } from '#api/names.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import type { ClusterConfig } from '#delivery/diff.ts'
 import { defined } from '#lib/defined.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { plan } from '#controllers/remedy/plan.ts'
-import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
+import { VerdictBook } from '#controllers/remedy/verdicts/verdict-book.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import { RuleBook } from '#nodes/faults/active-rule.ts'

@@ -14,7 +14,7 @@ import type { MaintenanceList, Provider } from '#providers/port.ts'
 import { backoffDelay } from '#runtime/backoff.ts'
 import type { Part } from '#runtime/manager.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
-import { type WantedEvent, planPoll, withPlace } from './plan-poll.ts'
+import { type WantedEvent, planPoll, withPlace } from './plan.ts'
 
 const ASK_EVERY_MS = 60_000
 /** A provider that refuses is asked less and less often, and again within a quarter of an hour. */

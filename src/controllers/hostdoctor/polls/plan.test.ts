@@ -3,7 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
 import { validate } from '#apiserver/schema/validate.ts'
-import { planPoll, twinOf, withPlace } from './plan-poll.ts'
+import { planPoll, twinOf, withPlace } from './plan.ts'
 
 const heard = (more: Partial<HostMaintenance> = {}): HostMaintenance => ({
   eventId: 'x',

@@ -10,7 +10,7 @@ import { evaluate } from '#policy/evaluate.ts'
 import type { Facts } from '#policy/reading.ts'
 import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
 import { TICK_MS, needsOf } from './rule-needs.ts'
-import type { NodeSeen, RuleCounts } from './seen.ts'
+import type { NodeSeen, RuleCounts } from '../seen.ts'
 
 /** Nodes evaluated in one go; other work gets its turn in between, so that ten thousand nodes at startup block nothing. */
 const AT_ONCE = 200

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
-import { heardOf, isHeard, isMassReclaim } from './heard.ts'
+import { heardOf, isHeard, isMassReclaim } from './reported.ts'
 
 const SPOT = { id: 'spot-1', kind: 'Reclaim', state: 'Scheduled', dataLoss: true, notBefore: '2026-03-03T08:22:00Z' }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Node } from '#nodes/objects.ts'
-import { newsOf, newsOfJob } from './news.ts'
+import { newsOf, newsOfJob } from './changes.ts'
 
 const at = '2026-05-01T12:00:00Z'
 interface Wished {

@@ -10,10 +10,10 @@ import type { Controller } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
 import { done, retry, type Outcome } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
-import type { ControllerContext } from '../module.ts'
-import { heardOf, isMassReclaim } from './heard.ts'
-import { BY_MACHINE, type DoctorCaches, freshen } from './observe.ts'
-import { planPoll } from './plan-poll.ts'
+import type { ControllerContext } from '../../module.ts'
+import { heardOf, isMassReclaim } from './reported.ts'
+import { BY_MACHINE, type DoctorCaches, freshen } from '../observe.ts'
+import { planPoll } from '../polls/plan.ts'
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
 /** Events of one machine that its agent may have reported within their month: an agent that reports new ones all the time is bounded. */
