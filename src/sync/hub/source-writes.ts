@@ -1,4 +1,4 @@
-// How objects of the hub are named to their loops, and what a source says about how its clusters are written. Pure.
+// What a source says about how its clusters are written, and the user that sync acts as. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { sourceUser } from '#api/names.ts'
 import type { ClusterConfig } from '#delivery/diff.ts'
