@@ -32,12 +32,12 @@ export class QuietWatch {
   }
 
   isQuiet(grant: Grant): boolean {
-    return this.#quiet.has(keyOf(grant))
+    return this.#quiet.has(grantKey(grant))
   }
 
   /** Checks every orphan; its heartbeat is read every two seconds at most. A lease that cannot be read proves nothing. */
   async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
-    const keys = new Set(orphans.map(keyOf))
+    const keys = new Set(orphans.map(grantKey))
     for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)
     for (const key of this.#quiet) if (!keys.has(key)) this.#quiet.delete(key)
     for (const key of this.#askedAt.keys()) if (!keys.has(key)) this.#askedAt.delete(key)
@@ -46,7 +46,7 @@ export class QuietWatch {
   }
 
   async #look(grant: Grant, fleet: FleetView): Promise<void> {
-    const key = keyOf(grant)
+    const key = grantKey(grant)
     const found = fleet.find({ ...grant, uid: grant.target })
     if (found.kind !== 'Found' || !isAtRest(found.unit, grant)) {
       this.#first.delete(key)
@@ -94,4 +94,4 @@ function leaseKey(unit: Unit): { readonly namespace: string; readonly name: stri
   return { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(unit.name) }
 }
 
-const keyOf = ({ target, permitUid }: Grant): string => `${target}\n${permitUid}`
+const grantKey = ({ target, permitUid }: Grant): string => `${target}\n${permitUid}`

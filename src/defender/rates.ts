@@ -34,7 +34,7 @@ export interface Series {
 export const seriesName = (policy: string, window: RateWindow, per: Bucket['per']): string =>
   `${policy}/${window}.${per}`
 
-const keyOf = (policy: string, domain: string): string => `${policy}\n${domain}`
+const rateKey = (policy: string, domain: string): string => `${policy}\n${domain}`
 
 /** The buckets of a ledger while one decision is made. */
 export class RateCounter {
@@ -52,13 +52,13 @@ export class RateCounter {
   }
 
   count({ policy, domain }: Pick<Series, 'policy' | 'domain'>): number {
-    return (this.#bySeries.get(keyOf(policy, domain)) ?? []).reduce((sum, b) => sum + b.count, 0)
+    return (this.#bySeries.get(rateKey(policy, domain)) ?? []).reduce((sum, b) => sum + b.count, 0)
   }
 
   /** Milliseconds until one more fits below the limit; undefined when it never does. */
   freesIn(series: Series, max: number): number | undefined {
     if (max < 1) return undefined
-    const buckets = this.#bySeries.get(keyOf(series.policy, series.domain)) ?? []
+    const buckets = this.#bySeries.get(rateKey(series.policy, series.domain)) ?? []
     let count = this.count(series)
     if (count < max) return 0
     for (const bucket of buckets.toSorted((a, b) => a.slot - b.slot)) {
@@ -76,14 +76,14 @@ export class RateCounter {
 
   add(series: Series): void {
     const current = this.#current(series)
-    const list = this.#bySeries.get(keyOf(series.policy, series.domain)) ?? []
+    const list = this.#bySeries.get(rateKey(series.policy, series.domain)) ?? []
     if (current !== undefined) list[list.indexOf(current)] = { ...current, count: current.count + 1 }
     else this.#put({ ...series, slot: this.#slot(series.window), count: 1 })
   }
 
   /** One that was counted at that time and did not happen. */
   remove(series: Series, at: number): void {
-    const key = keyOf(series.policy, series.domain)
+    const key = rateKey(series.policy, series.domain)
     const list = this.#bySeries.get(key) ?? []
     const slot = Math.floor(at / slotMs(series.window))
     const index = list.findIndex((b) => b.slot === slot)
@@ -109,11 +109,11 @@ export class RateCounter {
 
   #current(series: Series): Bucket | undefined {
     const slot = this.#slot(series.window)
-    return this.#bySeries.get(keyOf(series.policy, series.domain))?.find((b) => b.slot === slot)
+    return this.#bySeries.get(rateKey(series.policy, series.domain))?.find((b) => b.slot === slot)
   }
 
   #put(bucket: Bucket): void {
-    const key = keyOf(bucket.policy, bucket.domain)
+    const key = rateKey(bucket.policy, bucket.domain)
     const list = this.#bySeries.get(key)
     if (list === undefined) this.#bySeries.set(key, [bucket])
     else list.push(bucket)

@@ -10,7 +10,7 @@ import { isApiError } from '#kube/errors.ts'
 import { removeDurably } from '../files/durable.ts'
 import { keyFile } from '../node-dir.ts'
 import { machineUidIn, type Identity, type IdentityDeps, type Pair } from './identity.ts'
-import { keyOf } from './join.ts'
+import { privateKeyOf } from './join.ts'
 import { checked, requestPem } from './request.ts'
 
 export type Knock =
@@ -35,7 +35,7 @@ export async function knock(deps: KnockDeps, identity: Identity, old: Pair): Pro
   if (open?.state === 'Busy') return { kind: 'Waiting', retryMs: open.retryAfterSeconds * 1_000 }
   if (open?.state !== 'Open') return { kind: 'NoDoor' }
   // Kept until it is answered: after a restart the same key finds its place in the queue.
-  const key = await keyOf(deps)
+  const key = await privateKeyOf(deps)
   const request = await requestPem(key, { machine, node, uid })
   const proof = makeProof(old.key, { machine, uid, server: authorityPrint(ca), nonce: open.nonce }, request)
   const reply = await ask(deps, 'POST', { request, proof })

@@ -92,7 +92,7 @@ async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Pro
   // Checked like any other document, and only with the anchor.
   if (bundle.trustDocument !== undefined)
     await writeDurably(deps.files, firstTrustFile(deps.dir), JSON.stringify(bundle.trustDocument))
-  const key = await keyOf(deps)
+  const key = await privateKeyOf(deps)
   const pair = await ask(deps, bundle, key)
   await writeCredential(deps, pair)
   await writeIdentity(deps, identity)
@@ -126,7 +126,7 @@ async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle | undefi
 }
 
 /** The key of an earlier, unfinished try. */
-export async function keyOf({ files, dir }: IdentityDeps): Promise<string> {
+export async function privateKeyOf({ files, dir }: IdentityDeps): Promise<string> {
   const before = (await files.read(keyFile(dir)))?.toString('utf8')
   if (before?.includes('PRIVATE KEY') === true) return before
   const key = await newKey()

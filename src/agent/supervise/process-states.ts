@@ -18,19 +18,19 @@ export class ProcessStates {
 
   /** R, S, D, T, t …; undefined when that process has exited. */
   state(id: ProcessId): string | undefined {
-    const fd = this.#open.get(keyOf(id)) ?? this.#openFile(id)
+    const fd = this.#open.get(processKey(id)) ?? this.#openFile(id)
     if (fd === undefined) return livingStat(id, this.#proc)?.state
     const length = this.#read(fd)
     // The name may hold anything, also parentheses: the state is what follows the last one.
     const state = String.fromCharCode(this.#buffer[this.#buffer.lastIndexOf(PARENTHESIS, length - 1) + 2] ?? 0)
     if (length > 0 && state !== 'Z' && state !== 'X') return state
-    this.#forget(keyOf(id), fd)
+    this.#forget(processKey(id), fd)
     return undefined
   }
 
   /** Processes that are no longer asked for are closed. */
   keepOnly(ids: readonly ProcessId[]): void {
-    const wanted = new Set(ids.map(keyOf))
+    const wanted = new Set(ids.map(processKey))
     for (const [key, fd] of this.#open) if (!wanted.has(key)) this.#forget(key, fd)
   }
 
@@ -43,7 +43,7 @@ export class ProcessStates {
       return undefined
     }
     if (parseStat(this.#buffer.toString('latin1', 0, this.#read(fd)))?.startTime === id.startTime) {
-      this.#open.set(keyOf(id), fd)
+      this.#open.set(processKey(id), fd)
       return fd
     }
     closeSync(fd)
@@ -65,4 +65,4 @@ export class ProcessStates {
   }
 }
 
-const keyOf = ({ pid, startTime }: ProcessId): string => `${pid} ${startTime}`
+const processKey = ({ pid, startTime }: ProcessId): string => `${pid} ${startTime}`

@@ -99,9 +99,9 @@ function ordered(schema: Schema, items: readonly unknown[]): readonly unknown[] 
   const type = schema['x-kubernetes-list-type']
   if (type !== 'map' && type !== 'set') return items
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
-  const keyOf = (item: unknown) =>
+  const itemKey = (item: unknown) =>
     canonicalJson(type === 'map' && isObject(item) ? keys.map((k) => item[k] ?? null) : item)
-  return items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  return items.toSorted((a, b) => (itemKey(a) < itemKey(b) ? -1 : 1))
 }
 
 /** An object may carry 256 KiB of annotations; larger content is not kept with it, and an edit of it holds instead of being ignored. */

@@ -25,7 +25,7 @@ export function newTrust(wish: TrustWish, signers: readonly Signer[], now: numbe
     if (!/^[1-9]\d{0,8}$/.test(text)) throw wrong(`${flag} ${JSON.stringify(text)} is not a whole number from 1 on`)
     return Number(text)
   }
-  const keyOf = (text: string): PublicKey => {
+  const publicKeyOf = (text: string): PublicKey => {
     const key = parsed(text)
     if (isObject(key) && typeof key['keyId'] === 'string' && typeof key['publicKey'] === 'string')
       return { keyId: key['keyId'], publicKey: key['publicKey'] }
@@ -36,7 +36,7 @@ export function newTrust(wish: TrustWish, signers: readonly Signer[], now: numbe
     sequence: countOf('--sequence', wish.sequence),
     expires: wish.expires,
     threshold: countOf('--threshold', wish.threshold),
-    keys: wish.keys.length > 0 ? wish.keys.map(keyOf) : signers.map((s) => s.publicKey),
+    keys: wish.keys.length > 0 ? wish.keys.map(publicKeyOf) : signers.map((s) => s.publicKey),
     revoked: [],
     floors: {},
   }

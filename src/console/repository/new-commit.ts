@@ -45,5 +45,5 @@ function withFile(trees: Trees, tree: string | undefined, path: readonly string[
 }
 
 /** Folders are sorted as if their names ended with a slash. */
-const keyOf = ({ name, kind }: TreeEntry): Buffer => Buffer.from(kind === 'tree' ? `${name}/` : name)
-const inGitOrder = (a: TreeEntry, b: TreeEntry): number => Buffer.compare(keyOf(a), keyOf(b))
+const treeOrder = ({ name, kind }: TreeEntry): Buffer => Buffer.from(kind === 'tree' ? `${name}/` : name)
+const inGitOrder = (a: TreeEntry, b: TreeEntry): number => Buffer.compare(treeOrder(a), treeOrder(b))

@@ -123,14 +123,14 @@ export class ConsoleRepository implements FleetRepository {
         ...defined({ refused }),
         needsToken: source.spec.url.startsWith('https:'),
       }
-      this.#prepared.set(keyOf(person, commit.id), { commit, answer, source })
+      this.#prepared.set(preparedKey(person, commit.id), { commit, answer, source })
       for (const old of [...this.#prepared.keys()].slice(0, -KEPT_COMMITS)) this.#prepared.delete(old)
       return answer
     })
   }
 
   async push(wish: PushRequest, person: string): Promise<PushedCommit> {
-    const kept = this.#prepared.get(keyOf(person, wish.id))
+    const kept = this.#prepared.get(preparedKey(person, wish.id))
     if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: shortCommit(wish.id) }))
     return pushPrepared({ ...kept, wish, repository: this.#repository, git: this.#place.git })
   }
@@ -202,7 +202,7 @@ export class ConsoleRepository implements FleetRepository {
 }
 
 /** The commit of another person is not known: what was shown to one is not pushed in the name of another. */
-const keyOf = (person: string, commit: string): string => `${commit} ${person}`
+const preparedKey = (person: string, commit: string): string => `${commit} ${person}`
 
 /** What makes sync refuse the commit on the followed branch. */
 async function refusedFor(

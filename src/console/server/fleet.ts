@@ -191,7 +191,8 @@ export class Fleet {
     const { topics, readable } = follower
     const kept = topics.filter(({ name }) => name.family !== 'machines' && name.family !== 'node')
     const keys = kept.map(
-      ({ name, topic }) => [keyOf({ topic, audience: audienceOf(name, readable) }), { name, topic, readable }] as const,
+      ({ name, topic }) =>
+        [topicKey({ topic, audience: audienceOf(name, readable) }), { name, topic, readable }] as const,
     )
     this.#followers.set(follower, new Map(keys))
     return () => this.#followers.delete(follower)
@@ -246,7 +247,7 @@ export class Fleet {
 
   #keptOf(name: TopicName, topic: Topic, readable: Readable): Kept | undefined {
     const audience = audienceOf(name, readable)
-    const known = this.#kept.get(keyOf({ topic, audience }))
+    const known = this.#kept.get(topicKey({ topic, audience }))
     const now = this.#options.clock.now()
     if (known !== undefined) {
       known.usedAt = this.#options.clock.monotonic()
@@ -269,7 +270,7 @@ export class Fleet {
       usedAt: this.#options.clock.monotonic(),
       isDirty: false,
     }
-    this.#kept.set(keyOf(kept), kept)
+    this.#kept.set(topicKey(kept), kept)
     return kept
   }
 
@@ -328,7 +329,7 @@ export class Fleet {
       try {
         const after = snapshotOf(kept.name, kept.topic, this.clusters, kept.readable, { revision: named, at })
         if (after === undefined) {
-          this.#kept.delete(keyOf(kept))
+          this.#kept.delete(topicKey(kept))
           changes.push({ revision, at, topic: kept.topic, audience: kept.audience, json: undefined })
           continue
         }
@@ -374,4 +375,4 @@ export class Fleet {
   }
 }
 
-const keyOf = ({ topic, audience }: Pick<Kept, 'topic' | 'audience'>): string => `${topic}\n${audience}`
+const topicKey = ({ topic, audience }: Pick<Kept, 'topic' | 'audience'>): string => `${topic}\n${audience}`

@@ -54,10 +54,10 @@ function merged(texts: readonly string[]): readonly string[] {
   const found = new Map<string, IpBlock>()
   const add = (block: IpBlock): void => {
     const { address, prefix } = block
-    if (prefix <= 1) return void found.set(keyOf(block), block)
+    if (prefix <= 1) return void found.set(blockKey(block), block)
     const size = 1n << BigInt(address.bits - prefix)
-    const beside = keyOf({ address: { bits: address.bits, value: address.value ^ size }, prefix })
-    if (!found.delete(beside)) return void found.set(keyOf(block), block)
+    const beside = blockKey({ address: { bits: address.bits, value: address.value ^ size }, prefix })
+    if (!found.delete(beside)) return void found.set(blockKey(block), block)
     add(masked({ address, prefix: prefix - 1 }))
   }
   for (const block of blocks.toSorted((a, b) => a.prefix - b.prefix)) if (!isCovered(block, found)) add(block)
@@ -65,11 +65,11 @@ function merged(texts: readonly string[]): readonly string[] {
 }
 
 function isCovered({ address, prefix }: IpBlock, found: ReadonlyMap<string, IpBlock>): boolean {
-  for (let wider = prefix; wider >= 0; wider--) if (found.has(keyOf(masked({ address, prefix: wider })))) return true
+  for (let wider = prefix; wider >= 0; wider--) if (found.has(blockKey(masked({ address, prefix: wider })))) return true
   return false
 }
 
-const keyOf = ({ address: { bits, value }, prefix }: IpBlock): string => `${bits} ${value} ${prefix}`
+const blockKey = ({ address: { bits, value }, prefix }: IpBlock): string => `${bits} ${value} ${prefix}`
 
 const inOrder = (a: IpBlock, b: IpBlock): number =>
   a.address.bits - b.address.bits || (a.address.value < b.address.value ? -1 : 1)

@@ -72,13 +72,13 @@ async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<rea
     // Of an empty list the items are null.
     if (kind !== 'PartialObjectMetadataList' || !(Array.isArray(items) || items === null))
       throw new Error('the names of its Secrets cannot be read: no list')
-    yield (items ?? []).map(keyOf)
+    yield (items ?? []).map(itemKey)
     const token = isObject(metadata) ? metadata['continue'] : undefined
     next = typeof token === 'string' ? token : ''
   } while (next !== '')
 }
 
-function keyOf(item: unknown): Key {
+function itemKey(item: unknown): Key {
   const { namespace, name } = isObject(item) && isObject(item['metadata']) ? item['metadata'] : {}
   if (typeof namespace !== 'string' || typeof name !== 'string') throw new Error('a Secret has no name')
   return { namespace, name }

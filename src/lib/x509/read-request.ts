@@ -96,7 +96,7 @@ function isSigned({ info, algorithm, signature }: Signed, publicKey: DerValue): 
   const known = id?.tag === TAG.objectId ? ALGORITHMS.get(id.content.toString('hex')) : undefined
   if (known === undefined || info === undefined || signature?.tag !== TAG.bitString || signature.content[0] !== 0)
     return false
-  const key = keyOf(publicKey)
+  const key = publicKeyOf(publicKey)
   if (key === undefined || key.asymmetricKeyType !== known.key) return false
   return verify(known.hash, info.whole, key, signature.content.subarray(1))
 }
@@ -106,7 +106,7 @@ const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r
 const SHORTEST_RSA_BITS = 1_024
 
 /** Undefined: of a kind that nothing here knows, too weak, or no key at all. */
-function keyOf(publicKey: DerValue): KeyObject | undefined {
+function publicKeyOf(publicKey: DerValue): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: publicKey.whole, format: 'der', type: 'spki' })
     const [, parameters] = inside(inside(publicKey)[0])

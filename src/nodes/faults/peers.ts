@@ -78,7 +78,7 @@ export class Peers {
     const isSilent = view.standing.kind === 'Silent'
     const groups = {}
     for (const group of GROUPS) {
-      const { total, silent, true: counts, unknown } = this.#counts.get(keyOf(view, group)) ?? NOBODY
+      const { total, silent, true: counts, unknown } = this.#counts.get(groupKey(view, group)) ?? NOBODY
       const tallies = {}
       for (const type of this.#types.keys()) {
         const tally: Tally = {
@@ -107,7 +107,7 @@ export class Peers {
   /** The first group of the node in which enough nodes are silent at once to blame the network. */
   massSilence(view: NodeView): Silence | undefined {
     for (const group of SILENCED_TOGETHER) {
-      const { total, silent } = this.#counts.get(keyOf(view, group)) ?? NOBODY
+      const { total, silent } = this.#counts.get(groupKey(view, group)) ?? NOBODY
       if (!isMass(silent, total)) continue
       // Nodes that name no zone or rack count as one group: they may share one.
       const place = group === 'cluster' ? group : `${group} ${placeOf(view, group) || '(none)'}`
@@ -154,7 +154,7 @@ function shareOf(view: NodeView): Share {
   const isSilent = view.standing.kind === 'Silent'
   const isReady = conditionsOf(view).some((c) => c.type === 'Ready' && c.status === 'True')
   return {
-    keys: GROUPS.map((group) => keyOf(view, group)),
+    keys: GROUPS.map((group) => groupKey(view, group)),
     isSilent,
     readiness: isSilent ? 'silent' : isReady ? 'ready' : 'notReady',
     types: conditionsOf(view).map((c) => c.type),
@@ -168,7 +168,7 @@ const typesThatAre = (status: string, view: NodeView): readonly string[] =>
   conditionsOf(view).flatMap((c) => (c.status === status ? c.type : []))
 const placeOf = ({ machine }: NodeView, group: 'zone' | 'rack' | 'pool'): string => machine?.spec[group] ?? ''
 
-function keyOf(view: NodeView, group: Group): string {
+function groupKey(view: NodeView, group: Group): string {
   switch (group) {
     case 'cluster':
       return 'cluster'

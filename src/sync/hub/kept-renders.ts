@@ -26,7 +26,7 @@ export class KeptRenders<T> {
   }
 
   get(source: string, commit: string): Promise<T> | undefined {
-    const key = keyOf(source, commit)
+    const key = renderKey(source, commit)
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
     this.#entries.delete(key)
@@ -35,7 +35,7 @@ export class KeptRenders<T> {
   }
 
   add(source: string, commit: string, made: Promise<T>): void {
-    const key = keyOf(source, commit)
+    const key = renderKey(source, commit)
     const entry = { source, made, bytes: LEAST_BYTES }
     this.#entries.set(key, entry)
     this.#bytes += entry.bytes
@@ -50,7 +50,7 @@ export class KeptRenders<T> {
 
   /** Nothing when another one took its place. */
   drop(source: string, commit: string, made: Promise<T>): void {
-    const key = keyOf(source, commit)
+    const key = renderKey(source, commit)
     const entry = this.#entries.get(key)
     if (entry?.made === made) this.#remove(key, entry)
   }
@@ -75,4 +75,4 @@ export class KeptRenders<T> {
   }
 }
 
-const keyOf = (source: string, commit: string): string => `${source}\n${commit}`
+const renderKey = (source: string, commit: string): string => `${source}\n${commit}`
