@@ -368,7 +368,7 @@ const clusterRole: RoleEntry = {
     ours(['clusters/status'], ['update']),
     // Whether git still declares a Cluster that was deleted, among them.
     ours(['operationalholds', 'defenderpolicies', 'inventories'], ['list', 'watch']),
-    ours(['operationpermits'], ['list', 'watch', 'create', 'update']),
+    ours(['operationpermits'], [...LOOK, 'create', 'update']),
     // A restore that loses writes is approved by a person.
     ours(['approvals'], ['list', 'watch']),
     // A policy holds it to namespaces of control planes, and to this one role there.
