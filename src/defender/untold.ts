@@ -1,6 +1,5 @@
 // Keeps the verdicts of the gates for a grant whose status write failed: the next cycle finds the grant in the ledger, which holds no texts, but the permit
 // should show them.
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { uidOf } from '#api/schema/object-meta.ts'
 import type { PermitDecision } from './plan.ts'
 import type { TargetDecision } from './target-decision.ts'

@@ -1,6 +1,5 @@
 // The objects that a cluster is brought to, each with its identity and digest.
-import { canonicalJson } from '#lib/json.ts'
-import { sha256Hex, sha256OfJson } from '#lib/sha256.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText, type ObjectRef } from './object-ref.ts'
 

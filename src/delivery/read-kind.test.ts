@@ -104,7 +104,7 @@ describe('a kind that no table knows', () => {
         declared === undefined
           ? answers
           : { '/apis/shop.example/v1': answers['/apis/shop.example'] ?? [404, {}], ...answers }
-      const read = await readRefs(discovering(from as typeof answers), [widget], () => declared)
+      const read = await readRefs(discovering(from), [widget], () => declared)
       expect(read.get(refText(widget))).toBe(expected)
     }
   })

@@ -9,4 +9,4 @@ export const objectsOf = ({ definitions, objects }: Release): readonly KubeObjec
 
 /** Of two runs at once. The UID that another run recorded may be of an object that was made again: the label tells whose it is. */
 export const refsTogether = (own: readonly InventoryRef[], other: readonly InventoryRef[]): readonly InventoryRef[] =>
-  [...new Map([...other, ...own].map(({ uid: _, ...ref }) => [refText(ref), ref])).values()].toSorted(compareRefs)
+  [...new Map([...other, ...own].map(({ uid: _uid, ...ref }) => [refText(ref), ref])).values()].toSorted(compareRefs)

@@ -272,8 +272,7 @@ class Story {
     const last = this.#server.findLastIndex(isOpen)
     const found = this.#server[last]
     const change = (status: object) => {
-      if (found !== undefined)
-        this.#server[last] = { ...found, status: { ...found.status, ...status } } as OperationPermit
+      if (found !== undefined) this.#server[last] = { ...found, status: { ...found.status, ...status } }
     }
     const at = timestamp(this.#wall + this.#ms)
     switch (event.kind) {
@@ -290,7 +289,7 @@ class Story {
         return
       case 'Use':
         if (found?.status?.phase === 'Granted')
-          this.#server[last] = { ...found, spec: { ...found.spec, results: { u: 'Succeeded' } } } as OperationPermit
+          this.#server[last] = { ...found, spec: { ...found.spec, results: { u: 'Succeeded' } } }
         return
       case 'Delete':
         this.#server.splice(0, 1)
@@ -342,8 +341,7 @@ class Story {
   #release(name: string | undefined): void {
     const at = this.#server.findIndex((p) => p.metadata.name === name)
     const found = this.#server[at]
-    if (found !== undefined)
-      this.#server[at] = { ...found, spec: { ...found.spec, results: { u: 'Released' } } } as OperationPermit
+    if (found !== undefined) this.#server[at] = { ...found, spec: { ...found.spec, results: { u: 'Released' } } }
   }
 
   /** Shows all again, an hour later. */

@@ -4,24 +4,24 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 /** The first name, and what its successors have before their number. */
 export interface PermitNames {
   readonly first: string
-  readonly then: string
+  readonly next: string
   /** Number of the second. */
   readonly from: number
 }
 
 /** `base0`, `base1`, … */
-export const numbered = (base: string): PermitNames => ({ first: `${base}0`, then: base, from: 1 })
+export const numbered = (base: string): PermitNames => ({ first: `${base}0`, next: base, from: 1 })
 
 /** `base`, `base-1`, … */
-export const countedOn = (base: string): PermitNames => ({ first: base, then: `${base}-`, from: 1 })
+export const countedOn = (base: string): PermitNames => ({ first: base, next: `${base}-`, from: 1 })
 
 /** `name`, `name-p2`, … for an object whose permit has its name. */
-export const ofObject = (name: string): PermitNames => ({ first: name, then: `${name}-p`, from: 2 })
+export const ofObject = (name: string): PermitNames => ({ first: name, next: `${name}-p`, from: 2 })
 
 /** The name after the highest of those that are known. Ended permits are deleted after a day, so their count says nothing. */
 export function nextPermitName(names: PermitNames, known: Iterable<string | undefined>): string {
   const numbers = [...known].flatMap((name) => numberOf(names, name) ?? [])
-  return numbers.length === 0 ? names.first : `${names.then}${Math.max(...numbers) + 1}`
+  return numbers.length === 0 ? names.first : `${names.next}${Math.max(...numbers) + 1}`
 }
 
 export const isNamed = (names: PermitNames, { metadata }: OperationPermit): boolean =>
@@ -30,8 +30,8 @@ export const isNamed = (names: PermitNames, { metadata }: OperationPermit): bool
 export const namesOf = (permits: Iterable<OperationPermit>): readonly string[] =>
   [...permits].map((p) => p.metadata.name ?? '')
 
-function numberOf({ first, then, from }: PermitNames, name = ''): number | undefined {
+function numberOf({ first, next, from }: PermitNames, name = ''): number | undefined {
   if (name === first) return from - 1
-  const rest = name.startsWith(then) ? name.slice(then.length) : ''
+  const rest = name.startsWith(next) ? name.slice(next.length) : ''
   return /^\d{1,9}$/.test(rest) ? Number(rest) : undefined
 }

@@ -1,5 +1,4 @@
 // Destructive writes that hit exactly the object that was decided about, or nothing: its uid and resourceVersion go along.
-import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'

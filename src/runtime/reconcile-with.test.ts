@@ -116,7 +116,8 @@ test('actions that do not rest on each other are all tried, some at once, and th
   ])
   expect(most).toBe(2)
   // The last one brought nothing new.
-  expect(lines.toSorted()).toEqual(['a', 'b', 'c'])
+  expect(new Set(lines)).toEqual(new Set(['a', 'b', 'c']))
+  expect(lines).toHaveLength(3)
 })
 
 test('a reconcile that cannot see waits, which is no failure of its key', async () => {

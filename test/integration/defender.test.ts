@@ -167,7 +167,9 @@ test('a defender that starts again knows what was granted', async () => {
 })
 
 test('a freeze takes back what is granted, and a policy applies live', async () => {
-  expect(await kubenode('freeze', '--reason', 'a test', '--for', '1h')).toMatch(/^frozen in context \S+ of \S+ until .* by .*: a test/)
+  expect(await kubenode('freeze', '--reason', 'a test', '--for', '1h')).toMatch(
+    /^frozen in context \S+ of \S+ until .* by .*: a test/,
+  )
   await reaches('three', 'Revoked')
   await ask('four', 'm-3')
   expect((await decided('four')).status?.verdicts?.[0]).toMatchObject({ gate: 'Hold', verdict: 'Waiting' })

@@ -66,7 +66,10 @@ test('are there when it is Ready, come back when a person deletes them, are test
     expect(await client.get(deployments, DNS)).toBeDefined()
     const service = await client.get(services, { namespace: 'kube-system', name: 'kube-dns' })
     expect(service).toMatchObject({ spec: { clusterIP: '10.96.0.10' } })
-    expect((await client.list(inventory)).items.map((i) => i.spec.source)).toEqual(['kubenode', 'kubenode-clusters/addons'])
+    expect((await client.list(inventory)).items.map((i) => i.spec.source)).toEqual([
+      'kubenode',
+      'kubenode-clusters/addons',
+    ])
     await client.delete(deployments, DNS)
   })
   await w.stopController()

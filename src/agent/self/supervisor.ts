@@ -6,7 +6,6 @@ import {
   existsSync,
   fsyncSync,
   openSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,

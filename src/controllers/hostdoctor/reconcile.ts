@@ -101,7 +101,7 @@ function wakeUp({ events, permits, machines, nodes, policies }: DoctorCaches, wa
   const ofMachine = (name: string) => {
     for (const event of events.byIndex(BY_MACHINE, name)) wake(nameOf(event))
   }
-  events.onChange((before, now) => wake(nameOf(now ?? before ?? ({ metadata: {} } as never))))
+  events.onChange((before, now) => wake(nameOf(now ?? before ?? { metadata: {} })))
   permits.onChange((before, now) => {
     const { requester } = (now ?? before)?.spec ?? {}
     if (requester?.kind === maintenanceEvent.kind && requester.name !== undefined) wake(requester.name)

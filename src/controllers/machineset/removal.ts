@@ -13,7 +13,6 @@ import { commitOf, requesterOf, targetRef } from '#permits/permits.ts'
 import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import type { Extra, MachineSetAction, Waiting } from './actions.ts'
 import { type Seen, isInService, isReady, isSilent, permitsFor } from './seen.ts'
-import { defined } from '#lib/defined.ts'
 
 /** Removals requested or done in one reconcile. */
 export const MOST_REMOVALS = 20

@@ -1,7 +1,6 @@
 // Decides which repairs are opened now, and why each other fault has none: mass faults, holds, hold-down, ladder, cooldown, limits, one job a node.
 import type { Reason } from '#api/catalogue.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
 import { defined } from '#lib/defined.ts'

@@ -88,7 +88,10 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
         independentAtOnce: WRITES_AT_ONCE,
         logged: (action) => defined({ job: jobOf(action) }),
         status: ({ verdicts }, _, results) => ({ verdicts, failed: failedIn(results) }),
-        writeStatus: async ({ verdicts, failed }) => void reporter.note(verdicts, failed),
+        writeStatus: async ({ verdicts, failed }) => {
+          reporter.note(verdicts, failed)
+          return undefined
+        },
         onPlan: ({ notices }) => {
           for (const { about, reason, message } of notices)
             if (about !== undefined) events.record(about, { type: 'Warning', reason, action: 'Decide', note: message })

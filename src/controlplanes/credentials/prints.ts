@@ -1,8 +1,6 @@
 // Digests of certificates and of what an item is made from. Pure.
 import { X509Certificate } from 'node:crypto'
 import { authorityPrints } from '#identity/authority-prints.ts'
-import { canonicalJson } from '#lib/json.ts'
-import { sha256Hex } from '#lib/sha256.ts'
 
 /** As agents report the authorities that they trust. */
 export const certificatePrint = (pem: string): string => authorityPrints(pem)[0] ?? ''

@@ -1,6 +1,6 @@
 // The Clusters of the hub on this machine: one whose control plane runs gets programs and hosts here, and of a deleted one nothing is left. Clusters are
 // read from the hub and folders from the disk at every look, so an interrupted start or removal is finished by the next one.
-import { existsSync, lstatSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import type { KubeClient } from '#kube/client.ts'

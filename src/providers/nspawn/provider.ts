@@ -148,7 +148,7 @@ class Nspawn implements NspawnProvider {
       await writeRecord(at, { ...record, state: next(record.state) })
       return 'Ordered' as const
     })
-    if (ordered === 'Ordered') this.#keep(machine)
+    if (ordered === 'Ordered') void this.#keep(machine)
     return ordered
   }
 

@@ -1,6 +1,5 @@
 // Applies the rendered objects of one track to a cluster, and reports the state of the cluster. The first pass is like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
-import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { ClusterResult } from '#delivery/act.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
@@ -48,7 +47,7 @@ export async function applyToCluster(connection: ClusterConnection, order: Apply
 }
 
 async function apply(connection: ClusterConnection, order: ApplyOrder): Promise<ApplyReport> {
-  const { needs, history, ...asked } = order
+  const { needs, history: _history, ...asked } = order
   const target = await withoutUnlisted(connection.client, order.target, order.signal)
   const { plan, result, before, after, baseline, answer } = await deliver(connection, { ...asked, target }, (seen) =>
     baselineFor(connection, { ...order, target }, seen),

@@ -34,11 +34,14 @@ function world() {
   /** The Defender writes a status, by a clock of its own. */
   const decide = async (status: JsonObject) => {
     const last = all().at(-1)
-    await fake
-      .client({ actor: 'defender' })
-      .patch(operationPermit, { name: last?.metadata.name ?? '' }, { type: 'merge', value: { status } }, {
+    await fake.client({ actor: 'defender' }).patch(
+      operationPermit,
+      { name: last?.metadata.name ?? '' },
+      { type: 'merge', value: { status } },
+      {
         subresource: 'status',
-      } as never)
+      },
+    )
   }
   return { clock, all, decide, permits: prunePermits(asking) }
 }

@@ -22,7 +22,8 @@ const machine = (): HostMachine => {
   if (host === undefined) throw new Error('there is no machine')
   return host
 }
-const agentPid = (): string => machine().run('systemctl', 'show', '-p', 'MainPID', '--value', 'kubenode-agent').out.trim()
+const agentPid = (): string =>
+  machine().run('systemctl', 'show', '-p', 'MainPID', '--value', 'kubenode-agent').out.trim()
 
 beforeAll(async () => {
   if (missing !== undefined) return

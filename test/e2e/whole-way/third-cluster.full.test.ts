@@ -83,7 +83,9 @@ test(
     // They are counted a minute after it first answers.
     const counted = '2 machines \\(limit 1\\) and 1 object \\(limit \\d+\\) would be deleted'
     const uncounted = '1 object would be deleted with machines whose number is not known'
-    expect(asks).toMatch(new RegExp(`^ {2}hub: source/fleet waits for an approval: hub: (${counted}|${uncounted}), `, 'm'))
+    expect(asks).toMatch(
+      new RegExp(`^ {2}hub: source/fleet waits for an approval: hub: (${counted}|${uncounted}), `, 'm'),
+    )
     expect(asks).toContain(held)
     expect(leftOf('pre').length).toBeGreaterThanOrEqual(4)
     await runs(approve)

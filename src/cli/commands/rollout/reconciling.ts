@@ -1,5 +1,5 @@
 // Asks sync to read sources now, waits until it has, and reports what it found. Sync answers in the status with the time of the request.
-import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
 import { systemClock } from '#lib/system-clock.ts'

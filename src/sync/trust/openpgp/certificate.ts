@@ -218,7 +218,7 @@ async function revocationsIn(primary: AnyKeyPacket, sections: readonly Section[]
   const revoked = new Set<string>()
   let isWhole = false
   for (const signature of all) {
-    if (signature.signatureType === KEY_REVOKED) {
+    if (signature.signatureType === enums.signature.keyRevocation) {
       if (!(await isGood(signature, enums.signature.keyRevocation, { key: primary }))) throw unverified()
       isWhole = true
       continue

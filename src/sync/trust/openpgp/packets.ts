@@ -99,7 +99,7 @@ export function weaknessOf(
   { version, hashAlgorithm, created, rawNotations, unknownSubpackets, unhashedSubpackets }: SignaturePacket,
   { isOld = false }: { readonly isOld?: boolean } = {},
 ): string | undefined {
-  const hash = hashAlgorithm ?? 0
+  const hash: number = hashAlgorithm ?? 0
   if (version !== VERSION) return `has a signature of version ${version}; version ${VERSION} is supported`
   if (!HASHES.has(hash) && !(isOld && hash === SHA1))
     return `uses the hash ${NAMES[hash] ?? hash}; use SHA-256 or longer (digest-algo of gpg)`
@@ -115,23 +115,26 @@ const LEAST_RSA_BITS = 3_072
 const CURVES: ReadonlySet<string> = new Set(['nistP256', 'nistP384', 'nistP521'])
 const KINDS: Readonly<Record<string, string>> = { dsa: 'DSA', elgamal: 'Elgamal', ecdh: 'ECDH', ed448: 'Ed448' }
 
+type Weakness = (key: { readonly bits: number; readonly curve: string }) => string | undefined
+
+const ofRsa: Weakness = ({ bits }) =>
+  bits < LEAST_RSA_BITS ? `is an RSA key of ${bits} bits; the least is ${LEAST_RSA_BITS}` : undefined
+
+/** By algorithm, of those that may sign commits. */
+const WEAKNESS: Readonly<Partial<Record<string, Weakness>>> = {
+  rsaEncryptSign: ofRsa,
+  rsaSign: ofRsa,
+  ed25519: () => undefined,
+  eddsaLegacy: ({ curve }) => (curve === 'ed25519Legacy' ? undefined : 'is a key on another curve than Ed25519'),
+  ecdsa: ({ curve }) => (CURVES.has(curve) ? undefined : 'is a key on another curve than P-256, P-384 and P-521'),
+}
+
 /** Why a key may not sign commits; the strengths are those for SSH. */
 export function keyWeakness(key: AnyKeyPacket): string | undefined {
   if (key.version !== VERSION) return `is a key of version ${key.version}; version ${VERSION} is supported`
   const { algorithm, bits = 0, curve = '' } = key.getAlgorithmInfo()
-  switch (algorithm) {
-    case 'rsaEncryptSign':
-    case 'rsaSign':
-      return bits < LEAST_RSA_BITS ? `is an RSA key of ${bits} bits; the least is ${LEAST_RSA_BITS}` : undefined
-    case 'ed25519':
-      return undefined
-    case 'eddsaLegacy':
-      return curve === 'ed25519Legacy' ? undefined : 'is a key on another curve than Ed25519'
-    case 'ecdsa':
-      return CURVES.has(curve) ? undefined : 'is a key on another curve than P-256, P-384 and P-521'
-    default:
-      return `is a key for ${KINDS[algorithm] ?? algorithm}`
-  }
+  const weak = WEAKNESS[algorithm]
+  return weak === undefined ? `is a key for ${KINDS[algorithm] ?? algorithm}` : weak({ bits, curve })
 }
 
 /** What a signature covers, in the fields by which the package knows it. */
