@@ -112,7 +112,7 @@ test(
     const versions = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
     // The Defender there may do its work: only it writes the ledger.
     const ledger = `kubectl --kubeconfig ${own} get defenderledgers.kubenode.io cluster -o name`
-    expect(await runs(ledger)).toContain('defenderledger')
+    await until('the ledger of its Defender', async () => (await fleet.run(ledger)).code === 0, PATIENCE_MS)
     await runs(leave)
     expect(await stages()).toBe('test Succeeded, pre Skipped, prod Succeeded, ')
     const left = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
