@@ -43,8 +43,23 @@ export interface ReleaseFailure {
   readonly message: string
 }
 
-/** Undefined when all of it is there. After a failure the others of its step were applied too; those of later steps were not. */
+/**
+ * Undefined when all of it is there. After a failure the others of its step were applied too; those of later steps were not. Of a release that has nothing, nothing is read
+ * or deleted: no release of KubeNode is empty.
+ */
 export async function deliverRelease(order: ReleaseOrder): Promise<ReleaseFailure | undefined> {
+  const { kinds, objects } = order
+  if (kinds.length + objects.length === 0) return undefined
+  try {
+    return await delivered(order)
+  } catch (error) {
+    // An API server that does not answer is a failure like a refused write: the caller has a status to write.
+    if (order.signal?.aborted === true) throw error
+    return failureOf(`Inventory ${order.record ?? ''}`, error)
+  }
+}
+
+async function delivered(order: ReleaseOrder): Promise<ReleaseFailure | undefined> {
   const { kinds, objects } = order
   const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
   const answers = new Map<KubeObject, KubeObject>()

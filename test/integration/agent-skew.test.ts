@@ -42,11 +42,10 @@ const AGES: Readonly<Record<string, { readonly version: string; readonly changes
     version: '0.0.1',
     changes: [
       [/platform: \{\s*os: facts\.os,\s*arch: facts\.arch,\s*kernel: facts\.kernel\s*\},?/, ''],
-      [/\.\.\.publicKey === void 0 \? \{\} : \{ publicKey \},?/, ''],
+      [/,\s*publicKey(?=\s*\}\))/, ''],
       [/\.\.\.current === void 0 \? \{\} : \{ digest: current\.digest \},?/, ''],
       [/\.\.\.drift === void 0 \? \{\} : \{ drifted: [^}]*\},?/, ''],
-      [/\.\.\.reason === void 0 \? \{\} : \{ reason \},?/, ''],
-      [/\.\.\.output === void 0 \? \{\} : \{ output \},?/, ''],
+      [/\.\.\.defined\(\{\s*reason,\s*output\s*\}\),?/, ''],
     ],
   },
   newer: {

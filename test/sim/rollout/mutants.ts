@@ -80,8 +80,8 @@ export const mutants: readonly RolloutMutant[] = [
     name: 'what an old cache says is believed: permits are asked for without looking at the set again',
     story: storyNamed('second thoughts'),
     faults: stale,
-    within: 600,
-    shownBy: 355,
+    within: 900,
+    shownBy: 635,
     parts: {
       sets: {
         act: async (t, action, seen, context) =>

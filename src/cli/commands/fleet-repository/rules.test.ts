@@ -245,7 +245,7 @@ describe('S28 rules of a stranger', () => {
     symlinkSync('/etc/passwd', join(strange, 'secret.json'))
     put(`import secret from './secret.json' with { type: 'json' }; console.log(secret)`)
     const { out } = await cli(strange, 'lint', '-d', '.', '--weak-cage', 'allow')
-    expect(out).toContain('has no file')
+    expect(out).toContain('there is no file')
   })
 })
 

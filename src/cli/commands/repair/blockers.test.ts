@@ -502,7 +502,7 @@ test('a node that is well has nothing that holds it back', async () => {
 })
 
 const sourceOf = (folder: string): string =>
-  readdirSync(folder)
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((f) => f.endsWith('.ts') && !f.endsWith('.test.ts'))
     .map((f) => readFileSync(join(folder, f), 'utf8'))
     .join('\n')
