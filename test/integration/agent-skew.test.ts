@@ -42,7 +42,7 @@ const AGES: Readonly<Record<string, { readonly version: string; readonly changes
     version: '0.0.1',
     changes: [
       [/platform: \{\s*os: facts\.os,\s*arch: facts\.arch,\s*kernel: facts\.kernel\s*\},?/, ''],
-      [/,\s*publicKey(?=\s*\}\))/, ''],
+      [/phase,\s*folder,\s*publicKey\s*\}\)/, 'phase, folder })'],
       [/\.\.\.current === void 0 \? \{\} : \{ digest: current\.digest \},?/, ''],
       [/\.\.\.drift === void 0 \? \{\} : \{ drifted: [^}]*\},?/, ''],
       [/\.\.\.defined\(\{\s*reason,\s*output\s*\}\),?/, ''],
