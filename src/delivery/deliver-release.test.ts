@@ -33,3 +33,17 @@ test('what was given up is no failure of the release', async () => {
 test('of a release that has nothing, nothing is read and nothing is deleted', async () => {
   expect(await deliverRelease({ ...order, objects: [] })).toBeUndefined()
 })
+
+test('definitions that cannot be asked for are named, and not the Inventory', async () => {
+  const kind = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'sets' } }
+  const applies = new Proxy({} as KubeClient, {
+    get: (_, name) =>
+      name === 'apply'
+        ? async (_type: unknown, object: object) => object
+        : () => {
+            throw new Error('nothing answers')
+          },
+  })
+  const failure = await deliverRelease({ ...order, client: applies, kinds: [kind], objects: [] })
+  expect(failure).toEqual({ object: 'CustomResourceDefinition sets', message: 'nothing answers' })
+})

@@ -48,33 +48,39 @@ export interface ReleaseFailure {
  * or deleted: no release of KubeNode is empty.
  */
 export async function deliverRelease(order: ReleaseOrder): Promise<ReleaseFailure | undefined> {
-  const { kinds, objects } = order
-  if (kinds.length + objects.length === 0) return undefined
-  try {
-    return await delivered(order)
-  } catch (error) {
-    // An API server that does not answer is a failure like a refused write: the caller has a status to write.
-    if (order.signal?.aborted === true) throw error
-    return failureOf(`Inventory ${order.record ?? ''}`, error)
-  }
-}
-
-async function delivered(order: ReleaseOrder): Promise<ReleaseFailure | undefined> {
-  const { kinds, objects } = order
+  const { kinds, objects, record = '' } = order
+  const [first] = [...kinds, ...objects]
+  if (first === undefined) return undefined
   const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
   const answers = new Map<KubeObject, KubeObject>()
   return (
     (await applied(order, kinds, answers)) ??
-    (await served(order, kinds, answers)) ??
+    (await answered(order, nameOf(first), () => served(order, kinds, answers))) ??
     (await applied(order, objects.filter(isNamespace), answers)) ??
-    (await recorded(order, answers, () =>
-      applied(
-        order,
-        objects.filter((o) => !isNamespace(o)),
-        answers,
+    (await answered(order, `Inventory ${record}`, () =>
+      recorded(order, answers, () =>
+        applied(
+          order,
+          objects.filter((o) => !isNamespace(o)),
+          answers,
+        ),
       ),
     ))
   )
+}
+
+/** An API server that does not answer is a failure like a refused write: the caller has a status to write. */
+async function answered(
+  { signal }: ReleaseOrder,
+  reading: string,
+  step: () => Promise<ReleaseFailure | undefined>,
+): Promise<ReleaseFailure | undefined> {
+  try {
+    return await step()
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    return failureOf(reading, error)
+  }
 }
 
 const nameOf = ({ kind, metadata: { namespace, name = '' } }: KubeObject): string =>
