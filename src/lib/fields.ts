@@ -15,6 +15,15 @@ export const isText = (v: unknown): v is string => typeof v === 'string'
 
 export const fieldsOf = (v: unknown): Record<string, unknown> => (isObject(v) ? v : {})
 
+/** Of JSON that people can write too: what cannot be read says nothing. */
+export function objectIn(json: string | undefined): Readonly<Record<string, unknown>> {
+  try {
+    return fieldsOf(JSON.parse(json ?? '{}'))
+  } catch {
+    return {}
+  }
+}
+
 export const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : [])
 
 /** The objects of a list; other items are left out. */

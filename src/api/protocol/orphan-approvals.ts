@@ -1,5 +1,6 @@
 // A person's approval to delete a host that belongs to no Machine: written by the CLI on the list of such hosts, read and withdrawn by the controllers. It is for one
 // claim of the host and for some hours, since hosts without a Machine may come back to use. Pure.
+import { objectIn } from '#lib/fields.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 
@@ -30,12 +31,3 @@ const isInForce = (at: number, now: number): boolean => at <= now + SKEW_MS && n
 
 const isApproval = (value: unknown): boolean =>
   isObject(value) && typeof value['machineUid'] === 'string' && typeof value['at'] === 'string'
-
-function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text ?? '{}')
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}

@@ -1,5 +1,6 @@
 // The list of hosts without a Machine, for people: a ConfigMap with a key for each provider. A person approves the deletion of a host on the same object, by its id
 // and the uid of the Machine that it was made for.
+import { objectIn } from '#lib/fields.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type OrphanApprovals, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -178,14 +179,4 @@ function heardIn(text: string | undefined): ReadonlyMap<string, string> {
       return typeof host === 'string' && typeof heard === 'string' ? [[host, heard] as const] : []
     }),
   )
-}
-
-/** People can write it too: what cannot be read says nothing. */
-function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text ?? '{}')
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
 }
