@@ -7,7 +7,8 @@ type Optional<T> = { readonly [K in keyof T as undefined extends T[K] ? never : 
 /** `{ name, ...defined({ zone, rack }) }` has `zone` and `rack` only where they are known. Falsy values that are not undefined stay. */
 export function defined<T extends object>(fields: T): Optional<T> {
   const out: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(fields)) {
+  for (const key of Object.keys(fields)) {
+    const value = (fields as Record<string, unknown>)[key]
     if (value === undefined) continue
     if (key === '__proto__')
       Object.defineProperty(out, key, { value, configurable: true, enumerable: true, writable: true })
