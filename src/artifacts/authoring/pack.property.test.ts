@@ -181,6 +181,19 @@ test('names of more than 100 bytes come out whole, in all lengths and alphabets,
   expect(readFileSync(join(dir, 'a.tar')).equals(first)).toBe(true)
 })
 
+test('the digest of a folder stays the same from release to release', async () => {
+  const digest = '75850d79e8028a014efdd782f0d62bbcfdf7e3513466de00bae912252e7bf047'
+  plant(join(dir, 'src'), {
+    ...program,
+    [`${'f'.repeat(200)}/x`]: 'long',
+    ['n'.repeat(100)]: 'full',
+    'é/😀': '',
+    'empty/': '',
+  })
+  chmodSync(join(dir, 'src/bin/beacon'), 0o755)
+  expect((await packFolder(join(dir, 'src'), join(dir, 'a.tar'))).sha256).toBe(digest)
+})
+
 const notUtf8 = (root: string): Buffer => Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x61, 0xff])])
 
 test('S9 a link in the place of the unfinished archive is not written through', async () => {

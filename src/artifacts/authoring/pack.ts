@@ -1,11 +1,22 @@
 // Packs a folder into a tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest.
 // Invariant: an archive is kept only after the agent's own reader has read it back and found exactly the folder.
-import { createHash } from 'node:crypto'
-import { type Stats, createReadStream, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  constants,
+  type Stats,
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Pack } from 'tar'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { ARCHIVE_LIMITS, TarNames, checkedPath, readTar, tarRefused } from '../oci/component-tar.ts'
+import { measured } from '../oci/measured.ts'
+import { endOfTar, headerOf, paddingOf } from '../oci/tar-writer.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { artifactErrors } from './artifact-errors.ts'
 
@@ -95,76 +106,41 @@ export async function packFolder(folder: string, target: string): Promise<Packed
 }
 
 async function writeTar(cwd: string, entries: readonly Entry[], file: string): Promise<Omit<Packed, 'files'>> {
-  const pack = new Pack({
-    cwd,
-    // The checked content is what is packed: nothing is read a second time.
-    statCache: new Map(entries.map(({ path, stat }) => [join(cwd, path), stat])),
-    // No owner, no device numbers, one time for all: differences between machines are left out. Only a path without room in a header gets an extended one.
-    portable: true,
-    noDirRecurse: true,
-    // Paths were checked; `C:x` is a name.
-    preservePaths: true,
-    mtime: new Date(0),
-  })
-  const hash = createHash('sha256')
-  const clearDots = dotPrefixes()
-  let size = 0
+  const { stream, total } = measured()
   // Created exclusively: a link at this path is not written through.
-  const out = await open(file, 'wx')
+  await pipeline(Readable.from(piecesOf(cwd, entries)), stream, createWriteStream(file, { flags: 'wx' }))
+  const { bytes: size, sha256 } = total()
+  return { sha256, size }
+}
+
+async function* piecesOf(cwd: string, entries: readonly Entry[]): AsyncGenerator<Buffer> {
+  for (const { path, stat } of entries) {
+    const isFile = stat.isFile()
+    const size = isFile ? stat.size : 0
+    yield headerOf({ kind: isFile ? 'File' : 'Folder', path, mode: stat.mode, size })
+    if (size === 0) continue
+    yield* contentOf(join(cwd, path), size)
+    yield paddingOf(size)
+  }
+  yield endOfTar()
+}
+
+/** As much as was checked: a file that changes meanwhile is refused, and a link in its place is not followed. */
+async function* contentOf(file: string, size: number): AsyncGenerator<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
-    for (const { path } of entries) pack.add(path)
-    pack.end()
-    for await (const chunk of pack) {
-      clearDots(chunk)
-      hash.update(chunk)
-      size += chunk.length
-      await out.writeFile(chunk)
+    let bytes = 0
+    for await (const chunk of handle.createReadStream({ end: size - 1, autoClose: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      yield chunk
     }
+    if (bytes < size) throw tarRefused(`${JSON.stringify(file)} changed while it was packed`)
   } finally {
-    await out.close()
-  }
-  return { sha256: hash.digest('hex'), size }
-}
-
-const BLOCK = 512
-const FULL_NAME = 100
-const SIZE_AT = 124
-const SUM_AT = 148
-const PREFIX_AT = 345
-
-/**
- * The library writes a name of exactly 100 bytes, without folders, into the folder `.`: another name for readers that compare names. Content is counted and
- * passed over, since it may look like a header.
- */
-function dotPrefixes(): (chunk: Buffer) => void {
-  let content = 0
-  return (chunk) => {
-    for (let at = 0; at < chunk.length;) {
-      const passed = Math.min(content, chunk.length - at)
-      content -= passed
-      at += passed
-      if (at >= chunk.length) return
-      const header = chunk.subarray(at, at + BLOCK)
-      if (header.length < BLOCK) throw tarRefused('a header was not written whole')
-      clearDotPrefix(header)
-      content = Math.ceil((octalAt(header, SIZE_AT, 12) || 0) / BLOCK) * BLOCK
-      at += BLOCK
-    }
+    await handle.close()
   }
 }
 
-const octalAt = (header: Buffer, at: number, length: number): number =>
-  Number.parseInt(header.toString('latin1', at, at + length), 8)
-
-function clearDotPrefix(header: Buffer): void {
-  const isDot = header[PREFIX_AT] === 0x2e && header[PREFIX_AT + 1] === 0
-  if (!isDot || header[FULL_NAME - 1] === 0) return
-  header[PREFIX_AT] = 0
-  const sum = octalAt(header, SUM_AT, 8) - 0x2e
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, SUM_AT, 'latin1')
-}
-
-/** Whatever the library wrote, agents must find exactly the folder. */
+/** Whatever was written, agents must find exactly the folder. */
 async function requireReadable(file: string, entries: readonly Entry[]): Promise<void> {
   let at = 0
   const isNext = (path: string, isFile: boolean, size: number): boolean => {

@@ -1,28 +1,31 @@
 // A layout as one file: what container engines import. Reading one unpacks it into a folder of our own for a while.
 import {
-  createReadStream,
+  closeSync,
   createWriteStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { extract } from 'tar'
 import { KubeNodeError } from '#lib/errors.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
+import { readEntries } from './archive-entries.ts'
 import type { Descriptor } from './descriptor.ts'
 import { LAYOUT_FILE, LayoutStore, REF_NAME } from './layout-store.ts'
 import { ociErrors } from './oci-errors.ts'
 import { FILE_MODE, type TarEntry } from './tar-entry.ts'
 import { tarPieces } from './tar-writer.ts'
+import { unpackedStream, type FilePart, type Refuse } from './unpacked-stream.ts'
 
 /** What containerd calls the image when it imports it. */
 export const CONTAINERD_NAME = 'io.containerd.image.name'
@@ -53,22 +56,39 @@ export async function withLayout<T>(path: string, work: (store: LayoutStore) => 
   if (stat.isDirectory()) return work(LayoutStore.open(path))
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-layout-'))
   try {
-    const limit = Math.max(LEAST_LIMIT, MAX_RATIO * stat.size)
-    let bytes = 0
-    const isPart = (name: string, entry: unknown) => {
-      const { type, size = 0 } = entry as { readonly type?: string; readonly size?: number }
-      if (!PARTS.test(name) || type !== 'File') return false
-      bytes += size
-      return bytes <= limit
-    }
-    await pipeline(createReadStream(path), extract({ cwd: folder, filter: isPart, strict: true }))
-    if (bytes > limit)
-      throw new KubeNodeError(
-        ociErrors.KN13013({ folder: path, why: `it unpacks to more than ${MAX_RATIO} times its ${stat.size} bytes` }),
-      )
+    const refuse: Refuse = (why, cause) => new KubeNodeError(ociErrors.KN13013({ folder: path, why }), { cause })
+    await unpackLayout({ file: path, start: 0, length: stat.size }, folder, refuse)
     return await work(LayoutStore.open(folder))
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The folder is new and our own, and no link is ever made in it. */
+export async function unpackLayout(part: FilePart, folder: string, refuse: Refuse): Promise<void> {
+  mkdirSync(join(folder, 'blobs/sha256'), { recursive: true })
+  const open: number[] = []
+  const closeAll = () => {
+    for (const fd of open.splice(0)) closeSync(fd)
+  }
+  try {
+    const limit = Math.max(LEAST_LIMIT, MAX_RATIO * part.length)
+    const seen = new Set<string>()
+    let bytes = 0
+    // Twice: what is left out is read, too.
+    await readEntries(unpackedStream(part, refuse, 2 * limit), refuse, ({ path, kind, size }) => {
+      if (kind !== 'File' || !PARTS.test(path)) return undefined
+      bytes += size
+      if (bytes > limit) throw refuse(`it unpacks to more than ${MAX_RATIO} times its ${part.length} bytes`)
+      if (seen.has(path)) throw refuse(`it has ${path} twice`)
+      seen.add(path)
+      closeAll()
+      const fd = openSync(join(folder, path), 'w')
+      open.push(fd)
+      return (chunk) => writeFileSync(fd, chunk)
+    })
+  } finally {
+    closeAll()
   }
 }
 

@@ -8,11 +8,7 @@ export const ociErrors = errorTable({
   },
   KN13002: {
     text: 'cannot read the package {file}: {why}',
-    next: 'delete the file, so that it is fetched again',
-  },
-  KN13003: {
-    text: 'cannot unpack {file}: the program {program} is not installed',
-    next: 'install {package} on this machine; the image does not need it',
+    next: 'install the program that is missing, or delete the file, so that it is fetched again',
   },
   KN13004: {
     text: 'cannot build the base of the image for {architecture}: {binary} needs {library}, which no package in the lock file has',

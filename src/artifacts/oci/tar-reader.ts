@@ -1,39 +1,22 @@
-// Reads what a tar archive contains, with all forms of long names.
-import { Parser, type ReadEntry } from 'tar'
+// What a tar archive contains, in memory: of packages of Debian and of npm.
+import { readEntries } from './archive-entries.ts'
 import type { TarEntry } from './tar-entry.ts'
+import type { Refuse } from './unpacked-stream.ts'
 
-/** Devices and names above the root are left out: no package of the image has them. */
-export async function entriesOf(archive: Buffer): Promise<readonly TarEntry[]> {
+/** Devices are left out: no package of the image has them. */
+export async function entriesOf(archive: AsyncIterable<Buffer>, refuse: Refuse): Promise<readonly TarEntry[]> {
   const entries: TarEntry[] = []
-  await new Promise<void>((done, fail) => {
-    const parser = new Parser({ strict: true, onReadEntry: (entry) => collect(entry, entries) })
-    parser.on('end', done)
-    parser.on('error', fail)
-    parser.end(archive)
+  await readEntries(archive, refuse, ({ path, kind, mode, target }) => {
+    if (kind === 'Folder') entries.push({ kind, path, mode })
+    else if (kind === 'Link') entries.push({ kind, path, target })
+    // A second name of the same file; a link keeps the layer small.
+    else if (kind === 'HardLink') entries.push({ kind: 'Link', path, target: `/${target.replace(/^\.?\//, '')}` })
+    if (kind !== 'File') return undefined
+    const chunks: Buffer[] = []
+    // Put together once, since layers read it for more than one reason.
+    const content = () => (chunks.splice(0, chunks.length, Buffer.concat(chunks)), chunks[0] ?? Buffer.alloc(0))
+    entries.push({ kind, path, mode, content })
+    return (chunk) => chunks.push(chunk)
   })
   return entries
 }
-
-function collect(entry: ReadEntry, into: TarEntry[]): void {
-  const path = entry.path.replace(/^\.?\//, '').replace(/\/$/, '')
-  const mode = (entry.mode ?? 0) & 0o7777
-  const chunks: Buffer[] = []
-  entry.on('data', (chunk: Buffer) => chunks.push(chunk))
-  entry.on('end', () => {
-    if (path === '' || path === '.' || path.split('/').includes('..')) return
-    if (entry.type === 'Directory') into.push({ kind: 'Folder', path, mode })
-    else if (entry.type === 'SymbolicLink') into.push({ kind: 'Link', path, target: entry.linkpath ?? '' })
-    // A second name of the same file; a link keeps the layer small.
-    else if (entry.type === 'Link') into.push(hardLink(path, entry.linkpath ?? ''))
-    else if (entry.type === 'File' || entry.type === 'OldFile') {
-      const content = Buffer.concat(chunks)
-      into.push({ kind: 'File', path, mode, content: () => content })
-    }
-  })
-}
-
-const hardLink = (path: string, to: string): TarEntry => ({
-  kind: 'Link',
-  path,
-  target: `/${to.replace(/^\.?\//, '')}`,
-})

@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FILE_MODE, textFile, type TarEntry } from './tar-entry.ts'
-import { entriesOf } from './tar-reader.ts'
+import { entriesOf as entriesIn } from './tar-reader.ts'
 import { BLOCK, tarPieces } from './tar-writer.ts'
 
+const entriesOf = (bytes: Buffer) => {
+  const chunks = async function* () {
+    yield bytes
+  }
+  return entriesIn(chunks(), (why) => new Error(why))
+}
 const archive = (entries: readonly TarEntry[]): Buffer => Buffer.concat([...tarPieces(entries)])
 
 /** The content in place of the function that reads it. */
@@ -39,8 +45,9 @@ test('the order in which entries are given has no influence, and parents are the
 
 test('owner and time are always the same', () => {
   const header = archive([textFile('a', 'x')]).subarray(0, BLOCK)
-  expect(header.toString('latin1', 108, 124)).toBe('0000000\u00000000000\u0000')
-  expect(header.toString('latin1', 136, 148)).toBe('00000000000\u0000')
+  // Readers take an owner that is left out for root.
+  expect(header.toString('latin1', 108, 124)).toBe('\u0000'.repeat(16))
+  expect(header.toString('latin1', 136, 148)).toBe('0000000000 \u0000')
   expect(header.toString('latin1', 257, 265)).toBe('ustar\u000000')
 })
 

@@ -1,32 +1,41 @@
-// Writes tar archives whose bytes depend on their entries only: sorted by name, owned by root, without times, with every parent folder.
+// Writes tar archives whose bytes depend on their entries only: sorted by name, without owner and time, with every parent folder. The package writes the
+// headers; what may be in them is decided here.
+import { Header, Pax } from 'tar'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { ociErrors } from './oci-errors.ts'
 import { FOLDER_MODE, type TarEntry } from './tar-entry.ts'
 
 export const BLOCK = 512
 const MAX_NAME = 100
-const MAX_PREFIX = 155
+const NAME_END = MAX_NAME - 1
+const SUM_AT = 148
+const PREFIX_AT = 345
+const DOT = 0x2e
 /** Of the octal field. */
 const MAX_SIZE = 0o77777777777
 const LINK_MODE = 0o777
-const TYPE = { File: '0', Link: '2', Folder: '5', Extended: 'x' } as const
+const TYPE = { File: 'File', Link: 'SymbolicLink', Folder: 'Directory' } as const
+/** One for all files; differences between machines are left out. */
+const TIME = new Date(0)
 
 /** Pieces of the archive in order; also the two empty blocks at its end. */
 export function* tarPieces(entries: readonly TarEntry[]): Generator<Buffer> {
   for (const entry of inOrder(entries)) {
     const content = entry.kind === 'File' ? entry.content() : EMPTY
     if (content.length > MAX_SIZE) throw refused(entry.path, 'it is larger than 8 GiB')
-    yield* headersOf(entry, content.length)
+    yield headerOf({ ...entry, size: content.length })
     if (content.length === 0) continue
     yield content
     yield paddingOf(content.length)
   }
-  yield Buffer.alloc(2 * BLOCK)
+  yield endOfTar()
 }
 
 const EMPTY = Buffer.alloc(0)
 
-const paddingOf = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)
+export const paddingOf = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)
+export const endOfTar = (): Buffer => Buffer.alloc(2 * BLOCK)
 
 const refused = (path: string, why: string): KubeNodeError =>
   new KubeNodeError(ociErrors.KN13001({ path: JSON.stringify(path), why }))
@@ -61,81 +70,36 @@ function requireUsable(entry: TarEntry): void {
     throw refused(path, 'it is a link without a target')
 }
 
-interface Fields {
-  readonly name: Buffer
-  readonly prefix: Buffer
-  readonly mode: number
+export interface TarHeader {
+  readonly kind: TarEntry['kind']
+  readonly path: string
+  readonly mode?: number
+  readonly target?: string
+  /** Of the content, which follows with its padding. */
   readonly size: number
-  readonly type: string
-  readonly target: Buffer
 }
 
-/** A name that the fixed fields cannot hold is in an extended header before the entry. */
-function* headersOf(entry: TarEntry, size: number): Generator<Buffer> {
-  const path = entry.kind === 'Folder' ? `${entry.path}/` : entry.path
-  const target = entry.kind === 'Link' ? entry.target : ''
-  const split = splitName(path)
-  const records = [
-    ...(split === undefined ? [recordOf('path', path)] : []),
-    ...(fits(target, MAX_NAME) ? [] : [recordOf('linkpath', target)]),
-  ]
-  if (records.length > 0) {
-    const body = Buffer.from(records.join(''))
-    yield header({ ...NOTHING, name: Buffer.from('PaxHeader'), mode: 0o644, size: body.length, type: TYPE.Extended })
-    yield body
-    yield paddingOf(body.length)
-  }
-  yield header({
-    ...(split ?? { name: Buffer.from(path).subarray(0, MAX_NAME), prefix: EMPTY }),
-    mode: entry.kind === 'Link' ? LINK_MODE : entry.mode & 0o7777,
+/** A name or a target that the fixed fields cannot hold is in an extended header before the entry. */
+export function headerOf({ kind, path, mode = LINK_MODE, target, size }: TarHeader): Buffer {
+  const isFolder = kind === 'Folder'
+  const fields = {
+    path: isFolder ? `${path}/` : path,
     size,
-    type: TYPE[entry.kind],
-    target: Buffer.from(target).subarray(0, MAX_NAME),
-  })
+    ...defined({ linkpath: target }),
+    ...(!isFolder && { mtime: TIME }),
+  }
+  const header = new Header({ ...fields, type: TYPE[kind], mode: mode & 0o7777 })
+  const isExtended = header.encode()
+  if (header.block === undefined) throw refused(path, 'its header cannot be written')
+  clearDotPrefix(header.block)
+  return isExtended ? Buffer.concat([new Pax(fields).encode(), header.block]) : header.block
 }
 
-const NOTHING = { prefix: EMPTY, target: EMPTY }
-
-/** Readers disagree about bytes beyond ASCII in the fixed fields. */
-const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
-const fits = (text: string, most: number): boolean => isAscii(text) && text.length <= most
-
-function splitName(path: string): Pick<Fields, 'name' | 'prefix'> | undefined {
-  if (fits(path, MAX_NAME)) return { name: Buffer.from(path), prefix: EMPTY }
-  if (!isAscii(path)) return undefined
-  // The slash at the end of a folder does not split.
-  const at = path.indexOf('/', path.length - MAX_NAME - 1)
-  return at > 0 && at <= MAX_PREFIX && at < path.length - 1
-    ? { name: Buffer.from(path.slice(at + 1)), prefix: Buffer.from(path.slice(0, at)) }
-    : undefined
-}
-
-/** `LENGTH KEY=VALUE\n`, where the length counts itself. */
-function recordOf(key: string, value: string): string {
-  const rest = Buffer.byteLength(` ${key}=${value}\n`)
-  let length = rest + String(rest).length
-  if (rest + String(length).length > length) length++
-  return `${length} ${key}=${value}\n`
-}
-
-function header({ name, prefix, mode, size, type, target }: Fields): Buffer {
-  const block = Buffer.alloc(BLOCK)
-  const octal = (value: number, at: number, width: number) =>
-    block.write(`${value.toString(8).padStart(width - 1, '0')}\0`, at, 'latin1')
-  name.copy(block, 0)
-  octal(mode, 100, 8)
-  octal(0, 108, 8)
-  octal(0, 116, 8)
-  octal(size, 124, 12)
-  octal(0, 136, 12)
-  block.fill(' ', 148, 156)
-  block.write(type, 156, 'latin1')
-  target.copy(block, 157)
-  block.write('ustar\x0000', 257, 'latin1')
-  octal(0, 329, 8)
-  octal(0, 337, 8)
-  prefix.copy(block, 345)
-  const sum = block.reduce((all, byte) => all + byte, 0)
-  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
-  return block
+/** The package writes a name of exactly 100 bytes, without folders, into the folder `.`: another name for readers that compare names. */
+function clearDotPrefix(header: Buffer): void {
+  const isDot = header[PREFIX_AT] === DOT && header[PREFIX_AT + 1] === 0
+  if (!isDot || header[NAME_END] === 0) return
+  header[PREFIX_AT] = 0
+  const sum = Number.parseInt(header.toString('latin1', SUM_AT, SUM_AT + 8), 8) - DOT
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, SUM_AT, 'latin1')
 }

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import { KubeNodeError } from '#lib/errors.ts'
 import { PROGRAM_MODE, type TarFile } from '#artifacts/oci/tar-entry.ts'
 import { entriesOf } from '#artifacts/oci/tar-reader.ts'
+import { unpackedStream } from '#artifacts/oci/unpacked-stream.ts'
 import { imageErrors } from './image-errors.ts'
 import type { Architecture } from './debian-lock.ts'
 import { isAsLocked, readNpmPackages } from './npm-packages.ts'
@@ -48,7 +48,7 @@ async function fetched(cache: string, { name, version, integrity }: Wanted): Pro
     rmSync(kept, { force: true })
     throw bad('its content is not what package-lock.json names')
   }
-  const entries = await entriesOf(gunzipSync(packed, { maxOutputLength: MAX_PACKAGE_BYTES }))
+  const entries = await entriesOf(unpackedStream(packed, bad, MAX_PACKAGE_BYTES), bad)
   const program = entries.find((e) => e.path === `package/${PROGRAM}`)
   if (program?.kind !== 'File') throw bad(`it has no ${PROGRAM}`)
   return program.content()

@@ -1,9 +1,22 @@
 // Packs the running kubenode into a file that npm installs without a registry. Equal releases give equal bytes.
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { create } from 'tar'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#artifacts/oci/tar-entry.ts'
+import { tarPieces } from '#artifacts/oci/tar-writer.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { VERSION } from '#lib/program-version.ts'
@@ -22,6 +35,8 @@ export interface PackedRelease {
 const LEFT_OUT = new Set(['.bin', '.cache'])
 /** What npm puts into the folder of a package. */
 const PREFIX = 'package'
+const EXECUTABLE = 0o100
+const LEVEL = 9
 
 const packedName = (): string => `kubenode-${VERSION}.tgz`
 
@@ -45,12 +60,12 @@ async function packFolder(cwd: string, file: string): Promise<PackedRelease> {
     const made = join(partial, 'package.tgz')
     const files = [...entriesBelow(cwd, (path) => !LEFT_OUT.has(path.split('/').at(-1) ?? ''))]
       .flatMap(({ kind, path }) => (kind === 'File' ? [path] : []))
-      .toSorted()
-    const mtime = new Date(0)
-    await create(
-      { cwd, file: made, gzip: { level: 9 }, portable: true, prefix: PREFIX, mtime, noDirRecurse: true },
-      files,
-    )
+      .map((path): TarEntry => {
+        const from = join(cwd, path)
+        const mode = (lstatSync(from).mode & EXECUTABLE) === 0 ? FILE_MODE : PROGRAM_MODE
+        return { kind: 'File', path: `${PREFIX}/${path}`, mode, content: () => readFileSync(from) }
+      })
+    await pipeline(Readable.from(tarPieces(files)), createGzip({ level: LEVEL }), createWriteStream(made))
     renameSync(made, file)
   } finally {
     rmSync(partial, { recursive: true, force: true })

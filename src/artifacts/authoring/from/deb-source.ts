@@ -1,30 +1,18 @@
 // A Debian package as a source: its control record, and the files of data.tar. Its maintainer scripts are named and never run.
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { debParts, type DebPart, type DebParts } from '../../oci/deb-parts.ts'
+import type { FilePart } from '../../oci/unpacked-stream.ts'
 import { semverOfDebian } from './debian-version.ts'
-import { readTree, digestOfFile, wholeFile, type Publisher, type Source } from './source.ts'
-import { sourceRefused, type FilePart } from './unpacked-stream.ts'
+import { digestOfFile, readTree, refusalOf, sourceRefused, wholeFile, type Publisher, type Source } from './source.ts'
 
-const AR_MAGIC = '!<arch>\n'
-const AR_HEADER = 60
-/** `debian-binary`, `control.tar`, `data.tar`, and what signing tools add. */
-const MAX_MEMBERS = 16
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm', 'config'] as const
 
 export async function debSource(file: string): Promise<Source> {
-  const members = await membersOf(wholeFile(file))
-  const [format] = members
-  if (format?.name !== 'debian-binary') throw sourceRefused(file, 'it is no Debian package')
-  const part = (stem: string): FilePart => {
-    const found = members.filter(({ name }) => name.startsWith(`${stem}.tar`))
-    const [one] = found
-    // Two of them: each reader would see another package.
-    if (one === undefined || found.length > 1)
-      throw sourceRefused(file, `it has ${found.length} members ${stem}.tar, one is expected`)
-    return one.part
-  }
-  const control = await readTree([part('control')], () => true)
-  const data = part('data')
+  const parts = await partsOf(wholeFile(file))
+  const at = (part: DebPart): FilePart => ({ file, ...part })
+  const control = await readTree([at(parts.control)], () => true)
+  const data = at(parts.data)
   const text = (name: string): string => control.file(name)?.content?.toString('utf8') ?? ''
   return {
     kind: 'deb',
@@ -38,6 +26,19 @@ export async function debSource(file: string): Promise<Source> {
         .split('\n')
         .filter((line) => line.startsWith('/')),
     }),
+  }
+}
+
+async function partsOf({ file, length }: FilePart): Promise<DebParts> {
+  const handle = await open(file, 'r')
+  const read = async (at: number, bytes: number): Promise<Buffer> => {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, at)
+    return buffer.subarray(0, bytesRead)
+  }
+  try {
+    return await debParts(read, length, refusalOf(file))
+  } finally {
+    await handle.close()
   }
 }
 
@@ -73,34 +74,3 @@ const fieldsOf = (record: string): ReadonlyMap<string, string> =>
       value.trim(),
     ]),
   )
-
-interface Member {
-  readonly name: string
-  readonly part: FilePart
-}
-
-async function membersOf({ file, length }: FilePart): Promise<readonly Member[]> {
-  const handle = await open(file, 'r')
-  const text = async (at: number, bytes: number): Promise<string> => {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, at)
-    return buffer.toString('latin1', 0, bytesRead)
-  }
-  try {
-    if ((await text(0, AR_MAGIC.length)) !== AR_MAGIC) throw sourceRefused(file, 'it is no Debian package')
-    const members: Member[] = []
-    for (let at = AR_MAGIC.length; at < length;) {
-      const header = await text(at, AR_HEADER)
-      const digits = /^(\d{1,10}) *$/.exec(header.slice(48, 58))?.[1]
-      const start = at + AR_HEADER
-      if (header.length < AR_HEADER || !header.endsWith('`\n') || digits === undefined || members.length >= MAX_MEMBERS)
-        throw sourceRefused(file, `it is damaged at byte ${at}`)
-      const size = Number(digits)
-      if (start + size > length) throw sourceRefused(file, `it is truncated: ${length} bytes`)
-      members.push({ name: header.slice(0, 16).trim().replace(/\/$/, ''), part: { file, start, length: size } })
-      at = start + size + (size % 2)
-    }
-    return members
-  } finally {
-    await handle.close()
-  }
-}

@@ -1,12 +1,13 @@
 // A container image as a source: the layers of one platform of an OCI layout, as a folder or as an archive. Every blob must have the digest that names it.
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { artifactErrors } from '../artifact-errors.ts'
-import { copyFiles, digestOfFile, readTree, wholeFile, type Source } from './source.ts'
-import { sourceRefused, type FilePart } from './unpacked-stream.ts'
+import { digestOfFile, readTree, refusalOf, sourceRefused, wholeFile, type Source } from './source.ts'
+import { unpackLayout } from '../../oci/layout-file.ts'
+import type { FilePart } from '../../oci/unpacked-stream.ts'
 import {
   MAX_MANIFEST_BYTES,
   isDigest,
@@ -52,18 +53,9 @@ export async function imageSource(path: string, choice: ImageChoice): Promise<So
   }
 }
 
-/** Only the files that a layout consists of. */
 async function unpackedLayout(path: string, scratch: string): Promise<string> {
-  const part = wholeFile(path)
-  const tree = await readTree([part], () => false)
-  const isOfLayout = (p: string): boolean => p === LAYOUT_FILE || p === INDEX || /^blobs\/sha256\/[0-9a-f]{64}$/.test(p)
-  const files = tree.entries().flatMap((e) => (e.kind === 'File' && isOfLayout(e.path) ? [e] : []))
   const folder = join(scratch, 'layout')
-  mkdirSync(folder, { recursive: true })
-  await copyFiles(
-    { layers: [part] },
-    files.map((file) => ({ file, to: join(folder, file.path) })),
-  )
+  await unpackLayout(wholeFile(path), folder, refusalOf(path))
   return folder
 }
 

@@ -5,9 +5,19 @@ import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import { artifactErrors } from '../artifact-errors.ts'
-import { readEntries, type ArchiveEntry } from './archive-entries.ts'
+import { readEntries, type ArchiveEntry } from '../../oci/archive-entries.ts'
+import { unpackedStream, type FilePart, type Refuse } from '../../oci/unpacked-stream.ts'
 import { FileTree, type TreeFile } from './file-tree.ts'
-import { sourceRefused, unpackedStream, type FilePart } from './unpacked-stream.ts'
+
+export const sourceRefused = (file: string, why: string, cause?: unknown): KubeNodeError =>
+  new KubeNodeError(artifactErrors.KN1130({ file, why }), cause === undefined ? {} : { cause })
+
+export const refusalOf =
+  (file: string): Refuse =>
+  (why, cause) =>
+    sourceRefused(file, why, cause)
+
+export const openedPart = (part: FilePart): AsyncIterable<Buffer> => unpackedStream(part, refusalOf(part.file))
 
 export type SourceKind = 'deb' | 'tar' | 'image'
 
@@ -75,7 +85,7 @@ export async function readTree(
   for (const [layer, part] of layers.entries()) {
     const found: { readonly entry: ArchiveEntry; readonly pieces: Buffer[] | undefined }[] = []
     const seen = new Set<string>()
-    await readEntries(part.file, unpackedStream(part), (entry) => {
+    await readEntries(openedPart(part), refusalOf(part.file), (entry) => {
       if (entry.kind === 'File' && seen.size === seen.add(entry.path).size)
         throw sourceRefused(part.file, `it has ${JSON.stringify(entry.path)} twice`)
       const isKept = entry.kind === 'File' && entry.size <= MAX_TEXT_BYTES && isText(entry.path)
@@ -122,7 +132,7 @@ export async function copyFiles(
     if (here.length === 0) continue
     if (source.isProgram === true) {
       const out = outputs(here.map(({ to }) => to))
-      for await (const chunk of unpackedStream(part)) out.write(chunk)
+      for await (const chunk of openedPart(part)) out.write(chunk)
       out.close()
       continue
     }
@@ -130,7 +140,7 @@ export async function copyFiles(
     const missing = new Set(places.keys())
     const closing: (() => void)[] = []
     try {
-      await readEntries(part.file, unpackedStream(part), ({ path, kind, size }) => {
+      await readEntries(openedPart(part), refusalOf(part.file), ({ path, kind, size }) => {
         const found = kind === 'File' ? places.get(path) : undefined
         if (found === undefined || found[0]?.file.size !== size) return undefined
         missing.delete(path)

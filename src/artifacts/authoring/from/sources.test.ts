@@ -8,15 +8,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { messageOf } from '#lib/errors.ts'
 import { arOf, debOf, type DebParts } from '#test/doubles/node/deb.ts'
 import { tarOf, type TarEntry } from '#test/doubles/node/tar.ts'
-import { readEntries } from './archive-entries.ts'
+import { readEntries } from '../../oci/archive-entries.ts'
 import { debSource } from './deb-source.ts'
 import { semverOfDebian } from './debian-version.ts'
 import { imageSource } from './image-source.ts'
-import { copyFiles, readTree, wholeFile } from './source.ts'
+import { copyFiles, openedPart, readTree, refusalOf, wholeFile } from './source.ts'
 import { saidByName, tarSource } from './tar-source.ts'
-import { unpackedStream } from './unpacked-stream.ts'
+import { unpackedStream } from '../../oci/unpacked-stream.ts'
 import { digestOf, MEDIA } from '../../oci/descriptor.ts'
 
+const refuse = refusalOf('download')
 let dir = ''
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'kubenode-from-'))
@@ -131,7 +132,7 @@ describe('an archive', () => {
       const part = wholeFile(put(bytes, `bomb-${n}`))
       let seen = 0
       const all = async () => {
-        for await (const chunk of unpackedStream(part, 2 ** 20)) seen += chunk.length
+        for await (const chunk of unpackedStream(part, refuse, 2 ** 20)) seen += chunk.length
       }
       await expect(all()).rejects.toThrow(/unpacks to more than 1048576 bytes/)
       expect(seen).toBeLessThanOrEqual(2 ** 20)
@@ -167,7 +168,7 @@ describe('an archive', () => {
 
   test('entries are counted (S9)', async () => {
     const bytes = tarOf(Array.from({ length: 30 }, (_, n) => ({ name: `f${n}`, content: 'x' })))
-    const reading = readEntries('x', unpackedStream(wholeFile(put(bytes))), () => undefined, 20)
+    const reading = readEntries(openedPart(wholeFile(put(bytes))), refuse, () => undefined, 20)
     await expect(reading).rejects.toThrow(/more than 20 entries/)
   })
 

@@ -2,10 +2,10 @@
 import { basename } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { parseElf } from '#lib/elf.ts'
-import { isTarHead } from './archive-entries.ts'
+import { isTarHead } from '../../oci/archive-entries.ts'
+import type { FilePart } from '../../oci/unpacked-stream.ts'
 import { FileTree } from './file-tree.ts'
-import { digestOfFile, readTree, wholeFile, type Publisher, type Source } from './source.ts'
-import { sourceRefused, unpackedStream, type FilePart } from './unpacked-stream.ts'
+import { digestOfFile, openedPart, readTree, sourceRefused, wholeFile, type Publisher, type Source } from './source.ts'
 
 const HEAD_BYTES = 512
 
@@ -36,7 +36,7 @@ function requireScript(file: string, head: Buffer): void {
 
 async function headOf(part: FilePart): Promise<Buffer> {
   let head = Buffer.alloc(0)
-  for await (const chunk of unpackedStream(part)) {
+  for await (const chunk of openedPart(part)) {
     head = Buffer.concat([head, chunk])
     if (head.length >= HEAD_BYTES) break
   }

@@ -1,12 +1,11 @@
-// Opens a part of a file as plain bytes, whatever it is compressed with, and never yields more than the limit: a bomb ends the reading, not the disk.
+// Opens bytes, in memory or a part of a file, as plain bytes, whatever it is compressed with, and never yields more than the limit: a bomb ends the reading, not the disk.
 import { spawn } from 'node:child_process'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { artifactErrors } from '../artifact-errors.ts'
 
 export interface FilePart {
   readonly file: string
@@ -21,8 +20,8 @@ const MAX_UNPACKED_BYTES = 4 * 2 ** 30
 const XZ_MEMORY = '512MiB'
 const MAGIC_BYTES = 6
 
-export const sourceRefused = (file: string, why: string, cause?: unknown): KubeNodeError =>
-  new KubeNodeError(artifactErrors.KN1130({ file, why }), cause === undefined ? {} : { cause })
+/** The error for a file that cannot be read, in the words of the caller. */
+export type Refuse = (why: string, cause?: unknown) => Error
 
 type Packing = 'none' | 'gzip' | 'zstd' | 'xz' | 'bzip2'
 
@@ -33,41 +32,51 @@ const MAGIC: readonly (readonly [Packing, readonly number[]])[] = [
   ['bzip2', [0x42, 0x5a, 0x68]],
 ]
 
-/** By content: names of downloads lie. */
-async function packingOf({ file, start, length }: FilePart): Promise<Packing> {
+async function headOf(part: FilePart | Buffer): Promise<Buffer> {
+  if (Buffer.isBuffer(part)) return part.subarray(0, MAGIC_BYTES)
+  const { file, start, length } = part
   const handle = await open(file, 'r')
   try {
     const head = Buffer.alloc(Math.min(MAGIC_BYTES, length))
     await handle.read(head, 0, head.length, start)
-    return MAGIC.find(([, magic]) => magic.every((byte, n) => head[n] === byte))?.[0] ?? 'none'
+    return head
   } finally {
     await handle.close()
   }
 }
 
-export async function* unpackedStream(part: FilePart, maxBytes = MAX_UNPACKED_BYTES): AsyncGenerator<Buffer> {
-  const { file } = part
-  const packing = await packingOf(part)
-  if (packing === 'bzip2') throw sourceRefused(file, 'it is compressed with bzip2; only gzip, xz and zstd are read')
+/** By content: names of downloads lie. */
+const packingOf = (head: Buffer): Packing =>
+  MAGIC.find(([, magic]) => magic.every((byte, n) => head[n] === byte))?.[0] ?? 'none'
+
+export async function* unpackedStream(
+  part: FilePart | Buffer,
+  refuse: Refuse,
+  maxBytes = MAX_UNPACKED_BYTES,
+): AsyncGenerator<Buffer> {
+  const packing = packingOf(await headOf(part))
+  if (packing === 'bzip2') throw refuse('it is compressed with bzip2; only gzip, xz and zstd are read')
   if (part.length === 0) return
-  const raw = createReadStream(file, { start: part.start, end: part.start + part.length - 1 })
+  const raw = Buffer.isBuffer(part)
+    ? Readable.from([part])
+    : createReadStream(part.file, { start: part.start, end: part.start + part.length - 1 })
   let bytes = 0
   try {
-    for await (const chunk of plain(raw, packing, file)) {
+    for await (const chunk of plain(raw, packing, refuse)) {
       bytes += chunk.length
-      if (bytes > maxBytes) throw sourceRefused(file, `it unpacks to more than ${maxBytes} bytes`)
+      if (bytes > maxBytes) throw refuse(`it unpacks to more than ${maxBytes} bytes`)
       yield chunk
     }
   } catch (e) {
-    throw e instanceof KubeNodeError ? e : sourceRefused(file, messageOf(e), e)
+    throw e instanceof KubeNodeError ? e : refuse(messageOf(e), e)
   } finally {
     raw.destroy()
   }
 }
 
-function plain(raw: Readable, packing: Exclude<Packing, 'bzip2'>, file: string): AsyncIterable<Buffer> {
+function plain(raw: Readable, packing: Exclude<Packing, 'bzip2'>, refuse: Refuse): AsyncIterable<Buffer> {
   if (packing === 'none') return raw as AsyncIterable<Buffer>
-  if (packing === 'xz') return throughXz(raw, file)
+  if (packing === 'xz') return throughXz(raw, refuse)
   const unpacker = packing === 'gzip' ? createGunzip() : createZstdDecompress()
   // Its error reaches the reader through the unpacker.
   pipeline(raw, unpacker).catch(() => undefined)
@@ -75,7 +84,7 @@ function plain(raw: Readable, packing: Exclude<Packing, 'bzip2'>, file: string):
 }
 
 /** Node.js has no xz. */
-async function* throughXz(raw: Readable, file: string): AsyncGenerator<Buffer> {
+async function* throughXz(raw: Readable, refuse: Refuse): AsyncGenerator<Buffer> {
   const child = spawn('xz', ['--decompress', '--stdout', `--memlimit-decompress=${XZ_MEMORY}`], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
@@ -94,7 +103,7 @@ async function* throughXz(raw: Readable, file: string): AsyncGenerator<Buffer> {
   try {
     yield* child.stdout as AsyncIterable<Buffer>
     const problem = await ended
-    if (problem !== undefined) throw sourceRefused(file, problem)
+    if (problem !== undefined) throw refuse(problem)
   } finally {
     child.kill('SIGKILL')
   }

@@ -4,7 +4,7 @@ import { Parser, type ReadEntry } from 'tar'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
-import { sourceRefused } from './unpacked-stream.ts'
+import type { Refuse } from './unpacked-stream.ts'
 
 export interface ArchiveEntry {
   /** Relative, without `.` and `..`; the root itself is left out. */
@@ -40,43 +40,43 @@ const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
 export const isTarHead = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar'
 
 export async function readEntries(
-  file: string,
   chunks: AsyncIterable<Buffer>,
+  refuse: Refuse,
   onEntry: (entry: ArchiveEntry) => ContentSink,
   maxEntries = MAX_ENTRIES,
 ): Promise<void> {
-  const reading = new Reading(file, onEntry, maxEntries)
-  for await (const chunk of headChecked(file, chunks)) reading.write(chunk)
+  const reading = new Reading(refuse, onEntry, maxEntries)
+  for await (const chunk of headChecked(chunks, refuse)) reading.write(chunk)
   await reading.end()
 }
 
 /** The parser would unpack by itself what looks compressed inside, outside of our limits. */
-async function* headChecked(file: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* headChecked(chunks: AsyncIterable<Buffer>, refuse: Refuse): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of chunks) {
     if (head === undefined) {
       yield chunk
       continue
     }
-    head = Buffer.concat([head, chunk])
+    head = head.length === 0 ? chunk : Buffer.concat([head, chunk])
     if (head.length < BLOCK) continue
-    if (!isTarHead(head)) throw sourceRefused(file, 'it is no tar archive')
+    if (!isTarHead(head)) throw refuse('it is no tar archive')
     yield head
     head = undefined
   }
-  if (head !== undefined) throw sourceRefused(file, 'it is no tar archive')
+  if (head !== undefined) throw refuse('it is no tar archive')
 }
 
 class Reading {
-  readonly #file: string
+  readonly #refuse: Refuse
   readonly #onEntry: (entry: ArchiveEntry) => ContentSink
   readonly #parser: Parser
   readonly #maxEntries: number
   #problem: unknown
   #entries = 0
 
-  constructor(file: string, onEntry: (entry: ArchiveEntry) => ContentSink, maxEntries: number) {
-    this.#file = file
+  constructor(refuse: Refuse, onEntry: (entry: ArchiveEntry) => ContentSink, maxEntries: number) {
+    this.#refuse = refuse
     this.#onEntry = onEntry
     this.#maxEntries = maxEntries
     this.#parser = new Parser({
@@ -86,10 +86,7 @@ class Reading {
     })
     this.#parser.on('error', (e: unknown) => (this.#problem ??= e))
     // A header that is too long is skipped by the parser, and its entry with the wrong name would follow.
-    this.#parser.on(
-      'ignoredEntry',
-      () => (this.#problem ??= sourceRefused(file, 'it has an entry that no reader knows')),
-    )
+    this.#parser.on('ignoredEntry', () => (this.#problem ??= refuse('it has an entry that no reader knows')))
   }
 
   write(chunk: Buffer): void {
@@ -109,9 +106,7 @@ class Reading {
 
   #check(): void {
     if (this.#problem === undefined) return
-    throw this.#problem instanceof KubeNodeError
-      ? this.#problem
-      : sourceRefused(this.#file, messageOf(this.#problem), this.#problem)
+    throw this.#problem instanceof KubeNodeError ? this.#problem : this.#refuse(messageOf(this.#problem), this.#problem)
   }
 
   #read(entry: ReadEntry): void {
@@ -126,13 +121,11 @@ class Reading {
   }
 
   #headOf({ path, type, mode, size, linkpath }: ReadEntry): ArchiveEntry | undefined {
-    if (++this.#entries > this.#maxEntries)
-      throw sourceRefused(this.#file, `it has more than ${this.#maxEntries} entries`)
-    if (!Number.isSafeInteger(size) || size < 0) throw sourceRefused(this.#file, `an entry has the size ${size}`)
+    if (++this.#entries > this.#maxEntries) throw this.#refuse(`it has more than ${this.#maxEntries} entries`)
+    if (!Number.isSafeInteger(size) || size < 0) throw this.#refuse(`an entry has the size ${size}`)
     const kind = KINDS[type] ?? 'Other'
     const plain = plainPath(path)
-    if (plain === undefined)
-      throw sourceRefused(this.#file, `${printableLine(JSON.stringify(path.slice(0, 120)))} is no plain path`)
+    if (plain === undefined) throw this.#refuse(`${printableLine(JSON.stringify(path.slice(0, 120)))} is no plain path`)
     return plain === '' ? undefined : { path: plain, kind, mode: (mode ?? 0) & 0o7777, size, target: linkpath ?? '' }
   }
 }
