@@ -71,8 +71,8 @@ export const kubeErrors = errorTable({
     next: 'run inside a pod or give a kubeconfig',
   },
   KN2018: {
-    text: 'cannot connect to cluster {cluster}: it requires a proxy, which is not supported',
-    next: 'remove proxy-url or reach the server directly',
+    text: 'cannot connect to cluster {cluster}: its proxy is neither http nor https',
+    next: 'use a proxy-url such as http://host:3128, or reach the server directly',
   },
   KN2019: {
     text: 'cannot log in as user {user}: API servers no longer support passwords',

@@ -1,13 +1,15 @@
 // Loads a user's own kubeconfig through client-node: the only file that loads it, and only when called.
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import type { KubeConfig, User } from '@kubernetes/client-node'
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
 import { defined } from '#lib/defined.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
+import { fieldAt, listOf, objectsIn, textOf } from '#lib/fields.ts'
 import { isObject } from '#lib/json.ts'
 import type { ConnectionConfig, Source } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
+import type { ShowLine } from './login-program.ts'
 import { pluginIdentity } from './plugin-identity.ts'
 
 export interface LoadedKubeconfig {
@@ -21,30 +23,36 @@ export interface KubeconfigChoice {
   /** One or more files, as in KUBECONFIG; the first that says something wins. */
   readonly files: readonly string[]
   readonly context?: string
+  /** Set when a person sits at a terminal: a login program may prompt there, and its messages are shown. */
+  readonly show?: ShowLine | undefined
 }
 
 /** client-node weighs tens of megabytes: agents and quick commands must never load it by an import of this file. */
 const loadLibrary = () => import('@kubernetes/client-node')
 
-export async function loadKubeconfig({ files, context }: KubeconfigChoice): Promise<LoadedKubeconfig> {
+export async function loadKubeconfig({ files, context, show }: KubeconfigChoice): Promise<LoadedKubeconfig> {
   const { KubeConfig } = await loadLibrary()
   const all = new KubeConfig()
   const extras = new Map<string, Extras>()
+  const execConfigs = new Map<string, unknown>()
   for (const file of files) {
     const one = new KubeConfig()
     let users: ReadonlyMap<string, Extras>
+    let clusters: ReadonlyMap<string, unknown>
     try {
       const { size } = await stat(file)
       if (size > MAX_FILE_BYTES) throw unreadable(file, `larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
       // Parsed here: the library follows aliases without end, and takes a token that looks like a date for one.
       const value = kubeconfigIn(file, await readFile(file, 'utf8'))
       users = extrasIn(file, value)
+      clusters = execConfigsIn(value)
       one.loadFromString(JSON.stringify(value))
       one.makePathsAbsolute(dirname(file))
     } catch (e) {
       throw isKubeNodeError(e) ? e : unreadable(file, reasonOf(e))
     }
     for (const [user, extra] of users) if (!extras.has(user)) extras.set(user, extra)
+    for (const [cluster, config] of clusters) if (!execConfigs.has(cluster)) execConfigs.set(cluster, config)
     merge(all, one)
   }
   const name = context ?? all.currentContext
@@ -64,7 +72,7 @@ export async function loadKubeconfig({ files, context }: KubeconfigChoice): Prom
     copy.loadFromOptions(all)
     return copy
   }
-  return connectionOf(all, extras, fresh)
+  return connectionOf(all, { extras, execConfigs, fresh, show })
 }
 
 /** A thousand clusters with their certificates. */
@@ -131,23 +139,54 @@ function extrasIn(file: string, kubeconfig: Fields): ReadonlyMap<string, Extras>
   return out
 }
 
-/** As kubectl: a program named with a slash is beside the file, and gets the version to answer in. */
+/** As kubectl: a program named with a slash is beside the file. client-node copies our environment only for a program with variables of its own. */
 function programOf(exec: Fields, folder: string): Fields {
-  const { command, apiVersion, env } = exec
+  const { command, env } = exec
   const path = typeof command === 'string' && command.includes('/') ? resolve(folder, command) : command
-  const info = JSON.stringify({ kind: 'ExecCredential', apiVersion, spec: { interactive: false } })
-  const own = Array.isArray(env) ? (env as unknown[]) : []
-  return { ...exec, command: path, env: [...own, { name: 'KUBERNETES_EXEC_INFO', value: info }] }
+  return { ...exec, command: path, env: listOf(env) }
 }
 
-function connectionOf(kc: KubeConfig, extras: ReadonlyMap<string, Extras>, fresh: () => KubeConfig): LoadedKubeconfig {
+const EXEC_EXTENSION = 'client.authentication.k8s.io/exec'
+
+/** By cluster: what its file says to login programs. */
+const execConfigsIn = (kubeconfig: Fields): ReadonlyMap<string, unknown> =>
+  new Map(
+    objectsIn(kubeconfig['clusters']).map(({ name, cluster }) => [
+      textOf(name),
+      objectsIn(fieldAt(cluster, 'extensions')).find((e) => e['name'] === EXEC_EXTENSION)?.['extension'],
+    ]),
+  )
+
+/** As client.authentication.k8s.io names it. */
+const infoOf = async (cluster: Cluster, config: unknown): Promise<object> => ({
+  server: cluster.server,
+  ...defined({
+    'tls-server-name': cluster.tlsServerName,
+    'insecure-skip-tls-verify': cluster.skipTLSVerify || undefined,
+    'certificate-authority-data':
+      cluster.caData ?? (cluster.caFile ? await readFile(cluster.caFile, 'base64') : undefined),
+    'proxy-url': cluster.proxyUrl,
+    config,
+  }),
+})
+
+interface Around {
+  readonly extras: ReadonlyMap<string, Extras>
+  readonly execConfigs: ReadonlyMap<string, unknown>
+  readonly fresh: () => KubeConfig
+  readonly show: ShowLine | undefined
+}
+
+function connectionOf(kc: KubeConfig, { extras, execConfigs, fresh, show }: Around): LoadedKubeconfig {
   const context = kc.getContextObject(kc.currentContext)
   const cluster = kc.getCurrentCluster()
   const user = kc.getCurrentUser()
   if (context === null || cluster === null)
     throw new KubeNodeError(kubeErrors.KN2024({ context: JSON.stringify(kc.currentContext) }))
-  if (cluster.proxyUrl) throw new KubeNodeError(kubeErrors.KN2018({ cluster: cluster.name }))
+  const proxy = proxyOf(cluster)
   const ca = sourceOf(cluster.caData, cluster.caFile)
+  const clusterInfo = async () =>
+    fieldAt(user?.exec, 'provideClusterInfo') === true ? infoOf(cluster, execConfigs.get(cluster.name)) : undefined
   const warnings = cluster.skipTLSVerify
     ? [
         `the certificate of cluster ${cluster.name} is NOT verified (insecure-skip-tls-verify): traffic can be read and changed on the network`,
@@ -155,16 +194,30 @@ function connectionOf(kc: KubeConfig, extras: ReadonlyMap<string, Extras>, fresh
     : []
   const config: ConnectionConfig = {
     server: URL.parse(cluster.server)?.href.replace(/\/$/, '') ?? cluster.server,
-    ...defined({ ca }),
+    ...defined({ ca, proxy }),
     ...(cluster.tlsServerName ? { tlsServerName: cluster.tlsServerName } : {}),
     ...(cluster.skipTLSVerify ? { insecureSkipTlsVerify: true } : {}),
     ...(context.namespace ? { namespace: context.namespace } : {}),
-    ...(user === null ? {} : userPart(user, extras.get(user.name) ?? {}, fresh)),
+    ...(user === null
+      ? {}
+      : userPart(user, extras.get(user.name) ?? {}, () => pluginIdentity({ fresh, user, clusterInfo, show }))),
   }
   return { config, context: kc.currentContext, warnings }
 }
 
-function userPart(user: User, { tokenFile, groups }: Extras, fresh: () => KubeConfig): Partial<ConnectionConfig> {
+/** Node speaks to proxies over http and https. */
+function proxyOf({ name, proxyUrl }: Cluster): ConnectionConfig['proxy'] {
+  if (!proxyUrl) return undefined
+  const { protocol } = URL.parse(proxyUrl) ?? {}
+  if (protocol !== 'http:' && protocol !== 'https:') throw new KubeNodeError(kubeErrors.KN2018({ cluster: name }))
+  return { HTTPS_PROXY: proxyUrl }
+}
+
+function userPart(
+  user: User,
+  { tokenFile, groups }: Extras,
+  plugin: () => NonNullable<ConnectionConfig['identity']>,
+): Partial<ConnectionConfig> {
   if (user.username || user.password) throw new KubeNodeError(kubeErrors.KN2019({ user: user.name }))
   const provider: unknown = user.authProvider
   const mounted = isObject(provider) && isObject(provider['config']) ? provider['config']['tokenFile'] : undefined
@@ -178,7 +231,7 @@ function userPart(user: User, { tokenFile, groups }: Extras, fresh: () => KubeCo
     ...(user.impersonateUser ? { impersonate: { user: user.impersonateUser, ...defined({ groups }) } } : {}),
     ...(cert === undefined || key === undefined ? {} : { clientCertificate: { cert, key } }),
     ...(path !== undefined ? { token: { file: path } } : user.token ? { token: { data: user.token } } : {}),
-    ...(isPlugin ? { identity: pluginIdentity({ fresh, user }) } : {}),
+    ...(isPlugin ? { identity: plugin() } : {}),
   }
 }
 

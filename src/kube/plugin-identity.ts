@@ -9,39 +9,49 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Identity } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
+import { type Login, longestLoginMs, type ShowLine, startLoginsOf } from './login-program.ts'
 
 /** client-node keeps what a plugin answered until it expires; asking it again costs nothing. */
 const ASK_AGAIN_MS = 60_000
-/** A login program may ask a cloud; one that asks a person has no place in a server. */
-const LONGEST_ANSWER_MS = 60_000
 
 export interface PluginOptions {
   /** A copy without a memory of earlier answers. */
   readonly fresh: () => KubeConfig
   readonly user: User
+  /** Of the cluster, read each time: for login programs that want it. */
+  readonly clusterInfo: () => Promise<object | undefined>
+  readonly show?: ShowLine | undefined
   readonly clock?: Clock
 }
 
-export function pluginIdentity({ fresh, user, clock = systemClock }: PluginOptions) {
+export function pluginIdentity({ fresh, user, clusterInfo, show, clock = systemClock }: PluginOptions) {
   const hasOwnAuthority = mendProvider(user)
-  let kc = fresh()
+  const login: Login = { cluster: undefined, endsAt: undefined }
+  const forgetful = (): KubeConfig => {
+    const made = fresh()
+    startLoginsOf(made, login, { user, clock, show })
+    return made
+  }
+  const longestMs = longestLoginMs({ user, show })
+  let kc = forgetful()
   let answering: Promise<Identity> | undefined
   const ask = async (): Promise<Identity> => {
     const options: RequestOptions = {}
     const before = refreshTokenOf(user)
+    login.cluster = await clusterInfo()
     try {
       await kc.applyToHTTPSOptions(options)
     } finally {
       keepRefreshToken(user, before)
     }
-    return identityIn(options, user)
+    return { ...identityIn(options, user), goodForMs: goodForMs(login.endsAt, clock) }
   }
   return async (isRefused: boolean): Promise<Identity> => {
     // An OIDC provider's answer says how long it lives, which client-node takes for the time when it ends: only a copy reads the time in the token.
-    if (answering === undefined && (isRefused || isOidc(user))) kc = fresh()
+    if (answering === undefined && (isRefused || isOidc(user))) kc = forgetful()
     answering ??= ask().finally(() => (answering = undefined))
     try {
-      return await within(answering, clock)
+      return await within(answering, longestMs, clock)
     } catch (e) {
       const said = startTrouble(e, user) ?? firstLine(messageOf(e))
       const why = hasOwnAuthority ? `${said} (idp-certificate-authority is not read; set NODE_EXTRA_CA_CERTS)` : said
@@ -74,9 +84,11 @@ function identityIn(options: RequestOptions, user: User): Identity {
   return {
     ...defined({ token }),
     ...(cert && key ? { clientCertificate: { cert: String(cert), key: String(key) } } : {}),
-    goodForMs: ASK_AGAIN_MS,
   }
 }
+
+const goodForMs = (endsAt: number | undefined, clock: Clock): number =>
+  Math.min(ASK_AGAIN_MS, Math.max(0, (endsAt ?? Number.POSITIVE_INFINITY) - clock.now()))
 
 const providerOf = (user: User): Record<string, unknown> | undefined => {
   const provider: unknown = user.authProvider
@@ -107,12 +119,10 @@ function keepRefreshToken(user: User, before: unknown): void {
     config['refresh-token'] = before
 }
 
-/** The question is not cancelled, and the next caller waits for the same one: a program that hangs is started once. */
-async function within<T>(answering: Promise<T>, clock: Clock): Promise<T> {
+/** A login program is killed at the same deadline; until it has ended, the next caller waits for the same answer. */
+async function within<T>(answering: Promise<T>, longestMs: number, clock: Clock): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = clock.after(LONGEST_ANSWER_MS, () =>
-    late.reject(new Error(`no answer within ${LONGEST_ANSWER_MS / 1_000} s`)),
-  )
+  const timer = clock.after(longestMs, () => late.reject(new Error(`no answer within ${longestMs / 1_000} s`)))
   try {
     return await Promise.race([answering, late.promise])
   } finally {

@@ -51,7 +51,7 @@ const DOORS: readonly { readonly from: RegExp; readonly to: RegExp }[] = [
 
 /** Packages that only some places may load, each with its reason in DESIGN: memory, trust, or one writer of a concern. */
 const PACKAGE_ONLY_IN: Readonly<Record<string, readonly RegExp[]>> = {
-  '@kubernetes/client-node': [/^src\/kube\/(kubeconfig|plugin-identity)\.ts$/],
+  '@kubernetes/client-node': [/^src\/kube\/(kubeconfig|plugin-identity|login-program|built-in)\.ts$/],
   cdk8s: [/^src\/api\/constructs\//, /^fleet\//, /^rules\//, /^deploy\//],
   'cdk8s-plus-27': [/^src\/api\/constructs\//, /^fleet\//, /^deploy\//],
   constructs: [/^src\/api\/constructs\//, /^fleet\//, /^rules\//, /^deploy\//],

@@ -37,7 +37,13 @@ export async function connectionTo(
   io: Io,
 ): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
   const { talkingClientOf, chosenConnection } = await import('#programs/run/connect.ts')
-  const chosen = await chosenConnection({ file: kubeconfig, context, env: io.env, cwd: io.cwd })
+  const chosen = await chosenConnection({
+    file: kubeconfig,
+    context,
+    env: io.env,
+    cwd: io.cwd,
+    show: io.ask && ((text) => showProblem(io, text)),
+  })
   const { config, warnings } = chosen
   const say = (line: string): void => io.err(shownLine(line))
   for (const w of warnings) say(w)

@@ -34,6 +34,8 @@ export interface Chosen {
   readonly cwd: string
   /** Another root of the file system, in tests. */
   readonly root?: string
+  /** Set when a person sits at a terminal, whom a login program may prompt. */
+  readonly show?: ((text: string) => void) | undefined
 }
 
 const FLAG_VARIABLE = sharedVariable('kubeconfig')
@@ -43,19 +45,20 @@ export const listedFiles = (env: Environment): readonly string[] =>
   (env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
 
 /** What the user named, else what KUBECONFIG names, else ~/.kube/config or the local fleet around the current folder, else the account of our pod. */
-export async function chosenConnection({ file, context, env, cwd, root }: Chosen): Promise<Connection> {
+export async function chosenConnection({ file, context, env, cwd, root, show }: Chosen): Promise<Connection> {
   if (file !== undefined) {
     const isVariable = env[FLAG_VARIABLE] === file
-    return connectionOf(file, context, isVariable ? FLAG_VARIABLE : '--kubeconfig', cwd)
+    return connectionOf(file, context, { origin: isVariable ? FLAG_VARIABLE : '--kubeconfig', cwd, show })
   }
   const named = listedFiles(env)
   const [first] = named
-  if (first !== undefined && named.length === 1) return connectionOf(first, context, 'KUBECONFIG', cwd)
-  if (named.length > 1) return listedConnection(named, context)
+  if (first !== undefined && named.length === 1)
+    return connectionOf(first, context, { origin: 'KUBECONFIG', cwd, show })
+  if (named.length > 1) return listedConnection(named, context, show)
   const { homeKubeconfig, unnamedCluster } = await import('./unnamed-cluster.ts')
   const found = await unnamedCluster({ env, cwd }, context)
   if (found !== undefined) {
-    const connection = await connectionOf(found.file, context)
+    const connection = await connectionOf(found.file, context, { show })
     return { ...connection, unnamed: found.called, place: placeIn(found.called, connection) }
   }
   if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312({ home: homeKubeconfig(env) ?? '~/.kube/config' }))
@@ -78,20 +81,34 @@ const placed = (file: string, found: Omit<Connection, 'place'>): Connection => (
 })
 
 /** As kubectl: files of a list that are not there are left out. */
-async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {
+async function listedConnection(
+  files: readonly string[],
+  context: string | undefined,
+  show: Chosen['show'],
+): Promise<Connection> {
   const there = files.filter((f) => existsSync(f))
   if (there.length === 0) {
     const file = files.map((f) => resolve(f)).join(' and ')
     throw new KubeNodeError(runErrors.KN1301({ file, origin: namedBy('KUBECONFIG'), why: 'there is no such file' }))
   }
   const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-  return placed('KUBECONFIG', await loadKubeconfig({ files: there, ...defined({ context }) }))
+  return placed('KUBECONFIG', await loadKubeconfig({ files: there, ...defined({ context, show }) }))
 }
 
 const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
 
-/** `origin`: the option or variable that names the file. `cwd`: where a local fleet may run that has the context. */
-export async function connectionOf(file: string, context?: string, origin?: string, cwd?: string): Promise<Connection> {
+interface FileUse extends Partial<Pick<Chosen, 'show'>> {
+  /** The option or variable that names the file. */
+  readonly origin?: string
+  /** Where a local fleet may run that has the context. */
+  readonly cwd?: string | undefined
+}
+
+export async function connectionOf(
+  file: string,
+  context?: string,
+  { origin, cwd, show }: FileUse = {},
+): Promise<Connection> {
   let text: string
   try {
     text = readBoundedText(file)
@@ -101,7 +118,7 @@ export async function connectionOf(file: string, context?: string, origin?: stri
   }
   if (safeKubeconfigProblems(text).length > 0) {
     const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-    return placed(file, await loadKubeconfig({ files: [file], ...defined({ context }) }))
+    return placed(file, await loadKubeconfig({ files: [file], ...defined({ context, show }) }))
   }
   if (context !== undefined) await requireContext(context, file, text, cwd)
   return placed(file, { ...parseSafeKubeconfig(text, file, context), warnings: [] })

@@ -2,7 +2,7 @@
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ServerOptions } from '../../fleet/connect.ts'
-import type { Io } from '#lib/terminal/io.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
 import type { InstallContext } from '#install/context.ts'
 import { storedValues } from '#install/load.ts'
 
@@ -20,6 +20,12 @@ export async function clusterName(
   const named = namespace?.metadata.annotations?.[ANNOTATIONS.clusterName]
   if (named !== undefined && named !== '') return named
   const { chosenConnection } = await import('#programs/run/connect.ts')
-  const chosen = await chosenConnection({ file: kubeconfig, context, env: io.env, cwd: io.cwd })
+  const chosen = await chosenConnection({
+    file: kubeconfig,
+    context,
+    env: io.env,
+    cwd: io.cwd,
+    show: io.ask && ((text) => showProblem(io, text)),
+  })
   return chosen.context
 }
