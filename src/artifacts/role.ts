@@ -8,7 +8,6 @@ import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { SEALED_TOKEN_FIELD, sealedTokenKey } from '#identity/sealed-token.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import { artifactsErrors } from './artifacts-errors.ts'
 import { ownPair, type Held } from './own-authority.ts'
 import { pairIn, type PairFiles } from './pair-files.ts'
@@ -31,10 +30,7 @@ export interface ArtifactsOptions extends ArtifactsConfig {
 /** A mounted Secret follows within two minutes; ours is renewed a month before its end. */
 const FOLLOW_MS = 60_000
 
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-const configMapType = coreKind<ConfigMap>('ConfigMap')
+const configMapType = coreKind('ConfigMap')
 
 const sealedToken = async (client: KubeClient, uid: string): Promise<string | undefined> =>
   (await client.get(configMapType, sealedTokenKey(uid)))?.data?.[SEALED_TOKEN_FIELD]

@@ -158,7 +158,6 @@ export const rulesOf = ({ metadata, spec }: FleetSource): SourceRules => ({
 /** Kernel, system and accelerators tell hardware apart; addresses and images do not. */
 export function trimmedNode(node: Node): Node {
   const { spec, status } = node
-  const capacity = isObject(status?.['capacity']) ? status['capacity'] : undefined
   return trimmed({
     apiVersion: 'v1',
     kind: 'Node',
@@ -167,13 +166,11 @@ export function trimmedNode(node: Node): Node {
     status: {
       conditions: (status?.conditions ?? []).map((c) => ({ ...without(c, 'lastHeartbeatTime'), message: '' })),
       ...(status?.nodeInfo !== undefined && { nodeInfo: hardwareOf(status.nodeInfo) }),
-      ...defined({ capacity }),
+      ...defined({ capacity: status?.capacity }),
     },
   })
 }
 
-const hardwareOf = ({ architecture, osImage, kernelVersion }: Readonly<Record<string, unknown>>) => ({
-  architecture,
-  osImage,
-  kernelVersion,
-})
+type NodeInfo = NonNullable<NonNullable<Node['status']>['nodeInfo']>
+const hardwareOf = ({ architecture, osImage, kernelVersion }: NodeInfo) =>
+  defined({ architecture, osImage, kernelVersion })

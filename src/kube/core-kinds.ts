@@ -1,6 +1,7 @@
 // The built-in kinds of Kubernetes that KubeNode's programs read and write, each said once.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import type { BuiltIn } from './built-in.ts'
 
 const cluster = (group: string, kind: string, plural: string): ResourceType => ({
   group,
@@ -46,6 +47,7 @@ const CORE_KINDS = {
   ),
 } as const
 
-/** The kind with the type that the caller reads its objects as. */
-export const coreKind = <T extends KubeObject = KubeObject>(kind: keyof typeof CORE_KINDS): ResourceType<T> =>
-  CORE_KINDS[kind] as ResourceType<T>
+/** Objects have the types of client-node, or a narrower one that the caller names. */
+export const coreKind = <K extends keyof typeof CORE_KINDS, T extends KubeObject = BuiltIn[K]>(
+  kind: K,
+): ResourceType<T> => CORE_KINDS[kind] as ResourceType<T>

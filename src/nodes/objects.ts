@@ -1,46 +1,16 @@
-// The parts of Nodes, Pods, Secrets and budgets that we read or write. Everything else of them is carried along untouched.
-import type { Condition, KubeObject, ObjectMeta } from '#api/schema/object.ts'
+// Nodes, Pods and Secrets, and what is asked of them most.
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
-export interface Taint {
-  readonly key: string
-  readonly value?: string
-  readonly effect: string
-  readonly timeAdded?: string
-}
+export type Node = BuiltIn['Node']
+export type Taint = NonNullable<NonNullable<Node['spec']>['taints']>[number]
+export type Pod = BuiltIn['Pod']
+export type Secret = BuiltIn['Secret']
 
-/** Conditions of a Node have a heartbeat beside the fields of others. */
-type NodeCondition = Condition & { readonly lastHeartbeatTime?: string }
+export const secretType = coreKind('Secret')
 
-export interface Node extends KubeObject {
-  readonly spec?: {
-    readonly taints?: readonly Taint[]
-    readonly unschedulable?: boolean
-    readonly providerID?: string
-    readonly [field: string]: unknown
-  }
-  readonly status?: {
-    readonly conditions?: readonly NodeCondition[]
-    readonly nodeInfo?: { readonly bootID?: string; readonly [field: string]: unknown }
-    readonly [field: string]: unknown
-  }
-}
-
-export interface Pod extends KubeObject {
-  readonly metadata: ObjectMeta
-  readonly spec?: { readonly nodeName?: string; readonly [field: string]: unknown }
-  readonly status?: { readonly phase?: string; readonly [field: string]: unknown }
-}
-
-export interface Secret extends KubeObject {
-  readonly type?: string
-  readonly data?: { readonly [key: string]: string }
-}
-
-export const secretType = coreKind<Secret>('Secret')
-
-export const nodeType = coreKind<Node>('Node')
-export const podType = coreKind<Pod>('Pod')
+export const nodeType = coreKind('Node')
+export const podType = coreKind('Pod')
 
 export const isNodeReady = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true

@@ -13,7 +13,7 @@ interface Ledger extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const type = coreKind<Ledger>('ConfigMap')
+const type = coreKind<'ConfigMap', Ledger>('ConfigMap')
 const KEY = { namespace: 'default', name: 'ledger' }
 const fresh: Ledger = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY }
 const leader = (isLeader = () => true) => ({ signal: new AbortController().signal, term: 1, isLeader })

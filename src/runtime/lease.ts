@@ -1,20 +1,12 @@
 // The Lease that leaders hold: its shape, what each move writes, and when another's hold counts as over. Pure.
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp } from '#lib/clock.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import { type ObjectKey, apiVersionOf } from '#api/schema/resource.ts'
 
-export interface Lease extends KubeObject {
-  readonly spec?: {
-    readonly holderIdentity?: string
-    readonly leaseDurationSeconds?: number
-    readonly acquireTime?: string
-    readonly renewTime?: string
-    readonly leaseTransitions?: number
-  }
-}
+export type Lease = BuiltIn['Lease']
 
-export const leaseType = coreKind<Lease>('Lease')
+export const leaseType = coreKind('Lease')
 
 export function newLease(key: ObjectKey): Lease {
   const { name, namespace } = key

@@ -9,7 +9,11 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
 import { ADMIN } from '#test/support/fleets/holds.ts'
 
-const [NAMESPACES, BINDINGS, SECRETS] = [coreKind('Namespace'), coreKind('RoleBinding'), coreKind('Secret')]
+const [NAMESPACES, BINDINGS, SECRETS] = [
+  coreKind('Namespace'),
+  coreKind<'RoleBinding', KubeObject>('RoleBinding'),
+  coreKind('Secret'),
+]
 const LABELS = { ...namespaceLabels('fleet.prod'), [ANNOTATIONS.controlPlane]: 'true' }
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 const apiGroup = 'rbac.authorization.k8s.io'

@@ -74,7 +74,7 @@ class EmbeddedBench extends AgentBench {
       lastTransitionTime: now,
     }
     const changed = { ...request, status: { ...status, conditions: [condition] } }
-    await this.client.update(csrType, changed, { subresource: 'approval' })
+    await this.client.update(csrType as ResourceType, changed, { subresource: 'approval' })
     return true
   }
 

@@ -1,5 +1,6 @@
 // `kubenode check` on an installed cluster whose Defender alone is killed: it passes before, then names what is missing, what to read, and ends with 1. The commands
 // are those that docs/three-in-the-morning.md prints for it.
+import type { KubeObject } from '#api/schema/object.ts'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,7 +33,7 @@ let defender: ChildProcess
 beforeAll(async () => {
   world = await startInstallWorld()
   folder = mkdtempSync(join(tmpdir(), 'kubenode-check-'))
-  const nodes = coreKind('Node')
+  const nodes = coreKind<'Node', KubeObject>('Node')
   for (const name of ['n-1', 'n-2']) {
     const made = await world.admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
     const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }

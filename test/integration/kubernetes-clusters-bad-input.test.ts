@@ -15,7 +15,7 @@ import {
   type PlayedClusters,
 } from '#test/support/worlds/played-clusters.ts'
 
-const [PODS, CLAIMS] = [coreKind('Pod'), coreKind('PersistentVolumeClaim')]
+const [PODS, CLAIMS] = [coreKind<'Pod', KubeObject>('Pod'), coreKind('PersistentVolumeClaim')]
 const [, SETS] = PLAYED_WORKLOADS
 const SOON = { withinMs: 500 }
 

@@ -363,7 +363,7 @@ test(
     // A person puts an older Secret back.
     const current = await hub.admin.get(SECRETS, { namespace: planeNamespace(id), name: 'credentials-encryption' })
     if (before === undefined || current === undefined) throw new Error('no Secret')
-    await hub.admin.update(SECRETS, { ...current, data: before['data'] })
+    await hub.admin.update(SECRETS, { ...current, ...defined({ data: before.data }) })
     const damaged = await put(asked(3))
     expect(damaged.message).toBe(
       'Secret credentials-encryption lacks key 3, with which Secrets in etcd are encrypted; restore it from a newer backup',

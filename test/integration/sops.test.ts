@@ -5,6 +5,7 @@ import { inventory } from '#api/kinds/inventory.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
@@ -68,7 +69,9 @@ const rendered = async (b: SyncBench) =>
 /** Everything that is stored beside the Secret itself. */
 async function everythingElse(b: SyncBench): Promise<string> {
   const all = async (client: KubeClient) =>
-    Promise.all([inventory, CONFIG_MAP, coreKind('Event')].map((kind) => client.list(kind).catch(() => [])))
+    Promise.all(
+      ([inventory, CONFIG_MAP, coreKind('Event')] as ResourceType[]).map((kind) => client.list(kind).catch(() => [])),
+    )
   return JSON.stringify([
     await b.hub.client.list(fleetSource),
     await b.releases(),

@@ -34,7 +34,7 @@ interface Fault {
   /** Fields of the Secret, given those that are there. */
   readonly secret?: (now: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
   /** The first webhook's connection as another client left it. */
-  readonly registration?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+  readonly registration?: (config: Readonly<Record<string, unknown>>) => object
   readonly isDeleted?: boolean
   /** What the API server says of it; without it, reviews pass all the same. */
   readonly felt?: RegExp
@@ -203,9 +203,8 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     if (isDeleted) await admin.delete(webhookConfigurationType, { name: API_GROUP })
     const found = registration && (await admin.get(webhookConfigurationType, { name: API_GROUP }))
     if (found === undefined || registration === undefined) return
-    const hooks = found['webhooks'] as readonly { readonly clientConfig: Readonly<Record<string, unknown>> }[]
-    const webhooks = hooks.map((h) => ({ ...h, clientConfig: registration(h.clientConfig) }))
-    await admin.update(webhookConfigurationType, { ...found, webhooks })
+    const webhooks = (found.webhooks ?? []).map((h) => ({ ...h, clientConfig: registration({ ...h.clientConfig }) }))
+    await admin.update<KubeObject>(webhookConfigurationType, { ...found, webhooks })
   }
 
   test.each(FAULTS)('$name is felt, and the leader mends it', async (fault) => {

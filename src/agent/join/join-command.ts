@@ -5,12 +5,10 @@ import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { BUNDLE_FIELD, isHandedOver, tokenText } from '#identity/join-token.ts'
-import type { KubeObject } from '#api/schema/object.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { machinesErrors } from './machines-errors.ts'
 
-export interface TokenSecret extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
+export type TokenSecret = BuiltIn['Secret']
 
 const field = ({ data }: TokenSecret, name: string): string | undefined => {
   const value = data?.[name]

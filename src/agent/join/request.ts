@@ -118,10 +118,7 @@ export function openedToken({ key, uid }: Pick<TokenPair, 'key' | 'uid'>, sealed
   return opened && { key, uid, token: opened.token, askAgainMs: opened.askAgainSeconds * 1_000 }
 }
 
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-const configMapType = coreKind<ConfigMap>('ConfigMap')
+const configMapType = coreKind('ConfigMap')
 
 async function untilAnswered<T>(
   { client, clock, signal, onWait }: RequestDeps,

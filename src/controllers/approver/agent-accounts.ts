@@ -29,10 +29,7 @@ const BY_UID = 'agent-accounts/uid'
 const WORKERS = 8
 const fieldManager = FIELD_MANAGERS.approver
 
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-const configMapType = coreKind<ConfigMap>('ConfigMap')
+const configMapType = coreKind('ConfigMap')
 const roleType = coreKind('Role')
 const bindingType = coreKind('RoleBinding')
 const TYPES: Readonly<Record<string, ResourceType>> = {

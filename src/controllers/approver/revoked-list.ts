@@ -11,13 +11,9 @@ import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 
-interface ConfigMap extends KubeObject {
-  readonly data?: RevokedAgents
-}
-export const revokedListType = coreKind<ConfigMap>('ConfigMap')
+export const revokedListType = coreKind('ConfigMap')
 export const REVOKED_LIST = { namespace: SYSTEM_NAMESPACE, name: REVOKED_AGENTS } as const
 
 const KEY = 'all'

@@ -1,9 +1,7 @@
 // The part of ConfigMaps that sealed values need.
-import type { KubeObject } from '#api/schema/object.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
-export interface ConfigMap extends KubeObject {
-  readonly data?: { readonly [key: string]: string }
-}
+export type ConfigMap = BuiltIn['ConfigMap']
 
-export const configMapType = coreKind<ConfigMap>('ConfigMap')
+export const configMapType = coreKind('ConfigMap')

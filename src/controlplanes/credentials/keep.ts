@@ -97,7 +97,7 @@ function written(
   if (item === undefined) return outcomeOf(() => removed(client, before, signal))
   const secret = credentialSecret(namespace, order.name, item)
   if (before === undefined) return outcomeOf(() => client.create(secrets, secret, options))
-  return outcomeOf(() => client.update(secrets, { ...before, data: secret['data'] }, options))
+  return outcomeOf(() => client.update(secrets, { ...before, data: secret.data }, options))
 }
 
 async function removed(

@@ -3,6 +3,7 @@ import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { isText } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { bundleOf, signerOf, type Held, type HeldItem } from './held.ts'
 
 const PREFIX = 'credentials-'
@@ -32,7 +33,11 @@ function filesOf(item: HeldItem): Readonly<Record<string, string>> {
   }
 }
 
-export function credentialSecret(namespace: string, name: string, item: HeldItem): KubeObject {
+export function credentialSecret(
+  namespace: string,
+  name: string,
+  item: HeldItem,
+): BuiltIn['Secret'] & { readonly data: Readonly<Record<string, string>> } {
   const entries = Object.entries({ [ITEM]: JSON.stringify(item), ...filesOf(item) })
   return {
     apiVersion: 'v1',

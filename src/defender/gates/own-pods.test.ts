@@ -1,4 +1,5 @@
 // Machines that host replicas of one of our programs are never disrupted together, in however many permits they are requested; other machines do not wait.
+import { defined } from '#lib/defined.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -94,7 +95,7 @@ describe('hosts are read from pods', () => {
       labels: { 'app.kubernetes.io/name': 'kubenode', 'app.kubernetes.io/component': role },
       ...(more.deleted === true && { deletionTimestamp: '2026-01-31T12:00:00Z' }),
     },
-    spec: more.node === undefined ? {} : { nodeName: more.node },
+    spec: { containers: [], ...defined({ nodeName: more.node }) },
     status: { phase: more.phase ?? 'Running' },
   })
   test('one that ended, is being deleted or has no node does not count', () => {

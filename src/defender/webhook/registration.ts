@@ -3,7 +3,7 @@
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
 import { AGENT_ACCOUNTS_GROUP, AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
-import type { KubeObject } from '#api/schema/object.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { GUARDED_KINDS, type GuardedKind } from '../guard/guarded-kinds.ts'
 import { type Door, pathOf } from './secret-paths.ts'
@@ -22,7 +22,11 @@ const SERVICE_PORT = 443
 export type WebhookAddress = string | { readonly namespace: string; readonly name: string }
 
 /** `token` is the secret part of the paths: a client that may read this object may call the webhook. */
-export const webhookConfiguration = (address: WebhookAddress, ca: string, token: string): KubeObject => ({
+export const webhookConfiguration = (
+  address: WebhookAddress,
+  ca: string,
+  token: string,
+): BuiltIn['ValidatingWebhookConfiguration'] => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: webhookConfigurationType.kind,
   metadata: { name: WEBHOOK_CONFIGURATION },

@@ -42,12 +42,7 @@ import { providersOn } from '#runtime/served-providers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 
-interface Disruptions extends KubeObject {
-  readonly spec?: { readonly selector?: Parameters<typeof matchesLabels>[0] }
-  readonly status?: { readonly disruptionsAllowed?: number; readonly expectedPods?: number }
-}
-
-const disruptionBudgetType = coreKind<Disruptions>('PodDisruptionBudget')
+const disruptionBudgetType = coreKind('PodDisruptionBudget')
 
 export async function takeInventory(
   client: KubeClient,

@@ -15,7 +15,7 @@ import { someOf } from '#lib/some-of.ts'
 
 const PARALLEL = 8
 const MOST_NAMED = 10
-const configMapType = coreKind<KubeObject & { readonly data?: Readonly<Record<string, string>> }>('ConfigMap')
+const configMapType = coreKind('ConfigMap')
 
 const named = (workloads: readonly KubeObject[], name: string): KubeObject | undefined =>
   workloads.find((w) => w.metadata.name === name)

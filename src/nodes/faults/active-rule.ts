@@ -6,6 +6,7 @@ import { type Validator, createValidator } from '#api/validate.ts'
 import { defined } from '#lib/defined.ts'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { selectorOf, matchesSelector } from '#kube/selector.ts'
 import { compileRule } from '#policy/compile-rule.ts'
@@ -13,14 +14,10 @@ import { nodeVocabulary } from '#policy/node-vocabulary.ts'
 import { describeProblem } from '#policy/problem.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import type { Edit } from '#declared/committed.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 
-export interface ControllerRevision extends KubeObject {
-  readonly revision: number
-  readonly data?: unknown
-}
+export type ControllerRevision = BuiltIn['ControllerRevision']
 
-export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
+export const controllerRevisionType = coreKind('ControllerRevision')
 
 /** On a ControllerRevision: the NodeRemedier whose rule it keeps. Names may be longer than a label value. */
 export const REMEDIER_ANNOTATION = 'kubenode.io/remedier'

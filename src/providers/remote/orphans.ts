@@ -1,6 +1,7 @@
 // `kubenode provider orphans`: hosts that belong to no Machine, as the controllers listed them, and the approval to delete some of them.
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { orphanApproval, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict } from '#kube/errors.ts'
@@ -9,17 +10,12 @@ import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import { providerErrors } from './provider-errors.ts'
 
-const configMaps = coreKind<ConfigMap>('ConfigMap')
+const configMaps = coreKind('ConfigMap')
 const key = { namespace: SYSTEM_NAMESPACE, name: ORPHAN_HOSTS }
 /** Each is a read and a write; the controllers write once a minute at most. */
 const TRIES = 5
-
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
 
 interface OrphanHost {
   readonly host: string
@@ -39,10 +35,10 @@ export interface Orphans {
 export const readOrphans = async (client: KubeClient, now: number): Promise<Orphans> =>
   orphansIn(await client.get(configMaps, key), now)
 
-const approvalsIn = (found: ConfigMap | undefined, now: number) =>
+const approvalsIn = (found: BuiltIn['ConfigMap'] | undefined, now: number) =>
   orphanApprovalsIn(found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans], now)
 
-function orphansIn(found: ConfigMap | undefined, now: number): Orphans {
+function orphansIn(found: BuiltIn['ConfigMap'] | undefined, now: number): Orphans {
   const approved = approvalsIn(found, now)
   const lists = Object.values(found?.data ?? {}).map((text) => parsed(text))
   const hosts = lists.flatMap(({ hosts: all }) => (Array.isArray(all) ? (all as readonly unknown[]) : []))

@@ -10,7 +10,7 @@ import { LED_ROLES } from '#install/ready.ts'
 import { COMPONENT } from '#install/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
-const pods = coreKind('Pod')
+const pods = coreKind<'Pod', KubeObject>('Pod')
 const leases = coreKind('Lease')
 const LOOK_EVERY_MS = 50
 

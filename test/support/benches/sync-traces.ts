@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { KINDS } from '#api/kinds.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -24,7 +25,7 @@ export const filesBelow = (dir: string): readonly string[] =>
     .map((name) => join(dir, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
 
-const NO_SECRETS = [CONFIG_MAP, coreKind('Event'), coreKind('Namespace'), ...KINDS]
+const NO_SECRETS: readonly ResourceType[] = [CONFIG_MAP, coreKind('Event'), coreKind('Namespace'), ...KINDS]
 
 /** Everything that is stored on a server. Of the Secrets all but their content, which is where it belongs. */
 export async function stored(client: KubeClient): Promise<string> {

@@ -191,8 +191,8 @@ export function kubeClientContract(name: string, open: () => Promise<ContractSer
       await patch('Ready', 'True')
       await patch('DiskPressure', 'False')
       const after = await patch('Ready', 'False')
-      const conditions = (after['status'] as { conditions: { type: string; status: string }[] }).conditions
-      expect(conditions.map((c) => `${c.type}=${c.status}`).sort()).toEqual(['DiskPressure=False', 'Ready=False'])
+      const conditions = after.status?.conditions
+      expect(conditions?.map((c) => `${c.type}=${c.status}`).sort()).toEqual(['DiskPressure=False', 'Ready=False'])
       await client.delete(NODES, { name })
     })
 

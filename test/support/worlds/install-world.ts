@@ -151,7 +151,7 @@ export async function startInstallWorld(start: () => Promise<RunningServer> = st
 
 /** Nodes that take the pods of our programs. */
 export async function makeReadyNodes(admin: KubeClient, names: readonly string[]): Promise<void> {
-  const nodes = coreKind('Node')
+  const nodes = coreKind<'Node', KubeObject>('Node')
   for (const name of names) {
     const made = await admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
     const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }

@@ -6,7 +6,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 
-const [JOBS, PODS] = [coreKind('Job'), coreKind('Pod')]
+const [JOBS, PODS] = [coreKind('Job'), coreKind<'Pod', KubeObject>('Pod')]
 export const PLAYED_WORKLOADS = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind }))
 /** What the program of etcd says about a snapshot that it opened. */
 export const OPENED_LOG = '{"hash":1,"revision":42,"totalKey":7,"totalSize":4096}'

@@ -1,4 +1,5 @@
 // The inspection that is a pod: one a step, on a machine that has the new version; it must succeed, or answer on its port while it runs. Pure.
+import { defined } from '#lib/defined.ts'
 import { createHash } from 'node:crypto'
 import { LABELS, PROBES_NAMESPACE } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -96,8 +97,7 @@ function podOf(set: Seen['set'], { podProbe, timeout }: Inspection, name: string
       containers: [
         {
           name: 'probe',
-          image: podProbe?.image,
-          command: podProbe?.command,
+          ...defined({ image: podProbe?.image, command: podProbe?.command }),
           ...(port !== undefined && { readinessProbe: { tcpSocket: { port }, periodSeconds: 2 } }),
           resources: { requests: { cpu: '10m', memory: '16Mi' }, limits: { memory: '256Mi' } },
           securityContext: {

@@ -10,16 +10,16 @@ import {
   revisionNameOf,
   writeSetRevision,
 } from '#api/protocol/set-revision.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 
-export interface ControllerRevision extends KubeObject {
+/** Written by us alone: what it keeps is ours to know. */
+export type ControllerRevision = BuiltIn['ControllerRevision'] & {
   readonly data?: { readonly components: readonly RevisedComponent[] }
-  readonly revision: number
 }
 
-export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
+export const controllerRevisionType = coreKind<'ControllerRevision', ControllerRevision>('ControllerRevision')
 
 /** Any of the last so many can be returned to. */
 const KEPT_REVISIONS = 10

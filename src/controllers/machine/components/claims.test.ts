@@ -12,6 +12,7 @@ const pinned: ControllerRevision = {
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
   metadata: { name: OLD, ownerReferences: [ownerOf('MachineComponentSet')] },
+  revision: 1,
   data: { components: OLDER },
 }
 const set = (observedGeneration: number, revisions: object) => ({

@@ -4,19 +4,17 @@ import { declaredTarget, type DeclaredComponent } from '#api/kinds/component-con
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { LabelSelector } from '#api/schema/labels.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import type { Claim, Mark } from './desired.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A kept revision of a set; its data holds the declared components. */
-export interface ControllerRevision extends KubeObject {
-  readonly data?: unknown
-}
+export type ControllerRevision = BuiltIn['ControllerRevision']
 
-export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRevision')
+export const controllerRevisionType = coreKind('ControllerRevision')
 
 type SetComponent = MachineComponentSet['spec']['components'][number]
 
