@@ -1,7 +1,7 @@
 // Whether the token of an agent that is a service account is replaced in time. Counted from when it was received: the clock of a host may be wrong. Pure.
 import { LONGEST_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { timestamp } from '#lib/clock.ts'
-import { isObject } from '#lib/json.ts'
+import { unverifiedClaims } from '#lib/token-claims.ts'
 import type { Condition } from '#api/schema/object.ts'
 
 export interface HeldToken {
@@ -16,7 +16,7 @@ const LATE_SHARE = 0.5
 
 /** For the Machine; undefined while tokens are replaced in time. It is reported with the token that still works. */
 export function tokenCondition(held: HeldToken, monotonicMs: number): Condition | undefined {
-  const { issued, expires } = claimsOf(held.token)
+  const { issued, expires } = timesOf(held.token)
   const lateAfterMs = (expires - issued) * 1_000 * LATE_SHARE
   if (monotonicMs - held.sinceMs < lateAfterMs) return undefined
   return {
@@ -36,14 +36,9 @@ const shown = (seconds: number): string =>
     : 'an unknown time'
 
 /** Seconds; as long as the longest token when it does not say. Our own token: nothing is decided by it but this warning. */
-function claimsOf(token: string): { readonly issued: number; readonly expires: number } {
-  const unknown = { issued: 0, expires: LONGEST_TOKEN_SECONDS }
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
-    if (!isObject(claims)) return unknown
-    const { iat, exp } = claims
-    return typeof iat === 'number' && typeof exp === 'number' && exp > iat ? { issued: iat, expires: exp } : unknown
-  } catch {
-    return unknown
-  }
+function timesOf(token: string): { readonly issued: number; readonly expires: number } {
+  const { iat, exp } = unverifiedClaims(token) ?? {}
+  return typeof iat === 'number' && typeof exp === 'number' && exp > iat
+    ? { issued: iat, expires: exp }
+    : { issued: 0, expires: LONGEST_TOKEN_SECONDS }
 }

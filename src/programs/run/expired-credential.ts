@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { formatAge } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { unverifiedEnd } from '#lib/token-claims.ts'
 import type { ConnectionConfig, Source } from '#kube/http/connection.ts'
 import { runErrors } from './run-errors.ts'
 
@@ -26,13 +27,11 @@ function endOfCertificate(source: Source): number | undefined {
   }
 }
 
-/** Of a JSON web token; others do not say. */
 function endOfToken(source: Source): number | undefined {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(textOf(source).split('.')[1] ?? '', 'base64url').toString())
-    const end = (claims as { readonly exp?: unknown } | null)?.exp
-    return typeof end === 'number' ? end * 1_000 : undefined
+    return unverifiedEnd(textOf(source))
   } catch {
+    // a file that cannot be read: the request says so
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 // Signs people in with a bearer token: the API server that it is for says whose it is. It is kept in the memory of the session, and nowhere else.
 import { introduced } from '#kube/who-am-i.ts'
-import { isObject } from '#lib/json.ts'
+import { unverifiedEnd } from '#lib/token-claims.ts'
 import { Refused } from '../request.ts'
 import { type ConnectAs, type OwnClient, OwnClients } from './own-clients.ts'
 
@@ -33,7 +33,8 @@ export class TokenSignIn {
       person: { name, groups, how: 'Token' },
       home: this.#home,
       clients: new Map([[this.#home, client]]),
-      expiresAt: endOf(text),
+      // Only read: the API server has checked it.
+      expiresAt: unverifiedEnd(text),
     })
   }
 
@@ -68,15 +69,4 @@ export async function whose(client: OwnClient, cluster: string) {
   throw answer.kind === 'Refused'
     ? new Refused(403, 'TokenRefused', `the API server of ${cluster} does not accept this token`)
     : new Refused(502, 'Api', `the API server of ${cluster} does not report whose token this is; try again`)
-}
-
-/** When a token says that it ends. Only read, since the API server has checked it. */
-function endOf(token: string): number | undefined {
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-    const end = isObject(claims) ? claims['exp'] : undefined
-    return typeof end === 'number' && Number.isFinite(end) ? end * 1_000 : undefined
-  } catch {
-    return undefined
-  }
 }
