@@ -57,6 +57,8 @@ const PACKAGE_ONLY_IN: Readonly<Record<string, readonly RegExp[]>> = {
   constructs: [/^src\/api\/constructs\//, /^fleet\//, /^rules\//, /^deploy\//],
   'json-rules-engine': [/^src\/policy\//],
   '@marcbachmann/cel-js': [/^src\/apiserver\/schema\/cel\//],
+  // Its bound is one file: whatever else speaks to an issuer would need one of its own.
+  'openid-client': [/^src\/console\/server\/sign-in\/oidc\//],
   re2js: [/^src\/lib\/regex\.ts$/, /^src\/apiserver\/schema\/cel\//],
   diff: [/^src\/forecast\/plan\/unified\.ts$/],
   pino: [/^src\/lib\/log-pino\.ts$/],

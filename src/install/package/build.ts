@@ -31,7 +31,15 @@ interface BuildApart extends Place {
 /** Bundled on its own: of what it shares with other programs it would load whole files, and each node has one. */
 const AGENT = 'agent-main'
 /** They look for files beside themselves, or are loaded by few and late; openpgp is under the LGPL, and stays a file that can be replaced. */
-const LEFT_OUT = ['pino', 'rolldown', 'cdk8s', '@kubernetes/client-node', 'isomorphic-git', 'openpgp'] as const
+const LEFT_OUT = [
+  'pino',
+  'rolldown',
+  'cdk8s',
+  '@kubernetes/client-node',
+  'isomorphic-git',
+  'openid-client',
+  'openpgp',
+] as const
 /** A fleet that runs loads parts of its build late; the one before it may still be in use. */
 const MOST_KEPT = 3
 /** Names the newest build. */

@@ -91,9 +91,13 @@ function doorsOf({ cluster, file, context }: ConsoleWish, connect: ConnectAs, cl
   }
   const { clock, log } = context
   const issuer = oidc && {
-    issuer: new Issuer({ url: oidc.issuer, clock, ...defined({ ca: oidc.ca }) }),
-    clientId: oidc.clientId,
-    ...(clientSecret !== undefined && { clientSecret: async () => (await readFile(clientSecret, 'utf8')).trim() }),
+    issuer: new Issuer({
+      url: oidc.issuer,
+      clientId: oidc.clientId,
+      ...(clientSecret !== undefined && { clientSecret: async () => (await readFile(clientSecret, 'utf8')).trim() }),
+      ...defined({ ca: oidc.ca }),
+      clock,
+    }),
     scopes: oidc.scopes,
     clusters: [cluster, ...oidc.clusters.filter((c) => c !== cluster)] as const,
     connect,

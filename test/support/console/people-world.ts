@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { API_GROUP } from '#api/kind.ts'
 import { startConsole } from '#console/server/console.ts'
+import type { Page } from '#console/server/page-files.ts'
 import type { ConnectAs, OwnClient } from '#console/server/sign-in/own-clients.ts'
 import { OidcSignIn } from '#console/server/sign-in/oidc/code-flow.ts'
 import { Issuer } from '#console/server/sign-in/oidc/issuer.ts'
@@ -24,6 +25,12 @@ import { Browser, type BrowserTls } from './plain-browser.ts'
 
 export const HOST = 'console.example.org'
 export const CLUSTER = 'test'
+
+interface AtIssuer {
+  readonly clock?: Clock
+  readonly clientId?: string
+  readonly page?: Page
+}
 
 export async function peopleWorld() {
   const world = await consoleWorld()
@@ -67,10 +74,10 @@ export async function peopleWorld() {
       return { part, port: part.port ?? 0 }
     },
 
-    /** Signs in at the double; the API server takes the subject of a good token for a user. */
+    /** Signs in at the double; the API server takes subject and groups of a good token for a user. */
     async atIssuer(
-      double: IssuerDouble,
-      { clock = systemClock, clientId = 'console' }: { clock?: Clock; clientId?: string } = {},
+      double: Pick<IssuerDouble, 'url' | 'ca'>,
+      { clock = systemClock, clientId = 'console', page = NO_PAGE }: AtIssuer = {},
     ) {
       const revoked = new Set<string>()
       const users = new Map<string, HttpKubeClient>()
@@ -83,9 +90,11 @@ export async function peopleWorld() {
           if (isBad(answer)) throw new ApiError(statusFrom(401, {}), { action: 'GET', target: '/' })
           const claims = JSON.parse(Buffer.from(answer.token.split('.')[1] ?? '', 'base64url').toString()) as {
             sub: string
+            groups?: readonly string[]
           }
-          const user = users.get(claims.sub) ?? world.clientAs(claims.sub)
-          users.set(claims.sub, user)
+          const who = JSON.stringify([claims.sub, claims.groups])
+          const user = users.get(who) ?? world.clientAs(claims.sub, claims.groups)
+          users.set(who, user)
           return user
         }
         return new Proxy({} as OwnClient, {
@@ -99,8 +108,7 @@ export async function peopleWorld() {
         })
       }
       const oidc = new OidcSignIn({
-        issuer: new Issuer({ url: double.url, ca: double.ca, clock }),
-        clientId,
+        issuer: new Issuer({ url: double.url, ca: double.ca, clientId, clock }),
         scopes: ['openid'],
         clusters: [CLUSTER],
         connect,
@@ -111,11 +119,11 @@ export async function peopleWorld() {
       const pair = async () => ({ cert: await readFile(files.cert, 'utf8'), key: await readFile(files.key, 'utf8') })
       const running = await startConsole({
         clients: new Map([[CLUSTER, admin]]),
-        page: NO_PAGE,
+        page,
         version: '0.0.0',
         host: '127.0.0.1',
         port: 0,
-        names: [HOST],
+        names: [HOST, '127.0.0.1'],
         clock,
         random: seededRandom(1),
         log: silentLogger,

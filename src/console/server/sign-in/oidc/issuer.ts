@@ -1,50 +1,55 @@
-// What is asked of an issuer: where its parts are, its keys, and tokens for a code. Answers are bounded, nothing is followed, and only HTTPS is spoken.
+// The client of an issuer: openid-client speaks the protocol, and this is the bound around it. Answers have a size and a time, nothing is followed, and only HTTPS is spoken.
 import { request } from 'node:https'
-import { defined } from '#lib/defined.ts'
-import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import type { IncomingMessage } from 'node:http'
-import { isObject } from '#lib/json.ts'
-import { messageOf } from '#lib/errors.ts'
+import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import { messageOf } from '#lib/errors.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { checkedLookup, forbiddenHostOf } from '#runtime/outbound/checked-lookup.ts'
 import { ownPlaces } from '#runtime/outbound/own-addresses.ts'
-import { type IssuerKey, keysIn } from './id-token.ts'
+import { SKEW_SECONDS } from './id-token.ts'
 
-const TIMEOUT_MS = 10_000
+/** Loaded with the first sign-in: consoles without an issuer never need it. */
+export const openid = () => import('openid-client')
+
+const TIMEOUT_SECONDS = 10
 /** Of one answer: keys of large issuers are some 10 KB. */
 const MOST_BYTES = 128 * 1024
-/** Where its parts are changes with its versions; keys change within a day. */
-const KEPT_MS = 3_600_000
-/** A stranger can name unknown keys; each could cause a question. */
-const KEYS_AGAIN_MS = 60_000
+/** Endpoints change with versions of an issuer, keys within a day. The package ages keys by the wall clock, which can be set back. */
+const KEPT_MS = 300_000
+/** Signatures with a public key alone. What an issuer offers beside them is not accepted; the package refuses RSA below 2048 bits. */
+const ALGORITHMS = new Set([
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+])
 
 export interface IssuerOptions {
   /** As its tokens name it. */
   readonly url: string
+  readonly clientId: string
+  /** Of a client that is not public. Read again each time: a mounted Secret changes. */
+  readonly clientSecret?: () => Promise<string>
   /** PEM; those of the system without it. */
   readonly ca?: string
   readonly clock: Clock
 }
 
-export interface Places {
-  readonly authorization: string
-  readonly token: string
-  readonly keys: string
-  readonly end?: string
-}
-
 export class IssuerTrouble extends Error {}
-
-interface Kept<T> {
-  readonly value: T
-  readonly at: number
-}
 
 export class Issuer {
   readonly url: string
   readonly #options: IssuerOptions
-  #places: Kept<Places> | undefined
-  #keys: Kept<readonly IssuerKey[]> | undefined
+  #kept: { readonly value: Promise<Configuration>; readonly at: number } | undefined
 
   constructor(options: IssuerOptions) {
     this.#options = options
@@ -55,71 +60,82 @@ export class Issuer {
     return new URL(this.url).host
   }
 
-  async places(): Promise<Places> {
-    const { clock } = this.#options
-    if (this.#places !== undefined && clock.monotonic() - this.#places.at < KEPT_MS) return this.#places.value
-    const answer = await this.#ask(`${this.url.replace(/\/$/, '')}/.well-known/openid-configuration`)
-    const value = placesIn(answer, this.url)
-    this.#places = { value, at: clock.monotonic() }
-    return value
+  get clientId(): string {
+    return this.#options.clientId
   }
 
-  /** `isMissing`: whether newer keys could help. */
-  async keys(isMissing: (keys: readonly IssuerKey[]) => boolean): Promise<readonly IssuerKey[]> {
-    const { clock } = this.#options
-    const age = this.#keys === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - this.#keys.at
-    const keptMs = this.#keys !== undefined && isMissing(this.#keys.value) ? KEYS_AGAIN_MS : KEPT_MS
-    if (this.#keys !== undefined && age < keptMs) return this.#keys.value
-    const value = keysIn(await this.#ask((await this.places()).keys))
-    this.#keys = { value, at: clock.monotonic() }
-    return value
+  /** With the endpoints and keys of the issuer, at most five minutes old. */
+  async configuration(): Promise<Configuration> {
+    const now = this.#options.clock.monotonic()
+    if (this.#kept === undefined || now - this.#kept.at >= KEPT_MS) this.#kept = { value: this.#discovered(), at: now }
+    const { value } = this.#kept
+    try {
+      return await value
+    } catch (e) {
+      if (this.#kept.value === value) this.#kept = undefined
+      throw e
+    }
   }
 
-  async tokens(form: Readonly<Record<string, string>>): Promise<Readonly<Record<string, unknown>>> {
-    return this.#ask((await this.places()).token, form)
+  async #discovered(): Promise<Configuration> {
+    const client = await openid()
+    const { clientId, clock } = this.#options
+    const at = new URL(`${this.url.replace(/\/$/, '')}/.well-known/openid-configuration`)
+    try {
+      const bound = { [client.customFetch]: this.#fetch, timeout: TIMEOUT_SECONDS }
+      const found = await client.discovery(at, clientId, undefined, undefined, bound)
+      const times = {
+        [client.clockSkew]: Math.round((clock.now() - Date.now()) / 1_000),
+        [client.clockTolerance]: SKEW_SECONDS,
+      }
+      const config = new client.Configuration(checked(found.serverMetadata(), this.url), clientId, times, this.#auth)
+      config[client.customFetch] = this.#fetch
+      config.timeout = TIMEOUT_SECONDS
+      client.enableNonRepudiationChecks(config)
+      return config
+    } catch (e) {
+      throw troubleIn(e) ?? new IssuerTrouble(`the issuer cannot be used: ${whyOf(e)}`)
+    }
   }
 
-  async #ask(text: string, form?: Readonly<Record<string, string>>): Promise<Readonly<Record<string, unknown>>> {
+  readonly #auth: ClientAuth = async (...asked) => {
+    const { clientSecret } = this.#options
+    const { ClientSecretPost, None } = await openid()
+    const auth = clientSecret === undefined ? None() : ClientSecretPost(await clientSecret())
+    return auth(...asked)
+  }
+
+  readonly #fetch: CustomFetch = async (text, { method, headers, body, signal }) => {
     const url = new URL(text)
     const { ca } = this.#options
     // The operator vouches for the host of the issuer; other hosts that it names must not be this machine or its link.
     const isTrusted = url.origin === new URL(this.url).origin
     const forbidden = isTrusted ? undefined : forbiddenHostOf(url, ownPlaces())
     if (forbidden !== undefined) throw new IssuerTrouble(`the issuer leads to ${forbidden}, which must not be called`)
-    const body = form === undefined ? undefined : new URLSearchParams(form).toString()
-    const { status, text: answer } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const form = body instanceof URLSearchParams ? body.toString() : ''
+    const { status, answer } = await new Promise<{ status: number; answer: string }>((resolve, reject) => {
       const sent = request(
         url,
         {
-          method: body === undefined ? 'GET' : 'POST',
+          method,
           agent: false,
           lookup: checkedLookup({ isTrusted, own: ownPlaces() }),
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-          ...defined({ ca }),
-          headers: {
-            accept: 'application/json',
-            'accept-encoding': 'identity',
-            ...(body !== undefined && {
-              'content-type': 'application/x-www-form-urlencoded',
-              'content-length': Buffer.byteLength(body),
-            }),
-          },
+          ...defined({ ca, signal }),
+          headers: { ...headers, 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(form) },
         },
         (response) => {
-          bounded(response).then((t) => resolve({ status: response.statusCode ?? 0, text: t }), reject)
+          bounded(response).then((t) => resolve({ status: response.statusCode ?? 0, answer: t }), reject)
         },
       )
       refuseUpgrade(sent)
       sent.on('error', reject)
-      sent.end(body)
+      sent.end(form)
     }).catch((e: unknown) => {
       throw new IssuerTrouble(`the issuer does not answer: ${messageOf(e)}`)
     })
     // The text of a refusal may repeat what was sent.
     if (status !== 200) throw new IssuerTrouble(`the issuer answers ${status}`)
-    const value = parsed(answer)
-    if (!isObject(value)) throw new IssuerTrouble('the issuer does not answer with JSON')
-    return value
+    return new Response(answer, { headers: { 'content-type': 'application/json' } })
   }
 }
 
@@ -137,28 +153,29 @@ async function bounded(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** An issuer that calls itself something else could hand out the tokens of another one. */
-function placesIn(answer: Readonly<Record<string, unknown>>, issuer: string): Places {
-  if (answer['issuer'] !== issuer)
-    throw new IssuerTrouble(`the issuer calls itself ${JSON.stringify(answer['issuer']).slice(0, 200)}`)
-  const place = (key: string): string => {
-    const url = typeof answer[key] === 'string' ? URL.parse(answer[key]) : null
+/** Before a person is led anywhere or a code is sent. An issuer that calls itself something else could hand out the tokens of another one. */
+function checked(found: ServerMetadata, issuer: string): ServerMetadata {
+  if (found.issuer !== issuer)
+    throw new IssuerTrouble(`the issuer calls itself ${JSON.stringify(found.issuer).slice(0, 200)}`)
+  const { end_session_endpoint: end, id_token_signing_alg_values_supported: offered } = found
+  const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
+  for (const key of end === undefined ? needed : [...needed, 'end_session_endpoint']) {
+    const url = URL.parse(String(found[key]))
     if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '')
       throw new IssuerTrouble(`the ${key} of the issuer is no https address`)
-    return url.href
   }
-  return {
-    authorization: place('authorization_endpoint'),
-    token: place('token_endpoint'),
-    keys: place('jwks_uri'),
-    ...(answer['end_session_endpoint'] !== undefined && { end: place('end_session_endpoint') }),
-  }
+  const algorithms = Array.isArray(offered) ? offered.filter((name) => ALGORITHMS.has(name)) : ['RS256']
+  return { ...found, id_token_signing_alg_values_supported: algorithms }
+}
+
+/** Of the bound, which the package wraps. */
+export function troubleIn(e: unknown): IssuerTrouble | undefined {
+  const cause = e instanceof Error ? e.cause : undefined
+  return [e, cause].find((one) => one instanceof IssuerTrouble)
+}
+
+/** In the words of the package: fixed ones, where those of deeper causes may repeat what an issuer sent. */
+export function whyOf(e: unknown): string {
+  const found = e instanceof Error && e.cause instanceof Error && 'code' in e.cause ? e.cause : e
+  return found instanceof Error && 'code' in found ? found.message : 'it does not follow the protocol'
 }
