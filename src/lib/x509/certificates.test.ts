@@ -292,6 +292,16 @@ describe('a signing request', () => {
     )
   })
 
+  test.each([
+    ['ECDSA', generateKeyPairSync('ec', { namedCurve: 'P-256' }), '2a8648ce3d0401'],
+    ['RSA', generateKeyPairSync('rsa', { modulusLength: 2_048 }), '2a864886f70d010105'],
+  ])('signed with SHA-1 by a key of %s does not count as signed', (_, { privateKey, publicKey }, id) => {
+    const spki = publicKey.export({ type: 'spki', format: 'der' })
+    const info = sequence(der(TAG.integer, Buffer.from([0])), sequence(name(TAG.utf8String, CN, 'a')), spki, none)
+    const signature = bitString(sign('sha1', info, privateKey))
+    expect(readSigningRequest(blockOf(sequence(info, sequence(objectId(id)), signature))).signatureValid).toBe(false)
+  })
+
   test('whose name no program could read becomes no certificate', () => {
     const odd = sequence(der(TAG.set, sequence(objectId('55800403'), der(TAG.utf8String, Buffer.from('x')))))
     expect(() => signRequest(authority, signedRequest(odd, none), { usages: ['client auth'], validity })).toThrow(
