@@ -27,7 +27,7 @@ import { canaryModule } from './canary/reconcile.ts'
 import { componentSetModule } from './componentset/reconcile.ts'
 import { controllerRevisionType } from './componentset/revisions/revisions.ts'
 import { secretType } from '#nodes/objects.ts'
-import { configMapType } from './machine/objects.ts'
+import { configMapType } from './machine/secrets/config-map.ts'
 
 afterEach(endWorlds)
 

@@ -1,6 +1,6 @@
 // Lets a cluster in memory come to rest, and notes what happens on the way: which machines go when, what that waits for, and how long it all takes.
 import { HOLD_REASONS } from '#permits/holds/names.ts'
-import type { Wait } from '#controllers/componentset/waiting.ts'
+import type { Wait } from '#controllers/componentset/reporting/wait.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'

@@ -52,7 +52,7 @@ export const CONTROLLERS = {
   },
   state: {
     does: 'figures of the cluster for Prometheus',
-    load: async () => (await import('#controllers/metrics/state.ts')).stateModule,
+    load: async () => (await import('#controllers/metrics/metrics.ts')).metricsModule,
   },
 } as const satisfies Readonly<Record<string, ControllerLoop>>
 

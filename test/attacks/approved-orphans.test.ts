@@ -4,7 +4,7 @@ import { ANNOTATIONS, ORPHAN_HOSTS, SYSTEM_NAMESPACE, agentLeaseName } from '#ap
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { orphanApproval, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
 import { approveDeletion, readOrphans } from '#providers/remote/orphans.ts'
-import { configMapType } from '#controllers/machine/objects.ts'
+import { configMapType } from '#controllers/machine/secrets/config-map.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import { leaseType } from '#runtime/lease.ts'

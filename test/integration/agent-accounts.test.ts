@@ -22,7 +22,7 @@ import {
 import { ownAuthority } from '#artifacts/own-authority.ts'
 import { ArtifactsPart } from '#artifacts/role.ts'
 import { createApiServer } from '#apiserver/api-server.ts'
-import { accountType, joinAccountKey } from '#controllers/approver/join-accounts.ts'
+import { accountType, joinAccountKey } from '#controllers/approver/accounts/join-accounts.ts'
 import { revocation } from '#identity/agent-key.ts'
 import { handOverKey, tokenText } from '#identity/join-token.ts'
 import { readmission } from '#identity/readmitted.ts'

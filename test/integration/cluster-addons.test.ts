@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Addons, addonsOf } from '#controllers/cluster/addons.ts'
+import { type Addons, addonsOf } from '#controllers/cluster/addons/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'

@@ -97,7 +97,7 @@ test('a clearance is made in one place alone', () => {
 
 /** A new exemption, or a new use of one, is a decision about safety. */
 const EXEMPT: Readonly<Record<keyof typeof EXEMPTIONS, readonly string[]>> = {
-  NeverServed: ['src/controllers/machine/removal/plan.ts', 'src/controllers/machineset/delete-permitted.ts'],
+  NeverServed: ['src/controllers/machine/removal/plan.ts', 'src/controllers/machineset/removal/delete-permitted.ts'],
   NotOpenYet: ['src/controllers/machine/workloads/plan.ts'],
   HostGone: ['src/controllers/machineset/act.ts'],
   HostKept: [

@@ -2,10 +2,10 @@
 import type { RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import type { AgentIdentity, TokenRhythm } from '#identity/token-life.ts'
-import { createAgentAccounts } from './agent-accounts.ts'
-import { createApprover } from './csr-approver.ts'
-import { createTokenKeeper } from './join-tokens.ts'
-import { createRevokedList } from './revoked-list.ts'
+import { createAgentAccounts } from './accounts/agent-accounts.ts'
+import { createApprover } from './certificates/csr-approver.ts'
+import { createTokenKeeper } from './join-tokens/join-tokens.ts'
+import { createRevokedList } from './certificates/revoked-list.ts'
 
 export interface ApproverContext extends Omit<ControllerContext, 'config'> {
   /** How long certificates live; a week when nothing is said. */

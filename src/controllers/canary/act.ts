@@ -12,9 +12,9 @@ import { isUndecided } from '#permits/permits.ts'
 import { recheck } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { CanaryAction } from './actions.ts'
-import { resultOf } from './batches.ts'
+import { resultOf } from './plan-batches.ts'
 import type { Seen } from './seen.ts'
-import { MARKING } from './trial.ts'
+import { MARKING } from './trials/trial.ts'
 
 const fieldManager = FIELD_MANAGERS.canary
 

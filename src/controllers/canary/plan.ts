@@ -10,16 +10,16 @@ import { LEASES } from '#permits/leases.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { CanaryAction } from './actions.ts'
-import { asks, renewals, results } from './batches.ts'
-import { fitOf, problemOf } from './fit.ts'
-import { isHeld } from './look.ts'
-import { nextPhase } from './phase.ts'
-import { pickMachines } from './pick.ts'
+import { nextBatch, renewals, results } from './plan-batches.ts'
+import { fitOf, problemOf } from './trials/compatibility.ts'
+import { isHeld } from './trials/assessment.ts'
+import { nextPhase } from './plan-phase.ts'
+import { pickMachines } from './trials/selection.ts'
 import type { Seen, Status } from './seen.ts'
-import { standingOf } from './standing.ts'
+import { standingOf } from './trials/machine-state.ts'
 import { statusOf } from './status.ts'
-import { MARKING, REASON_OF, type Trial } from './trial.ts'
-import { waitOf } from './waits.ts'
+import { MARKING, REASON_OF, type Trial } from './trials/trial.ts'
+import { waitOf } from './plan-waits.ts'
 
 export interface CanaryPlan extends Plan<CanaryAction> {
   readonly status: Status
@@ -45,13 +45,13 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const picked =
     before === 'Pending' ? pickMachines(seen, fit, now) : { machines: canary.status?.machines ?? [], lack: undefined }
   const trials = trialsOf(seen, picked.machines)
-  const look = { picked, trials, holds, now, problem, fit }
-  const move = nextPhase(seen, before, look)
+  const assessment = { picked, trials, holds, now, problem, fit }
+  const move = nextPhase(seen, before, assessment)
   const isMarking = MARKING.has(move.phase)
   const actions = [
     ...(isMarking ? missingConfigs(seen) : []),
     ...results(seen, isMarking && !isHeld(holds)),
-    ...(isMarking ? asks(seen, move.phase, look) : []),
+    ...(isMarking ? nextBatch(seen, move.phase, assessment) : []),
     ...renewals(seen, now),
   ]
   const status = statusOf(seen, {
@@ -61,17 +61,17 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     observeUntil: move.observeUntil,
     promotedBy: move.promotedBy,
     asked: actions.flatMap((a) => (a.kind === 'RequestPermit' ? [a.permit] : [])),
-    wait: waitOf(seen, move.phase, look),
+    wait: waitOf(seen, move.phase, assessment),
     isPaused: isHeld(holds),
     now,
   })
   const notices = move.phase === before ? [] : [{ reason: REASON_OF[move.phase], message: readyMessage(status) }]
-  const next = nextLook(status, canary.spec.promoteWithin, now)
+  const next = nextReconcileMs(status, canary.spec.promoteWithin, now)
   const isWaitingForSecrets = hasSecretRefs(canary.spec.components) && (move.phase === 'Pending' || isMarking)
   // A machine that is held now may be picked when the hold ends.
   const holdEnds = move.phase === 'Pending' ? firstEnd(seen.holds, now) : undefined
-  const looks = [next, isWaitingForSecrets ? SECRET_LOOK_MS : undefined, holdEnds && holdEnds - now + AFTER_MS]
-  const known = looks.filter((ms) => ms !== undefined)
+  const moments = [next, isWaitingForSecrets ? SECRET_LOOK_MS : undefined, holdEnds && holdEnds - now + AFTER_MS]
+  const known = moments.filter((ms) => ms !== undefined)
   const requeueAfter = known.length === 0 ? undefined : Math.min(...known)
   return {
     actions,
@@ -106,7 +106,7 @@ function missingConfigs({ canary, configs }: Seen): readonly CanaryAction[] {
   })
 }
 
-function nextLook({ phase, observeUntil }: Status, promoteWithin: string, now: number): number | undefined {
+function nextReconcileMs({ phase, observeUntil }: Status, promoteWithin: string, now: number): number | undefined {
   if (phase === 'Rolling') return AT_WORK_MS
   if (observeUntil === undefined || (phase !== 'Observing' && phase !== 'Passed')) return undefined
   const at = Date.parse(observeUntil) + (phase === 'Passed' ? parseDuration(promoteWithin) : 0)

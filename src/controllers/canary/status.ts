@@ -4,7 +4,7 @@ import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { timestamp } from '#lib/clock.ts'
 import { setConditions } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
-import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
+import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trials/trial.ts'
 import type { Seen, Status } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 

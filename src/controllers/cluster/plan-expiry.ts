@@ -7,8 +7,8 @@ import { findCondition } from '#kube/conditions.ts'
 import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterPlan } from './actions.ts'
-import { aheadOf, isDeclared, type Lifetime, lifetimeOf } from './lifetime.ts'
-import { finished, permitFor } from './permit.ts'
+import { aheadOf, isDeclared, type Lifetime, lifetimeOf } from './plan-lifetime.ts'
+import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 /** A longer time, or an extension, is a change, which is seen at once; this is for what is not. */

@@ -4,7 +4,7 @@ import type { Reason } from '#api/catalogue.ts'
 import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'
-import { finished, permitFor } from './permit.ts'
+import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000

@@ -5,7 +5,7 @@ import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
-import { finished, permitFor } from './permit.ts'
+import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000

@@ -5,7 +5,7 @@ import type { EndedFor } from '#permits/ended-for.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { AgentTrust } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
-import type { ClusterCaps } from './lifetime.ts'
+import type { ClusterCaps } from './plan-lifetime.ts'
 
 /** The Secret with the kubeconfig of sync, as far as it tells whether it is still good. */
 export interface KubeconfigSeen {

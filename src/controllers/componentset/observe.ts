@@ -22,10 +22,10 @@ import { type SecretValues } from '#identity/secrets/secret-values.ts'
 import { hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './revisions/configs.ts'
-import { wantedLooks } from './inspection/inspections.ts'
-import type { Looker } from './inspection/looker.ts'
+import { wantedInspections } from './inspection/inspections.ts'
+import type { InspectionReads } from './inspection/inspection-reads.ts'
 import type { ReadingMemo } from './members/members.ts'
-import { isAtWork } from './context.ts'
+import { isAtWork } from './plan-context.ts'
 import { type ControllerRevision, controllerRevisionType, readableRevisions } from './revisions/revisions.ts'
 import type { Seen } from './seen.ts'
 import type { ServerVersion } from '#nodes/placement/server-version.ts'
@@ -63,7 +63,7 @@ export const requestingSet = ({ spec: { requester } }: OperationPermit): string 
 export interface ObserveTools {
   readonly caches: Caches
   readonly client: KubeClient
-  readonly looker: Looker
+  readonly inspections: InspectionReads
   readonly serverVersion: ServerVersion
   readonly secretValues: SecretValues
   readonly contents: CommittedContents
@@ -72,7 +72,7 @@ export interface ObserveTools {
 }
 
 export async function observe(
-  { caches, client, looker, serverVersion, secretValues, contents, ended, now }: ObserveTools,
+  { caches, client, inspections, serverVersion, secretValues, contents, ended, now }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
@@ -92,7 +92,7 @@ export async function observe(
     (c) => caches.components.get(componentObjectName(c.name, c.version))?.spec.skew !== undefined,
   )
   const apiServer = needsVersion ? await serverVersion.read(signal) : undefined
-  const probePods = looker.can.podProbe ? await probePodsOf(set, client, signal) : undefined
+  const probePods = inspections.can.podProbe ? await probePodsOf(set, client, signal) : undefined
   return {
     set,
     revisions: recorded,
@@ -108,8 +108,8 @@ export async function observe(
     components: caches.components,
     memo,
     configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
-    canInspect: looker.can,
-    looks: looker.read({ name, uid }, wantedLooks(set)),
+    canInspect: inspections.can,
+    looks: inspections.read({ name, uid }, wantedInspections(set)),
     ...defined({ missingSecret, edit }),
     isHeld,
     ...defined({ apiServer, probePods }),

@@ -12,7 +12,16 @@ import { type GivenUp, type Tally, moveSlice, reports } from './slices/advance.t
 import { keptEvidence, lastFailure } from './revisions/blocks.ts'
 import type { Survey } from './members/candidates.ts'
 import { keptCompletions, keptMarks } from './revisions/completed.ts'
-import { type Context, closedFor, contextOf, downCount, exampleOfDown, isAtWork, isOpen, surveysOf } from './context.ts'
+import {
+  type Context,
+  closedFor,
+  contextOf,
+  downCount,
+  exampleOfDown,
+  isAtWork,
+  isOpen,
+  surveysOf,
+} from './plan-context.ts'
 import { missingConfigs } from './revisions/configs.ts'
 import { wasHealthyHere } from './revisions/known-good.ts'
 import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
@@ -28,9 +37,9 @@ import { type Surroundings, isFailed, versionOf, viewSlice } from './slices/slic
 import { type Progress, statusOf } from './status.ts'
 import { moveStep } from './slices/steps.ts'
 import { type Track, isSliceTo } from './revisions/tracks.ts'
-import { nextLook } from './next-look.ts'
+import { nextReconcileMs } from './plan-requeue.ts'
 import { keptDurations } from './slices/durations.ts'
-import { type Wait, fit } from './waiting.ts'
+import { type Wait, fit } from './reporting/wait.ts'
 
 export interface SetPlan extends Plan<SetAction> {
   readonly status: Status
@@ -76,7 +85,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   const progress: Progress = { surveys, slices, blocks: draft.blocks, waits: draft.waits }
   const durations = keptDurations(seen.set, draft.actions, now)
   const status = withEdit({ ...statusOf(context, progress), ...durations }, seen.set.status, seen.edit, now)
-  const requeueAfter = nextLook(context, slices)
+  const requeueAfter = nextReconcileMs(context, slices)
   const notices = [...draft.notices, ...finished(seen, status)]
   // Permits are requested last: if an earlier action fails, the status does not yet reference the slice, and the next reconcile would request a second permit.
   const isAsk = ({ kind }: SetAction) => kind === 'RequestPermit'

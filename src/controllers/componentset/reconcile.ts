@@ -22,7 +22,7 @@ import type { SetAction } from './actions.ts'
 import { ConfigSweep } from './revisions/config-sweep.ts'
 import type { Inspector } from './inspection/inspections.ts'
 import { createInspector } from './inspection/inspector.ts'
-import { Looker } from './inspection/looker.ts'
+import { InspectionReads } from './inspection/inspection-reads.ts'
 import { endsSlice } from './slices/ends-slice.ts'
 import { ReadingMemo } from './members/members.ts'
 import { type Caches, cachesOf, observe, requestingSet } from './observe.ts'
@@ -30,7 +30,7 @@ import { type SetPlan, plan } from './plan.ts'
 import { type Rules, rolloutRules } from './slices/rules.ts'
 import type { Seen, Status } from './seen.ts'
 import { ServerVersion } from '#nodes/placement/server-version.ts'
-import { refusedStatus } from './refused-status.ts'
+import { refusedStatus } from './reporting/rejected-status.ts'
 
 const fieldManager = FIELD_MANAGERS.componentSet
 
@@ -61,12 +61,21 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const caches = cachesOf(context.informers)
   const tools = { client, now: () => clock.now() }
   const inspector = parts.inspector ?? createInspector(context.config.inspections ?? {})
-  const looker = new Looker(inspector, clock, (set) => controller.enqueue(set))
+  const inspections = new InspectionReads(inspector, clock, (set) => controller.enqueue(set))
   const serverVersion = new ServerVersion(client, () => clock.now())
   const secretValues = new SecretValues({ client, clock })
   const contents = CommittedContents.of(context.informers)
   const ended = new EndedPermits(clock)
-  const observing = { caches, client, looker, serverVersion, secretValues, contents, ended, now: () => clock.now() }
+  const observing = {
+    caches,
+    client,
+    inspections,
+    serverVersion,
+    secretValues,
+    contents,
+    ended,
+    now: () => clock.now(),
+  }
   let gatherMs = GATHER_MS
   const planning: typeof plan = (...about) => {
     const from = clock.monotonic()
@@ -111,7 +120,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   })
   wakeOn(caches, controller, () => gatherMs)
   contents.onChange(() => caches.sets.list().forEach((s) => controller.enqueue(s.metadata.name ?? '')))
-  const part: Part = { name: 'componentset-looker', start: () => undefined, stop: async () => looker.stop() }
+  const part: Part = { name: 'componentset-looker', start: () => undefined, stop: async () => inspections.stop() }
   const canaries = context.informers.of(componentCanary)
   const sweep = new ConfigSweep({
     client,

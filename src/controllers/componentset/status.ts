@@ -5,12 +5,12 @@ import { setConditions } from '#kube/conditions.ts'
 import { lastFailure } from './revisions/blocks.ts'
 import { versionsOf } from './revisions/versions.ts'
 import { MARKS, type Survey } from './members/candidates.ts'
-import { type Context, closedFor, isAnyUnderWay, isOpen } from './context.ts'
+import { type Context, closedFor, isAnyUnderWay, isOpen } from './plan-context.ts'
 import { rivalFor } from './members/members.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import type { Blocked, Status, Slice } from './seen.ts'
-import { type Wait, emptyUntil, waitingSince, withAdvice } from './waiting.ts'
-import { retryCommand, wayOut } from './way-out.ts'
+import { type Wait, emptyUntil, waitingSince, withAdvice } from './reporting/wait.ts'
+import { retryCommand, unblockAdvice } from './reporting/unblock.ts'
 import { defined } from '#lib/defined.ts'
 
 const MOST_SLICES = 64
@@ -153,7 +153,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
     return {
       predicate: 'RevisionFailed',
       seen: `${blocked.component}: ${blocked.reason}`,
-      unblock: wayOut(context, blocked),
+      unblock: unblockAdvice(context, blocked),
     }
   if (waits[0] !== undefined) return waits[0]
   return leftOver(context, surveys, counts)
@@ -323,7 +323,7 @@ function stallOf(context: Context, progress: Progress): Problem | undefined {
   if (blocked !== undefined && !slices.some(isOpen))
     return {
       reason: 'RevisionFailed',
-      message: withAdvice(`${blocked.component}: ${blocked.reason}`, wayOut(context, blocked)),
+      message: withAdvice(`${blocked.component}: ${blocked.reason}`, unblockAdvice(context, blocked)),
     }
   const failed = onlyFailed(context, progress)
   if (failed !== undefined)

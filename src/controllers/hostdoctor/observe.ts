@@ -14,13 +14,13 @@ import { nodeType } from '#nodes/objects.ts'
 import type { EndedPermits } from '#permits/ended-for.ts'
 import { isOpen, permitAnswer } from '#permits/permits.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
-import { ABSENT_POLLS, isVerifyOver, isWell } from './facts.ts'
+import { ABSENT_POLLS, isVerifyOver, isWell } from './plan-facts.ts'
 import { isHeard } from './notices/reported.ts'
 import { twinOf } from './polls/plan.ts'
-import { percentile95 } from './schedule.ts'
+import { percentile95 } from './plan-schedule.ts'
 import { type Seen, claimsOn, cordonOwner, isKept } from './seen.ts'
-import { wishesOf } from './wishes.ts'
-import { timeOf } from './time-of.ts'
+import { policyOf } from './plan-policy.ts'
+import { timeOf } from './notices/time-of.ts'
 import { defined } from '#lib/defined.ts'
 
 /** The phases in which the node is being drained. */
@@ -103,7 +103,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
     hasPods,
     absentPolls: await absence(options, event, known, signal),
     isConfirmed: options.isConfirmed(name, event.spec.source),
-    wishes: wishesOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
+    policy: policyOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
     drainP95Ms: drainP95(caches, machine),
     runningJob: caches.jobs
       .byIndex(JOBS_OF_MACHINE, event.spec.machine)

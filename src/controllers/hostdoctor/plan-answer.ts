@@ -6,7 +6,7 @@ import { byPermit } from '#permits/under-permit.ts'
 import { openingOf } from '#permits/windows.ts'
 import type { DoctorPlan } from './actions.ts'
 import { isHeldPermit, renewalOf } from './plan-permit.ts'
-import { nextStart } from './schedule.ts'
+import { nextStart } from './plan-schedule.ts'
 import type { Answered, Seen } from './seen.ts'
 
 /** A restart by way of the provider is an answer to these. */
@@ -36,7 +36,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
   if (kind === undefined || permit === undefined || !isHeldPermit(seen) || !seen.isConfirmed) return waits
   const given = status?.answer?.kind === kind ? status.answer : undefined
   if (given !== undefined && given.outcome !== 'Pending') return waits
-  if (!seen.wishes.windows.every((w) => openingOf(w, now).isOpen)) return waits
+  if (!seen.policy.windows.every((w) => openingOf(w, now).isOpen)) return waits
   // Written before it is done: after a crash it is known that it may have been done.
   if (given === undefined)
     return { ...waits, change: { answer: { kind, at: timestamp(now), outcome: 'Pending' } }, requeueAfter: 0 }
@@ -53,8 +53,8 @@ const saidText = (spec: Seen['event']['spec']): string =>
   `${spec.source === PEOPLE ? `planned by ${plannerOf(spec)}` : `${spec.source} says ${spec.state}`}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`
 
 /** The answer that the policy gives; undefined: the source is waited for. */
-export function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
-  const { answer } = wishes
+export function wantedAnswer({ event: { spec }, policy }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
+  const { answer } = policy
   // No answer and no restart pays a bill.
   if (spec.source === PEOPLE || spec.bill === true || answer === 'Wait') return undefined
   if (answer === 'Reboot') return REBOOTED.has(spec.kind) && !spec.dataLoss ? answer : undefined
@@ -63,11 +63,11 @@ export function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answere
 
 /** Once an event: a source that is asked again and again ends by doing it without notice. */
 export function planPostponement(seen: Seen, now: number, leadMs: number): DoctorPlan | undefined {
-  const { event, wishes } = seen
-  if (!wishes.postpone || event.spec.answers?.includes('Postpone') !== true) return undefined
+  const { event, policy } = seen
+  if (!policy.postpone || event.spec.answers?.includes('Postpone') !== true) return undefined
   const given = event.status?.answer
   if (given !== undefined && (given.kind !== 'Postpone' || given.outcome !== 'Pending')) return undefined
-  const start = nextStart(wishes.windows, now)
+  const start = nextStart(policy.windows, now)
   if (start === undefined) return undefined
   if (given === undefined)
     return {

@@ -21,7 +21,7 @@ import { type TargetResult, permitAnswer, requesterOf, targetRef } from '#permit
 import { byPermit } from '#permits/under-permit.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { type Seen, cordonOwner, isKept } from './seen.ts'
-import { timeOf } from './time-of.ts'
+import { timeOf } from './notices/time-of.ts'
 
 /** How often a permit that waits is checked; its watch tells sooner. */
 const LOOK_AGAIN_MS = 30_000

@@ -91,7 +91,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   hasPods: undefined,
   absentPolls: 0,
   isConfirmed: true,
-  wishes: { answer: 'Wait', postpone: false, windows: [] },
+  policy: { answer: 'Wait', postpone: false, windows: [] },
   drainP95Ms: undefined,
   runningJob: undefined,
   isSurplus: false,
@@ -175,7 +175,7 @@ describe('what was written before we started, and its source was not asked about
       event,
       permit: permit('Granted'),
       node: node(true),
-      wishes: { answer: 'Reboot', postpone: false, windows: [] },
+      policy: { answer: 'Reboot', postpone: false, windows: [] },
     } as const
     expect(kinds(seen({ ...prepared, isConfirmed }))).not.toContain('Reboot')
     expect(kinds(seen(prepared))).toContain('Reboot')
@@ -189,19 +189,19 @@ describe('what was written before we started, and its source was not asked about
 
 describe('a host that is taken back', () => {
   const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
-  const wishes = { answer: 'Wait', postpone: false, windows } as const
+  const policy = { answer: 'Wait', postpone: false, windows } as const
   test.each([
     ['in two minutes, outside every window', { notBefore: at(2 * 60_000) }],
     ['at a time that its provider does not name', { notBefore: undefined as never, unplanned: true }],
   ])('%s is drained at once, under a permit for the drain alone', (_, spec) => {
     const reclaim = { kind: 'Reclaim', dataLoss: true, ...spec } as const
-    expect(phase(seen({ event: event(reclaim), wishes }))).toBe('Preparing')
+    expect(phase(seen({ event: event(reclaim), policy }))).toBe('Preparing')
     const preparing = event(reclaim, { phase: 'Preparing' })
-    expect(kinds(seen({ event: preparing, wishes }))).toEqual(['RequestPermit'])
+    expect(kinds(seen({ event: preparing, policy }))).toEqual(['RequestPermit'])
     expect(operationsOf(preparing.spec)).toEqual(['Drain'])
     const granted = { ...event(reclaim, { phase: 'Preparing', permitRef: EVENT }) }
-    expect(kinds(seen({ event: granted, permit: permit('Granted'), wishes }))).toEqual(['Cordon'])
-    const done = { permit: permit('Granted'), node: node(true), hasPods: false, wishes }
+    expect(kinds(seen({ event: granted, permit: permit('Granted'), policy }))).toEqual(['Cordon'])
+    const done = { permit: permit('Granted'), node: node(true), hasPods: false, policy }
     expect(phase(seen({ event: granted, ...done }))).toBe('Prepared')
   })
 
@@ -224,7 +224,7 @@ describe('an event that is announced', () => {
 
   test('starts at the last window that leaves the lead', () => {
     const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
-    const change = plan(seen({ wishes: { answer: 'Wait', postpone: false, windows } }), NOW).change
+    const change = plan(seen({ policy: { answer: 'Wait', postpone: false, windows } }), NOW).change
     expect(change).toMatchObject({ startAt: '2026-03-03T02:00:00Z' })
   })
 
@@ -283,7 +283,7 @@ describe('a host that ends because of a bill', () => {
       waiting: { unblock: 'a person pays the bill at cloud' },
     })
     // A day before is 16:00: the window of that morning is too early.
-    expect(plan(seen({ event: ends, wishes: inWindows }), NOW).change?.startAt).toBe('2026-03-06T02:00:00Z')
+    expect(plan(seen({ event: ends, policy: inWindows }), NOW).change?.startAt).toBe('2026-03-06T02:00:00Z')
   })
 
   test('is prepared for on its last day, under a permit', () => {
@@ -301,8 +301,8 @@ describe('a host that ends because of a bill', () => {
 
   test('is answered by no restart', () => {
     const prepared = planned(-1, { phase: 'Prepared', permitRef: EVENT }, bill(2 * HOUR))
-    const wishes = { answer: 'Reboot', postpone: false, windows: [] } as const
-    const drained = { event: prepared, node: node(true), permit: permit('Granted'), hasPods: false, wishes }
+    const policy = { answer: 'Reboot', postpone: false, windows: [] } as const
+    const drained = { event: prepared, node: node(true), permit: permit('Granted'), hasPods: false, policy }
     expect(plan(seen(drained), NOW).change?.answer).toBeUndefined()
     const restart = planned(-1, { phase: 'Prepared', permitRef: EVENT }, { ...bill(2 * HOUR), bill: false })
     expect(plan(seen({ ...drained, event: restart }), NOW).change?.answer).toMatchObject({ kind: 'Reboot' })
@@ -311,9 +311,9 @@ describe('a host that ends because of a bill', () => {
   test('has no last day when it names no end', () => {
     const { notBefore: _, ...spec } = event(bill(0)).spec
     const untimed = { ...event(), spec, status: { phase: 'Announced', startAt: at(-HOUR) } } as MaintenanceEvent
-    const wishes = { answer: 'Reboot', postpone: false, windows: [] } as const
-    expect(plan(seen({ event: untimed, wishes }), NOW)).toMatchObject({ actions: [], notices: [] })
-    expect(phase(seen({ event: untimed, wishes }))).toBeUndefined()
+    const policy = { answer: 'Reboot', postpone: false, windows: [] } as const
+    expect(plan(seen({ event: untimed, policy }), NOW)).toMatchObject({ actions: [], notices: [] })
+    expect(phase(seen({ event: untimed, policy }))).toBeUndefined()
   })
 })
 
@@ -443,7 +443,7 @@ describe('the answer', () => {
       node: node(true),
       hasPods: false,
     })
-  const wishes = (answer: 'Wait' | 'Accept' | 'Start' | 'Reboot') => ({ answer, postpone: false, windows: [] })
+  const policy = (answer: 'Wait' | 'Accept' | 'Start' | 'Reboot') => ({ answer, postpone: false, windows: [] })
   const pending = (kind: 'Start' | 'Reboot') => ({ answer: { kind, at: at(0), outcome: 'Pending' as const } })
 
   test('is not given without a policy', () => {
@@ -451,24 +451,24 @@ describe('the answer', () => {
   })
 
   test('is written down before it is given, and given once', () => {
-    const s = { ...prepared({ answers: ['Start'] }), wishes: wishes('Start') }
+    const s = { ...prepared({ answers: ['Start'] }), policy: policy('Start') }
     expect(plan(s, NOW)).toMatchObject({ actions: [], change: { answer: { kind: 'Start', outcome: 'Pending' } } })
-    const second = { ...prepared({ answers: ['Start'] }, pending('Start')), wishes: wishes('Start') }
+    const second = { ...prepared({ answers: ['Start'] }, pending('Start')), policy: policy('Start') }
     expect(plan(second, NOW).actions).toMatchObject([{ kind: 'Respond', answer: { kind: 'Start' } }])
     const given = { answer: { ...pending('Start').answer, outcome: 'Ordered' as const } }
-    expect(kinds({ ...prepared({ answers: ['Start'] }, given), wishes: wishes('Start') })).toEqual([])
+    expect(kinds({ ...prepared({ answers: ['Start'] }, given), policy: policy('Start') })).toEqual([])
   })
 
   test('goes through the provider when it is a reboot, and never where data is lost', () => {
-    expect(kinds({ ...prepared({}, pending('Reboot')), wishes: wishes('Reboot') })).toEqual(['Reboot'])
-    expect(kinds({ ...prepared({ dataLoss: true }, pending('Reboot')), wishes: wishes('Reboot') })).toEqual([])
+    expect(kinds({ ...prepared({}, pending('Reboot')), policy: policy('Reboot') })).toEqual(['Reboot'])
+    expect(kinds({ ...prepared({ dataLoss: true }, pending('Reboot')), policy: policy('Reboot') })).toEqual([])
   })
 
   test('is not one that the source does not take, and not given outside the windows', () => {
-    expect(plan({ ...prepared({}), wishes: wishes('Accept') }, NOW)).not.toHaveProperty('change')
+    expect(plan({ ...prepared({}), policy: policy('Accept') }, NOW)).not.toHaveProperty('change')
     const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
     expect(
-      plan({ ...prepared({ answers: ['Start'] }), wishes: { ...wishes('Start'), windows } }, NOW),
+      plan({ ...prepared({ answers: ['Start'] }), policy: { ...policy('Start'), windows } }, NOW),
     ).not.toHaveProperty('change')
   })
 
@@ -477,7 +477,7 @@ describe('the answer', () => {
     const s = (status?: Partial<Status>) =>
       seen({
         event: event({ answers: ['Postpone'] }, { phase: 'Announced', phaseSince: at(0), ...status }),
-        wishes: { answer: 'Wait', postpone: true, windows },
+        policy: { answer: 'Wait', postpone: true, windows },
       })
     expect(plan(s(), NOW).change).toMatchObject({ answer: { kind: 'Postpone', outcome: 'Pending' } })
     const pendingPostpone = { answer: { kind: 'Postpone' as const, at: at(0), outcome: 'Pending' as const } }
@@ -552,13 +552,13 @@ describe('an event whose source names no time', () => {
   })
 
   test('is prepared for at once where a policy answers it and no window says otherwise', () => {
-    expect(plan(seen({ event: untimed(), wishes: accepts }), NOW).change).toMatchObject({ startAt: at(0) })
-    expect(phase(seen({ event: untimed({ startAt: at(0) }), wishes: accepts }))).toBe('Preparing')
+    expect(plan(seen({ event: untimed(), policy: accepts }), NOW).change).toMatchObject({ startAt: at(0) })
+    expect(phase(seen({ event: untimed({ startAt: at(0) }), policy: accepts }))).toBe('Preparing')
   })
 
   test('waits for the next window of the policies', () => {
     const windows = [[{ cron: '0 2 * * *', duration: '2h', timezone: 'UTC' }]] as never
-    const s = seen({ event: untimed(), wishes: { ...accepts, windows } })
+    const s = seen({ event: untimed(), policy: { ...accepts, windows } })
     expect(plan(s, NOW).change).toMatchObject({ startAt: at(14 * HOUR) })
     expect(phase({ ...s, event: untimed({ startAt: at(14 * HOUR) }) })).toBeUndefined()
   })

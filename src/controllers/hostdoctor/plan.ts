@@ -17,12 +17,12 @@ import { openingOf } from '#permits/windows.ts'
 import { byPermit } from '#permits/under-permit.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
-import { OPEN_AT_SOURCE, STABLE_MS, VERIFY_MS, factsOf, isWell } from './facts.ts'
+import { OPEN_AT_SOURCE, STABLE_MS, VERIFY_MS, factsOf, isWell } from './plan-facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack, withdrawalOf } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
-import { nextStart, preparationOf } from './schedule.ts'
+import { nextStart, preparationOf } from './plan-schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
-import { timeOf } from './time-of.ts'
+import { timeOf } from './notices/time-of.ts'
 
 /** The record of an event stays this long after its end. */
 export const KEPT_MS = 30 * 86_400_000
@@ -237,7 +237,7 @@ const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({
 
 /** A source that names no time: it begins when the node is drained (people), when we say so, or it never told when. */
 function planUntimed(seen: Seen, now: number): DoctorPlan {
-  const { event, wishes } = seen
+  const { event, policy } = seen
   const { spec, status } = event
   if (spec.source !== PEOPLE && wantedAnswer(seen) === undefined)
     return {
@@ -251,8 +251,8 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
       },
       requeueAfter: LONGEST_WAIT_MS,
     }
-  const isOpen = wishes.windows.every((w) => openingOf(w, now).isOpen)
-  const startAt = isOpen ? now : nextStart(wishes.windows, now)
+  const isOpen = policy.windows.every((w) => openingOf(w, now).isOpen)
+  const startAt = isOpen ? now : nextStart(policy.windows, now)
   const known = timeOf(status?.startAt)
   const isPlanned = known !== undefined && status?.plannedFor === undefined
   return {

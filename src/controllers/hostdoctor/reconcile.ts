@@ -12,7 +12,7 @@ import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
-import { claimsController, type isLeft } from './claims.ts'
+import { cordonsController, type isLeft } from './cordons/reconcile.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { BY_MACHINE, type DoctorCaches, cachesOf, freshen, machineOnHost, observe } from './observe.ts'
 import type { isMassReclaim } from './notices/reported.ts'
@@ -90,7 +90,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     controllers: [
       controller,
       noticesController(context, caches, parts.isMass),
-      claimsController(context, caches, parts.isLeft),
+      cordonsController(context, caches, parts.isLeft),
     ],
     parts: polls.parts(Object.values(providers)),
   }

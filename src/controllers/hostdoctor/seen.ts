@@ -10,12 +10,12 @@ import { nameOf } from '#api/schema/object-meta.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { Window } from '#permits/windows.ts'
 
-type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
+type PolicyAnswer = NonNullable<DefenderPolicySpec['maintenance']>['answer']
 export type Answered = NonNullable<MaintenanceStatus['answer']>
 
 /** What the policies over the machine say about an event of its host. */
-export interface Wishes {
-  readonly answer: AnswerWish
+export interface EventPolicy {
+  readonly answer: PolicyAnswer
   readonly postpone: boolean
   /** One list a policy; a time is good when it is in a window of each. */
   readonly windows: readonly (readonly Window[])[]
@@ -37,7 +37,7 @@ export interface Seen {
   readonly absentPolls: number
   /** Its source was asked since this program began, and lists it still, or does not answer: an object may be hours old. */
   readonly isConfirmed: boolean
-  readonly wishes: Wishes
+  readonly policy: EventPolicy
   /** How long nine in ten and more of the drains of the pool took; undefined where none is known. */
   readonly drainP95Ms: number | undefined
   /** A repair of the node that is under way. */

@@ -12,7 +12,7 @@ import type { PermitAction } from '#permits/permit-actions.ts'
 import type { Authority } from '#permits/under-permit.ts'
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import type { Lease } from '#runtime/lease.ts'
-import type { ConfigMap } from './objects.ts'
+import type { ConfigMap } from './secrets/config-map.ts'
 import type { ComponentSwitch } from './components/orders.ts'
 import type { Seen } from './seen.ts'
 

@@ -24,7 +24,7 @@ import { isInDoubt } from './provisioning/attempts.ts'
 import { type SealingPlan, planSealing, sealingKeyOf } from './secrets/sealing.ts'
 import { type Seen, hadJoined, hasFinalizer, hasJoined, isClosed, isLost, isProvided, lostAfterMs } from './seen.ts'
 import { unservedWait } from './reporting/waits.ts'
-import { replaceActions, untilNextOf, workloadLooks } from './workloads/plan.ts'
+import { replaceActions, untilNextOf, workloadReadings } from './workloads/plan.ts'
 import { isWorkload } from './workloads/state.ts'
 
 const PROVISION_LOOK_MS = 2_000
@@ -79,7 +79,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   if (provision !== undefined && !isTokenValid(seen, now)) return tokenWait()
   if (provision !== undefined) return provisionPlan(seen, provision, now)
   const { components, orders } = componentsOf(seen)
-  const workloads = workloadLooks(seen, now)
+  const workloads = workloadReadings(seen, now)
   const publicKey = sealingKeyOf(seen.machine)
   const sealing = planSealing(publicKey, seen.sealing ?? [], seen.idleSealed ?? [])
   const actions: MachineAction[] = [

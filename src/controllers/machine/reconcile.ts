@@ -20,7 +20,7 @@ import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { newlyExpiring } from './reporting/certificate.ts'
 import { act } from './act.ts'
-import type { MachineTools } from './tools.ts'
+import type { MachineTools } from './hosts/tools.ts'
 import type { MachineAction, MachinePlan } from './actions.ts'
 import { Heartbeats } from './heartbeats/heartbeats.ts'
 import { HostLists, hostListParts } from './hosts/lists.ts'
@@ -36,7 +36,7 @@ import { plan } from './plan.ts'
 import { type Seen, hadJoined, hasJoined, isProvided } from './seen.ts'
 import { HostReportPace, StatusPace, isAddressOnly, isPassing } from './reporting/status-pace.ts'
 import { type OwnStatus, statusOf } from './status.ts'
-import { wakeUp } from './wake.ts'
+import { wakeUp } from './heartbeats/triggers.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
 /** A slice is a hundred machines, and each of their orders waits for the disk of the server: those that wait together are written together. */

@@ -15,7 +15,7 @@ import type { ExhaustedUntil } from './provisioning/exhausted-offerings.ts'
 import { type Claim, type Mark, isReportOf } from './components/desired.ts'
 import { type Heartbeat, LOST_AFTER_MS, REBOOT_AFTER_MS, isBeating } from './heartbeats/heartbeats.ts'
 import type { Lease } from '#runtime/lease.ts'
-import type { ConfigMap } from './objects.ts'
+import type { ConfigMap } from './secrets/config-map.ts'
 import type { SealingSeen } from './secrets/sealing.ts'
 import type { WorkloadSeen } from './workloads/state.ts'
 

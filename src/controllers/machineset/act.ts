@@ -16,13 +16,13 @@ import { withFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import { handOver, leave, removeLeaving } from './act-going.ts'
+import { handOver, endDeletion, removeLeaving } from './deletion/act.ts'
 import { type MachineSetAction } from './actions.ts'
-import { takesProvider } from './corrections.ts'
+import { takesProvider } from './plan-corrections.ts'
 import { exempt } from '#permits/under-permit.ts'
-import { deleteMachine, deletePermitted } from './delete-permitted.ts'
-import { allMachines, owned, ownerReference, released } from './ownership.ts'
-import { removable } from './removal.ts'
+import { deleteMachine, deletePermitted } from './removal/delete-permitted.ts'
+import { allMachines, owned, ownerReference, released } from './machines/ownership.ts'
+import { removable } from './removal/plan.ts'
 import { type Seen, aliveOf, isReady, isZombie, understood } from './seen.ts'
 
 export interface MachineSetTools {
@@ -51,7 +51,7 @@ export async function act(
     case 'AddFinalizer':
       return addFinalizer(client, seen, signal)
     case 'RemoveFinalizer':
-      return leave(tools, seen, signal)
+      return endDeletion(tools, seen, signal)
     case 'HandOver':
       return handOver(tools, action, seen, signal)
     case 'Release':

@@ -48,7 +48,7 @@ export interface Waiting {
   /** What the Defender's gate says, where that is more than that it was asked. */
   readonly because?: Reason
   /** Reconcile again after this many milliseconds, even without a change. */
-  readonly lookMs?: number
+  readonly requeueMs?: number
 }
 
 interface Freeze {

@@ -7,21 +7,21 @@ import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'
-import { corrections } from './corrections.ts'
-import { deleteOrder } from './delete-order.ts'
-import { hostsWait } from './hosts-wait.ts'
-import { planGoing } from './going.ts'
-import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal.ts'
+import { corrections } from './plan-corrections.ts'
+import { deleteOrder } from './removal/delete-order.ts'
+import { hostsWait } from './plan-host-wait.ts'
+import { planDeletion } from './deletion/plan.ts'
+import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal/plan.ts'
 import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, understood } from './seen.ts'
-import { succession } from './succession.ts'
-import { withPermits } from './upkeep.ts'
+import { succession } from './deletion/successors.ts'
+import { withPermits } from './plan-permits.ts'
 
 /** Machines created in one reconcile; the next one reads all objects again first. */
 const MOST_CREATES = 20
 
 export function plan(seen: Seen, now: number): MachineSetPlan {
   const { set } = seen
-  if (isBeingDeleted(set)) return planGoing(seen, now)
+  if (isBeingDeleted(set)) return planDeletion(seen, now)
   if (!hasFinalizer(set))
     return withPermits(seen, [{ kind: 'AddFinalizer', reason: 'its machines must not be garbage-collected' }], {}, now)
   const read = understood(set)
@@ -71,7 +71,7 @@ const CLUSTER_LEAVES_WAIT = {
   seen: 'the cluster is being deleted; no machine is created in it',
   unblock: 'git declares the Cluster again: it is created again after its deletion',
   // No event tells that the hold has ended.
-  lookMs: 60_000,
+  requeueMs: 60_000,
 } as const
 
 function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], Extra] {

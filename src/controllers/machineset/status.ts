@@ -9,7 +9,7 @@ import { counted } from '#lib/counted.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
 import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, understood } from './seen.ts'
-import { AVAILABLE_AFTER_MS } from './upkeep.ts'
+import { AVAILABLE_AFTER_MS } from './plan-permits.ts'
 import { defined } from '#lib/defined.ts'
 
 export type MachineSetStatus = NonNullable<MachineSet['status']>

@@ -1,14 +1,46 @@
-// Figures in the registry: gauges computed from the objects at scrape time, and the duration of repairs, counted as they end.
+// The state of the cluster as figures, read from the caches at scrape time, so that they cost nothing at rest and are never older than the objects. The
+// duration of repairs is counted as they end. Only the leader reports: figures of two processes would be added up.
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Part } from '#runtime/manager.ts'
-import type { Family } from './family.ts'
+import type { RunningModule } from '#runtime/module.ts'
+import type { ControllerContext, ControllerModule } from '../module.ts'
+import type { Family } from './families/family.ts'
+import { machineFamilies } from './families/machines.ts'
+import { maintenanceFamilies } from './families/maintenance.ts'
+import { repairFamilies } from './families/repairs.ts'
+import { rolloutFamilies } from './families/rollouts.ts'
+
+export const metricsModule: ControllerModule = { name: 'state', setup }
+
+function setup({ informers, clock, metrics: { registry } }: ControllerContext): RunningModule {
+  const caches = {
+    machines: informers.of(machine),
+    machineSets: informers.of(machineSet),
+    sets: informers.of(machineComponentSet),
+    canaries: informers.of(componentCanary),
+    jobs: informers.of(remedyOperationJob),
+    maintenance: informers.of(maintenanceEvent),
+  }
+  const families = (): readonly Family[] => [
+    ...machineFamilies(caches.machines.list(), caches.machineSets.list()),
+    ...rolloutFamilies(caches.sets.list(), caches.canaries.list(), clock.now()),
+    ...repairFamilies(caches.jobs.list(), clock.now()),
+    ...maintenanceFamilies(caches.maintenance.list(), clock.now()),
+  ]
+  return { controllers: [], parts: [figures(registry, families), repairTimes(registry, caches.jobs)] }
+}
 
 /** From the best promised time to one that should page an operator. */
 const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 600, 1_800, 7_200]
 
 /** All are gauges computed at scrape time; one pass over the objects serves all of them. */
-export function figures(registry: Registry, families: () => readonly Family[]): Part {
+function figures(registry: Registry, families: () => readonly Family[]): Part {
   const names: string[] = []
   let read: ReadonlyMap<string, Family> = new Map()
   return {
@@ -44,7 +76,7 @@ interface JobCache {
   onChange(fn: (old: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined) => void): () => void
 }
 
-export function repairTimes(registry: Registry, jobs: JobCache): Part {
+function repairTimes(registry: Registry, jobs: JobCache): Part {
   const histogram = (name: string, help: string): Histogram => {
     registry.removeSingleMetric(name)
     return new Histogram({ name, help, labelNames: ['rule'], buckets: REPAIR_BUCKETS_S, registers: [registry] })

@@ -10,7 +10,7 @@ import { createRemedyMetrics } from './metrics.ts'
 import { Observer, cachesOf } from './observe.ts'
 import type { RemedyAction, RemedyPlan, RuleVerdict } from './actions.ts'
 import { plan } from './plan.ts'
-import { StatusReporter } from './status-reports.ts'
+import { StatusReporter } from './reporting/status-reports.ts'
 
 /** The parts that decide; tests plant bugs in their place. */
 export interface RemedyParts {

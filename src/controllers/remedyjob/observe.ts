@@ -21,13 +21,13 @@ import type { CompiledRule } from '#policy/rule.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { ControllerContext } from '../module.ts'
 import type { StepResult } from './actions.ts'
-import { Beats } from './verify/beats.ts'
+import { Heartbeats } from './verify/heartbeats.ts'
 import { clearedReading } from './verify/cleared.ts'
-import { BY_HOST_OF, BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './caches.ts'
-import { ASKED_FOR_MS, FreshHolds } from './fresh-holds.ts'
+import { BY_HOST_OF, BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCaches } from './inputs/caches.ts'
+import { ASKED_FOR_MS, FreshHolds } from './inputs/fresh-holds.ts'
 import { type Operation, operationFacts } from '#api/protocol/operations.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
-import { PeerBook, wordsOf } from './peer-book.ts'
+import { PeerFacts, wordsOf } from './inputs/peer-facts.ts'
 import { type FaultReading, type JobStep, type Seen, nextOperation, phaseOf } from './seen.ts'
 
 /** A mass fault reaches the caches within this time; an isolated one is repaired this much later. */
@@ -58,8 +58,8 @@ export class Observer {
   readonly #begun = new Map<string, Set<string>>()
   /** By the selector of the rules that ask. */
   readonly #samples = new Map<string, Sample>()
-  readonly #peers: PeerBook
-  readonly #beats: Beats
+  readonly #peers: PeerFacts
+  readonly #beats: Heartbeats
   readonly #holds: FreshHolds
 
   constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
@@ -67,8 +67,8 @@ export class Observer {
     this.#client = client
     this.#clock = clock
     this.#random = random
-    this.#peers = new PeerBook(caches, (node) => this.#view(node))
-    this.#beats = new Beats(client)
+    this.#peers = new PeerFacts(caches, (node) => this.#view(node))
+    this.#beats = new Heartbeats(client)
     this.#holds = new FreshHolds(client, clock)
   }
 

@@ -5,15 +5,15 @@ import { findCondition } from '#kube/conditions.ts'
 import { renewalOf } from '#permits/holder.ts'
 import { isMass } from '#nodes/faults/mass.ts'
 import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
-import { heldUp, permitName, permitOf } from './permit.ts'
+import { heldUp, permitName, permitOf } from './plan-permit.ts'
 import type { JobPlan } from './actions.ts'
-import { unsupportedReason } from './operations.ts'
+import { unsupportedReason } from './steps/operations.ts'
 import { planEnd } from './plan-end.ts'
 import { planSteps } from './steps/plan-steps.ts'
 import { planVerify } from './verify/plan-verify.ts'
 import { type Seen, isFrozen, phaseOf, targetOf } from './seen.ts'
-import { finish, isBegun, move, wait, waitForHold } from './transitions.ts'
-import { heldBy, unwanted } from './wishes.ts'
+import { finish, isStarted, move, wait, waitForHold } from './plan-transitions.ts'
+import { heldBy, unwanted } from './plan-holds.ts'
 
 /** Do not start a repair that was requested more than a day ago: it may no longer be wanted. */
 const MOST_WAITING_MS = 86_400_000
@@ -108,7 +108,7 @@ function planBeginning(seen: Seen, now: number): JobPlan {
 
 /** A user decided that the machine is not to be touched, or that this repair is not wanted: steps that began are finished, and nothing follows. */
 function givenUp(seen: Seen, now: number): JobPlan | undefined {
-  if (seen.job.status?.steps?.some(isBegun) === true) return undefined
+  if (seen.job.status?.steps?.some(isStarted) === true) return undefined
   // Its slot is freed for the removal. A repair that replaces the machine deletes it by itself.
   if (seen.machine?.metadata.deletionTimestamp !== undefined && !replaces(seen))
     return finish(seen, now, 'Superseded', 'the Machine is being deleted')

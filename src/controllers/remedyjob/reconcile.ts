@@ -21,18 +21,18 @@ import { writeStatus } from '#runtime/write-status.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import type { JobAction, JobPlan, StepResult } from './actions.ts'
-import { Asking } from './asking.ts'
-import { attemptOf, begunBy } from './begun.ts'
-import { type JobCaches, cachesOf } from './caches.ts'
+import { RequestGate } from './permits/request-gate.ts'
+import { attemptOf, startedBy } from './steps/started.ts'
+import { type JobCaches, cachesOf } from './inputs/caches.ts'
 import { GATHER_MS, Observer } from './observe.ts'
 import { plan } from './plan.ts'
 import { remedyjobErrors } from './remedyjob-errors.ts'
 import { type JobStatus, type Seen, phaseOf } from './seen.ts'
-import { settle } from './settle.ts'
+import { finalStatus } from './reporting/final-status.ts'
 import { type Went, ownStatus } from './status.ts'
 import { OffSightings } from './steps/off-sightings.ts'
 import type { JobTools } from './steps/step-tools.ts'
-import { GRANTED, wakeUp } from './wake.ts'
+import { GRANTED, wakeUp } from './inputs/triggers.ts'
 
 /** The parts that decide and act; tests replace them with ones that have a bug. */
 export interface JobParts {
@@ -65,11 +65,11 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const { outbound } = config
   const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
-  const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
+  const requestGate = new RequestGate(clock, (name) => controller.enqueue(name, GRANTED))
   const off = new OffSightings(clock)
   const tools = { client, clock, random, providers, off, ...defined({ outbound }) }
   const observer = new Observer(caches, context)
-  const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, asking, events })
+  const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, requestGate, events })
   const controller = controllerIn(context, {
     name: 'remedyjob',
     backoff: BACKOFF,
@@ -77,7 +77,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
     reconcile: waitingWhileBlind((name, reconcile) => reconciler.reconcile(name, reconcile)),
     allKeys: () => caches.jobs.list().map(nameOf),
   })
-  wakeUp(caches, controller, asking)
+  wakeUp(caches, controller, requestGate)
   return { controllers: [controller] }
 }
 
@@ -87,7 +87,7 @@ interface Deps {
   readonly clock: Clock
   readonly caches: JobCaches
   readonly observer: Observer
-  readonly asking: Asking
+  readonly requestGate: RequestGate
   readonly events: EventRecorder
 }
 
@@ -110,7 +110,7 @@ class JobReconciler {
       const { planned } = decided
       const { went, failure, permit = decided.seen.permit } = await this.#carryOut(decided.seen, planned, context)
       const seen = await observer.lookAhead({ ...decided.seen, permit }, went.result, signal)
-      const { status, last } = settle(parts.plan, { seen, planned, went, now: clock.now() })
+      const { status, last } = finalStatus(parts.plan, { seen, planned, went, now: clock.now() })
       const written = await this.#record(seen, status, signal)
       if (failure !== undefined) return retry(failure)
       if (written.kind === 'Failed') return retry(written.error)
@@ -125,13 +125,13 @@ class JobReconciler {
 
   /** A number: not now, but after this many milliseconds. */
   async #decide(name: string, signal: AbortSignal): Promise<Decided | number | undefined> {
-    const { parts, clock, observer, asking } = this.#deps
+    const { parts, clock, observer, requestGate } = this.#deps
     const seen = await observer.observe(name)
     if (seen === undefined) return undefined
     const planned = parts.plan(seen, clock.now())
     if (planned.needsFresh !== true) return { seen, planned }
     const mayWait = phaseOf(seen.job) === 'AwaitingPermit' && !isLeaseShort(seen, clock.now())
-    const putOffMs = mayWait ? asking.putOffMs(name) : undefined
+    const putOffMs = mayWait ? requestGate.putOffMs(name) : undefined
     if (putOffMs !== undefined) return putOffMs
     const fresh = await observer.observeFresh(name, signal)
     return fresh && { seen: fresh, planned: parts.plan(fresh, clock.now()) }
@@ -192,7 +192,7 @@ class JobReconciler {
     })
     if (written === undefined) return { kind: 'Same' }
     if (written.kind !== 'Applied') return { kind: 'Failed', error: written.error }
-    for (const attempt of begunBy(status, job)) observer.noteBegun(job, attempt)
+    for (const attempt of startedBy(status, job)) observer.noteBegun(job, attempt)
     if (status.outcome !== undefined && job.status?.outcome === undefined)
       events.record(job, {
         type: status.outcome === 'Permanent' ? 'Warning' : 'Normal',

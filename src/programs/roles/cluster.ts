@@ -1,6 +1,6 @@
 // Role cluster, on a hub: the control planes of Clusters.
 import { clusterModule } from '#controllers/cluster/reconcile.ts'
-import { addonsOf, type Addons } from '#controllers/cluster/addons.ts'
+import { addonsOf, type Addons } from '#controllers/cluster/addons/built-in.ts'
 import { hostsOf } from '#controlplanes/embedded/hosts.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'

@@ -2,7 +2,7 @@
 // `kubenode agent leave`: nothing of KubeNode is on it afterwards, and its account was deleted. A systemd machine of Debian on a real control plane.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { AGENTS_NAMESPACE, agentAccountName } from '#api/names.ts'
-import { accountType } from '#controllers/approver/join-accounts.ts'
+import { accountType } from '#controllers/approver/accounts/join-accounts.ts'
 import { SIGNERLESS, startControlPlane } from '#test/support/servers/real/control-plane.ts'
 import { whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import { HostMachine, noMachines } from '../agent-host/machine.ts'

@@ -6,7 +6,7 @@ import { operationPermit, type OperationPermit } from '#api/kinds/operation-perm
 import { KINDS } from '#api/kinds.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { clusterModule, type ClusterContext } from '#controllers/cluster/reconcile.ts'
-import { addonsOf } from '#controllers/cluster/addons.ts'
+import { addonsOf } from '#controllers/cluster/addons/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { createInformer } from '#kube/informer.ts'
 import { outcomeOf } from '#kube/outcome.ts'

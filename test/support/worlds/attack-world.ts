@@ -15,7 +15,7 @@ import {
   programAccount,
   programUser,
 } from '#api/names.ts'
-import { accountObjects } from '#controllers/approver/account-objects.ts'
+import { accountObjects } from '#controllers/approver/accounts/account-objects.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'

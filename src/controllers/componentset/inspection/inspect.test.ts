@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
-import { type Look, type WantedLook, wantedLooks } from './inspections.ts'
-import { Looker } from './looker.ts'
+import { type Look, type WantedInspection, wantedInspections } from './inspections.ts'
+import { InspectionReads } from './inspection-reads.ts'
 import { defined } from '#lib/defined.ts'
 
 const http = [{ name: 'page', http: { url: 'http://shop.test/', expectedStatus: 200 }, timeout: '5m' }]
@@ -21,7 +21,7 @@ function looks(model: RolloutModel, look: Look | undefined): void {
   const before = model.onPlan
   model.onPlan = (made, seen) => {
     before(made, seen)
-    const wanted = wantedLooks({ ...seen.set, status: made.status })
+    const wanted = wantedInspections({ ...seen.set, status: made.status })
     model.looks = new Map(look === undefined ? [] : wanted.map((w) => [w.key, look]))
   }
 }
@@ -106,13 +106,13 @@ describe('an inspection by a pod', () => {
 })
 
 describe('looks', () => {
-  const wanted = (key: string): WantedLook => ({ key, inspection: { name: key, timeout: '5m' } })
+  const wanted = (key: string): WantedInspection => ({ key, inspection: { name: key, timeout: '5m' } })
   const set = { name: 'base', uid: 'u' }
   const looking = () => {
     const clock = new VirtualClock()
     const woken: string[] = []
     const asked: { readonly name: string; readonly answer: (look: Look) => void }[] = []
-    const looker = new Looker(
+    const inspections = new InspectionReads(
       {
         can: { http: true, prometheus: true, podProbe: true },
         look: ({ name }) => new Promise((answer) => void asked.push({ name, answer })),
@@ -120,40 +120,40 @@ describe('looks', () => {
       clock,
       (name) => void woken.push(name),
     )
-    return { clock, woken, asked, looker }
+    return { clock, woken, asked, inspections }
   }
   const settled = () => new Promise((done) => void setImmediate(done))
 
   test('are taken in the background, one at a time for a thing, and tell the set when they say something new', async () => {
-    const { asked, woken, looker } = looking()
-    expect([...looker.read(set, [wanted('a')])]).toEqual([])
-    looker.read(set, [wanted('a')])
+    const { asked, woken, inspections } = looking()
+    expect([...inspections.read(set, [wanted('a')])]).toEqual([])
+    inspections.read(set, [wanted('a')])
     expect(asked.map((a) => a.name)).toEqual(['a'])
     asked[0]?.answer({ holds: true, seen: '' })
     await settled()
     expect(woken).toEqual(['base'])
-    expect([...looker.read(set, [wanted('a')])]).toEqual([['a', { holds: true, seen: '' }]])
+    expect([...inspections.read(set, [wanted('a')])]).toEqual([['a', { holds: true, seen: '' }]])
     expect(asked).toHaveLength(1)
   })
 
   test('are taken again after a while, and an old one says nothing', async () => {
-    const { clock, asked, looker } = looking()
-    looker.read(set, [wanted('a')])
+    const { clock, asked, inspections } = looking()
+    inspections.read(set, [wanted('a')])
     asked[0]?.answer({ holds: true, seen: '' })
     await settled()
     await clock.advance(15_000)
-    expect(looker.read(set, [wanted('a')]).size).toBe(1)
+    expect(inspections.read(set, [wanted('a')]).size).toBe(1)
     expect(asked).toHaveLength(2)
     await clock.advance(60_000)
-    expect(looker.read(set, [wanted('a')]).size).toBe(0)
+    expect(inspections.read(set, [wanted('a')]).size).toBe(0)
   })
 
   test('of a step that is no longer inspected are forgotten', async () => {
-    const { asked, looker } = looking()
-    looker.read(set, [wanted('a')])
+    const { asked, inspections } = looking()
+    inspections.read(set, [wanted('a')])
     asked[0]?.answer({ holds: true, seen: '' })
     await settled()
-    looker.read(set, [])
-    expect(looker.read(set, [wanted('a')]).size).toBe(0)
+    inspections.read(set, [])
+    expect(inspections.read(set, [wanted('a')]).size).toBe(0)
   })
 })

@@ -21,7 +21,7 @@ export interface Abilities {
 export const NO_ABILITIES: Abilities = { http: false, prometheus: false, podProbe: false }
 
 /** A result belongs to one step: it proves nothing about another. */
-export interface WantedLook {
+export interface WantedInspection {
   readonly key: string
   readonly inspection: Inspection
 }
@@ -34,10 +34,10 @@ export const lookKey = ({ component, version = '', config = '', step }: Slice, {
   [component, version, config, step, name].join('/')
 
 /** The remote inspections of all steps that are inspecting or soaking. */
-export function wantedLooks({ spec, status }: MachineComponentSet): readonly WantedLook[] {
+export function wantedInspections({ spec, status }: MachineComponentSet): readonly WantedInspection[] {
   const inspections = (spec.rollout.inspections ?? []).filter(isRemote)
   if (inspections.length === 0) return []
-  const wanted = new Map<string, WantedLook>()
+  const wanted = new Map<string, WantedInspection>()
   for (const slice of status?.slices ?? []) {
     if (!INSPECTED.has(slice.phase)) continue
     for (const inspection of inspections) {

@@ -85,7 +85,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const healthy = targetIn(input.revisions.current, track.component)
   const isBack = track.ahead.some((t) => !isSameTarget(t, goal))
   const add = (reading: Reading, at: number): void => {
-    const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
+    const { standing, isHere, isFailed, isStuck } = assess(reading, track, goal, input)
     if (isHere) counts.updated++
     if (isFailed && !mayRetry(reading, track, input)) counts.failed++
     if (isStuck) counts.stuck++
@@ -126,7 +126,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
 
 const STUCK: Verdict = { skipped: 'not ready for this version within the progress deadline' }
 
-function lookAt(
+function assess(
   reading: Reading,
   { index }: Track,
   goal: ComponentTarget,

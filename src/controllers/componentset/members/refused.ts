@@ -7,7 +7,7 @@ import { askAgainInMs, endedForMs, isRefused, knownRefusals, ownRefusals } from 
 import { endedWait } from '#permits/permit-wait.ts'
 import type { Seen } from '../seen.ts'
 import type { Lookup } from './lookup.ts'
-import type { Wait } from '../waiting.ts'
+import type { Wait } from '../reporting/wait.ts'
 
 /** A machine that was refused is asked for again after this time. */
 const REMEMBERED_MS = 600_000

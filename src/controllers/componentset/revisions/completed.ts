@@ -4,7 +4,7 @@ import { type Completed, completedIn, completedText, isLeft, isSameVersion } fro
 import { timestamp } from '#lib/clock.ts'
 import type { SetAction } from '../actions.ts'
 import type { Survey } from '../members/candidates.ts'
-import { type Context, isAnyUnderWay, isOpen } from '../context.ts'
+import { type Context, isAnyUnderWay, isOpen } from '../plan-context.ts'
 import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
 import { type ControllerRevision, targetIn } from './revisions.ts'
 import type { Blocked, Slice } from '../seen.ts'

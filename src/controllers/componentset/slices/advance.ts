@@ -17,7 +17,7 @@ import { reportOf } from '../revisions/blocks.ts'
 import type { Rollout, Slice } from '../seen.ts'
 import { LOST_AFTER_MS, silentSince } from '../members/reading.ts'
 import { type SliceMachine, type SliceView, type Surroundings, isFailed } from './slice-view.ts'
-import { type Wait, waitingSince } from '../waiting.ts'
+import { type Wait, waitingSince } from '../reporting/wait.ts'
 
 /** Why a slice is not wanted any more. */
 export type GivenUp = 'superseded' | 'blocked' | 'aborted'

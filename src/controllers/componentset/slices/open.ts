@@ -22,7 +22,7 @@ import type { Seen, Slice } from '../seen.ts'
 import { type Domain, pickOrdered } from '#nodes/placement/spread.ts'
 import { versionOf } from './slice-view.ts'
 import { isSliceTo } from '../revisions/tracks.ts'
-import { type Wait, waitingSince } from '../waiting.ts'
+import { type Wait, waitingSince } from '../reporting/wait.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */

@@ -5,7 +5,7 @@ import { STEP_OPEN } from './advance.ts'
 import type { Finding } from '../inspection/inspect.ts'
 import type { Rules } from './rules.ts'
 import type { Slice } from '../seen.ts'
-import { type Wait, waitingSince } from '../waiting.ts'
+import { type Wait, waitingSince } from '../reporting/wait.ts'
 
 export interface StepReading {
   /** No further slice of the step will be opened. */

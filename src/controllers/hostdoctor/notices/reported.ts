@@ -3,7 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
 import { isSameEvent } from '../polls/plan.ts'
-import { timeOf } from '../time-of.ts'
+import { timeOf } from './time-of.ts'
 import { defined } from '#lib/defined.ts'
 
 /** So many hosts, and this share of those that are asked, are never reclaimed at once: then agents are wrong, or what answers them. */

@@ -12,7 +12,7 @@ import { defined } from '#lib/defined.ts'
 import { canonicalJson, jsonEqual } from '#lib/json.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'
-import { timeOf } from '../time-of.ts'
+import { timeOf } from '../notices/time-of.ts'
 
 /** Two sources seldom agree to the minute about one event, and two events of a kind seldom follow each other that soon. */
 const SAME_WITHIN_MS = 10 * 60_000

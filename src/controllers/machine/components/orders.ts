@@ -59,26 +59,26 @@ export interface Orders {
 }
 
 export function planOrders(input: OrderInput): Orders {
-  const looks = input.components.map((order) => lookAt(input, order))
+  const decisions = input.components.map((order) => decideOrder(input, order))
   return {
-    components: looks.flatMap((l) => (l.kind === 'Gone' ? [] : [l.order])),
-    given: looks.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.move] : [])),
-    draining: looks.flatMap((l) => (l.kind === 'Draining' ? [l.move] : [])),
+    components: decisions.flatMap((l) => (l.kind === 'Gone' ? [] : [l.order])),
+    given: decisions.flatMap((l) => (l.kind === 'Given' || l.kind === 'Gone' ? [l.move] : [])),
+    draining: decisions.flatMap((l) => (l.kind === 'Draining' ? [l.move] : [])),
   }
 }
 
-type Look =
+type OrderDecision =
   | { readonly kind: 'As'; readonly order: ComponentOrder }
   | { readonly kind: 'Given' | 'Draining'; readonly order: ComponentOrder; readonly move: ComponentSwitch }
   /** The machine no longer names it, and the agent removes it. */
   | { readonly kind: 'Gone'; readonly move: ComponentSwitch }
 
-function lookAt(input: OrderInput, order: ComponentOrder): Look {
+function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
   const report = input.reports.find((r) => r.name === order.name)
   if (isOrdered(order)) return { kind: 'As', order: isOver(input, order, report) ? withoutOrder(order) : order }
   const plain = withoutOrder(order)
   const leaving = leavingSlice(input, order)
-  if (leaving !== undefined) return lookAtLeaving(input, plain, report, leaving)
+  if (leaving !== undefined) return decideRemoval(input, plain, report, leaving)
   const permit = input.isHeld === true ? undefined : grantFor(input, order)
   if (permit === undefined) return { kind: 'As', order: plain }
   // An adoption that restarts nothing needs no drain either.
@@ -126,12 +126,12 @@ function leavingSlice({ claims, machine }: OrderInput, order: ComponentOrder): S
     )
 }
 
-function lookAtLeaving(
+function decideRemoval(
   input: OrderInput,
   order: ComponentOrder,
   report: ComponentStatus | undefined,
   { permit }: Slice,
-): Look {
+): OrderDecision {
   const { isHeld = false, agent = 'Heard' } = input
   const isBusy = report?.state === 'Switching' || report?.state === 'Probing'
   const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, { name: order.name }, permit)

@@ -13,13 +13,13 @@ export interface Quiet {
   readonly otherMs: number | undefined
 }
 
-interface Look {
+interface LastReconcile {
   quiet?: { readonly about: Quiet; readonly silences: string; readonly until: number }
 }
 
 export class IdleReconciles {
   readonly #monotonic: () => number
-  readonly #looks = new Map<string, Look>()
+  readonly #reconciles = new Map<string, LastReconcile>()
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic
@@ -27,7 +27,7 @@ export class IdleReconciles {
 
   /** Milliseconds without need for a reconcile; undefined when the machine must be reconciled now. */
   left(machine: string): number | undefined {
-    const quiet = this.#looks.get(machine)?.quiet
+    const quiet = this.#reconciles.get(machine)?.quiet
     if (quiet === undefined) return undefined
     const { about, silences, until } = quiet
     const left = until - this.#monotonic()
@@ -38,24 +38,24 @@ export class IdleReconciles {
 
   /** A reconcile begins: events from now on count. */
   begin(machine: string): void {
-    this.#looks.set(machine, {})
+    this.#reconciles.set(machine, {})
   }
 
   /** The reconcile found nothing to do. `seen` holds the heartbeats that it read: a silence that began since then causes a new reconcile. */
   note(machine: string, about: Quiet, seen: readonly Heartbeat[]): void {
-    const look = this.#looks.get(machine)
-    if (look === undefined) return
+    const last = this.#reconciles.get(machine)
+    if (last === undefined) return
     const until = this.#monotonic() + Math.min(about.otherMs ?? RESYNC_MS, RESYNC_MS)
-    look.quiet = { about, silences: silencesOf(seen, about.bounds), until }
+    last.quiet = { about, silences: silencesOf(seen, about.bounds), until }
   }
 
   /** It must be reconciled, whatever was found before. */
   over(machine: string): void {
-    this.#looks.delete(machine)
+    this.#reconciles.delete(machine)
   }
 
   allOver(): void {
-    this.#looks.clear()
+    this.#reconciles.clear()
   }
 }
 

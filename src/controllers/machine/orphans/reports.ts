@@ -10,7 +10,7 @@ import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Host } from '#providers/port.ts'
 import type { ControllerContext } from '../../module.ts'
-import { configMapType, type ConfigMap } from '../objects.ts'
+import { configMapType, type ConfigMap } from '../secrets/config-map.ts'
 
 /** More are counted only: a list that long is a Machine list that was lost. */
 const MOST_LISTED = 200

@@ -10,7 +10,7 @@ import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { OrphanReports } from './reports.ts'
 import { OrphanWatch } from './watch.ts'
-import { configMapType } from '../objects.ts'
+import { configMapType } from '../secrets/config-map.ts'
 import { ORPHAN_GRACE_MS } from './plan.ts'
 
 const host = (over: Partial<Host> = {}): Host => ({

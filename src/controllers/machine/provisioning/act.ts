@@ -15,12 +15,12 @@ import { isOfKubelet, secretType } from '#nodes/objects.ts'
 import type { CreateResult, HostRequest, Provider } from '#providers/port.ts'
 import { preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import type { MachineTools } from '../tools.ts'
+import type { MachineTools } from '../hosts/tools.ts'
 import { otherOnHost, twoOnHost } from '../hosts/in-use.ts'
 import { ownStatusOf } from '../reporting/own-status.ts'
 import { answered } from './attempts.ts'
 import { type Seen } from '../seen.ts'
-import { applySpec } from '../write-spec.ts'
+import { applySpec } from '../reporting/own-spec.ts'
 
 type Recorded = WriteOutcome<Machine> | { readonly kind: 'Outdated'; readonly reason: string }
 

@@ -4,7 +4,7 @@ import { ABANDONED_HOSTS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts
 import { timestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
-import { configMapType, type ConfigMap } from '../objects.ts'
+import { configMapType, type ConfigMap } from '../secrets/config-map.ts'
 
 /** Names and addresses: far below the limit of an object. */
 const MOST = 500

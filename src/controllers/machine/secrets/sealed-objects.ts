@@ -5,7 +5,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { seal } from '#api/sealed.ts'
 import { keyName, sealedKey, sealedObjectName } from '#api/sealed-names.ts'
-import type { ConfigMap } from '../objects.ts'
+import type { ConfigMap } from './config-map.ts'
 
 /** The objects to write: one for each name that the places give. They go with their Machine. */
 export function sealedObjects(

@@ -5,7 +5,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { keyName, sealedKey, sealedObjectName } from '#api/sealed-names.ts'
 import type { Claim, Mark } from '../components/desired.ts'
-import type { ConfigMap } from '../objects.ts'
+import type { ConfigMap } from './config-map.ts'
 
 /** What one reconcile learned about the Secrets of one configuration; the values themselves are not copied here. */
 export interface SealingSeen {

@@ -2,34 +2,34 @@
 import type { Authority } from '#permits/under-permit.ts'
 import type { MachineAction } from '../actions.ts'
 import { type Seen, isClosed } from '../seen.ts'
-import { type WorkloadLook, isSettled, lookAtWorkload } from './state.ts'
+import { type WorkloadReading, isSettled, workloadReading } from './state.ts'
 
 /** Reconciles follow quickly while pods are moving: no event announces them. */
 const WORKLOAD_LOOK_MS = 2_000
 const STAGED_LOOK_MS = 30_000
 
-export function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] {
+export function workloadReadings(seen: Seen, now: number): readonly WorkloadReading[] {
   const { machine, workloads } = seen
   const reports = machine.status?.components ?? []
-  return (machine.spec.components ?? []).flatMap((entry): WorkloadLook[] => {
+  return (machine.spec.components ?? []).flatMap((entry): WorkloadReading[] => {
     if (entry.workload !== true) return []
     const before = reports.find((r) => r.name === entry.name)
     if (before !== undefined && isSettled(entry, before)) return [{ kind: 'Report', report: before }]
     const found = workloads.find((w) => w.component === entry.name)
-    return [lookAtWorkload({ entry, before, seen: found, isClosed: isClosed(seen), now })]
+    return [workloadReading({ entry, before, seen: found, isClosed: isClosed(seen), now })]
   })
 }
 
 /** A component that waits for its permit gets no event when its pod or its template changes meanwhile: those are not watched. */
-export function untilNextOf(look: WorkloadLook): number | undefined {
+export function untilNextOf(look: WorkloadReading): number | undefined {
   if (isMoving(look)) return WORKLOAD_LOOK_MS
   return look.report.state === 'Staged' ? STAGED_LOOK_MS : undefined
 }
 
-const isMoving = ({ report }: WorkloadLook): boolean =>
+const isMoving = ({ report }: WorkloadReading): boolean =>
   report.state === 'Switching' || report.state === 'Probing' || report.state === 'Fetching'
 
-export function replaceActions({ machine }: Seen, look: WorkloadLook): MachineAction[] {
+export function replaceActions({ machine }: Seen, look: WorkloadReading): MachineAction[] {
   if (look.kind !== 'Replace') return []
   const { name, version } = { name: look.report.name, version: look.report.desired ?? '' }
   const permit = machine.spec.components?.find((c) => c.name === name)?.switch?.permit

@@ -4,7 +4,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { Pod } from '#nodes/objects.ts'
 import { describe, expect, test } from 'vitest'
 import { newestHash } from './observe.ts'
-import { type WorkloadInput, type WorkloadSeen, lookAtWorkload } from './state.ts'
+import { type WorkloadInput, type WorkloadSeen, workloadReading } from './state.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 
@@ -48,7 +48,7 @@ const ran = {
 } as const
 
 const look = (input: Partial<WorkloadInput>) => {
-  const { kind, report, ...rest } = lookAtWorkload({
+  const { kind, report, ...rest } = workloadReading({
     entry: order,
     before: ran,
     seen: seen([pod('old')]),
@@ -120,14 +120,14 @@ describe('a component that is a DaemonSet', () => {
   })
 
   test('keeps the moment for as long as it is in the same state', () => {
-    const { report } = lookAtWorkload({
+    const { report } = workloadReading({
       entry: order,
       before: ran,
       seen: seen([pod('old')]),
       isClosed: false,
       now: NOW,
     })
-    const later = lookAtWorkload({
+    const later = workloadReading({
       entry: order,
       before: report,
       seen: seen([pod('old')]),

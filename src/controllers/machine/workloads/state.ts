@@ -20,7 +20,7 @@ export interface WorkloadSeen {
   readonly pods: readonly Pod[]
 }
 
-export type WorkloadLook =
+export type WorkloadReading =
   | { readonly kind: 'Report'; readonly report: ComponentStatus }
   /** Pods of an older template that go now. */
   | { readonly kind: 'Replace'; readonly report: ComponentStatus; readonly pods: readonly Pod[] }
@@ -54,9 +54,9 @@ export interface WorkloadInput {
 
 type State = ComponentStatus['state']
 
-export function lookAtWorkload(input: WorkloadInput): WorkloadLook {
+export function workloadReading(input: WorkloadInput): WorkloadReading {
   const { entry, before, seen } = input
-  const say = (state: State, message?: string, isIn = false): WorkloadLook => ({
+  const say = (state: State, message?: string, isIn = false): WorkloadReading => ({
     kind: 'Report',
     report: reportOf(input, state, message, isIn),
   })

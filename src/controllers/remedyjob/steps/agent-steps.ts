@@ -3,7 +3,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
 import { operationName } from '#api/protocol/operations.ts'
 import { type Seen, targetOf } from '../seen.ts'
-import { finish, isBegun, move } from '../transitions.ts'
+import { finish, isStarted, move } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 
 /** A restarted agent first reports the result as unknown, and soon after withdraws steps that it never began. */
@@ -25,7 +25,7 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
       return { ...waiting(`the agent does not know the result of ${what}`), requeueAfter: UNKNOWN_GRACE_MS }
     return finish(seen, now, 'Transient', `the result of ${what} is unknown`)
   }
-  if (step !== undefined && isBegun(step)) {
+  if (step !== undefined && isStarted(step)) {
     if (lateMs >= LOST_MS) return lost(seen, now, what)
     return waiting(isLate ? `${what} is over its time; the agent has to say how it ended` : `${what} is being done`)
   }

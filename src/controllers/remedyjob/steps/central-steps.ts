@@ -10,9 +10,9 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, cordonOwner, isFrozen, targetOf } from '../seen.ts'
-import { finish, isBegun } from '../transitions.ts'
+import { finish, isStarted } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
-import { unwanted } from '../wishes.ts'
+import { unwanted } from '../plan-holds.ts'
 import { remedyjobErrors } from '../remedyjob-errors.ts'
 
 const LOOK_AGAIN_MS = 15_000
@@ -29,7 +29,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   const { index, step, operation, isTakenOver = false } = turn
   const name = operationName(operation)
   if (name === undefined) return finish(seen, now, 'Permanent', `step ${index} is not supported by this version`)
-  if (step === undefined || isTakenOver || !isBegun(step)) return beginning(seen, now, turn, name)
+  if (step === undefined || isTakenOver || !isStarted(step)) return beginning(seen, now, turn, name)
   if (isReplaced(seen, operation)) return ended(step, now, 'Succeeded', 'the machine is being deleted')
   if (turn.executor === 'Provider') return rebootStep(seen, now, turn, step)
   if (isForbidden(seen, operation) && !turn.isLate) return byFile(turn)

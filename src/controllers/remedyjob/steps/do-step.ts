@@ -22,7 +22,7 @@ import {
   operationName,
 } from '#api/protocol/operations.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
-import { permitName } from '../permit.ts'
+import { permitName } from '../plan-permit.ts'
 import { type JobStep, type Seen, cordonOwner, targetOf } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 

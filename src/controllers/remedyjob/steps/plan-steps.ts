@@ -10,10 +10,10 @@ import { type Operation, operationFacts, operationName } from '#api/protocol/ope
 import { nameOf } from '#api/schema/object-meta.ts'
 import { type Seen, isFrozen, isSilent, nextOperation, phaseOf } from '../seen.ts'
 import { takeOverInMs, waitedMs } from './take-over.ts'
-import type { Held } from '../wishes.ts'
-import { finish, isBegun, move, waitForHold } from '../transitions.ts'
+import type { Held } from '../plan-holds.ts'
+import { finish, isStarted, move, waitForHold } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
-import { heldBy } from '../wishes.ts'
+import { heldBy } from '../plan-holds.ts'
 
 const HELD_LOOK_MS = 30_000
 /** Evidence is worth a wait, but no node must stay broken for it: not one that went silent in the middle of it, nor one whose agent has no disk to keep it on. */
@@ -42,7 +42,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
   // A machine that is being replaced takes its node with it.
   if (operationFacts(operation)?.takesNode !== true && node(seen) === undefined) return nodeGone(seen, now)
-  const held = step === undefined || !isBegun(step) ? heldBy(seen, now) : undefined
+  const held = step === undefined || !isStarted(step) ? heldBy(seen, now) : undefined
   if (held !== undefined && !turn.isLate && operationFacts(operation)?.givesBack !== true)
     return untilMayGoOn(seen, held)
   const executor = step?.executor ?? firstExecutor(seen, operation)
@@ -75,7 +75,7 @@ const lastLine = (output: string | undefined): string => (output ?? '').trim().s
 
 /** The node no longer exists, and steps that began there ended with it. */
 function nodeGone(seen: Seen, now: number): JobPlan {
-  const open = (seen.job.status?.steps ?? []).filter(isBegun)
+  const open = (seen.job.status?.steps ?? []).filter(isStarted)
   const text = `node ${seen.job.spec.node.name} was deleted or replaced`
   if (open.length === 0) return finish(seen, now, 'Superseded', text)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
@@ -87,7 +87,7 @@ function nodeGone(seen: Seen, now: number): JobPlan {
 /** Undefined: it is kept, or may still be. */
 function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPlan | undefined {
   if (step?.outcome !== undefined || isFrozen(seen)) return undefined
-  const isAtWork = step !== undefined && isBegun(step)
+  const isAtWork = step !== undefined && isStarted(step)
   const waited = isAtWork ? now - Date.parse(step.startedAt ?? '') : waitedMs(seen, now)
   const isAway = isSilent(seen)
   const patienceMs = isAway && !isAtWork ? 0 : isAtWork && !isAway ? EVIDENCE_BEGUN_MS : EVIDENCE_MS

@@ -2,7 +2,7 @@
 // write to its disk does not even begin.
 import { parseDuration } from '#lib/duration.ts'
 import { type Seen, isFrozen, isSilent, nextOperation } from '../seen.ts'
-import { isBegun } from '../transitions.ts'
+import { isStarted } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 
 /** An agent that is well begins within a second or two; it reads its permit first, and may have to try again. */
@@ -13,7 +13,7 @@ export function takeOverInMs(seen: Seen, now: number, { step, operation }: Turn)
   const { reboot } = operation
   if (reboot === undefined || isFrozen(seen)) return undefined
   if (step === undefined) return hasHost(seen) ? Math.max(0, BEGINS_WITHIN_MS - waitedMs(seen, now)) : undefined
-  if (!isBegun(step) || hasBooted(seen, step.bootID)) return undefined
+  if (!isStarted(step) || hasBooted(seen, step.bootID)) return undefined
   const afterMs = dueAfterMs(seen, reboot)
   if (afterMs === undefined) return undefined
   const age = now - Date.parse(step.startedAt ?? '')

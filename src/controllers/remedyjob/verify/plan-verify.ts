@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { JobPlan } from '../actions.ts'
 import type { Seen } from '../seen.ts'
-import { finish, wait } from '../transitions.ts'
+import { finish, wait } from '../plan-transitions.ts'
 
 /** The slowest detectors report once a minute: until then a fault that is still shown says nothing about the repair. */
 const DETECTOR_MS = 60_000

@@ -1,0 +1,245 @@
+// Decides whether a certificate request comes from an agent for its own machine. Pure. It approves one exact identity, denies every other request for an
+// agent's identity, and leaves the rest alone.
+import type { Machine } from '#api/kinds/machine.ts'
+import {
+  AGENTS_GROUP,
+  AGENT_SIGNER,
+  BOOTSTRAP_GROUP,
+  DOOR_USER,
+  TOKEN_SIGNER,
+  agentKeyGroup,
+  agentNodeGroup,
+  agentUser,
+  machineUidGroup,
+  tokenKeyGroup,
+} from '#api/names.ts'
+import {
+  acceptsKey,
+  acceptsProvedKey,
+  isKeyRevoked,
+  isRevoked,
+  keyIn,
+  recordedKey,
+  shortKey,
+} from '#identity/agent-key.ts'
+import {
+  extrasProblem,
+  joinerUidIn,
+  keyProvedIn,
+  lifeProblem,
+  tokenIdIn,
+  tokenKeyIn,
+  usageProblem,
+} from '#identity/agent-request.ts'
+import { DEFAULT_LIFE_SECONDS } from '#identity/certificate-life.ts'
+import type { CertificateRequest } from '#identity/certificate-request.ts'
+import { tokenExpiresAt } from '#identity/join-token.ts'
+import { nodeNameOf } from '#nodes/machine-node.ts'
+import type { Secret } from '#nodes/objects.ts'
+import type { ContentRead, RequestContent } from '#identity/request-content.ts'
+import { readmissionOf } from '#identity/readmitted.ts'
+import { subdomainProblems } from '#api/schema/name-problems.ts'
+import { isJoinAccountOf } from '../accounts/join-accounts.ts'
+import { isTokenOf, isUnused } from '../join-tokens/token.ts'
+import { defined } from '#lib/defined.ts'
+
+export type CsrDecision =
+  /** Not about us, or decided already. */
+  | { readonly kind: 'Ignore'; readonly why: string }
+  | {
+      readonly kind: 'Approve'
+      readonly machine: string
+      readonly key: string
+      /** The key of the certificate that asked, where it names one. */
+      readonly by?: string
+      /** Its tokens are sealed to this key. */
+      readonly tokenKey?: string
+      readonly message: string
+    }
+  /** A person decides; the request stays as it is. */
+  | { readonly kind: 'Wait'; readonly message: string }
+  /** `tooLong`: the agent may ask again, for a shorter life. */
+  | { readonly kind: 'Deny'; readonly message: string; readonly tooLong?: boolean }
+
+export interface CsrSeen {
+  readonly request: CertificateRequest
+  readonly content: ContentRead
+  /** The machine named by the common name, read from the server. */
+  readonly machine: Machine | undefined
+  /** The Secret of the token that the requester showed, or its join account, read from the server. */
+  readonly token: Secret | undefined
+  /** Other Machines that have the Node of this one, by their status or by their name. */
+  readonly rivals: readonly string[]
+}
+
+const USER_PREFIX = agentUser('')
+
+export const tokenIdOf = (request: CertificateRequest): string | undefined => tokenIdIn(request.spec.username ?? '')
+
+/** The machine that the request claims to be, if it claims to be one. */
+function claimedMachine({ kind, ...read }: ContentRead & { readonly content?: RequestContent }): string | undefined {
+  const names = kind === 'Content' ? (read.content?.commonNames ?? []) : []
+  const [name] = names.filter((n) => n.startsWith(USER_PREFIX))
+  return name?.slice(USER_PREFIX.length)
+}
+
+/** The machine to read. A claim that no object can be named by is not looked up: the client refuses it, and would each time. */
+export function machineToRead(content: ContentRead): string | undefined {
+  const claim = claimedMachine(content)
+  return claim === undefined || subdomainProblems(claim).length > 0 ? undefined : claim
+}
+
+export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_SECONDS): CsrDecision {
+  const { request, content } = seen
+  const { signerName, groups = [], username = '' } = request.spec
+  const isForToken = signerName === TOKEN_SIGNER
+  if (signerName !== AGENT_SIGNER && !isForToken) return ignore('another signer')
+  if (request.status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') === true)
+    return ignore('already decided')
+  const isOurBootstrapper = groups.includes(BOOTSTRAP_GROUP)
+  const isOurAgent = username.startsWith(USER_PREFIX) && groups.includes(AGENTS_GROUP)
+  const claim = claimedMachine(content)
+  const isOurDoor = username === DOOR_USER
+  const isOurJoiner = joinerUidIn(request.spec) !== undefined
+  if (!isOurBootstrapper && !isOurJoiner && !isOurAgent && !isOurDoor && claim === undefined)
+    return ignore('not a request of an agent')
+  if (content.kind === 'Unreadable') return deny(`cannot read the request: ${content.why}`)
+  const problem =
+    contentProblem(seen, content.content, claim) ??
+    requesterProblem(seen, content.content, claim, nowMs) ??
+    rivalProblem(seen)
+  if (problem !== undefined) return deny(problem)
+  const life = isForToken ? undefined : lifeProblem(request.spec, lifeSeconds)
+  if (life !== undefined) return { kind: 'Deny', message: life, tooLong: true }
+  const proved = isOurDoor ? keyProvedIn(request, content.content) : undefined
+  const wait = proved === undefined ? uidWait(seen, content.content, nowMs) : doorWait(seen, content.content, nowMs)
+  if (wait !== undefined) return { kind: 'Wait', message: wait }
+  const by = proved === undefined ? (isOurAgent ? keyIn(groups) : undefined) : shortKey(proved)
+  return {
+    kind: 'Approve',
+    machine: claim ?? '',
+    key: content.content.key,
+    ...defined({ by }),
+    ...(isForToken && { tokenKey: tokenKeyIn(content.content) ?? '' }),
+    message: `requested by the agent of machine ${claim} with ${proved === undefined ? (isOurAgent ? 'its certificate' : 'its join token') : 'its earlier key; readmitted by a person'}`,
+  }
+}
+
+const ignore = (why: string): CsrDecision => ({ kind: 'Ignore', why })
+const deny = (message: string): CsrDecision => ({ kind: 'Deny', message })
+
+/** The identity must be exactly the one of an agent: not a part of it, and nothing beside it. */
+function contentProblem(
+  { request, machine }: CsrSeen,
+  content: RequestContent,
+  claim: string | undefined,
+): string | undefined {
+  const { commonNames, organizations } = content
+  if (claim === undefined || machineToRead({ kind: 'Content', content }) === undefined || commonNames.length !== 1)
+    return `the common name must be ${USER_PREFIX}<machine>`
+  const plain = extrasProblem(content) ?? usageProblem(request.spec)
+  if (plain !== undefined) return plain
+  if (machine === undefined) return `machine ${claim.slice(0, 80)} not found`
+  const isGoing = machine.metadata.deletionTimestamp !== undefined
+  if (isGoing && !isDecided(machine, content) && !isRenewal(request, machine))
+    return `machine ${claim} is being deleted`
+  const uid = machine.metadata.uid ?? ''
+  const keyGroup = agentKeyGroup(content.key)
+  // Agents of earlier versions do not name their key; they are accepted until a certificate of the machine is revoked.
+  const namesKey = isRevoked(machine) || organizations.includes(keyGroup)
+  const identity = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)]
+  const isForToken = request.spec.signerName === TOKEN_SIGNER
+  const tokenKey = tokenKeyIn(content)
+  if (isForToken && tokenKey === undefined) return 'the request names no key for tokens'
+  const ofToken = isForToken ? [tokenKeyGroup(tokenKey ?? '')] : []
+  const wanted = [...identity, ...(namesKey || isForToken ? [keyGroup] : []), ...ofToken].sort()
+  const asked = [...organizations].sort()
+  if (asked.length !== wanted.length || asked.some((o, i) => o !== wanted[i]))
+    return `the organizations must be ${wanted.join(' and ')}`
+  return undefined
+}
+
+/**
+ * Its key is on record: only the answer is missing. It comes although the Machine is to go by now, since an agent that may have its certificate has to leave
+ * its host, and does so with that certificate.
+ */
+const isDecided = (machine: Machine, { key }: RequestContent): boolean => recordedKey(machine) === key
+
+/** A hand-back may wait for a freeze or a budget, longer than a certificate lives, and needs the agent. */
+const isRenewal = ({ spec: { username = '', groups = [] } }: CertificateRequest, { metadata }: Machine): boolean =>
+  username === agentUser(metadata.name ?? '') && groups.includes(machineUidGroup(metadata.uid ?? ''))
+
+/** Either the machine's own valid token, or the machine's own certificate that it renews. */
+function requesterProblem(
+  { request, machine, token }: CsrSeen,
+  content: RequestContent,
+  claim: string | undefined,
+  nowMs: number,
+): string | undefined {
+  const { username = '', groups = [] } = request.spec
+  const { key } = content
+  if (machine !== undefined && isKeyRevoked(machine, key))
+    return `this key of machine ${claim} was revoked; a new one needs a join token: kubenode machine readmit ${claim} --token`
+  const isForToken = request.spec.signerName === TOKEN_SIGNER
+  if (isForToken !== (joinerUidIn(request.spec) !== undefined))
+    return `${username.slice(0, 80)} may not ask ${request.spec.signerName} for the identity of machine ${claim}`
+  if (username === agentUser(claim ?? '') && groups.includes(AGENTS_GROUP)) {
+    if (machine !== undefined && !acceptsKey(machine, groups))
+      return `the key of machine ${claim} was revoked; run: kubenode machine readmit ${claim} --token`
+    const node = machine === undefined ? '' : nodeNameOf(machine)
+    return groups.includes(agentNodeGroup(node)) ? undefined : `its certificate is not for node ${node}`
+  }
+  if (username === DOOR_USER) return doorProblem({ request, machine }, content, claim)
+  if (!isForToken && (!groups.includes(BOOTSTRAP_GROUP) || tokenIdOf(request) === undefined))
+    return `${username.slice(0, 80)} may not ask for the identity of machine ${claim}`
+  if (token === undefined || machine === undefined) return 'the join token was deleted'
+  if (machine.spec.channel === 'Observe' && !isDecided(machine, content))
+    return `machine ${claim} is only observed; set its channel to Agent`
+  if (isForToken ? !isJoinAccountOf(token, machine) : !isTokenOf(token, machine))
+    return `the join token belongs to another machine than ${claim}`
+  if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'
+  // The server knows when the token of an account ends, and accepted it.
+  return !isForToken && tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
+}
+
+/** The door says nothing by itself that counts: the proof is checked again, against the keys that are on record now. */
+function doorProblem(
+  { request, machine }: Pick<CsrSeen, 'request' | 'machine'>,
+  content: RequestContent,
+  claim: string | undefined,
+): string | undefined {
+  const proved = keyProvedIn(request, content)
+  if (proved === undefined) return `the door shows no proof of the old key of machine ${claim}`
+  // Recorded before a crash kept the answer back: the old key is on record still, as the one that asked.
+  return machine !== undefined && acceptsProvedKey(machine, proved)
+    ? undefined
+    : `the proved key is not on record for machine ${claim}; run: kubenode machine readmit ${claim} --token`
+}
+
+/** Whose certificate expired comes back when a person says so, however good the proof is: the key lay unused for as long as it liked. */
+function doorWait({ machine }: CsrSeen, { key }: RequestContent, nowMs: number): string | undefined {
+  if (machine === undefined || readmissionOf(machine, nowMs) !== undefined || recordedKey(machine) === key)
+    return undefined
+  const name = machine.metadata.name ?? ''
+  return `the certificate of ${name} has expired and its agent proved its earlier key; to let it come back, run: kubenode machine readmit ${name}`
+}
+
+/** A certificate renews itself for the very Machine that it was made for. Of another Machine of the name a person says that the host is the same. */
+function uidWait({ request, machine }: CsrSeen, { key }: RequestContent, nowMs: number): string | undefined {
+  const { groups = [] } = request.spec
+  if (machine === undefined || !groups.includes(AGENTS_GROUP)) return undefined
+  if (groups.includes(machineUidGroup(machine.metadata.uid ?? '')) || readmissionOf(machine, nowMs) !== undefined)
+    return undefined
+  // Readmitted, and recorded before a crash kept the answer back.
+  if (recordedKey(machine) === key) return undefined
+  const name = machine.metadata.name ?? ''
+  return `the certificate is of an earlier machine ${name}; if it is the same host, run: kubenode machine readmit ${name}`
+}
+
+/** The Node's identity goes to one Machine. A renewal gives the current holder nothing new, whatever another Machine claims meanwhile. */
+function rivalProblem({ request, machine, rivals }: CsrSeen): string | undefined {
+  if (machine === undefined || rivals.length === 0) return undefined
+  const node = nodeNameOf(machine)
+  if (request.spec.groups?.includes(agentNodeGroup(node)) === true) return undefined
+  return `node ${node} belongs to machine ${rivals[0]}`
+}

@@ -1,0 +1,60 @@
+// Keeps the list of revoked agents that policy kubenode-revoked-agents compares certificates with: one ConfigMap, written by the approver alone.
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { RepeatedLine } from '#lib/repeated-line.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isRevoked } from '#identity/agent-key.ts'
+import { type RevokedAgents, revokedAgents } from '#identity/revoked-agents.ts'
+import type { Controller, ReconcileContext } from '#runtime/controller.ts'
+import { controllerIn } from '#runtime/module.ts'
+import { requireFresh } from '#runtime/informers.ts'
+import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import type { ControllerContext } from '../../module.ts'
+
+export const revokedListType = coreKind('ConfigMap')
+export const REVOKED_LIST = { namespace: SYSTEM_NAMESPACE, name: REVOKED_AGENTS } as const
+
+const KEY = 'all'
+/** A list that was deleted refuses no revoked agent until it is there again; a look costs one read. */
+const LOOK_MS = 5_000
+const fieldManager = FIELD_MANAGERS.approver
+
+export function createRevokedList(context: Omit<ControllerContext, 'config'>): Controller {
+  const { client, informers, clock } = context
+  const machines = informers.of(machineType)
+  // Of deleted Machines nothing else says that they were revoked.
+  let listed: RevokedAgents = {}
+  const missing = new RepeatedLine(clock)
+  const controller = controllerIn(context, {
+    name: 'revoked-agents',
+    allKeys: () => [KEY],
+    reconcile: async (_, { signal, log: keyLog }: ReconcileContext): Promise<Outcome> => {
+      requireFresh([machines])
+      const found = await client.get(revokedListType, REVOKED_LIST, { signal })
+      const before = found?.data ?? {}
+      const now = revokedAgents({ ...listed, ...before }, machines.list(), clock.now())
+      if (found === undefined) {
+        // Made by the installer, and again by the controllers: the right to make it would be the right to make any ConfigMap.
+        const isNeeded = Object.keys(now).length > 0
+        const due = isNeeded ? missing.due(REVOKED_AGENTS) : undefined
+        if (due !== undefined)
+          keyLog.warn('cannot list revoked agents: apply deploy/install', { configMap: REVOKED_AGENTS, ...due })
+        return isNeeded ? requeueAfter(LOOK_MS) : done
+      }
+      missing.ended()
+      if (!jsonEqual(before, now)) {
+        const written = await updateExactly(client, revokedListType, { ...found, data: now }, { fieldManager, signal })
+        if (written.kind !== 'Applied') return retry(written.error)
+        keyLog.info('revoked agents listed', { agents: Object.keys(now).length })
+      }
+      listed = now
+      return Object.keys(now).length === 0 ? done : requeueAfter(LOOK_MS)
+    },
+  })
+  machines.onChange((before, now) => {
+    if ([before, now].some((m) => m !== undefined && isRevoked(m))) controller.enqueue(KEY, { urgent: true })
+  })
+  return controller
+}

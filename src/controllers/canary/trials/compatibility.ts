@@ -1,0 +1,71 @@
+// Whether what a canary tries fits together, to the API server, and to what runs on a machine: the checks that a set makes, before any machine is marked. Pure.
+import type { DeclaredComponent } from '#api/kinds/component-config.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { circleProblem, skewProblem, specsNamed } from '#nodes/placement/component-problems.ts'
+import { compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
+import type { Problem } from '#nodes/placement/problem.ts'
+import { readSelector } from '#nodes/placement/selecting.ts'
+import type { Seen } from '../seen.ts'
+
+/** What keeps the canary from every machine. */
+export function problemOf({ canary, components, apiServer, missingSecret }: Seen): Problem | undefined {
+  const selector = readSelector(canary.spec.selector)
+  if (selector.kind === 'Unreadable') return { reason: 'InvalidSpec', message: selector.why }
+  const found = specsNamed(canary.spec.components, components)
+  if (found.kind === 'Problem') return found.problem
+  if (missingSecret !== undefined)
+    return {
+      reason: 'ReferenceMissing',
+      message: `a secret value is missing for ${missingSecret}`,
+      unblock: 'a person puts the value into the Secret, or a commit corrects the reference',
+    }
+  return circleProblem(found.specs) ?? skewProblem(found.specs, apiServer)
+}
+
+type Why = string | undefined
+
+export interface Fit {
+  /** Why a component cannot go to a machine as that is right now. */
+  readonly now: (machine: Machine, wanted: DeclaredComponent) => Why
+  /** Why the machine cannot take all of them, in whatever order. */
+  readonly everAll: (machine: Machine) => Why
+}
+
+/** What is the same on many machines is judged once. */
+export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'>): Fit {
+  const wanted = canary.spec.components
+  const specOf = specsIn(components)
+  const mixOf = mixesOf(specOf)
+  const checks = new Map(
+    wanted.map((w) => [w.name, compatibilityOf({ name: w.name, version: w.version }, specOf, mixOf)]),
+  )
+  const now = (machine: Machine, { name }: DeclaredComponent): Why => checks.get(name)?.(runsOn(machine))
+  return {
+    now,
+    everAll: (machine) => {
+      // Check each with all the others already there: components of one canary must not block each other.
+      for (const w of wanted) {
+        const why = checks.get(w.name)?.(
+          runsWith(
+            machine,
+            wanted.filter((other) => other !== w),
+          ),
+        )
+        if (why !== undefined) return `${machine.metadata.name}: ${w.name} ${w.version}: ${why}`
+      }
+      return undefined
+    },
+  }
+}
+
+const runsOn = (machine: Machine): string => runsWith(machine, [])
+
+/** One line a component, in the order of names. */
+function runsWith({ status }: Machine, wanted: readonly DeclaredComponent[]): string {
+  const versions = new Map((status?.components ?? []).map((c) => [c.name, c.version]))
+  for (const { name, version } of wanted) versions.set(name, version)
+  return [...versions]
+    .flatMap(([name, version]) => (version === undefined ? [] : [`${name} ${version}\n`]))
+    .toSorted()
+    .join('')
+}

@@ -1,0 +1,38 @@
+// What a Cluster declares of how its control plane is built and upgraded, as a host of control planes is asked for it. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { type ControlPlaneShape, DEFAULT_NETWORK, type UpgradeTerms } from '#controlplanes/port.ts'
+import { defined } from '#lib/defined.ts'
+import { durationMs } from '#lib/duration.ts'
+import type { ControlPlaneSpec } from '../seen.ts'
+
+const DEFAULT_SOAK_MS = 3_600_000
+
+export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Partial<ControlPlaneShape> {
+  const { replicas, etcd, endpoint, resources, extraArgs } = controlPlane
+  const { network } = spec
+  return {
+    ...defined({ replicas }),
+    ...(etcd !== undefined && {
+      etcd: {
+        members: etcd.replicas,
+        storage: etcd.storage,
+        ...defined({ storageClass: etcd.storageClass }),
+      },
+    }),
+    endpoint: { type: endpoint?.type ?? 'ClusterIP', ...defined({ host: endpoint?.host }) },
+    ...(network !== undefined && {
+      network: {
+        pods: network.podCIDR ?? DEFAULT_NETWORK.pods,
+        services: network.serviceCIDR ?? DEFAULT_NETWORK.services,
+        domain: network.dnsDomain,
+      },
+    }),
+    resources: resources ?? {},
+    extraArgs: extraArgs ?? {},
+  }
+}
+
+export const upgradeTerms = ({ upgrade }: ControlPlaneSpec): UpgradeTerms => ({
+  soakMs: durationMs(upgrade?.soak ?? '') ?? DEFAULT_SOAK_MS,
+  walksMinors: upgrade?.chain ?? false,
+})

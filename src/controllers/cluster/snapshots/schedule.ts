@@ -1,0 +1,77 @@
+// Snapshots that a Cluster declares to be taken again and again: when the next one is due, which are dropped, and when none was verified for too long. Pure. A clock
+// that was set back takes one early and drops none that counts; one from the future counts for nothing.
+import { LEAST_EVERY_MS } from '#api/cluster-mistakes.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { isScheduled, SCHEDULED, type ControlPlane } from '#controlplanes/port.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import type { Seen } from '../seen.ts'
+
+/** How late the second one may be: a node of the hub that is being replaced is no alarm. */
+const GRACE_MS = 30 * 60_000
+
+export interface Schedule {
+  readonly nextAt: number
+  /** Name of the snapshot that is to be taken now. */
+  readonly due: string | undefined
+  readonly drop: readonly string[]
+  /** Since when the schedule is known: before that nothing was late. */
+  readonly since: number
+  /** The newest snapshot that was opened, of the schedule or not. */
+  readonly verified: { readonly name: string; readonly takenAt: string } | undefined
+  /** Not before this is it too long. */
+  readonly overdueAt: number
+  readonly isOverdue: boolean
+}
+
+/** Undefined without a schedule. */
+export function scheduleOf({ cluster, plane }: Pick<Seen, 'cluster' | 'plane'>, now: number): Schedule | undefined {
+  const declared = cluster.spec.controlPlane?.snapshots
+  if (declared === undefined) return undefined
+  const everyMs = Math.max(durationMs(declared.every) ?? 0, LEAST_EVERY_MS)
+  const past = (plane?.snapshots ?? []).filter((s) => Date.parse(s.takenAt) <= now)
+  const last = newestOf(past.filter((s) => isScheduled(s.name)))
+  const verified = newestOf(past)
+  const nextAt = last === undefined ? now : Date.parse(last.takenAt) + everyMs
+  const known = Date.parse(cluster.status?.snapshotSchedule?.since ?? '')
+  const since = known <= now ? known : now
+  const overdueAt = Math.max(Date.parse(verified?.takenAt ?? timestamp(since)), since) + 2 * everyMs + GRACE_MS
+  return {
+    nextAt,
+    due: now < nextAt ? undefined : nameAt(plane, now),
+    drop: dropped(cluster, plane, last?.name, declared.keep),
+    since,
+    verified,
+    overdueAt,
+    isOverdue: now > overdueAt,
+  }
+}
+
+/** One that was begun is finished first. */
+const nameAt = (plane: ControlPlane | undefined, now: number): string =>
+  plane?.taking !== undefined && isScheduled(plane.taking)
+    ? plane.taking
+    : `${SCHEDULED}${timestamp(now).toLowerCase().replaceAll(/[-:]/g, '')}`
+
+/** Those of the future go first, then the oldest; never the last one, and none that the Cluster names. */
+function dropped(
+  { spec }: Cluster,
+  plane: ControlPlane | undefined,
+  last: string | undefined,
+  keep: number,
+): readonly string[] {
+  const { snapshot, restore } = spec.controlPlane ?? {}
+  const own = (plane?.snapshots ?? []).filter(
+    ({ name }) => isScheduled(name) && name !== snapshot && name !== restore?.snapshot,
+  )
+  const lastAt = own.find((s) => s.name === last)?.takenAt ?? ''
+  const isOfFuture = ({ takenAt }: { readonly takenAt: string }): boolean => last !== undefined && takenAt > lastAt
+  const order = own.toSorted(
+    (a, b) => Number(isOfFuture(b)) - Number(isOfFuture(a)) || (a.takenAt < b.takenAt ? -1 : 1),
+  )
+  const excess = order.slice(0, Math.max(0, own.length - keep))
+  return excess.map((s) => s.name).filter((name) => name !== last)
+}
+
+const newestOf = <T extends { readonly takenAt: string }>(of: readonly T[]): T | undefined =>
+  of.reduce<T | undefined>((best, s) => (best === undefined || s.takenAt >= best.takenAt ? s : best), undefined)

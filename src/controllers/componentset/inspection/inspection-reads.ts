@@ -1,0 +1,40 @@
+// The latest results of the inspections of open steps, taken in the background.
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { BackgroundReads } from '#runtime/background-reads.ts'
+import type { Inspector, Look, WantedInspection } from './inspections.ts'
+
+export class InspectionReads {
+  readonly #inspector: Inspector
+  readonly #reads: BackgroundReads<Look>
+
+  constructor(inspector: Inspector, clock: Pick<Clock, 'now'>, wake: (set: string) => void) {
+    this.#inspector = inspector
+    this.#reads = new BackgroundReads({ clock, wake, failed: (e) => ({ holds: false, seen: messageOf(e) }) })
+  }
+
+  get can(): Inspector['can'] {
+    return this.#inspector.can
+  }
+
+  read(
+    set: { readonly name: string; readonly uid: string },
+    wanted: readonly WantedInspection[],
+  ): ReadonlyMap<string, Look> {
+    const take = ({ key, inspection }: WantedInspection) => ({
+      key,
+      take: (signal: AbortSignal) => this.#inspector.look(inspection, signal),
+    })
+    return new Map([...this.#reads.read(set, wanted.map(take))].map(([key, { value }]) => [key, value]))
+  }
+
+  static readonly againMs = BackgroundReads.againMs
+
+  forget(uid: string): void {
+    this.#reads.forget(uid)
+  }
+
+  stop(): void {
+    this.#reads.stop()
+  }
+}

@@ -1,0 +1,352 @@
+// The ground of one decision: members, holds, revisions, what each component goes to, and what closes the rollout for the moment.
+import { declaredTarget } from '#api/kinds/component-config.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { revisionNameOf } from '#api/protocol/set-revision.ts'
+import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { matchesSelector } from '#kube/selector.ts'
+import { hasEnded } from '#permits/permits.ts'
+import { blocksSeen } from './revisions/blocks.ts'
+import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
+import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
+import { holdOf } from '#permits/holds/in-force.ts'
+import { holdOver, holdsOver, thing, thingsOfMachine } from '#permits/holds/reach.ts'
+import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members/members.ts'
+import { stepCount, stepName } from './slices/ladder.ts'
+import { type Outage, outageOf } from './members/outage.ts'
+import type { Problem } from '#nodes/placement/problem.ts'
+import { problemOf } from './revisions/problems.ts'
+import { isNoLoss, type Reading } from './members/reading.ts'
+import { type Refusals, recentlyRefused } from './members/refused.ts'
+import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
+import { newRevision, renumbered } from './revisions/revisions.ts'
+import type { Rules } from './slices/rules.ts'
+import type { Blocked, Seen, Slice } from './seen.ts'
+import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './revisions/tracks.ts'
+import { type Wait, fit } from './reporting/wait.ts'
+import { markedRevisions } from './revisions/way-back.ts'
+import { type Opening, openingOf, windowOpens } from '#permits/windows.ts'
+
+export interface Context {
+  readonly seen: Seen
+  readonly now: number
+  readonly rules: Rules
+  readonly members: readonly Reading[]
+  readonly readingOf: (name: string) => Reading | undefined
+  readonly isMember: (name: string) => boolean
+  readonly indexOf: ReadonlyMap<string, number>
+  readonly holds: readonly OperationalHold[]
+  readonly pause: OperationalHold | undefined
+  readonly revisions: Revisions
+  /** The declared revision is not recorded yet. */
+  readonly isNewRevision: boolean
+  readonly blocks: readonly Blocked[]
+  readonly tracks: readonly Track[]
+  readonly rivals: ReadonlyMap<string, readonly Rival[]>
+  readonly problem: Problem | undefined
+  readonly outage: Outage | undefined
+  readonly opening: Opening
+  /** Machines that have worked once: budgets and shares are of them. */
+  readonly counting: number
+  readonly limit: number
+  readonly reserved: ReadonlySet<string>
+  readonly refusals: Refusals
+  readonly retryBefore: number | undefined
+  readonly specOf: SpecOf
+  /** What keeps one machine as it is: a hold, or a file on its node. */
+  readonly heldBy: (reading: Reading) => string | undefined
+  readonly nameOfStep: (slice: Slice) => string
+  /** Another set decides about this component of the machine. */
+  readonly isOthers: (component: string, reading: Reading) => boolean
+}
+
+export function contextOf(seen: Seen, now: number, rules: Rules): Context {
+  const { set } = seen
+  const holds = holdsOnSet(seen, now)
+  const retries = holds.filter((h) => h.spec.effect === 'Retry')
+  const retry = holdOf(retries, 'Retry')
+  const pin = holdOf(holds, 'Pin')
+  const { revisions, isNewRevision, isPinLost } = revisionsOf(seen, pin, now)
+  const indexOf = indexesOf(seen, revisions)
+  const members = readMembers(set, seen.machines, seen.nodes, indexOf, seen.memo)
+  const byName = new Map<string, Reading>()
+  for (const m of members) byName.set(m.name, m)
+  const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
+  const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
+  const counting = members.reduce((n, m) => n + (isNoLoss(m) || m.health === 'Leaving' ? 0 : 1), 0)
+  const strangers = strangersOf(seen, byName, indexOf)
+  const opening = openingOf(set.spec.rollout.windows, now)
+  const rivals = rivalsOf(set, seen.sets)
+  const isOthers = (component: string, { machine, orders }: Reading) =>
+    rivalFor(rivals.get(component), set, machine, orders[indexOf.get(component) ?? -1]?.setRef) !== undefined
+  const tracks = tracksOf(seen, revisions, blocks, indexOf, members, isOthers)
+  return {
+    seen,
+    now,
+    rules,
+    members,
+    readingOf: (name) => byName.get(name) ?? strangers.get(name),
+    isMember: (name) => byName.has(name),
+    indexOf,
+    holds,
+    pause: holdOf(holds, 'Pause', 'Freeze'),
+    revisions,
+    isNewRevision,
+    blocks,
+    tracks,
+    rivals,
+    problem: isPinLost
+      ? {
+          reason: 'ReferenceMissing',
+          message: `hold ${pin?.metadata.name} pins revision ${pin?.spec.to}, which this set does not have`,
+        }
+      : (windowProblem(opening) ?? problemOf(seen, revisions.update.data?.components ?? [], members)),
+    outage: outageOf(members),
+    opening,
+    counting,
+    limit: rules.budgetOf(set.spec.rollout.maxUnavailable, counting),
+    reserved: reservedBy(seen),
+    refusals: recentlyRefused(seen, now),
+    retryBefore: retry && Date.parse(retry.metadata.creationTimestamp ?? ''),
+    specOf: specsIn(seen.components),
+    heldBy: heldMachines(seen, now),
+    nameOfStep: namesOfSteps(set.spec.rollout.steps, tracks, counting),
+    isOthers,
+  }
+}
+
+/** What was healthy before climbs no ladder: it goes in one step. */
+function namesOfSteps(
+  steps: Seen['set']['spec']['rollout']['steps'],
+  tracks: readonly Track[],
+  counting: number,
+): Context['nameOfStep'] {
+  const total = stepCount(steps, counting)
+  const proven = new Set(tracks.flatMap((t) => (t.isProven ? [t.component] : [])))
+  return ({ component, step }) => stepName(step, proven.has(component) ? 1 : total)
+}
+
+function windowProblem({ problem }: Opening): Problem | undefined {
+  return problem === undefined
+    ? undefined
+    : { reason: 'InvalidSpec', message: `${fit(problem, MOST_OF_PROBLEM)}; correct spec.rollout.windows` }
+}
+
+/** A description may be long; the advice after it has to fit too. */
+const MOST_OF_PROBLEM = 160
+
+/** A hold on the cluster stops its sets, but pins, retries and aborts none of them. */
+function holdsOnSet({ set, holds }: Seen, now: number): readonly OperationalHold[] {
+  const things = [thing('MachineComponentSet', set)]
+  return [
+    ...holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now }),
+    ...holdsOver(holds, { effects: ['Pin', 'Retry', 'Abort'], things, now }),
+  ]
+}
+
+/** A machine that the machine controller or the Defender holds gets no order, so a slice would wait for it as long as the hold lasts. */
+function heldMachines({ holds, machineSets }: Seen, now: number): Context['heldBy'] {
+  return ({ machine, node, isFrozen }) => {
+    if (isFrozen) return 'frozen by a file on its node'
+    if (holds.length === 0) return undefined
+    const things = thingsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
+    const hold = holdOver(holds, { effects: ['Pause', 'Freeze'], things, now })
+    return hold && `hold ${hold.metadata.name}`
+  }
+}
+
+function revisionsOf({ set, revisions: all, components }: Seen, pin: OperationalHold | undefined, now: number) {
+  const declaredName = revisionNameOf(set.metadata.name ?? '', set.spec.components)
+  const known = all.find((r) => nameOf(r) === declaredName)
+  const pinned = pin && all.find((r) => nameOf(r) === pin.spec.to)
+  const wanted = pinned ?? known ?? newRevision(set, all)
+  const marked = markedRevisions({ recorded: all, declared: wanted, components, now })
+  const withDeclared = known === undefined && pinned !== undefined ? [...marked, newRevision(set, all)] : marked
+  const update = renumbered(withDeclared.find((r) => nameOf(r) === nameOf(wanted)) ?? wanted, withDeclared)
+  const revisions: Revisions = {
+    update,
+    current: marked.find((r) => nameOf(r) === set.status?.revisions?.current),
+    all: withDeclared.map((r) => (nameOf(r) === nameOf(update) ? update : r)),
+  }
+  return { revisions, isNewRevision: known === undefined, isPinLost: pin !== undefined && pinned === undefined }
+}
+
+function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, number> {
+  const names = new Set([
+    ...(revisions.update.data?.components ?? []).map((c) => c.name),
+    ...set.spec.components.map((c) => c.name),
+    ...droppedComponents(revisions),
+    ...(set.status?.slices ?? []).map((w) => w.component),
+  ])
+  return new Map([...names].toSorted().map((name, i) => [name, i]))
+}
+
+/** Machines of slices, and of permits that no slice names, that the selector no longer matches: without a reading they would count as deleted. */
+function strangersOf(
+  { set, machines, nodes, permits }: Seen,
+  members: ReadonlyMap<string, Reading>,
+  indexOf: ReadonlyMap<string, number>,
+): ReadonlyMap<string, Reading> {
+  const inSlices = (set.status?.slices ?? []).flatMap((w) => w.machines)
+  const inPermits = [...permits.values()].flatMap((p) => (hasEnded(p) ? [] : p.spec.targets.map((t) => t.name)))
+  const names = new Set([...inSlices, ...inPermits].filter((m) => !members.has(m)))
+  if (names.size === 0) return new Map()
+  const left = machines.filter((m) => names.has(m.metadata.name ?? ''))
+  return new Map(left.map((m) => [m.metadata.name ?? '', readOne(m, nodes, indexOf)]))
+}
+
+/** An Abort hold gives up what is being rolled out, until the spec changes or a later Retry. */
+function withAbort(
+  blocks: readonly Blocked[],
+  { update, current }: Revisions,
+  abort: OperationalHold | undefined,
+  retry: OperationalHold | undefined,
+  now: number,
+): readonly Blocked[] {
+  if (abort === undefined || nameOf(update) === (current && nameOf(current))) return blocks
+  const { creationTimestamp = '' } = abort.metadata
+  if (retry !== undefined && Date.parse(retry.metadata.creationTimestamp ?? '') > Date.parse(creationTimestamp))
+    return blocks
+  const more = (update.data?.components ?? [])
+    .filter(({ name }) => !blocks.some((b) => b.component === name))
+    .map(({ name }) => ({
+      revision: nameOf(update),
+      component: name,
+      since: timestamp(now),
+      reason: `aborted by hold ${abort.metadata.name}`,
+    }))
+  return [...blocks, ...more]
+}
+
+const AT_WORK: ReadonlySet<Slice['phase']> = new Set(['AwaitingPermit', 'Switching'])
+export const isAtWork = ({ phase }: Slice): boolean => AT_WORK.has(phase)
+
+const ENDED: ReadonlySet<Slice['phase']> = new Set(['Passed', 'Failed', 'Aborted'])
+export const isOpen = ({ phase }: Slice): boolean => !ENDED.has(phase)
+
+/**
+ * Machines of slices that wait or switch and have no result yet, and machines that a slice left behind and that still have their slots: each counts in the
+ * budget, whatever its state. Permits that no slice names are not included: they were requested again, mostly for the same machine.
+ */
+function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
+  const reserved = new Set<string>()
+  for (const slice of set.status?.slices ?? []) {
+    const permit = permits.get(slice.permit ?? '')
+    const { targets = [], results = {} } = permit?.spec ?? {}
+    if (isAtWork(slice)) {
+      const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
+      for (const name of slice.machines) if (!done.has(name)) reserved.add(name)
+    } else if (!hasEnded(permit))
+      for (const { uid, name } of targets) if (results[uid] === undefined) reserved.add(name)
+  }
+  return reserved
+}
+
+export function surveysOf(context: Context): readonly Survey[] {
+  const { members, revisions, rules, reserved, refusals, rivals, retryBefore, specOf, heldBy, seen, now } = context
+  const mixOf = mixesOf(specOf)
+  const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
+  const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
+  const surveyors = context.tracks.map((track) => {
+    const others = rivals.get(track.component)
+    // A set that declares what this set dropped owns it now, whatever the priorities are.
+    const heirs = track.isRemoval ? declarersOf(track.component, seen) : []
+    const claimedByOther = track.isRemoval
+      ? (machine: Machine) => heirs.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
+      : (machine: Machine, decidedBy: string | undefined) =>
+          rivalFor(others, seen.set, machine, decidedBy)?.set.metadata.name
+    const incompatible = compatibilityOf(track.target ?? track.declared, specOf, mixOf)
+    return surveyorOf(track, {
+      count: members.length,
+      revisions,
+      rules,
+      incompatible,
+      needsKey: needsKey(track.target, revisions),
+      reserved,
+      claimedByOther,
+      heldBy,
+      refused: refusals.machines,
+      retryBefore,
+      atWork,
+      now,
+      overdueBefore,
+    })
+  })
+  // Machine by machine: what one says of its components lies close together.
+  for (const [at, reading] of members.entries()) for (const { add } of surveyors) add(reading, at)
+  return surveyors.map((s) => s.survey())
+}
+
+function needsKey(target: ComponentTarget | undefined, { update, current }: Revisions): boolean {
+  if (target?.config === undefined) return false
+  return [update, current]
+    .flatMap((r) => r?.data?.components ?? [])
+    .some((c) => c.name === target.name && (c.secretRefs ?? []).length > 0 && isSameTarget(declaredTarget(c), target))
+}
+
+/** Machines that are unavailable for any reason, or may become so because of a slice of this set, which a machine may leave in the middle of its switch. */
+export const downCount = ({ members, reserved, isMember, readingOf }: Context): number =>
+  members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0) +
+  [...reserved].filter((name) => !isMember(name) && readingOf(name)?.isBusy === true).length
+
+/** Machines of a slice of this set that ends in this reconcile: they are no candidates, and not updated yet. The set does not wait for switches of a canary. */
+export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
+  members.some(
+    ({ health, name }, i) =>
+      health === 'Up' && reserved.has(name) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
+  )
+
+function isDown(reading: Reading, reserved: ReadonlySet<string>): boolean {
+  if (isNoLoss(reading)) return false
+  return reading.health !== 'Up' || reading.isBusy || reserved.has(reading.name)
+}
+
+/** What a budget is used up by, beside the switches of the set itself. */
+export function exampleOfDown({ members, reserved }: Context): string | undefined {
+  const one = members.find((m) => m.health !== 'Up' && !reserved.has(m.name) && isDown(m, reserved))
+  return one && `${one.name}: ${one.why}`
+}
+
+/** Machines that never sent a heartbeat did not fall silent; but just as little is known about them, so they are left alone too. */
+function outageWait({ silent, joining, of, where }: Outage): Wait {
+  const among = `of ${counted(of, 'machine')} ${where}`
+  if (joining === silent)
+    return {
+      predicate: 'WaitingForOther',
+      seen: `${silent} ${among} still joining: no heartbeat from their agents yet`,
+      unblock: 'their agents join; for one machine run kubenode why machine/NAME',
+    }
+  return {
+    predicate: 'ZoneOutage',
+    seen: `${silent} ${among} silent${joining === 0 ? '' : `, ${joining} of them still joining`}`,
+    unblock: 'a person mends the network or the power there, and the machines report again: kubenode get machines',
+  }
+}
+
+/** Why no slice may open at all; a recovery does not wait for a window. */
+export function closedFor(context: Context, isRecovery: boolean): Wait | undefined {
+  const { problem, pause, outage, opening } = context
+  if (problem !== undefined)
+    return {
+      predicate: problem.reason,
+      seen: problem.message,
+      unblock: problem.unblock ?? 'a commit corrects the declared components',
+    }
+  if (pause !== undefined)
+    return {
+      predicate: pause.spec.effect === 'Freeze' ? 'HoldFreeze' : 'HoldPause',
+      seen: `hold ${pause.metadata.name}: ${pause.spec.reason}`,
+      unblock: `the hold is deleted or expires at ${pause.spec.until}`,
+    }
+  if (outage !== undefined) return outageWait(outage)
+  if (!opening.isOpen && !isRecovery)
+    return {
+      predicate: 'WaitingForWindow',
+      seen: 'no maintenance window is open',
+      unblock: windowOpens(opening),
+    }
+  return undefined
+}

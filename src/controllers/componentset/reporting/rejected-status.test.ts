@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { createValidator } from '#api/validate.ts'
+import { START, componentSet } from '#test/support/fleets/rollout-fleet.ts'
+import type { SetAction } from '../actions.ts'
+import { refusedStatus } from './rejected-status.ts'
+
+const action = { kind: 'RequestPermit', reason: '' } as SetAction
+const before = componentSet({ beacon: '1.0.0' })
+const slices = [{ component: 'beacon', step: 0, number: 0, phase: 'Planned' as const, machines: ['m-0'] }]
+const set = { ...before, status: { observedGeneration: 1, slices } }
+
+test('what the server will not have is said on the status, whose slices stay as they are', () => {
+  const status = refusedStatus(set, { action, message: 'admission webhook says no' }, START)
+  expect(status).toMatchObject({
+    observedGeneration: 1,
+    slices,
+    waitingFor: { predicate: 'ReconcileFailed', seen: 'cannot request a permit: admission webhook says no' },
+    conditions: [
+      { type: 'Ready', status: 'False', reason: 'ReconcileFailed' },
+      { type: 'Reconciling', status: 'True', reason: 'ReconcileFailed' },
+    ],
+  })
+  expect(createValidator().problems(machineComponentSet, JSON.parse(JSON.stringify({ ...set, status })))).toEqual([])
+})
+
+test('the same refusal again is the same status', () => {
+  const refusal = { action, message: 'no' }
+  const once = refusedStatus(set, refusal, START)
+  expect(refusedStatus({ ...set, status: once }, refusal, START + 60_000)).toEqual(once)
+})

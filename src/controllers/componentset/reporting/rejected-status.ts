@@ -1,0 +1,43 @@
+// The status of a set after the server rejected an action of the rollout: the previous status, and why the rollout does not continue. Pure.
+import { setConditions } from '#kube/conditions.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { SetAction } from '../actions.ts'
+import type { Status } from '../seen.ts'
+import { waitingSince } from './wait.ts'
+
+export interface Refusal {
+  readonly action: SetAction
+  readonly message: string
+}
+
+/** Its slices and its generation stay: they are what others go by, and what was planned did not happen. */
+export function refusedStatus({ status = {} }: MachineComponentSet, { action, message }: Refusal, now: number): Status {
+  const wait = {
+    predicate: 'ReconcileFailed',
+    seen: `${NAMES[action.kind]}: ${message}`,
+    unblock:
+      'a person corrects RBAC, admission policies or quotas, so that the API server accepts the write: kubenode check',
+  } as const
+  const waitingFor = waitingSince(status.waitingFor, wait, now)
+  const said = { reason: wait.predicate, message: waitingFor.seen ?? '' }
+  const observed = status.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration }
+  const wanted = [
+    { type: 'Ready', status: 'False' as const, ...said, ...observed },
+    { type: 'Reconciling', status: 'True' as const, ...said, ...observed },
+  ]
+  return { ...status, waitingFor, conditions: setConditions(status.conditions, wanted, now) }
+}
+
+const NAMES: Readonly<Record<SetAction['kind'], string>> = {
+  CreateRevision: 'cannot record the revision',
+  RenumberRevision: 'cannot renumber the revision that is declared again',
+  KeepEvidence: 'cannot record the failure',
+  KeepCompleted: 'cannot record the completed versions',
+  DeleteRevision: 'cannot delete an old revision',
+  CreateConfig: 'cannot create a configuration',
+  RequestPermit: 'cannot request a permit',
+  RenewPermit: 'cannot renew a permit',
+  Report: 'cannot report results',
+  StartProbePod: 'cannot start the inspection pod',
+  EndProbePod: 'cannot delete the inspection pod',
+}

@@ -1,0 +1,47 @@
+// What the DefenderPolicies over a machine say about events of its host. Where they differ, the source is not answered. Pure.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { LABELS } from '#api/names.ts'
+import { matchesSelector, selectorOf } from '#kube/selector.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { EventPolicy } from './seen.ts'
+
+const NONE: EventPolicy = { answer: 'Wait', postpone: false, windows: [] }
+
+export function policyOf(policies: readonly DefenderPolicy[], machine: Machine, node: Node | undefined): EventPolicy {
+  const labels = labelsOf(machine, node)
+  const over = policies.filter(
+    ({ spec, metadata }) =>
+      metadata.deletionTimestamp === undefined &&
+      spec.mode !== 'Audit' &&
+      (spec.operations?.includes('Drain') ?? true) &&
+      selects(spec.selector, labels),
+  )
+  const said = over.flatMap(({ spec }) => spec.maintenance ?? [])
+  const answers = new Set(said.map((m) => m.answer))
+  const [answer = NONE.answer] = answers
+  return {
+    answer: answers.size === 1 ? answer : NONE.answer,
+    postpone: said.length > 0 && said.every((m) => m.postpone),
+    windows: over.flatMap(({ spec }) =>
+      spec.windows === undefined || spec.windows.length === 0 ? [] : [spec.windows],
+    ),
+  }
+}
+
+/** A selector that cannot be read selects: its windows bind, as the Defender lets nothing pass under it. */
+function selects(selector: DefenderPolicy['spec']['selector'], labels: Readonly<Record<string, string>>): boolean {
+  if (selector === undefined) return true
+  try {
+    return matchesSelector(selectorOf(selector), labels)
+  } catch {
+    return true
+  }
+}
+
+/** As the Defender sees the machine. */
+function labelsOf({ metadata, spec }: Machine, node: Node | undefined): Readonly<Record<string, string>> {
+  const domains = { [LABELS.zone]: spec.zone, [LABELS.rack]: spec.rack, [LABELS.pool]: spec.pool }
+  const known = Object.entries(domains).filter((d): d is [string, string] => d[1] !== undefined && d[1] !== '')
+  return { ...node?.metadata.labels, ...spec.labels, ...metadata.labels, ...Object.fromEntries(known) }
+}

@@ -1,0 +1,42 @@
+// In which order machines of a set go when there are too many. Pure, total and the same for the same machines: a second look never picks others.
+import { createHash } from 'node:crypto'
+import type { Machine } from '#api/kinds/machine.ts'
+import { nameOf, uidOf } from '#api/schema/object-meta.ts'
+import { type Seen, isInService, isReady, openPermit } from '../seen.ts'
+
+/** What is compared first to last; smaller goes first. */
+type Rank = readonly (number | string)[]
+
+export function deleteOrder(seen: Seen, machines: readonly Machine[]): readonly Machine[] {
+  const ranked = machines.map((machine) => ({ machine, rank: rankOf(seen, machine) }))
+  return ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ machine }) => machine)
+}
+
+/** Machines that never took work go first whatever the order; then those with a requested permit. */
+function rankOf(seen: Seen, m: Machine): Rank {
+  const asked = openPermit(seen, m) === undefined ? 1 : 0
+  const created = Date.parse(m.metadata.creationTimestamp ?? '') || 0
+  const first: Rank = [isInService(m) ? 1 : 0, asked]
+  const last: Rank = [nameOf(m)]
+  switch (seen.set.spec.deleteOrder) {
+    case 'Unhealthy':
+      return [...first, isReady(m) ? 1 : 0, -created, ...last]
+    case 'Newest':
+      return [...first, -created, ...last]
+    case 'Oldest':
+      return [...first, created, ...last]
+    case 'Random':
+      return [...first, createHash('sha256').update(uidOf(m)).digest('hex'), ...last]
+    default:
+      return seen.set.spec.deleteOrder satisfies never
+  }
+}
+
+function compare(a: Rank, b: Rank): number {
+  for (const [i, x] of a.entries()) {
+    const y = b[i]
+    if (y === undefined || x === y) continue
+    return x < y ? -1 : 1
+  }
+  return 0
+}

@@ -1,0 +1,84 @@
+// The permit of a repair: which one counts, when another is requested, and when its slot is handed back because the repair may not begin. Pure.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
+import { defined } from '#lib/defined.ts'
+import { shortened } from '#lib/shortened.ts'
+import { type Holding, type Need, holdPermit, reportOf } from '#permits/holder.ts'
+import { LEASES } from '#permits/leases.ts'
+import { nextPermitName, ofObject } from '#permits/permit-names.ts'
+import { isRenewalDue, permitAnswer, requesterOf } from '#permits/permits.ts'
+import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
+import type { JobPlan, PermitTarget } from './actions.ts'
+import { componentOf, disruptionsOf } from './steps/operations.ts'
+import { type Seen, phaseOf } from './seen.ts'
+
+/** A refusal ends a job: its ladder decides what comes next. */
+export type JobPermit = Holding | { readonly kind: 'Refused'; readonly seen: string }
+
+/** The permit named by the job; no other permit belongs to it. */
+export const permitName = (job: RemedyOperationJob): string => job.status?.permitRef ?? nameOf(job)
+
+/** A job never waits before it asks again: other checks block one that may not begin. */
+export function permitOf({ job, permit }: Seen, target: PermitTarget): JobPermit {
+  const name = permitName(job)
+  const current = permit !== undefined && nameOf(permit) === name ? permit : undefined
+  const answer = permitAnswer(current, target.uid)
+  // A cache may show a job as it began that is over by now: it has no other permit requested.
+  const isLapsed = current !== undefined && phaseOf(job) !== 'Pending' && hasLapsed(current, target.uid)
+  if (answer.kind === 'Ended' && !isLapsed) return { kind: 'Refused', seen: answer.seen }
+  const need: Need = {
+    permit: isLapsed ? nextPermitName(ofObject(nameOf(job)), [name]) : name,
+    reason:
+      phaseOf(job) === 'Pending' ? 'the fault is present' : isLapsed ? 'the last permit ended' : 'no permit exists',
+    request: requestFor(job, target),
+  }
+  return holdPermit(need, { own: current === undefined || isLapsed ? [] : [current], endedFor: new Map() })
+}
+
+function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['request'] {
+  const { node, remedierRef, rung, commit } = job.spec
+  return {
+    operations: disruptionsOf(job),
+    targets: [target],
+    requester: requesterOf(FIELD_MANAGERS.remedyJob, remedyOperationJob.kind, job),
+    reason: shortened(`repair of ${node.name} by rule ${remedierRef.name}, rung ${rung}`, MOST_SENTENCE_CHARS),
+    leaseSeconds: LEASES.renewed,
+    ...defined({ component: componentOf(job), commit }),
+  }
+}
+
+const LAPSED: ReadonlySet<string> = new Set(['Released', 'Expired', 'Revoked'])
+
+/** Released, expired, revoked or dropped before any step began under it; no policy refused it. */
+const hasLapsed = (permit: OperationPermit, target: string): boolean => {
+  const { spec, status } = permit
+  return (
+    spec.targets.some((t) => t.uid === target) &&
+    (LAPSED.has(status?.phase ?? 'Requested') || spec.results?.[target] === 'Released' || isDropped(permit, target))
+  )
+}
+
+/**
+ * It waited while the breaker was open. The Defender wants such repairs to be requested again if they are still needed, which the job knows: to end it would
+ * let a node wait for a cooldown although nothing was done to it.
+ */
+const isDropped = ({ status }: OperationPermit, target: string): boolean =>
+  status?.phase === 'Denied' &&
+  status.verdicts?.find((v) => v.target === target && v.verdict === 'Denied')?.reason === 'BreakerHalfOpen'
+
+/** A grant is checked this often, so that it is released before it expires: a slot with an expired lease stays taken until the node is healthy. */
+const LOOK_AGAIN_MS = 15_000
+
+/** A repair that may not begin must not block others. The block may end soon, so the slot is released only when its lease would be due for renewal. */
+export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
+  const { permit } = seen
+  if (permit?.status?.phase !== 'Granted') return planned
+  const why = `blocked: ${planned.waiting?.seen ?? 'unknown reason'}`
+  const release = reportOf(permit, permit.spec.targets[0]?.uid ?? '', 'Released', why)
+  if (release.length === 0) return planned
+  if (!isRenewalDue(permit, now))
+    return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
+  return seen.isFresh ? { ...planned, actions: release } : { actions: [], needsFresh: true }
+}

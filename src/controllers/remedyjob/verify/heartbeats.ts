@@ -1,0 +1,52 @@
+// Whether an agent has sent a heartbeat since a verification began. A component reported as healthy may have been so before the repair and unchecked since:
+// only with a live agent does the lack of a new report mean that its probes still pass.
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { leaseType } from '#runtime/lease.ts'
+
+/** The first may have been on its way when the verification began; until the second every probe had its turn. */
+const ENOUGH = 2
+/** Simultaneous verifications; when there are more, the oldest starts counting from zero. */
+const MOST_REMEMBERED = 1_000
+
+interface Beat {
+  readonly renewed: string | undefined
+  /** How often it changed while we looked. Its own time is of another clock and says nothing. */
+  readonly changes: number
+}
+
+export class Heartbeats {
+  readonly #client: Pick<KubeClient, 'get'>
+  readonly #known = new Map<string, Beat>()
+
+  constructor(client: Pick<KubeClient, 'get'>) {
+    this.#client = client
+  }
+
+  /** Reads the lease once more; one that cannot be read is no heartbeat. */
+  async isHeard(job: RemedyOperationJob): Promise<boolean> {
+    const { machine } = job.spec
+    if (machine === undefined) return false
+    const name = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) }
+    const lease = await this.#client.get(leaseType, name).catch(() => undefined)
+    const before = this.#known.get(uidOf(job))
+    const renewed = lease?.spec?.renewTime ?? before?.renewed
+    const isBeat = before?.renewed !== undefined && renewed !== before.renewed
+    const changes = (before?.changes ?? 0) + (isBeat ? 1 : 0)
+    this.#remember(uidOf(job), { renewed, changes })
+    return changes >= ENOUGH
+  }
+
+  forget(job: RemedyOperationJob): void {
+    this.#known.delete(uidOf(job))
+  }
+
+  #remember(uid: string, beat: Beat): void {
+    this.#known.delete(uid)
+    this.#known.set(uid, beat)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MOST_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
+  }
+}
