@@ -45,6 +45,16 @@ test('no program loads the ES module of node:http, which loads a fetch library t
   expect(loading.map(({ path }) => path)).toEqual([])
 })
 
+test('packages with cryptography are loaded where somebody signs in, signs or encrypts, not with every program', () => {
+  const late = ['age-encryption', 'openid-client', 'openpgp']
+  const atOnce = new RegExp(`^import (?!type )[^;']* from '(${late.join('|')})'`, 'm')
+  const files = sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))
+  const used = files.flatMap(({ imports }) => imports.map(({ specifier }) => specifier))
+  expect(late.filter((name) => !used.includes(name))).toEqual([])
+  const early = files.filter(({ path }) => atOnce.test(readFileSync(join(ROOT, path), 'utf8')))
+  expect(early.map(({ path }) => path)).toEqual([])
+})
+
 test('every package that the lock names has a digest: npm ci on another platform installs the bytes that were reviewed', () => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly integrity?: string; readonly inBundle?: boolean }>>
