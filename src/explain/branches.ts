@@ -4,7 +4,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
-import { sliceName } from '#api/protocol/part.ts'
+import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -110,7 +110,7 @@ async function setBranch(client: KubeClient, set: MachineComponentSet, now: numb
   const slices = (set.status?.slices ?? []).map((s) => ({
     text: `${sliceName(s)}: ${s.phase}${s.waitingFor === undefined ? '' : `, ${waitText(s.waitingFor)}`}`,
     below: bounded(
-      s.machines.map((m) => ({ text: `machine/${m}` })),
+      activeMachines(s).map((m) => ({ text: `machine/${m}` })),
       'machine',
     ),
   }))

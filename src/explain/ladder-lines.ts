@@ -1,5 +1,6 @@
 // The steps of a rollout as bars, one line for each component that is being rolled out, with the time that is left. Pure.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { type Ladder, ladderOf } from './ladder.ts'
 
@@ -42,7 +43,9 @@ function barOf({ step, state }: Rung, size: number, slices: readonly Slice[]): s
   if (state === 'Soaking') return '~'.repeat(BAR)
   if (state === 'Failed') return '!'.repeat(BAR)
   const partOf = (isMeant: (s: Slice) => boolean): number => {
-    const machines = slices.filter((s) => s.step === step && isMeant(s)).reduce((n, s) => n + s.machines.length, 0)
+    const machines = slices
+      .filter((s) => s.step === step && isMeant(s))
+      .reduce((n, s) => n + activeMachines(s).length, 0)
     return Math.min(BAR, Math.floor((machines / Math.max(1, size)) * BAR))
   }
   const done = partOf((s) => DONE.has(s.phase))

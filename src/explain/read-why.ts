@@ -7,6 +7,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { isActiveIn } from '#api/protocol/part.ts'
 import { endOfHold } from '#permits/holds/names.ts'
 import { holdOver, named, thing } from '#permits/holds/reach.ts'
 import { isLocal } from '#sync/git/local-url.ts'
@@ -109,7 +110,7 @@ async function relatedTo(reader: Reader, object: KubeObject, now: number): Promi
     own === undefined ? j.spec.node.name === name : j.spec.machine === own.metadata.name,
   )
   const isIn = (s: (typeof sets)[number]) =>
-    (s.status?.slices ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
+    (s.status?.slices ?? []).some((w) => isActiveIn(w, own?.metadata.name ?? name))
   return [
     ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Machine:', object: own }] : []),
     ...shownMaintenance(events, own?.metadata.name ?? name, now).map((e) => ({

@@ -6,7 +6,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
-import { partOfPermit, sliceName } from '#api/protocol/part.ts'
+import { activeMachines, fullPartName, partOfPermit, sliceName } from '#api/protocol/part.ts'
 import { shortWord } from '#api/nouns.ts'
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { counted } from '#lib/counted.ts'
@@ -105,6 +105,8 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
   })
 }
 
+const textsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(text) : [])
+
 const sliceIn = (slice: Fields) => ({
   component: text(slice['component']),
   version: text(slice['version']),
@@ -114,7 +116,7 @@ const sliceIn = (slice: Fields) => ({
 
 /** Where to start when a rollout has stopped. */
 function failedSlice(slice: Fields): readonly Finding[] {
-  const machines = Array.isArray(slice['machines']) ? slice['machines'].map(text) : []
+  const machines = activeMachines({ machines: textsIn(slice['machines']), released: textsIn(slice['released']) })
   if (text(slice['phase']) !== 'Failed' || machines.length === 0) return []
   const failed = `${text(slice['failed']) || '0'} of ${counted(machines.length, 'machine')}`
   return [
@@ -302,7 +304,7 @@ function summaryOf(object: KubeObject, now: number): readonly Finding[] {
 /** What follows its word: what a permit is for, which its name says in letters and digits. */
 function titleOf(object: KubeObject): string {
   const part = object.kind === 'OperationPermit' ? partOfPermit((object as OperationPermit).spec ?? {}) : undefined
-  return part === undefined ? commitOf(object) : `: ${part}`
+  return part === undefined ? commitOf(object) : `: ${fullPartName(part)}`
 }
 
 /** What people call the change that a Release carries out, or that a source follows; the hash alone says nothing that its name does not. */

@@ -4,6 +4,7 @@ import type { Wait } from '#controllers/componentset/reporting/wait.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import type { GateVerdict } from '#defender/gate.ts'
 import { riskOf, isAtLeast, type Risk } from '#defender/risk.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -146,7 +147,7 @@ class Log {
           version: slice.version,
           step: slice.step,
           number: slice.number,
-          machines: slice.machines,
+          machines: activeMachines(slice),
           drains: (before?.drains ?? false) || (operations.includes('Drain') && this.#drains(slice)),
           reboots: (before?.reboots ?? false) || operations.includes('Reboot'),
           asked: before?.asked ?? at,

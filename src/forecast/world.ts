@@ -9,6 +9,7 @@ import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -282,7 +283,7 @@ export class World {
     const named = new Set<string>()
     for (const { status } of this.sets.values())
       for (const slice of status?.slices ?? [])
-        if (slice.phase !== 'Passed') slice.machines.forEach((m) => named.add(m))
+        if (slice.phase !== 'Passed') activeMachines(slice).forEach((m) => named.add(m))
     for (const key of this.#ends.keys()) named.add(key.slice(0, key.indexOf('\n')))
     const byTarget = new Map<string, OperationPermit[]>()
     for (const permit of this.permits.values())

@@ -40,7 +40,7 @@ export const USED_AS: Readonly<Record<string, string>> = {
   'inventory spec.pruning.targets': 'src/delivery/inventory.ts',
   'machine-component-set wantedProps.secretRefs.path': 'src/identity/secrets/secret-values.ts',
   'machine-component-set wantedProps.secretRefs.secret': 'src/identity/secrets/secret-values.ts',
-  'machine-component-set slice.failed': 'src/controllers/componentset/slices/advance.ts',
+  'machine-component-set sliceProgress.failed': 'src/controllers/componentset/slices/advance.ts',
   'machine-component-set status.coverage.class': 'src/controllers/componentset/status.ts',
   'machine-component-set status.coverage.total': 'src/controllers/componentset/status.ts',
   'component-process hooks.preInstall': 'src/agent/components/switch.ts',

@@ -130,22 +130,34 @@ const blockedRevision = s.obj('A revision that failed and is not retried.', {
   reason: f.sentence('What was observed.'),
 })
 
+/** What a slice decides. None of it changes while the slice is in a status. */
+const sliceDecision = {
+  component: f.componentName('The component to switch.'),
+  version: s.optional(f.componentVersion('The version to switch to.')),
+  config: s.optional(f.objectName('The ComponentConfig to switch to; absent if the component has no values.')),
+  step: s.int('Number of the step, from 0.', { min: 0, max: 10_000 }),
+  number: s.int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
+  machines: s.setOf('The machines that were decided on.', f.objectName('A machine.'), { max: MAX_TARGETS }),
+  recovery: s.optional(s.choice('Set if the slice rolls back to the last healthy revision.', ['Rollback'])),
+}
+
+/** What becomes of it. */
+const sliceProgress = {
+  phase: f.phase('Slice'),
+  permit: s.optional(f.objectName('Name of the OperationPermit.')),
+  released: s.optional(
+    s.list('Machines that the slice continues without; a later slice may switch them.', f.objectName('A machine.'), {
+      max: MAX_TARGETS,
+    }),
+  ),
+  failed: s.optional(f.count('Machines that failed.', MAX_TARGETS)),
+  startedAt: s.optional(s.time('When its permit was requested.')),
+  soakUntil: s.optional(s.time('When its soak time ends.')),
+  waitingFor: s.optional(f.waitingFor()),
+}
+
 const slice = s.rule(
-  s.obj('One slice of a step: at most 100 machines under one permit.', {
-    component: f.componentName('The component to switch.'),
-    version: s.optional(f.componentVersion('The version to switch to.')),
-    config: s.optional(f.objectName('The ComponentConfig to switch to; absent if the component has no values.')),
-    step: s.int('Number of the step, from 0.', { min: 0, max: 10_000 }),
-    number: s.int('Number of the slice in the step, from 0.', { min: 0, max: 10_000 }),
-    phase: f.phase('Slice'),
-    permit: s.optional(f.objectName('Name of the OperationPermit.')),
-    machines: s.setOf('The machines of the slice.', f.objectName('A machine.'), { max: MAX_TARGETS }),
-    failed: s.optional(f.count('Machines that failed.', MAX_TARGETS)),
-    startedAt: s.optional(s.time('When its permit was requested.')),
-    soakUntil: s.optional(s.time('When its soak time ends.')),
-    waitingFor: s.optional(f.waitingFor()),
-    recovery: s.optional(s.choice('Set if the slice rolls back to the last healthy revision.', ['Rollback'])),
-  }),
+  s.obj('One slice of a step: at most 100 machines under one permit.', { ...sliceDecision, ...sliceProgress }),
   {
     cel: "self.phase == 'Switching' ? has(self.permit) : true",
     message: 'a slice in phase Switching must have a permit',
@@ -288,6 +300,7 @@ export const machineComponentSet = defineKind('MachineComponentSet', 'kmcs', {
 
 export type MachineComponentSet = ObjectOf<typeof machineComponentSet>
 export type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]
+export type SliceDecision = Pick<Slice, keyof typeof sliceDecision>
 export type MachineComponentSetInput = InputOf<typeof machineComponentSet>
 export type MachineComponentSetSpec = SpecOf<typeof machineComponentSet>
 export type MachineComponentSetStatus = StatusOf<typeof machineComponentSet>

@@ -1,26 +1,80 @@
-// The name of a part of a rollout: a slice of a set, or a batch of a canary. Each is one decision with a parent and a number, and is carried out under permits
-// that name both; wherever it is shown, it is called the same.
+// The parts of a rollout: a slice of a set, a batch of a canary, a stage of a release. Each is one decision with a parent and a number, made once and carried out
+// as it is, under permits that name both. What becomes of it (a phase, a permit, a time) is kept beside it. Wherever it is shown, it is called the same.
 import type { Slice } from '../kinds/machine-component-set.ts'
 import type { OperationPermit } from '../kinds/operation-permit.ts'
 import { shortWord } from '../nouns.ts'
+import { type ComponentTarget, type SliceTarget, readPermitTarget, readSliceTarget } from './component-order.ts'
 
-/** The number of a slice, as people count. */
-export const sliceNumber = ({ step, number }: Pick<Slice, 'step' | 'number'>): string =>
-  `step ${step + 1} slice ${number + 1}`
+export interface RolloutPart {
+  readonly parent: Parent
+  /** Among the parts of its parent, as people count: `step 2 slice 1`, `batch 1`, `stage prod`. */
+  readonly part: string
+  /** What the component of its machines becomes. A stage has what its release has for each cluster. */
+  readonly to?: ComponentTarget
+  /** Names of machines or clusters. */
+  readonly targets: readonly string[]
+}
 
-/** The number of a batch of a canary, from 0. */
-export const batchNumber = (number: number): string => `batch ${number + 1}`
+interface Parent {
+  readonly kind: string
+  readonly name: string
+}
 
-const partName = (component: string, version = '', part = ''): string =>
-  `${component} ${version === '' ? 'leaves' : version} ${part}`
+type Decided = Pick<Slice, 'step' | 'number' | 'machines'> & SliceTarget
+
+export const partOfSlice = (set: Parent, slice: Decided): RolloutPart => ({
+  parent: set,
+  part: slicePart(slice),
+  to: readSliceTarget(slice),
+  targets: slice.machines,
+})
+
+const slicePart = ({ step, number }: Pick<Slice, 'step' | 'number'>): string => `step ${step + 1} slice ${number + 1}`
+
+/** Counted from 0. */
+export const batchPart = (number: number): string => `batch ${number + 1}`
+
+export const stagePart = (stage: string): string => `stage ${stage}`
+
+/** Undefined for a permit that is for no part of a rollout, or that an earlier program requested. */
+export function partOfPermit({
+  requester,
+  component,
+  targets = [],
+}: Partial<OperationPermit['spec']>): RolloutPart | undefined {
+  const { kind, name, part } = requester ?? {}
+  if (kind === undefined || name === undefined || part === undefined) return undefined
+  const to = component && readPermitTarget(component)
+  return { parent: { kind, name }, part, ...(to && { to }), targets: targets.map((t) => t.name) }
+}
+
+/** Within its parent: `beacon 1.1.0 step 2 slice 1`. */
+export const partName = ({ to, part }: Pick<RolloutPart, 'to' | 'part'>): string =>
+  to === undefined ? part : `${to.name} ${to.version ?? 'leaves'} ${part}`
+
+/** Which part of what, without what it does: `set/base step 2 slice 1`. */
+export const partRef = ({ parent, part }: Pick<RolloutPart, 'parent' | 'part'>): string => `${wordOf(parent)} ${part}`
+
+/** `set/base beacon 1.1.0 step 2 slice 1` */
+export const fullPartName = (part: RolloutPart): string => `${wordOf(part.parent)} ${partName(part)}`
+
+const wordOf = ({ kind, name }: Parent): string => shortWord(`${kind.toLowerCase()}/${name}`)
 
 /** Within its set: `beacon 1.1.0 step 2 slice 1`. */
-export const sliceName = (slice: Pick<Slice, 'component' | 'version' | 'step' | 'number'>): string =>
-  partName(slice.component, slice.version, sliceNumber(slice))
+export const sliceName = (slice: Pick<Slice, 'step' | 'number'> & SliceTarget): string =>
+  partName({ to: readSliceTarget(slice), part: slicePart(slice) })
 
-/** What a permit is for: `set/base beacon 1.1.0 step 2 slice 1`. Undefined for one that is for no part of a rollout, or that an earlier program requested. */
-export function partOfPermit({ requester, component }: Partial<OperationPermit['spec']>): string | undefined {
-  const { kind, name, part } = requester ?? {}
-  if (kind === undefined || name === undefined || part === undefined || component === undefined) return undefined
-  return `${shortWord(`${kind.toLowerCase()}/${name}`)} ${partName(component.name, component.version, part)}`
+type Takers = Pick<Slice, 'machines' | 'released'>
+
+/** The machines that still take part in a slice: those decided on, without the released ones. */
+export const activeMachines = ({ machines, released = [] }: Takers): readonly string[] =>
+  released.length === 0 ? machines : machines.filter((m) => !released.includes(m))
+
+export const isActiveIn = ({ machines, released }: Takers, machine: string): boolean =>
+  machines.includes(machine) && released?.includes(machine) !== true
+
+/** The slice with its decision as it was: it releases the others. */
+export function continuedWith<S extends Takers>(slice: S, active: ReadonlySet<string>): S {
+  const released = slice.machines.filter((m) => !active.has(m))
+  return released.length === 0 ? slice : { ...slice, released }
 }

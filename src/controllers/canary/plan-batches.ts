@@ -5,23 +5,17 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
-import { batchNumber } from '#api/protocol/part.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
+import { type RolloutPart, batchPart } from '#api/protocol/part.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
 import { renewalOf } from '#permits/holder.ts'
-import { LEASES } from '#permits/leases.ts'
 import { namesOf, nextPermitName, numbered } from '#permits/permit-names.ts'
-import {
-  type PermitRequest,
-  type TargetResult,
-  commitOf,
-  isOpen,
-  isUndecided,
-  requesterOf,
-  targetRef,
-} from '#permits/permits.ts'
+import { type TargetResult, isOpen, isUndecided } from '#permits/permits.ts'
+import { switchRequest } from '#permits/switch-request.ts'
 import type { CanaryAction, MachineResult } from './actions.ts'
 import { type Assessment, isHeld } from './trials/assessment.ts'
 import type { Seen } from './seen.ts'
@@ -60,15 +54,15 @@ export function resultOf(
   return isGoingOn || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
 }
 
+interface Batch {
+  readonly part: RolloutPart & { readonly to: ComponentTarget }
+  readonly machines: readonly Machine[]
+  readonly permit: string
+}
+
 /** The next batch, one component after the other: never more machines at once than maxBatchSize, none after a failure too many. */
-export function nextBatch(
-  seen: Seen,
-  phase: CanaryPhase,
-  { trials, holds, now, problem, fit }: Assessment,
-): readonly CanaryAction[] {
-  const { canary, permits, refusedFor, nodes, components } = seen
-  if (phase !== 'Rolling' || isHeld(holds) || problem !== undefined || askAgainInMs(refusedOf(permits), refusedFor) > 0)
-    return []
+function decideBatch(seen: Seen, { trials, now, fit }: Assessment): Batch | undefined {
+  const { canary, permits, nodes } = seen
   const open = new Set(
     permits
       .filter(isOpen)
@@ -79,29 +73,44 @@ export function nextBatch(
   const isNext = (t: Trial) => t.standing === 'Waiting' && fit.now(t.machine, t.wanted) === undefined
   // What needs another component of the canary comes after that one.
   const wanted = canary.spec.components.find((c) => trials.some((t) => t.wanted === c && isNext(t)))
-  if (room <= 0 || wanted === undefined) return []
-  const batch = trials
+  if (room <= 0 || wanted === undefined) return undefined
+  const machines = trials
     .filter((t) => t.wanted === wanted && isNext(t))
     .map((t) => t.machine)
-    .filter((m) => !open.has(m.metadata.name ?? '') && isSound(m, nodes) && !isHeldMachine(seen, m, now))
+    .filter((m) => !open.has(nameOf(m)) && isSound(m, nodes) && !isHeldMachine(seen, m, now))
     .slice(0, room)
-  if (batch.length === 0) return []
-  const disruption = components.get(componentObjectName(wanted.name, wanted.version))?.spec.disruption
+  if (machines.length === 0) return undefined
   const permit = permitName(canary.metadata, wanted, permits)
-  const request: PermitRequest = {
-    operations: [
-      'SwitchComponent',
-      ...(disruption === 'Drain' ? (['Drain'] as const) : []),
-      ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
-    ],
-    component: { name: wanted.name, version: wanted.version },
-    targets: batch.map((m) => targetRef('Machine', m)),
-    requester: { ...requesterOf(FIELD_MANAGERS.canary, canary.kind, canary), part: partIn(permit) },
-    reason: `canary of ${wanted.name} ${wanted.version}`,
-    ...commitOf(canary),
-    leaseSeconds: LEASES.renewed,
+  // Without a configuration: a canary tries what git declares, with secret values as they are when a machine gets them.
+  const to = { name: wanted.name, version: wanted.version }
+  const part = {
+    parent: { kind: canary.kind, name: nameOf(canary) },
+    part: partIn(permit),
+    to,
+    targets: machines.map(nameOf),
   }
-  return [{ kind: 'RequestPermit', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
+  return { part, machines, permit }
+}
+
+export function nextBatch(seen: Seen, phase: CanaryPhase, assessment: Assessment): readonly CanaryAction[] {
+  const { canary, permits, refusedFor, components } = seen
+  const { holds, problem } = assessment
+  if (phase !== 'Rolling' || isHeld(holds) || problem !== undefined || askAgainInMs(refusedOf(permits), refusedFor) > 0)
+    return []
+  const batch = decideBatch(seen, assessment)
+  if (batch === undefined) return []
+  const { part, machines, permit } = batch
+  const { name, version = '' } = part.to
+  const request = switchRequest(part, {
+    manager: FIELD_MANAGERS.canary,
+    parent: canary,
+    machines,
+    disruption: components.get(componentObjectName(name, version))?.spec.disruption,
+    reason: `canary of ${name} ${version}`,
+  })
+  return [
+    { kind: 'RequestPermit', reason: `next ${counted(machines.length, 'machine')} of the canary`, permit, request },
+  ]
 }
 
 /** The permit that was decided last, when the Defender refused it. */
@@ -125,7 +134,7 @@ function permitName(
 }
 
 /** The number that its name ends with. */
-const partIn = (permit: string): string => batchNumber(Number(permit.slice(permit.lastIndexOf('-b') + 2)))
+const partIn = (permit: string): string => batchPart(Number(permit.slice(permit.lastIndexOf('-b') + 2)))
 
 export const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>
   permits

@@ -1,6 +1,7 @@
 // The ground of one decision: members, holds, revisions, what each component goes to, and what closes the rollout for the moment.
 import { declaredTarget } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { revisionNameOf } from '#api/protocol/set-revision.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -24,7 +25,7 @@ import { type ComponentTarget, isSameTarget } from '#api/protocol/component-orde
 import { nameOf } from '#api/schema/object-meta.ts'
 import { newRevision, renumbered } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'
-import type { Blocked, Seen, Slice } from './seen.ts'
+import type { Blocked, Seen, Slice, SliceDecision } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './revisions/tracks.ts'
 import { type Wait, fit } from './reporting/wait.ts'
 import { markedRevisions } from './revisions/way-back.ts'
@@ -58,7 +59,7 @@ export interface Context {
   readonly specOf: SpecOf
   /** What keeps one machine as it is: a hold, or a file on its node. */
   readonly heldBy: (reading: Reading) => string | undefined
-  readonly nameOfStep: (slice: Slice) => string
+  readonly nameOfStep: (slice: SliceDecision) => string
   /** Another set decides about this component of the machine. */
   readonly isOthers: (component: string, reading: Reading) => boolean
 }
@@ -238,7 +239,7 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
     const { targets = [], results = {} } = permit?.spec ?? {}
     if (isAtWork(slice)) {
       const done = new Set(targets.filter((t) => results[t.uid] !== undefined).map((t) => t.name))
-      for (const name of slice.machines) if (!done.has(name)) reserved.add(name)
+      for (const name of activeMachines(slice)) if (!done.has(name)) reserved.add(name)
     } else if (!hasEnded(permit))
       for (const { uid, name } of targets) if (results[uid] === undefined) reserved.add(name)
   }

@@ -1,4 +1,5 @@
 // F18 machines that go and come in mid-rollout, as a scale to nothing and back makes them.
+import { activeMachines } from '#api/protocol/part.ts'
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -99,7 +100,7 @@ test('F18 a machine that comes under the name of one that was done does not pass
   const slices = model.set.status?.slices?.map((w) => ({ ...w, phase: 'Planned' as const }))
   model.set = { ...model.set, status: { ...model.set.status, ...defined({ slices }) } }
   model.planTurn()
-  expect(model.set.status?.slices?.map((w) => w.machines)).toEqual([others.map((t) => t.name)])
+  expect(model.set.status?.slices?.map(activeMachines)).toEqual([others.map((t) => t.name)])
   // Had it stayed in the slice, that could not end: no permit is for it.
   for (let i = 0; i < 60; i++) model.round(60_000)
   expect(model.set.status?.revisions?.blocked).toBeUndefined()

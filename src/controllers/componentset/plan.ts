@@ -29,6 +29,7 @@ import { hasEnded } from '#permits/permits.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
 import { type Reading, isThere, standingOf } from './members/reading.ts'
 import { type ProbedStep, probePods } from './inspection/pod-probe.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import { isSameTarget, readPermitTarget, writeSliceTarget } from '#api/protocol/component-order.ts'
 import { surplusRevisions, targetIn } from './revisions/revisions.ts'
 import { type Rules, rolloutRules } from './slices/rules.ts'
@@ -269,7 +270,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const isFull =
     planned.length === 0 &&
     !(!isCrowded && hasMore && closedFor(context, isRecovery) === undefined && place?.step === last)
-  const machines = inStep.flatMap((w) => w.machines).flatMap((name) => context.readingOf(name) ?? [])
+  const machines = inStep.flatMap(activeMachines).flatMap((name) => context.readingOf(name) ?? [])
   const tried = machines.filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
   const { nodes, looks, probePods: pods } = context.seen

@@ -3,6 +3,7 @@ import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { isActiveIn } from '#api/protocol/part.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { CommittedContents } from '#declared/committed.ts'
@@ -173,7 +174,7 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
   const wakeAll = () => caches.sets.list().forEach(wakeSoon)
   const speaksFor = (set: MachineComponentSet, m: Machine | undefined): boolean =>
     m !== undefined &&
-    (isSelected(set, m) || (set.status?.slices ?? []).some((w) => w.machines.includes(m.metadata.name ?? '')))
+    (isSelected(set, m) || (set.status?.slices ?? []).some((w) => isActiveIn(w, m.metadata.name ?? '')))
 
   caches.sets.onChange((before, now) => {
     // Ignore its status, which this controller writes itself; machines, permits and time cause all later changes.

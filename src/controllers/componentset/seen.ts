@@ -60,6 +60,6 @@ export interface Seen {
 }
 
 export type Status = MachineComponentSetStatus & object
-export type { Slice } from '#api/kinds/machine-component-set.ts'
+export type { Slice, SliceDecision } from '#api/kinds/machine-component-set.ts'
 export type Blocked = NonNullable<NonNullable<Status['revisions']>['blocked']>[number]
 export type Rollout = MachineComponentSet['spec']['rollout']

@@ -150,6 +150,8 @@ const slice = {
   phase: 'Switching' as const,
   permit: 'p',
   machines: ['m'],
+  step: 0,
+  number: 0,
   startedAt: AT,
 }
 const claim = {

@@ -6,7 +6,8 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
-import { sliceName } from '#api/protocol/part.ts'
+import { activeMachines, sliceName } from '#api/protocol/part.ts'
+import { counted } from '#lib/counted.ts'
 import { refusalOf } from '../attention/change-findings.ts'
 import { ladderLines } from '../ladder-lines.ts'
 import { attentionProgress } from './attention-progress.ts'
@@ -54,7 +55,7 @@ function rolloutText(set: MachineComponentSet): string | undefined {
   const slices = (set.status?.slices ?? []).filter((w) => !['Passed', 'Failed', 'Aborted'].includes(w.phase))
   const slice = slices.find((w) => w.waitingFor?.predicate === 'RateExceeded') ?? slices[0]
   if (slice !== undefined) {
-    return `${sliceName(slice)}: ${slice.phase}, ${slice.machines.length} machine${slice.machines.length === 1 ? '' : 's'}${rateOf(slice.waitingFor)}`
+    return `${sliceName(slice)}: ${slice.phase}, ${counted(activeMachines(slice).length, 'machine')}${rateOf(slice.waitingFor)}`
   }
   // One that is blocked needs attention, which is said above.
   if (set.status?.phase === 'Blocked') return undefined

@@ -1,7 +1,7 @@
 // A slice is called the same wherever it is shown: by the status of its set and by the permits that it is carried out under.
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { partOfPermit, sliceName } from '#api/protocol/part.ts'
+import { fullPartName, partOfPermit, sliceName } from '#api/protocol/part.ts'
 import { fleet } from '#test/support/fleets/rollout-story.ts'
 import { storyLines } from '../finding.ts'
 import { whyLines } from '../why.ts'
@@ -16,7 +16,8 @@ test('each permit of a rollout is named after a slice of the status that is writ
     for (const action of actions) {
       if (action.kind !== 'RequestPermit') continue
       const permit = { kind: 'OperationPermit', metadata: { name: action.permit }, spec: action.request }
-      const part = partOfPermit(action.request) ?? ''
+      const decided = partOfPermit(action.request as OperationPermit['spec'])
+      const part = decided === undefined ? '' : fullPartName(decided)
       expect(slices).toContain(part)
       expect(lines.join('\n')).toContain(part.slice('set/base '.length))
       expect(whyLines(permit as unknown as OperationPermit, model.now)[0]).toContain(part)

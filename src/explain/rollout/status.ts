@@ -2,7 +2,7 @@
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { sliceName } from '#api/protocol/part.ts'
+import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -63,7 +63,7 @@ export function setStory(set: MachineComponentSet, { holds = [], ...moment }: Ar
           .filter((s) => s.phase !== 'Passed')
           .map(
             (s) =>
-              `${sliceName(s)}: ${s.phase}, ${counted(s.machines.length, 'machine')}${s.waitingFor?.seen === undefined ? '' : `, ${s.waitingFor.seen}`}`,
+              `${sliceName(s)}: ${s.phase}, ${counted(activeMachines(s).length, 'machine')}${s.waitingFor?.seen === undefined ? '' : `, ${s.waitingFor.seen}`}`,
           ),
       ),
       ...plain(skipped.slice(0, MOST_SKIPPED).map((s) => `skipped ${s.machine}: ${s.reason}`)),

@@ -9,6 +9,7 @@ import { type Node, nodeType } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Commit } from '#test/doubles/kube/revisions.ts'
 import { BAD, isAtWork } from '#test/support/fleets/rollout-fleet.ts'
+import { changedDecision } from '#test/support/fleets/slice-decisions.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
 import { RATE, SET } from './fleet.ts'
@@ -49,6 +50,7 @@ export class Watcher {
     'whoever waits says for what': (c) => waitsSilently(c),
     'nothing begins while it is paused': (c, w) => this.#begins(c, w),
     'each field has one writer': (c) => twoWriters(c),
+    'a slice keeps what it decided': (c) => decidesAnew(c),
     'a slot is freed when its machine is done': (c, w) => freedEarly(c, w),
     'what git never declared reaches no machine': (c) => this.#committed(c),
   }
@@ -199,6 +201,12 @@ function blames({ kind, object }: Commit): string | undefined {
   return status?.observedGeneration === object.metadata.generation && good !== undefined
     ? `${good.component} is blocked although it works: ${good.reason}`
     : undefined
+}
+
+/** One that was deleted and came again under its name has slices of its own. */
+function decidesAnew({ kind, object, previous }: Commit): string | undefined {
+  if (kind !== SETS || previous?.metadata.uid !== object.metadata.uid) return undefined
+  return changedDecision((previous as MachineComponentSet).status, (object as MachineComponentSet).status)
 }
 
 function waitsSilently({ kind, object, type }: Commit): string | undefined {

@@ -30,6 +30,7 @@ import {
   machineControllerTurn,
   readyNode,
 } from './rollout-fleet.ts'
+import { changedDecision } from './slice-decisions.ts'
 
 export interface ModelOptions {
   readonly machines: readonly Machine[]
@@ -109,6 +110,8 @@ export class RolloutModel {
     const seen = this.seen()
     const made = this.distort(plan(seen, this.now, this.rules), seen)
     this.onPlan(made, seen)
+    const changed = changedDecision(this.set.status, made.status)
+    if (changed !== undefined) throw new Error(changed)
     for (const action of made.actions) this.act(action)
     this.set = { ...this.set, status: made.status }
     return made

@@ -1,6 +1,6 @@
 // The sets of a cluster, and the ladder of one: steps, slices, machines that failed or were skipped. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { sliceName } from '#api/protocol/part.ts'
+import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { ladderOf } from '#explain/ladder.ts'
 import { thing } from '#permits/holds/reach.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -67,7 +67,7 @@ export function setParts(cluster: ClusterState, set: MachineComponentSet): reado
       number: s.number,
       phase: s.phase,
       ...given('permit', s.permit),
-      machines: s.machines,
+      machines: activeMachines(s),
       failed: s.failed ?? 0,
       ...at('startedAt', s.startedAt),
       ...at('soakUntil', s.soakUntil),

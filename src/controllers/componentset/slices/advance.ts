@@ -1,6 +1,7 @@
 // Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall, abort, each by the shared table.
 import { readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { continuedWith } from '#api/protocol/part.ts'
 import type { SliceFacts } from '#api/protocol/slice.ts'
 import { assertNever } from '#lib/errors.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -152,10 +153,10 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   const settled = nextPhase(slice.phase, 'settle', facts)
   if (settled !== undefined) {
     // A step has the machines that the version was tried on; one that no machine came through has proved nothing.
-    const tried = machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name)
+    const tried = new Set(machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name))
     const isProof = machines.some((m) => m.end === 'Succeeded' || m.end === undefined)
-    if (tried.length === 0 || !isProof) return { slice: undefined, actions: report }
-    return waits({ ...counts, machines: tried, phase: settled }, STEP_OPEN, around, report)
+    if (tried.size === 0 || !isProof) return { slice: undefined, actions: report }
+    return waits({ ...continuedWith(counts, tried), phase: settled }, STEP_OPEN, around, report)
   }
   const stalled = isReported ? undefined : nextPhase(slice.phase, 'stall', facts)
   if (stalled !== undefined)

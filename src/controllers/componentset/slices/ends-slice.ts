@@ -1,5 +1,6 @@
 // Whether a change of a machine is the last one that a slice waited for. The rest of a rollout may be gathered; this is what its next step waits for. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { activeMachines, isActiveIn } from '#api/protocol/part.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Slice } from '../seen.ts'
 
@@ -15,10 +16,10 @@ export function endsSlice(
   return (status?.slices ?? []).some(
     (slice) =>
       slice.phase === 'Switching' &&
-      slice.machines.includes(name) &&
+      isActiveIn(slice, name) &&
       isOver(now, slice) &&
       !(before !== undefined && isOver(before, slice)) &&
-      slice.machines.every((other) => {
+      activeMachines(slice).every((other) => {
         const machine = other === name ? now : machineNamed(other)
         return machine === undefined || isOver(machine, slice)
       }),

@@ -6,19 +6,20 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
-import { LEASES } from '#permits/leases.ts'
 import { countedOn, isNamed, namesOf, nextPermitName } from '#permits/permit-names.ts'
 import { UNDECIDED } from '#permits/permit-wait.ts'
-import { type PermitRequest, commitOf, isOpen, requesterOf, targetRef } from '#permits/permits.ts'
+import { type PermitRequest, isOpen } from '#permits/permits.ts'
+import { switchRequest } from '#permits/switch-request.ts'
 import type { SetAction } from '../actions.ts'
 import type { Survey } from '../members/candidates.ts'
 import { hostsForLater } from './own-hosts.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
 import { type Refusals, closedByRefusal } from '../members/refused.ts'
-import { writeSliceTarget } from '#api/protocol/component-order.ts'
-import { sliceNumber } from '#api/protocol/part.ts'
-import type { Seen, Slice } from '../seen.ts'
+import { type ComponentTarget, writeSliceTarget } from '#api/protocol/component-order.ts'
+import { activeMachines, continuedWith, partOfSlice } from '#api/protocol/part.ts'
+import { nameOf } from '#api/schema/object-meta.ts'
+import type { Seen, Slice, SliceDecision } from '../seen.ts'
 import { type Domain, pickOrdered } from '#nodes/placement/spread.ts'
 import { versionOf } from './slice-view.ts'
 import { isSliceTo } from '../revisions/tracks.ts'
@@ -86,12 +87,18 @@ export function placeOf(
     return { step, number: 0, left: sizeOf(step) }
   }
   if (inLast.some((w) => w.phase === 'Soaking' || w.phase === 'Passed' || w.phase === 'Failed')) return undefined
-  const taken = inLast.reduce((n, w) => n + w.machines.length, 0)
+  const taken = inLast.reduce((n, w) => n + activeMachines(w).length, 0)
   const number = 1 + inLast.reduce((most, w) => Math.max(most, w.number), -1)
   const size = sizeOf(last)
   const isEnough = taken >= (size < counting ? size * ENOUGH_OF_STEP : size)
   const left = number >= MOST_SLICES_OF_STEP || isEnough ? 0 : size - taken
   return left === 0 ? undefined : { step: last, number, left }
+}
+
+/** Not the number of a slice that this write removes: for readers of the status, that slice would have changed its machines. */
+function freeNumber({ step, number }: StepPlace, target: ComponentTarget, { set }: Seen): number {
+  const published = (set.status?.slices ?? []).filter((w) => w.step === step && isSliceTo(w, target))
+  return published.reduce((free, w) => Math.max(free, w.number + 1), number)
 }
 
 export interface OpenInput {
@@ -102,7 +109,7 @@ export interface OpenInput {
   readonly refusals: Refusals
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
-  readonly nameOfStep: (slice: Slice) => string
+  readonly nameOfStep: (slice: SliceDecision) => string
   /** Machines of slices that opened a moment ago, for another component. */
   readonly taken: ReadonlySet<string>
 }
@@ -132,22 +139,20 @@ export function openSlice({ seen, survey, slices, room, refusals, spec, now, nam
   // Better one larger slice when half of the budget is free than one slice for each machine that comes back.
   if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
-  const planned: Slice = {
+  const decision: SliceDecision = {
     ...writeSliceTarget(target),
     step: place.step,
-    number: place.number,
-    phase: 'Planned',
+    number: freeNumber(place, target, seen),
     machines,
     ...(isWayBack && { recovery: 'Rollback' as const }),
   }
   const asked = ask({
     seen,
-    slice: planned,
+    slice: decision,
     targets: picked,
     spec,
     now,
     nameOfStep,
-    isRecovery: planned.recovery !== undefined,
     alternates:
       refusals.machines.size === 0 ? [] : nextAfter(survey, picked, { spread: rollout.spread, isRecovery, out }),
   })
@@ -218,12 +223,12 @@ interface PickWish {
 
 interface AskInput {
   readonly seen: Seen
-  readonly slice: Slice
+  /** With what became of it so far. */
+  readonly slice: SliceDecision & Partial<Slice>
   readonly targets: readonly Reading[]
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
-  readonly nameOfStep: (slice: Slice) => string
-  readonly isRecovery: boolean
+  readonly nameOfStep: (slice: SliceDecision) => string
   /** Asked about, not for. */
   readonly alternates?: readonly Reading[]
 }
@@ -252,34 +257,16 @@ function ask(input: AskInput): Asked {
   return { slice: next, actions }
 }
 
-function requestOf({
-  seen: { set },
-  slice,
-  targets,
-  spec,
-  nameOfStep,
-  isRecovery,
-  alternates = [],
-}: AskInput): PermitRequest {
-  const disruption = spec?.disruption
-  return {
-    operations: [
-      'SwitchComponent',
-      ...(disruption === 'Drain' ? (['Drain'] as const) : []),
-      ...(disruption === 'Reboot' ? (['Drain', 'Reboot'] as const) : []),
-    ],
-    component: {
-      name: slice.component,
-      ...defined({ version: slice.version, config: slice.config }),
-    },
-    targets: targets.map(({ machine }) => targetRef('Machine', machine)),
-    ...(alternates.length > 0 && { alternates: alternates.map(({ machine }) => targetRef('Machine', machine)) }),
-    requester: { ...requesterOf(FIELD_MANAGERS.componentSet, set.kind, set), part: sliceNumber(slice) },
+function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, alternates = [] }: AskInput): PermitRequest {
+  return switchRequest(partOfSlice({ kind: set.kind, name: nameOf(set) }, slice), {
+    manager: FIELD_MANAGERS.componentSet,
+    parent: set,
+    machines: targets.map((r) => r.machine),
+    alternates: alternates.map((r) => r.machine),
+    disruption: spec?.disruption,
     reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
-    recovery: isRecovery,
-    ...commitOf(set),
-    leaseSeconds: LEASES.renewed,
-  }
+    recovery: slice.recovery !== undefined,
+  })
 }
 
 const MOST_SET_CHARS = 100
@@ -288,7 +275,7 @@ const MOST_SET_CHARS = 100
  * Made from what is asked and of whom, so that asking twice is asking once; counted on when one of that name served its time. Permits are kept for a day:
  * those of a set that was deleted are still there when another one of its name begins.
  */
-function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): string {
+function permitName(seen: Seen, slice: SliceDecision, targets: readonly Reading[]): string {
   const { name = '', uid = '' } = seen.set.metadata
   const set = shortened(name.slice(0, MOST_SET_CHARS))
   const base = `${set}-${slice.component}-${hashOf(slice, uid)}-s${slice.step}-${slice.number}`
@@ -298,7 +285,7 @@ function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): stri
 }
 
 /** The hash of a removal never changes, so that a permit requested earlier is found again. */
-const hashOf = ({ component, version = '', config }: Slice, set: string): string =>
+const hashOf = ({ component, version = '', config }: SliceDecision, set: string): string =>
   revisionHash([{ name: component, version, values: { set, ...defined({ config }) } }])
 
 function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {
@@ -311,10 +298,11 @@ function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): b
 export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly slice: Slice | undefined } {
   const { seen, survey, room, spec, now, nameOfStep } = input
   const before = seen.permits.get(slice.permit ?? '')
-  const wanted = new Set(slice.machines)
+  const active = activeMachines(slice)
+  const wanted = new Set(active)
   const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
   const open = new Map(left.map((r) => [r.name, r]))
-  const targets = slice.machines.flatMap((name) => open.get(name) ?? [])
+  const targets = active.flatMap((name) => open.get(name) ?? [])
   // Machines that can no longer be requested are picked again with the next slice.
   if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
   if (askAgainInMs(before, seen.refusedFor) > 0) return { ...nothing(undefined), slice }
@@ -328,9 +316,9 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
     before?.spec.targets.some(
       (t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded' && (uids.get(name) ?? t.uid) === t.uid,
     )
-  const machines = slice.machines.filter((name) => open.has(name) || isDone(name))
-  const next = { ...slice, machines }
-  const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep, isRecovery: slice.recovery !== undefined })
+  const machines = active.filter((name) => open.has(name) || isDone(name))
+  const next = continuedWith(slice, new Set(machines))
+  const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep })
   return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
 }
 

@@ -1,11 +1,12 @@
 // One slice as it is now: what became of each of its machines, and whether any is between two versions.
 import { readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import type { TargetResult } from '#permits/permits.ts'
 import { type Reading, type Standing, isLost, standingOf } from '../members/reading.ts'
 import type { Rules } from './rules.ts'
-import type { Slice } from '../seen.ts'
+import type { Slice, SliceDecision } from '../seen.ts'
 
 type End = TargetResult | 'Lost'
 
@@ -43,7 +44,7 @@ export interface Surroundings {
   readonly isHalted: (reading: Reading, slice: Slice) => boolean
   /** Many machines are silent at once: the silence counts against no version. */
   readonly isOutage: boolean
-  readonly nameOfStep: (slice: Slice) => string
+  readonly nameOfStep: (slice: SliceDecision) => string
 }
 
 export function viewSlice(
@@ -52,7 +53,7 @@ export function viewSlice(
   around: Surroundings,
   isGivenUp: boolean,
 ): SliceView {
-  const machines = slice.machines.map((name) => viewMachine(name, slice, permit, around, isGivenUp))
+  const machines = activeMachines(slice).map((name) => viewMachine(name, slice, permit, around, isGivenUp))
   return { slice, permit, machines, isAnySwitching: machines.some((m) => m.isSwitching) }
 }
 
@@ -90,7 +91,7 @@ function viewMachine(
 }
 
 /** What a slice is about, in words. */
-export function versionOf(slice: Slice): string {
+export function versionOf(slice: SliceDecision): string {
   const { name, version } = readSliceTarget(slice)
   return version === undefined ? `${name} (which leaves)` : `${name} ${version}`
 }

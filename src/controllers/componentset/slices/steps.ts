@@ -4,7 +4,7 @@ import { timestamp } from '#lib/clock.ts'
 import { STEP_OPEN } from './advance.ts'
 import type { Finding } from '../inspection/inspect.ts'
 import type { Rules } from './rules.ts'
-import type { Slice } from '../seen.ts'
+import type { Slice, SliceDecision } from '../seen.ts'
 import { type Wait, waitingSince } from '../reporting/wait.ts'
 
 export interface StepReading {
@@ -16,7 +16,7 @@ export interface StepReading {
   readonly soakMs: number
   readonly now: number
   readonly rules: Rules
-  readonly nameOfStep: (slice: Slice) => string
+  readonly nameOfStep: (slice: SliceDecision) => string
 }
 
 export interface StepMoved {

@@ -2,6 +2,7 @@
 // waking all machines for each change would cause a hundred times a hundred reconciles.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { activeMachines } from '#api/protocol/part.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { isOpen, isOpenForSwitch } from './desired.ts'
 
@@ -46,7 +47,7 @@ function slicesOf({ status }: MachineComponentSet): ReadonlyMap<string, Readonly
     const concern = concernOf(slice)
     const machines = slices.get(concern) ?? new Set()
     slices.set(concern, machines)
-    for (const machine of slice.machines) machines.add(machine)
+    for (const machine of activeMachines(slice)) machines.add(machine)
   }
   return slices
 }

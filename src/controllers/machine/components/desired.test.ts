@@ -20,6 +20,10 @@ const order = (version: string, attempt: number, extra: Partial<ComponentOrder> 
   setRef: 'base',
   ...extra,
 })
+const PART = {}
+/** An attempt that the slice of these tests wanted. */
+const tried = (version: string, attempt: number, extra: Partial<ComponentOrder> = {}): ComponentOrder =>
+  order(version, attempt, { ...PART, ...extra })
 const report = (
   version: string,
   desired: string,
@@ -50,6 +54,8 @@ const claim = (c: Partial<Claim>): Claim => ({
 const slice = (w: Partial<Slice>): Slice => ({
   component: 'beacon',
   version: '1.1',
+  step: 1,
+  number: 0,
   phase: 'Switching',
   machines: [M],
   permit: 'p',
@@ -79,11 +85,11 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a slice brings a fresh copy of what was changed, as another attempt that is counted': {
     input: changed({ slice: SINCE, fresh: 1 }, { asked: new Set(['p']) }),
-    desired: [order('1.1', 3, { slice: LATER, fresh: 2 })],
+    desired: [tried('1.1', 3, { slice: LATER, fresh: 2 })],
   },
   'a fresh copy a day after the last one starts a new count': {
     input: changed({ slice: '2026-01-03T00:00:00Z', fresh: 3 }, {}),
-    desired: [order('1.1', 3, { slice: LATER, fresh: 1 })],
+    desired: [tried('1.1', 3, { slice: LATER, fresh: 1 })],
   },
   'a slice brings one fresh copy': {
     input: changed({ slice: LATER, fresh: 1 }, {}),
@@ -99,7 +105,7 @@ const cases: Readonly<Record<string, Case>> = {
       current: [order('1.0', 4, { fresh: 3, slice: SINCE })],
       claims: [claim({ slices: [slice({ startedAt: LATER })] })],
     },
-    desired: [order('1.1', 5, { slice: LATER })],
+    desired: [tried('1.1', 5, { slice: LATER })],
   },
   'a new machine gets what its set declares': {
     input: { isClosed: true, claims: [claim({})] },
@@ -123,7 +129,7 @@ const cases: Readonly<Record<string, Case>> = {
       current: [order('1.0', 4, { switch: { attempt: 3, permit: 'old' } })],
       claims: [claim({ slices: [slice({})] })],
     },
-    desired: [order('1.1', 5)],
+    desired: [tried('1.1', 5)],
   },
   'what no set declares any more stays where it runs': {
     input: { ...works },
@@ -151,8 +157,18 @@ const cases: Readonly<Record<string, Case>> = {
     desired: [order('1.0', 4, { switch: { attempt: 4, permit: 'old' } })],
   },
   'a slice gives the configuration that is declared': {
-    input: { ...works, claims: [claim({ components: [want('1.0', 'c1')], slices: [slice({ version: '1.0' })] })] },
-    desired: [order('1.0', 2, { config: 'c1' })],
+    input: {
+      ...works,
+      claims: [claim({ components: [want('1.0', 'c1')], slices: [slice({ version: '1.0', config: 'c1' })] })],
+    },
+    desired: [tried('1.0', 2, { config: 'c1' })],
+  },
+  'a slice for another configuration than the declared one is not believed': {
+    input: {
+      ...works,
+      claims: [claim({ components: [want('1.1', 'c2')], slices: [slice({ config: 'c1' })] })],
+    },
+    desired: [order('1.0', 1)],
   },
   'slices of a spec that changed since are not believed': {
     input: { ...works, claims: [claim({ isCurrent: false, slices: [slice({})] })] },
@@ -180,7 +196,7 @@ const cases: Readonly<Record<string, Case>> = {
         }),
       ],
     },
-    desired: [order('1.0', 1), { name: 'scribe', version: '1', attempt: 1, setRef: 'base' }],
+    desired: [order('1.0', 1), { name: 'scribe', version: '1', attempt: 1, setRef: 'base', ...PART }],
   },
   'of two sets the higher priority wins': {
     input: { isClosed: true, claims: [claim({}), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })] },
@@ -256,7 +272,7 @@ const cases: Readonly<Record<string, Case>> = {
       reports: [report('1.1', '1.1', 2, 'Healthy')],
       claims: [claim({ components: [want('1.0')], slices: [slice({ version: '1.0' })] })],
     },
-    desired: [order('1.0', 3)],
+    desired: [tried('1.0', 3)],
   },
   'a revert during a canary waits for the canary': {
     input: {
@@ -289,7 +305,7 @@ const cases: Readonly<Record<string, Case>> = {
       reports: [report('1.0', '1.1', 2, 'RolledBack')],
       claims: [claim({ slices: [slice({ startedAt: LATER })] })],
     },
-    desired: [order('1.1', 3, { slice: LATER })],
+    desired: [tried('1.1', 3, { slice: LATER })],
   },
   'F16 the slice that it failed in does not try it again, whatever the clocks say': {
     input: {
@@ -303,9 +319,28 @@ const cases: Readonly<Record<string, Case>> = {
     input: {
       current: [order('1.1', 2)],
       reports: [report('1.1', '1.1', 2, 'Healthy')],
-      claims: [claim({ lastGood: [want('1.0', 'c0')], slices: [slice({ version: '1.0', recovery: 'Rollback' })] })],
+      claims: [
+        claim({
+          lastGood: [want('1.0', 'c0')],
+          slices: [slice({ version: '1.0', config: 'c0', recovery: 'Rollback' })],
+        }),
+      ],
     },
-    desired: [order('1.0', 3, { config: 'c0' })],
+    desired: [tried('1.0', 3, { config: 'c0' })],
+  },
+  'a way back to a declared configuration is not diverted to the one that was last good with that version': {
+    input: {
+      current: [order('1.1', 2)],
+      reports: [report('1.1', '1.1', 2, 'Healthy')],
+      claims: [
+        claim({
+          components: [want('1.0', 'c1')],
+          lastGood: [want('1.0', 'c0')],
+          slices: [slice({ version: '1.0', config: 'c1', recovery: 'Rollback' })],
+        }),
+      ],
+    },
+    desired: [tried('1.0', 3, { config: 'c1' })],
   },
   'once a version runs on a node that is being set up, another one needs a slice': {
     input: { ...works, isClosed: true, claims: [claim({})] },
@@ -336,8 +371,10 @@ const slices = fc.array(
   fc
     .record({
       version,
+      config,
       phase: fc.constantFrom('Planned', 'AwaitingPermit', 'Switching', 'Soaking', 'Passed', 'Failed', 'Aborted'),
-      machines: fc.constantFrom([M], ['m-2']),
+      machines: fc.constantFrom([M], ['m-2'], [M, 'm-2']),
+      released: fc.constantFrom(undefined, [M]),
       startedAt: fc.constantFrom(undefined, SINCE, LATER),
       recovery: fc.constantFrom(undefined, 'Rollback'),
     })

@@ -3,13 +3,32 @@
 import { goesBefore } from '#nodes/placement/deciding-set.ts'
 import type { Slice as SetSlice } from '#api/kinds/machine-component-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
-import type { ComponentVersion } from '#api/protocol/component-order.ts'
+import {
+  type ComponentTarget,
+  type ComponentVersion,
+  isSameTarget,
+  readSliceTarget,
+} from '#api/protocol/component-order.ts'
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
+import { isActiveIn } from '#api/protocol/part.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 import { defined } from '#lib/defined.ts'
 
 /** What of a set's slice concerns the machines in it. */
-export type Slice = Pick<SetSlice, 'component' | 'version' | 'phase' | 'permit' | 'machines' | 'startedAt' | 'recovery'>
+export type Slice = Pick<
+  SetSlice,
+  | 'component'
+  | 'version'
+  | 'config'
+  | 'step'
+  | 'number'
+  | 'phase'
+  | 'permit'
+  | 'machines'
+  | 'released'
+  | 'startedAt'
+  | 'recovery'
+>
 
 /** What one set says about a machine that its selector matches. */
 export interface Claim {
@@ -69,7 +88,7 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   // No set or canary claims it any longer: it stays. Removing a running component is a disruption that was never permitted; one that was never installed runs nowhere.
   if (claim === undefined) return entry && !isNotInstalled(report) ? referring(entry, undefined, undefined) : undefined
   const slice = openSlice(input, claim, name)
-  const target = slice === undefined ? targetOf(input, claim, name, entry, report) : targetOfSlice(claim, name, slice)
+  const target = slice === undefined ? targetOf(input, claim, name, entry, report) : versionOfSlice(claim, slice)
   if (entry === undefined)
     return target && leavingAs(referring(forSlice(fresh(target), slice), setRef, undefined), claim)
   const moved = target === undefined ? entry : retargeted(entry, target)
@@ -122,28 +141,31 @@ export const isOpen = (phase: SlicePhase): boolean => OPEN.has(phase)
 /** Orders may be given to its machines. */
 export const isOpenForSwitch = (phase: SlicePhase): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
 
-/** The open slice of the claim that names the machine and leads somewhere that we know. */
+/** The open slice that names the machine and gives it a version that its set still wants. */
 export function openSlice(input: Pick<DesiredInput, 'machine'>, claim: Claim, name: string): Slice | undefined {
   if (!claim.isCurrent) return undefined
   return claim.slices.find(
     (w) =>
-      w.component === name &&
-      isOpen(w.phase) &&
-      w.machines.includes(input.machine) &&
-      targetOfSlice(claim, name, w) !== undefined,
+      w.component === name && isOpen(w.phase) && isActiveIn(w, input.machine) && versionOfSlice(claim, w) !== undefined,
   )
 }
 
-/** A slice says a version, or none when the component leaves, which is ordered elsewhere; the configuration is that of the declaration, or on the way back that of what was good. */
-function targetOfSlice(
-  { components, lastGood }: Claim,
-  name: string,
-  { version, recovery }: Slice,
-): ComponentVersion | undefined {
-  const isIt = (w: ComponentVersion) => w.name === name && w.version === version
-  const declared = components.find(isIt)
-  const good = lastGood.find(isIt)
-  return recovery === undefined ? declared : (good ?? declared)
+/**
+ * Where a slice leads, exactly as it was decided; the set is only asked whether it still wants that. A slice that it is giving up leads nowhere: what has not
+ * begun does not begin.
+ */
+export function targetOfSlice({ components, lastGood }: Claim, slice: Slice): ComponentTarget | undefined {
+  const target = readSliceTarget(slice)
+  const wanted = slice.recovery === undefined ? [components] : [components, lastGood]
+  const isIn = (list: readonly ComponentVersion[]) =>
+    target.version === undefined ? list.every((w) => w.name !== target.name) : list.some((w) => isSameTarget(w, target))
+  return wanted.some(isIn) ? target : undefined
+}
+
+/** A removal is no version: it is ordered elsewhere. */
+function versionOfSlice(claim: Claim, slice: Slice): ComponentVersion | undefined {
+  const target = targetOfSlice(claim, slice)
+  return target?.version === undefined ? undefined : target
 }
 
 /** Without a slice: the version for a new machine, and the one to return to when the prepared version will never be ordered. */

@@ -42,10 +42,18 @@ const claim = (phase: Claim['slices'][number]['phase'], machines = ['m-1']): Cla
   priority: 0,
   isCurrent: true,
   components: [{ name: 'beacon', version: '1.1.0' }],
-  slices: [{ component: 'beacon', version: '1.1.0', phase, permit: 'p', machines }],
+  slices: [{ component: 'beacon', version: '1.1.0', step: 1, number: 0, phase, permit: 'p', machines }],
   blocked: [],
   lastGood: [],
 })
+const LEAVING: Claim['slices'][number] = {
+  component: 'beacon',
+  step: 0,
+  number: 0,
+  phase: 'Switching',
+  permit: 'p',
+  machines: ['m-1'],
+}
 const definition = (disruption: string, drainOn = 'Minor'): MachineComponent =>
   ({
     ...machineComponent.example,
@@ -151,6 +159,33 @@ describe('the order to switch', () => {
     ['goes with a new target', { components: [{ ...ordered, attempt: 3 }] }, 'none'],
   ])('%s', (_, change, kind) => {
     expect(kindOf(planOrders({ ...ready, ...change }))).toBe(kind)
+  })
+
+  test.each<[string, Partial<Claim>, string]>([
+    ['removes a component that its set dropped', {}, 'given'],
+    ['removes none that its set declares again', { components: [{ name: 'beacon', version: '1.1.0' }] }, 'none'],
+    [
+      'removes one that the last good revision lacks, on the way back to it',
+      {
+        components: [{ name: 'beacon', version: '1.1.0' }],
+        slices: [{ ...LEAVING, recovery: 'Rollback' }],
+      },
+      'given',
+    ],
+  ])('of a slice without a version %s', (_, change, kind) => {
+    const leaving: Claim = {
+      ...claim('Switching'),
+      components: [],
+      slices: [LEAVING],
+      ...change,
+    }
+    const planned = planOrders({
+      ...ready,
+      reports: [report('Healthy', { version: '1.1.0' })],
+      claims: [leaving],
+      permits: [permit('Granted', 'Granted', { component: { name: 'beacon' } })],
+    })
+    expect(planned.given.length > 0 ? 'given' : 'none').toBe(kind)
   })
 
   test('of a canary goes by a permit of the canary', () => {

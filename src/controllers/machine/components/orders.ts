@@ -4,6 +4,7 @@ import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type ComponentTarget, coversTarget } from '#api/protocol/component-order.ts'
+import { isActiveIn } from '#api/protocol/part.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
 import { parseVersion } from '#lib/semver.ts'
 import { permitAnswer } from '#permits/permits.ts'
@@ -15,6 +16,7 @@ import {
   isReportOf,
   isOpenForSwitch,
   openSlice,
+  targetOfSlice,
   winner,
 } from './desired.ts'
 
@@ -115,16 +117,18 @@ function leavingSlice({ claims, machine }: OrderInput, order: ComponentOrder): S
   if (order.canaryRef !== undefined) return undefined
   const speaker = winner(claims, order.name, order)
   const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
-  return mine
-    .flatMap((c) => c.slices)
-    .find(
+  return mine.flatMap((claim) =>
+    claim.slices.filter(
       (w) =>
         w.component === order.name &&
-        w.version === undefined &&
-        w.machines.includes(machine) &&
-        isOpenForSwitch(w.phase),
-    )
+        isActiveIn(w, machine) &&
+        isOpenForSwitch(w.phase) &&
+        isRemoval(targetOfSlice(claim, w)),
+    ),
+  )[0]
 }
+
+const isRemoval = (target: ComponentTarget | undefined): boolean => target !== undefined && target.version === undefined
 
 function decideRemoval(
   input: OrderInput,

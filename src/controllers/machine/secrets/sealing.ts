@@ -3,6 +3,8 @@
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { isSameTarget, readSliceTarget } from '#api/protocol/component-order.ts'
+import { isActiveIn } from '#api/protocol/part.ts'
 import { keyName, sealedKey, sealedObjectName } from '#api/sealed-names.ts'
 import type { Claim, Mark } from '../components/desired.ts'
 import type { ConfigMap } from './config-map.ts'
@@ -95,7 +97,7 @@ export function configsAhead(
     [...components, ...lastGood].filter(
       (c) =>
         !current.some((e) => e.name === c.name) ||
-        slices.some((w) => w.component === c.name && w.version === c.version && w.machines.includes(name)),
+        slices.some((w) => isSameTarget(readSliceTarget(w), c) && isActiveIn(w, name)),
     ),
   )
   const all = [...current, ...offered, ...marks.flatMap((m) => m.components)]
