@@ -49,19 +49,19 @@ const CASES: readonly [what: string, permit: OperationPermit | undefined, says: 
   [
     'for another machine of the name',
     permit({ targets: [{ kind: 'Machine', name: 'm', uid: 'old' }] }),
-    'this machine is not one of its targets',
+    'the target is not one of its targets',
   ],
   [
     'whose slot was given back',
     permit({ results: { u1: 'Succeeded' } }),
-    'result for this machine already reported: Succeeded',
+    'result for the target already reported: Succeeded',
   ],
   [
     'that waits for this machine',
     permit({}, { verdicts: [{ target: 'u1', gate: 'G', verdict: 'Waiting' }] }),
-    'the verdict for this machine is Waiting',
+    'the verdict for the target is Waiting',
   ],
-  ['without a verdict for this machine', permit({}, { verdicts: [] }), 'the verdict for this machine is missing'],
+  ['without a verdict for this machine', permit({}, { verdicts: [] }), 'the verdict for the target is missing'],
 ]
 
 test.each(CASES)('a permit %s', (_what, given, says) => {

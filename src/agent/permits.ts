@@ -1,6 +1,7 @@
 // Reads a permit right before something is disrupted, and judges it. The Defender's phase is the only expiry: clocks of nodes may be wrong.
 import { messageOf } from '#lib/errors.ts'
-import { type ComponentTarget, coversTarget, readPermitTarget } from '#api/protocol/component-order.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
+import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit, type Disruption, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { PermitReading } from './components/plan.ts'
@@ -15,29 +16,9 @@ export interface PermitUse {
 }
 
 export function judgePermit(permit: OperationPermit | undefined, name: string, use: PermitUse): PermitReading {
-  const no = (why: string): PermitReading => ({ kind: 'NotGranted', permit: name, why })
-  if (permit === undefined) return no('not found')
-  if (permit.metadata.deletionTimestamp !== undefined) return no('being deleted')
-  const phase = permit.status?.phase ?? 'Requested'
-  if (phase !== 'Granted') return no(`phase ${phase}`)
-  const { spec, status } = permit
-  if (use.operation !== undefined && !spec.operations.includes(use.operation))
-    return no(`not for operation ${use.operation}`)
-  if (use.target !== undefined && spec.component !== undefined && !coversTarget(spec.component, use.target))
-    return no(`granted for ${shown(readPermitTarget(spec.component))}`)
-  const target = spec.targets.find((t) => use.targets.includes(t.uid))
-  if (target === undefined) return no('this machine is not one of its targets')
-  if (spec.results?.[target.uid] !== undefined)
-    return no(`result for this machine already reported: ${spec.results[target.uid]}`)
-  const verdict = status?.verdicts?.find((v) => v.target === target.uid)
-  return verdict?.verdict === 'Granted'
-    ? { kind: 'Granted', permit: name }
-    : no(`the verdict for this machine is ${verdict?.verdict ?? 'missing'}`)
-}
-
-const shown = ({ name, version, config }: ComponentTarget): string => {
-  if (version === undefined) return `the removal of ${name}`
-  return config === undefined ? `${name} ${version}` : `${name} ${version} with configuration ${config}`
+  const { operation, targets, target: component } = use
+  const why = whyNotAllowed(permit, { operations: operation === undefined ? [] : [operation], targets, component })
+  return why === undefined ? { kind: 'Granted', permit: name } : { kind: 'NotGranted', permit: name, why }
 }
 
 /** Unknown when it cannot be read: unknown never disrupts. */

@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type OperationPermit, type OperationPermitInput, operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, type FieldManager } from '#api/names.ts'
+import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -55,6 +56,7 @@ export type PermitAnswer =
 
 export function permitAnswer(permit: OperationPermit | undefined, targetUid: string): PermitAnswer {
   if (permit === undefined) return { kind: 'Absent' }
+  if (whyNotAllowed(permit, { operations: [], targets: [targetUid] }) === undefined) return { kind: 'Granted' }
   const { targets, results = {} } = permit.spec
   const { phase, verdicts = [] } = permit.status ?? {}
   if (!targets.some((t) => t.uid === targetUid)) return { kind: 'Ended', seen: 'the permit is not for this target' }
@@ -62,7 +64,7 @@ export function permitAnswer(permit: OperationPermit | undefined, targetUid: str
     return { kind: 'Ended', seen: `the target already has result ${results[targetUid]}` }
   const verdict = verdicts.find((v) => v.target === targetUid)
   if (!isOpen(permit)) return { kind: 'Ended', seen: `the permit is ${phase}` }
-  if (phase === 'Granted' && verdict?.verdict === 'Granted') return { kind: 'Granted' }
+  if (permit.metadata.deletionTimestamp !== undefined) return { kind: 'Ended', seen: 'the permit is being deleted' }
   if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} denied the permit` }
   if (verdict === undefined) return { kind: 'Waiting', seen: 'the Defender has not decided yet' }
   return { kind: 'Waiting', seen: verdictText(verdict) }

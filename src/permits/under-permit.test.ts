@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ConnectionError } from '#kube/errors.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
-import { EXEMPTIONS, type Exemption, type ReadPermit, underPermit } from './under-permit.ts'
+import { type Disruption, EXEMPTIONS, type Exemption, type ReadPermit, underPermit } from './under-permit.ts'
 
 const permit = (phase: string, spec: object = {}): OperationPermit =>
   ({
     metadata: { name: 'p' },
-    spec: { targets: [{ kind: 'Machine', name: 'm', uid: 'u' }], ...spec },
+    spec: { operations: ['Drain'], targets: [{ kind: 'Machine', name: 'm', uid: 'u' }], ...spec },
     status: {
       phase,
       verdicts: [{ target: 'u', gate: 'Ledger', verdict: phase === 'Granted' ? 'Granted' : 'Waiting' }],
@@ -20,7 +20,8 @@ const reading =
 
 async function disrupted(read: ReadPermit): Promise<readonly [ActionOutcome['kind'], number, string | undefined]> {
   let done = 0
-  const outcome = await underPermit<ActionOutcome>(read, { by: { permit: 'p' }, target: 'u' }, async () => {
+  const act: Disruption = { by: { permit: 'p' }, operations: ['Drain', 'ScaleIn'], target: 'u' }
+  const outcome = await underPermit<ActionOutcome>(read, act, async () => {
     done++
     return { kind: 'Applied', object: undefined }
   })
@@ -33,18 +34,32 @@ describe('a disruption', () => {
   })
 
   test.each([
-    ['that still waits', permit('Requested'), 'gate Ledger: Waiting'],
-    ['that has expired', permit('Expired'), 'the permit is Expired'],
-    ['that was revoked', permit('Revoked'), 'the permit is Revoked'],
+    ['that still waits', permit('Requested'), 'phase Requested'],
+    ['that has expired', permit('Expired'), 'phase Expired'],
+    ['that was revoked', permit('Revoked'), 'phase Revoked'],
     ['that was deleted', undefined, 'not found'],
-    ['with a result', permit('Granted', { results: { u: 'Released' } }), 'the target already has result Released'],
+    [
+      'with a result',
+      permit('Granted', { results: { u: 'Released' } }),
+      'result for the target already reported: Released',
+    ],
     [
       'for what had the name before',
       permit('Granted', { targets: [{ kind: 'Machine', name: 'm', uid: 'earlier' }] }),
-      'the permit is not for this target',
+      'the target is not one of its targets',
+    ],
+    [
+      'for something else',
+      permit('Granted', { operations: ['RestartComponent'] }),
+      'not for operation Drain or ScaleIn',
+    ],
+    [
+      'that is being deleted',
+      { ...permit('Granted'), metadata: { name: 'p', deletionTimestamp: 'x' } },
+      'being deleted',
     ],
   ])('is not done under one %s', async (_, read, why) => {
-    expect(await disrupted(reading(read))).toEqual(['Outdated', 0, `permit p is not Granted: ${why}`])
+    expect(await disrupted(reading(read))).toEqual(['Outdated', 0, `permit p allows no Drain or ScaleIn: ${why}`])
   })
 
   test('is not done when the permit cannot be read', async () => {
@@ -55,6 +70,8 @@ describe('a disruption', () => {
   test('that needs no permit says why, and reads none', async () => {
     const never: ReadPermit = async () => expect.fail('a permit was read')
     for (const why of Object.keys(EXEMPTIONS) as Exemption[])
-      expect(await underPermit(never, { by: { exempt: why }, target: 'u' }, async () => why)).toBe(why)
+      expect(
+        await underPermit(never, { by: { exempt: why }, operations: ['Drain'], target: 'u' }, async () => why),
+      ).toBe(why)
   })
 })

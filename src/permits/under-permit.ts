@@ -1,10 +1,10 @@
-// The rule before every disruption: its permit is read again from the server right before, and must be Granted for this very target. What disrupts takes a
-// `Clearance`, which only this file makes.
-import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+// The rule before every disruption: its permit is read again from the server right before, and must be Granted for this very target and operation. What
+// disrupts takes a `Clearance`, which only this file makes.
+import { type Disruption as Operation, type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
-import { permitAnswer } from './permits.ts'
 
 declare const cleared: unique symbol
 
@@ -41,6 +41,8 @@ export const readingPermits =
 
 export interface Disruption {
   readonly by: Authority
+  /** What is done: the permit must be for one of them. None: it disrupts nothing, such as a report to a vendor. */
+  readonly operations: readonly Operation[]
   /** UID of the target. */
   readonly target: string
   readonly signal?: AbortSignal | undefined
@@ -48,19 +50,19 @@ export interface Disruption {
 
 type NotPermitted = Exclude<ActionOutcome, { readonly kind: 'Applied' }>
 
-/** Reads the permit, then disrupts. A permit that is not Granted for the target gives `Outdated`, and one that cannot be read its error: unknown never disrupts. */
+/** Reads the permit, then disrupts. A permit that does not allow it gives `Outdated`, and one that cannot be read its error: unknown never disrupts. */
 export async function underPermit<R>(
   read: ReadPermit,
-  { by, target, signal }: Disruption,
+  { by, operations, target, signal }: Disruption,
   disrupt: (clearance: Clearance, permit: OperationPermit | undefined) => Promise<R>,
 ): Promise<R | NotPermitted> {
   if ('exempt' in by) return disrupt(exempt(by.exempt), undefined)
   const outcome = await read(by.permit, signal)
   if (outcome.kind !== 'Applied') return outcome
-  const answer = permitAnswer(outcome.object, target)
-  if (answer.kind === 'Granted') return disrupt(clearance, outcome.object)
-  const seen = answer.kind === 'Absent' ? 'not found' : answer.seen
-  return { kind: 'Outdated', reason: `permit ${by.permit} is not Granted: ${seen}` }
+  const why = whyNotAllowed(outcome.object, { operations, targets: [target] })
+  if (why === undefined) return disrupt(clearance, outcome.object)
+  const act = operations.length === 0 ? 'operation' : operations.join(' or ')
+  return { kind: 'Outdated', reason: `permit ${by.permit} allows no ${act}: ${why}` }
 }
 
 const clearance = {} as Clearance

@@ -1,4 +1,5 @@
 // Carries out one action about a Cluster; decides nothing. What cannot be undone is done only when the object is still the one that was decided about.
+import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -103,7 +104,7 @@ async function carryOut(
     case 'Delete':
       return underPermit(
         readingPermits(client),
-        { by: action.by, target: cluster.metadata.uid ?? '', signal },
+        { by: action.by, operations: OPERATIONS[action.kind], target: cluster.metadata.uid ?? '', signal },
         (clearance) => unlessStale(tools, seen, signal, () => disrupt(clearance, tools, action, seen, signal)),
       )
     case 'Snapshot':
@@ -129,10 +130,25 @@ const problemOf = async (work: Promise<unknown>, signal: AbortSignal): Promise<s
   }
 }
 
+type Disruptive = Extract<ClusterAction, { readonly by: Authority }>
+
+const CHANGE: readonly Disruption[] = ['ChangeControlPlane']
+const DELETE: readonly Disruption[] = ['DeleteControlPlane']
+
+const OPERATIONS: Readonly<Record<Disruptive['kind'], readonly Disruption[]>> = {
+  Put: CHANGE,
+  Stop: CHANGE,
+  Restore: CHANGE,
+  Defragment: CHANGE,
+  ReplaceMember: CHANGE,
+  RemoveMachines: DELETE,
+  Delete: DELETE,
+}
+
 async function disrupt(
   clearance: Clearance,
   tools: ActTools,
-  action: Extract<ClusterAction, { readonly by: Authority }>,
+  action: Disruptive,
   { cluster }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {

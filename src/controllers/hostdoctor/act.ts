@@ -1,5 +1,7 @@
 // Carries out one planned action for an event; decides nothing. Before harm, permit and event are read again from the server.
-import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { Disruption } from '#api/kinds/operation-permit.ts'
+import { operationsOf } from './plan-permit.ts'
+import { type MaintenanceSpec, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
@@ -64,7 +66,7 @@ export async function act(
     case 'Respond':
       return underPermit(
         readingPermits(client),
-        { by: action.by, target: machine?.metadata.uid ?? '', signal },
+        { by: action.by, operations: [operationOf(action, event.spec)], target: machine?.metadata.uid ?? '', signal },
         async (clearance) => {
           const again = await recheck(client, maintenanceEvent, event, signal)
           return again.kind === 'Stale' ? outdated(again.seen) : disrupt(clearance, tools, action, seen, signal)
@@ -93,10 +95,16 @@ export async function act(
   }
 }
 
+type Disruptive = Extract<DoctorAction, { readonly by: Authority }>
+
+/** The source does more than a drain once it is answered: what follows must have been permitted, also where the event became another one since. */
+const operationOf = ({ kind }: Disruptive, spec: MaintenanceSpec): Disruption =>
+  kind === 'Reboot' ? 'Reboot' : kind === 'Respond' ? (operationsOf(spec).at(-1) ?? 'Replace') : 'Drain'
+
 async function disrupt(
   clearance: Clearance,
   tools: DoctorTools,
-  action: Extract<DoctorAction, { readonly by: Authority }>,
+  action: Disruptive,
   seen: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {

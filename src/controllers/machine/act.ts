@@ -1,4 +1,5 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
+import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
@@ -109,7 +110,7 @@ export async function act(
     case 'DeleteHost':
       return underPermit(
         (name, until) => tools.permitNow.of(name, until),
-        { by: action.by, target: uidOf(machine), signal },
+        { by: action.by, operations: OPERATIONS[action.kind], target: uidOf(machine), signal },
         (clearance) => disrupt(clearance, tools, action, seen, signal),
       )
     case 'RequestPermit':
@@ -133,10 +134,27 @@ export async function act(
 const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
+type Disruptive = Extract<MachineAction, { readonly by: Authority }>
+
+const SWITCH: readonly Disruption[] = ['SwitchComponent']
+/** The set's scale-in, or a repair that replaces the machine. */
+const REMOVAL: readonly Disruption[] = ['ScaleIn', 'Replace']
+/** A node is emptied for a removal or for a switch, whose component may be too old or too new to be known: then it is drained in any case. */
+const EMPTYING: readonly Disruption[] = ['Drain', ...SWITCH, ...REMOVAL]
+
+const OPERATIONS: Readonly<Record<Disruptive['kind'], readonly Disruption[]>> = {
+  Cordon: EMPTYING,
+  Drain: EMPTYING,
+  ReplacePods: SWITCH,
+  Uninstall: REMOVAL,
+  OrderToLeave: REMOVAL,
+  DeleteHost: REMOVAL,
+}
+
 function disrupt(
   clearance: Clearance,
   tools: MachineTools,
-  action: Extract<MachineAction, { readonly by: Authority }>,
+  action: Disruptive,
   { machine, node }: Seen,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
@@ -177,7 +195,8 @@ function writeComponents(
   }
   const { permit } = first
   const read: ReadPermit = (name, until) => tools.permitNow.of(name, until)
-  return underPermit(read, { by: { permit }, target: uidOf(machine), signal }, async (_clearance, found) =>
+  const act = { by: { permit }, operations: SWITCH, target: uidOf(machine), signal }
+  return underPermit(read, act, async (_clearance, found) =>
     isLetGo(machine, found?.metadata.uid ?? '')
       ? outdated(`the machine was released from permit ${permit}`)
       : writeComponents(tools, machine, { components, given: others }, signal),

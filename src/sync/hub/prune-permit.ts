@@ -59,9 +59,13 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
         if (holding.kind !== 'Granted') return waiting(holding, next)
         const { permit } = holding
         const by = byPermit(permit)
-        const answer = await underPermit(readingPermits(client), { by, target: uid, signal }, async (clearance) => {
-          return { kind: 'Granted', permit, clearance } as const
-        })
+        const answer = await underPermit(
+          readingPermits(client),
+          { by, operations: OPERATIONS, target: uid, signal },
+          async (clearance) => {
+            return { kind: 'Granted', permit, clearance } as const
+          },
+        )
         return answer.kind === 'Granted' ? answer : { ...ENDED, permit: permit.metadata.name ?? '' }
       } catch (error) {
         return { kind: 'Waiting', seen: `cannot request a permit: ${messageOf(error)}`, unblock: READABLE }
@@ -75,6 +79,7 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
   }
 }
 
+const OPERATIONS = ['MassPrune'] as const
 const READABLE = "the hub's API server accepts OperationPermits of sync"
 const ENDED = {
   kind: 'Waiting',
@@ -118,7 +123,7 @@ const permitName = (cluster: string, after: string, digest: string): string =>
   `prune-${createHash('sha256').update(`${cluster}\n${after}\n${digest}`).digest('hex').slice(0, NAME_DIGITS)}`
 
 const requestOf = ({ cluster, release, held }: Deletion): Need['request'] => ({
-  operations: ['MassPrune'],
+  operations: [...OPERATIONS],
   targets: [targetRef(clusterKind.kind, cluster)],
   requester: requesterOf(FIELD_MANAGERS.sync, release.kind, release),
   reason: printableLine(

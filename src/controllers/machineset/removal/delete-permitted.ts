@@ -17,9 +17,8 @@ export async function deletePermitted(
   const isServing = isInService(now)
   if (isServing && permit === undefined) return outdated('the machine has gone into service')
   const by: Authority = isServing && permit !== undefined ? { permit } : { exempt: 'NeverServed' }
-  return underPermit(readingPermits(client), { by, target: uidOf(now), signal }, (clearance) =>
-    deleteMachine(clearance, client, now),
-  )
+  const act = { by, operations: ['ScaleIn'] as const, target: uidOf(now), signal }
+  return underPermit(readingPermits(client), act, (clearance) => deleteMachine(clearance, client, now))
 }
 
 export const deleteMachine = (_clearance: Clearance, client: KubeClient, machine: Machine): Promise<ActionOutcome> =>

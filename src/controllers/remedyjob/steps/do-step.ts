@@ -20,6 +20,7 @@ import {
   argumentsOf,
   isCentral,
   operationName,
+  operationFacts,
 } from '#api/protocol/operations.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { permitName } from '../plan-permit.ts'
@@ -40,7 +41,9 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
   if (name === 'uncordon')
     return settled(await uncordon(nodeToolsFor(tools, seen, signal), job.spec.node, cordonOwner(job)))
   const by = { permit: permitName(job) }
-  return underPermit(readPermit(tools, seen), { by, target: targetOf(seen)?.uid ?? '', signal }, (clearance) =>
+  const operations = operationFacts(operation)?.disruptions ?? []
+  const act = { by, operations, target: targetOf(seen)?.uid ?? '', signal }
+  return underPermit(readPermit(tools, seen), act, (clearance) =>
     disrupt(clearance, tools, { step, operation, name }, seen, signal),
   )
 }

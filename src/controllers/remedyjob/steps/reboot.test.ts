@@ -6,7 +6,7 @@ import type { JobStep, Seen } from '../seen.ts'
 import { doStep } from './do-step.ts'
 import type { JobTools } from './step-tools.ts'
 
-async function rebooted(get: Provider['get']) {
+async function rebooted(get: Provider['get'], operations: readonly string[] = ['Reboot']) {
   const orders: string[] = []
   const provider = {
     name: 'cloud',
@@ -22,7 +22,7 @@ async function rebooted(get: Provider['get']) {
   const seen = {
     job: { metadata: { name: 'j', uid: 'j-1' }, spec: { ...spec, machine: 'n' } },
     isFresh: true,
-    permit: { metadata: { name: 'j' }, spec: { targets }, status: { phase: 'Granted', verdicts } },
+    permit: { metadata: { name: 'j' }, spec: { operations, targets }, status: { phase: 'Granted', verdicts } },
     machine: {
       metadata: { name: 'n', uid: 'm-1' },
       spec: { provider: { name: 'cloud' }, providerID: 'cloud://h-1' },
@@ -57,4 +57,12 @@ test('and neither is one of which the provider does not tell', async () => {
   const { orders, went } = await rebooted(async () => Promise.reject(new Error('timed out')))
   expect(orders).toEqual([])
   expect(went).toEqual({ output: 'the provider did not respond: timed out' })
+})
+
+/** The status of a job names its permit: who may write the one could point it to a permit that was granted for less. */
+test('a permit for the restart of a component clears no reboot', async () => {
+  expect(await rebooted(host('m-1'), ['RestartComponent', 'Drain'])).toEqual({
+    orders: [],
+    went: { kind: 'Outdated', reason: 'permit j allows no Reboot: not for operation Reboot' },
+  })
 })
