@@ -37,13 +37,14 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const served = await serveConsole(CLUSTER, world.connection)
     try {
       const { pid } = served
-      const browser = new Browser(Number(new URL(served.link()).port), undefined, { isCareless: true })
-      await browser.open(served.link())
+      const { origin, port } = new URL(served.link)
+      const browser = new Browser(Number(port), undefined, { isCareless: true })
+      await browser.open(served.link)
       await everyMachine(browser, machines)
       const loadedS = (performance.now() - began) / 1_000
       const idle = await atRest(pid, browser, numbers['idle_s'] ?? IDLE_S)
       const delays = await changes(world, browser, machines, numbers['change_s'] ?? CHANGE_S)
-      const pictures = await firstPicture(served.link(), CLUSTER, machines)
+      const pictures = await firstPicture({ origin, cookies: browser.cookies }, CLUSTER, machines)
       const streams = await manyStreams(world, browser)
       const figures: Figures = {
         ...(pictures && {

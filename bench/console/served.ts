@@ -9,8 +9,8 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 export interface Served {
   readonly pid: number
-  /** The newest one: each use of a link prints the next. */
-  link(): string
+  /** Opens the console once. */
+  readonly link: string
   stop(): Promise<void>
 }
 
@@ -21,20 +21,20 @@ export async function serveConsole(cluster: string, connection: ConnectionConfig
   const child = spawn(join(ROOT, 'bin/kubenode'), ['console', '--kubeconfig', kubeconfig], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  const links = (): readonly string[] => said.match(/http:\S+\/link\/\S+(?=\s)/g) ?? []
+  let printed = ''
   const ended = new Promise<number | null>((done) => child.once('exit', done))
-  await new Promise<void>((done, fail) => {
+  const link = await new Promise<string>((done, fail) => {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text: Buffer) => {
-        said += text.toString()
-        if (links().length > 0) done()
+        printed += text.toString()
+        const [found] = /http:\S+\/link\/\S+(?=\s)/.exec(printed) ?? []
+        if (found !== undefined) done(found)
       })
-    void ended.then((code) => fail(new Error(`the console ended with ${code}: ${said}`)))
+    void ended.then((code) => fail(new Error(`the console ended with ${code}: ${printed}`)))
   })
   return {
     pid: child.pid ?? 0,
-    link: () => links().at(-1) ?? '',
+    link,
     stop: async () => {
       child.kill('SIGTERM')
       await ended
