@@ -11,21 +11,27 @@ export interface CopyOptions {
   /** Tag or digest. */
   readonly reference: string
   readonly tag?: string
-  readonly report?: (line: string) => void
+  readonly onBytes?: (sent: SentBytes) => void
+}
+
+/** Of the blobs that the target did not have. */
+export interface SentBytes {
+  readonly doneBytes: number
+  readonly totalBytes: number
 }
 
 /** Answers with the digest. Blobs that are there already are not sent again; the tag is set at the end, so it never names half an image. */
-export async function copyImage({ from, to, reference, tag, report = () => undefined }: CopyOptions): Promise<string> {
+export async function copyImage({ from, to, reference, tag, onBytes }: CopyOptions): Promise<string> {
   const image = await requireManifest(from, reference)
   const all = [image, ...(await childrenOf(from, image))]
-  for (const manifest of all) await copyBlobs(from, to, manifest, report)
+  await copyBlobs(from, to, all, onBytes)
   for (const manifest of all.slice(1)) await to.putManifest(manifest)
   await to.putManifest(image, tag)
   for (const { descriptor } of all)
     for (const referrer of await from.referrers(descriptor.digest)) {
       const about = await requireManifest(from, referrer.digest)
       const { artifactType } = readManifest(referrer.digest, about.bytes)
-      await copyBlobs(from, to, about, report)
+      await copyBlobs(from, to, [about])
       const isSignature = (await from.manifest(signatureTag(descriptor.digest)))?.descriptor.digest === referrer.digest
       const described = { ...about.descriptor, ...defined({ artifactType }) }
       await to.putManifest(
@@ -39,18 +45,36 @@ export async function copyImage({ from, to, reference, tag, report = () => undef
 async function copyBlobs(
   from: ImageStore,
   to: ImageStore,
-  { descriptor, bytes }: StoredManifest,
-  report: (line: string) => void,
+  manifests: readonly StoredManifest[],
+  onBytes: (sent: SentBytes) => void = () => undefined,
 ): Promise<void> {
-  if (isIndexType(descriptor.mediaType)) return
-  const { config, layers } = readManifest(descriptor.digest, bytes)
-  for (const blob of distinct([config, ...layers])) {
-    if (await to.hasBlob(blob)) continue
-    report(`${blob.digest}: ${blob.size} bytes`)
-    await to.putBlob(from.openBlob(blob))
+  const missing: Descriptor[] = []
+  for (const blob of blobsOf(manifests)) if (!(await to.hasBlob(blob))) missing.push(blob)
+  const totalBytes = missing.reduce((sum, { size }) => sum + size, 0)
+  let doneBytes = 0
+  for (const blob of missing) {
+    const before = doneBytes
+    const source = from.openBlob(blob)
+    await to.putBlob({
+      descriptor: blob,
+      // An upload that was cut off continues from where the target is.
+      from: async function* (offset) {
+        doneBytes = before + offset
+        for await (const piece of source.from(offset)) {
+          yield piece
+          doneBytes += piece.length
+          onBytes({ doneBytes, totalBytes })
+        }
+      },
+    })
   }
 }
 
-const distinct = (blobs: readonly Descriptor[]): readonly Descriptor[] => [
-  ...new Map(blobs.map((b) => [b.digest, b])).values(),
-]
+function blobsOf(manifests: readonly StoredManifest[]): readonly Descriptor[] {
+  const all = manifests.flatMap(({ descriptor, bytes }) => {
+    if (isIndexType(descriptor.mediaType)) return []
+    const { config, layers } = readManifest(descriptor.digest, bytes)
+    return [config, ...layers]
+  })
+  return [...new Map(all.map((b) => [b.digest, b])).values()]
+}

@@ -1,4 +1,4 @@
-// Tells a person what a command waits for, once that takes long enough to wonder: on a terminal one line with the seconds, removed at the end; elsewhere one line.
+// Shows what a command waits for, once that takes long enough to wonder: on a terminal one line with the seconds, removed at the end; elsewhere one line.
 import { type Clock } from '../clock.ts'
 import { systemClock } from '../system-clock.ts'
 import { printableLine } from '../printable.ts'
@@ -16,17 +16,20 @@ function clearOf(length: number, width: number | undefined): string {
   return more === 0 ? CLEAR_LINE : `\r\u001b[${more}A\u001b[J`
 }
 
+/** Work that can say how far it is. */
+export type Shown = (elapsedMs: number) => string
+
 export async function withProgress<T>(
   io: Pick<Io, 'err' | 'errWidth'>,
-  what: string,
+  what: string | Shown,
   work: Promise<T>,
   clock: Clock = systemClock,
 ): Promise<T> {
   const start = clock.monotonic()
-  const line = printableLine(what)
   let drawn = 0
   const draw = (): void => {
     const width = io.errWidth?.()
+    const line = printableLine(typeof what === 'string' ? what : what(clock.monotonic() - start))
     if (width === undefined) {
       io.err(`${line}\n`)
       return

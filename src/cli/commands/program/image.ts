@@ -1,6 +1,7 @@
 // `kubenode image …`: builds the image of KubeNode, and takes it to registries and hosts.
 import { Option, type Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
+import type { SentBytes } from '#artifacts/oci/copy-image.ts'
 import type { BuildWish } from '#install/image/build-here.ts'
 
 interface RegistryFlags {
@@ -12,15 +13,21 @@ interface RegistryFlags {
 const DEFAULT_NAME = 'kubenode.io/kubenode'
 
 async function push(layout: string, reference: string, flags: RegistryFlags, io: Io): Promise<void> {
-  const [{ copyImage }, { withLayout, onlyTag }, { registryFor }] = await Promise.all([
+  const [{ copyImage }, { withLayout, onlyTag }, { registryFor }, { withProgress }, { amountLine }] = await Promise.all([
     import('#artifacts/oci/copy-image.ts'),
     import('#artifacts/oci/layout-file.ts'),
     import('#artifacts/oci/registry-for.ts'),
+    import('#lib/terminal/progress.ts'),
+    import('#lib/terminal/amount.ts'),
   ])
   const { store, named } = registryFor(reference, { ...flags, env: io.env, mayWrite: true })
   const digest = await withLayout(layout, async (from) => {
     const tag = onlyTag(from)
-    return copyImage({ from, to: store, reference: tag, tag: named.tag ?? tag, report: (line) => io.err(`${line}\n`) })
+    let sent: SentBytes | undefined
+    const onBytes = (now: SentBytes) => void (sent = now)
+    const copied = copyImage({ from, to: store, reference: tag, tag: named.tag ?? tag, onBytes })
+    const what = `pushing to ${named.host}/${named.repository}`
+    return withProgress(io, (elapsedMs) => (sent === undefined ? what : amountLine(what, { ...sent, elapsedMs })), copied)
   })
   io.out(`${named.host}/${named.repository}@${digest}\n`)
 }
