@@ -8,6 +8,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { type ClusterServer, ProcessCluster, until } from '#test/e2e/rollout-replay/cluster.ts'
 import { COMPONENT, SET, plantFleet } from '#test/e2e/rollout-replay/planted-fleet.ts'
+import { renewKubeletLeases } from '#test/e2e/rollout-replay/kubelet-leases.ts'
 import { Observer } from '#test/e2e/rollout-replay/observer.ts'
 import { rounded } from './result.ts'
 import { KeptRole } from './rollout/kept-role.ts'
@@ -68,6 +69,7 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     const { client, hollowDir } = cluster
     await plantFleet({ client, hollowDir, count: machines, settle: `${SETTLE_MS}ms`, maxUnavailable: LIMIT })
     const planted_s = secondsSince(began)
+    void renewKubeletLeases(client, machines, stop.signal)
     const controllers = new KeptRole(cluster, 'controllers')
     const defender = new KeptRole(cluster, 'defender')
     roles.push(controllers, defender)

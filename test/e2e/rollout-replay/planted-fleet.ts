@@ -17,8 +17,6 @@ import { hostFile } from '#providers/hollow/hosts.ts'
 export const SET = 'base'
 export const COMPONENT = 'beacon'
 const POOL = { 'kubenode.io/pool': 'workers' }
-/** Heartbeats of Nodes are no part of a rollout; bench apiserver has them. These Nodes have a last heartbeat in the far future. */
-const LONG_HEARD_MS = 7 * 86_400_000
 /** Creates in flight. */
 const AT_ONCE = 32
 
@@ -77,12 +75,14 @@ export async function plantFleet({ client, hollowDir, count, settle, maxUnavaila
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
+export const machineName = (i: number): string => `m-${String(i).padStart(5, '0')}`
+
 async function plantMachine(client: KubeClient, hollowDir: string, i: number): Promise<void> {
-  const name = `m-${String(i).padStart(5, '0')}`
+  const name = machineName(i)
   const since = timestamp(Date.now() - 3_600_000)
   const domains = { zone: `zone-${i % 3}`, rack: `rack-${i % 200}`, class: `class-${i % 5}` }
   const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
-  const heard = Date.now() + LONG_HEARD_MS
+  const heard = Date.now()
   const [made, node] = await Promise.all([
     client.create(
       machineType,
