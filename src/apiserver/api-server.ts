@@ -8,7 +8,6 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger, type Logger } from '#lib/log.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import { AdmissionChain } from './admission/chain.ts'
-import { MutatingPolicyAdmission } from './admission/mutating-policies.ts'
 import { compiledPolicies, type CompiledPolicies } from './admission/compiled-policies.ts'
 import { limitRanges } from './admission/limit-ranges.ts'
 import { podAccounts } from './admission/pod-account.ts'
@@ -141,7 +140,6 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       escalationGuard(authorizer),
       nodeRestriction(store),
       podSecurity({ store, log }),
-      new MutatingPolicyAdmission({ store, registry, authorizer, compiled: policies.mutating }),
       webhooks.mutatingLink,
       new PolicyAdmission({ store, registry, authorizer, compiled: policies.validating, log }),
       webhooks.validatingLink,

@@ -3,7 +3,7 @@ export { applyDefaults } from '#api/schema/default.ts'
 export { prune } from '#api/schema/prune.ts'
 export { applyJsonPatch } from './schema/patch/json-patch.ts'
 export { applyMergePatch } from './schema/patch/merge-patch.ts'
-export { FailedTest, PatchError } from './schema/patch/patch-error.ts'
+export { PatchError } from './schema/patch/patch-error.ts'
 export { strategicMerge } from './schema/patch/strategic-merge.ts'
 export { applyServerSide } from './schema/apply/apply-server-side.ts'
 export { trackUpdate } from './schema/apply/track-update.ts'
@@ -19,21 +19,9 @@ export {
   admissionScope,
   AdmissionEvaluation,
   compileAdmission,
-  compileMutation,
   matchConditions,
   withoutAuthorizer,
   type AdmissionScope,
   type MatchCondition,
 } from './schema/cel/admission.ts'
-export {
-  APPLY_CONFIGURATION,
-  celToJson,
-  JSON_PATCHES,
-  misplacedTypes,
-  MUTATION_LIBRARY,
-} from './schema/cel/mutation.ts'
-export type { CelValue } from './schema/cel/values.ts'
-export { atomicFields } from './schema/apply/atomic-fields.ts'
-export { problemsText, typeProblems } from './schema/apply/check.ts'
-export { mergeValues as mergeConfiguration } from './schema/apply/merge.ts'
 export { authorizerValue, type MayThey } from './schema/cel/library-authorizer.ts'

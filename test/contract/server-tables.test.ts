@@ -86,8 +86,6 @@ const COLUMNS: readonly (readonly [path: string, columns: string])[] = [
   ],
   ['/apis/storage.k8s.io/v1/volumeattachments', 'Name, Attacher, PV, Node, Attached:boolean, Age'],
   ['/apis/storage.k8s.io/v1/volumeattributesclasses', 'Name, DriverName, Age'],
-  ['/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies', 'Name, Mutations:integer, ParamKind, Age'],
-  ['/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings', 'Name, PolicyName, ParamRef, Age'],
   ['/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations', 'Name, Webhooks:integer, Age'],
   ['/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', 'Name, Validations:integer, ParamKind, Age'],
   ['/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings', 'Name, PolicyName, ParamRef, Age'],

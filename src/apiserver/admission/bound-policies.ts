@@ -7,47 +7,42 @@ import type { Served } from '../registry/served.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionRequest } from './chain.ts'
-import { fields, word } from './compiled-policy.ts'
+import { type CompiledPolicy, fields, word } from './compiled-policy.ts'
 import { ADMISSION_GROUP, matchesResources, type MatchOptions } from './match-resources.ts'
 import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
 
-interface Policy {
-  readonly name: string
-  readonly spec: Readonly<Record<string, unknown>>
-}
-
-export interface Bound<P> {
-  readonly policy: P
+export interface Bound {
+  readonly policy: CompiledPolicy
   readonly binding: KubeObject
 }
 
-export interface BoundParts<P> {
+export interface BoundParts {
   readonly store: Store
   readonly registry: Registry
   readonly authorizer: Authorizer
-  readonly compiled: { readonly of: (policy: KubeObject) => P }
+  readonly compiled: { readonly of: (policy: KubeObject) => CompiledPolicy }
 }
 
 export type Params = { readonly found: readonly (KubeObject | null)[] } | { readonly missing: string }
 
 const NONE_FOUND = 'no params found for policy binding with `Deny` parameterNotFoundAction'
 
-export class BoundPolicies<P extends Policy> {
+export class BoundPolicies {
   readonly #store: Store
   readonly #registry: Registry
   readonly #authorizer: Authorizer
   readonly #policies: string
   readonly #bindings: string
-  readonly #compile: (policy: KubeObject) => P
-  #bound: readonly Bound<P>[] | undefined
+  readonly #compile: (policy: KubeObject) => CompiledPolicy
+  #bound: readonly Bound[] | undefined
 
-  constructor(kind: 'mutating' | 'validating', { store, registry, authorizer, compiled }: BoundParts<P>) {
+  constructor({ store, registry, authorizer, compiled }: BoundParts) {
     this.#store = store
     this.#registry = registry
     this.#authorizer = authorizer
-    this.#policies = `${ADMISSION_GROUP}/${kind}admissionpolicies`
-    this.#bindings = `${ADMISSION_GROUP}/${kind}admissionpolicybindings`
+    this.#policies = `${ADMISSION_GROUP}/validatingadmissionpolicies`
+    this.#bindings = `${ADMISSION_GROUP}/validatingadmissionpolicybindings`
     this.#compile = compiled.of
     const forget = () => {
       this.#bound = undefined
@@ -57,7 +52,7 @@ export class BoundPolicies<P extends Policy> {
   }
 
   /** In the order of the policies, then of the bindings. */
-  all(): readonly Bound<P>[] {
+  all(): readonly Bound[] {
     if (this.#bound !== undefined) return this.#bound
     const sorted = (resource: string) =>
       Array.from(this.#store.collection(resource).list(undefined), (s) => s.value).sort(byName)
@@ -72,7 +67,7 @@ export class BoundPolicies<P extends Policy> {
   }
 
   /** The version in which the policy sees the request: its own, or another that the rules of the policy name. */
-  meantAs({ policy, binding }: Bound<P>, request: AdmissionRequest): Served | undefined {
+  meantAs({ policy, binding }: Bound, request: AdmissionRequest): Served | undefined {
     const own = fields(policy.spec['matchConstraints'])
     const narrowed = fields(fields(binding['spec'])['matchResources'])
     const as = this.#versionFor(own, request, { emptyRulesMatch: false })
@@ -115,7 +110,7 @@ export class BoundPolicies<P extends Policy> {
   }
 
   /** Several when a selector finds several: the policy is evaluated once with each. Finding none is allowed if the binding permits it. */
-  params({ policy, binding }: Bound<P>, { namespace }: AdmissionRequest): Params {
+  params({ policy, binding }: Bound, { namespace }: AdmissionRequest): Params {
     const kind = fields(policy.spec['paramKind'])
     const paramRef = fields(binding['spec'])['paramRef']
     if (policy.spec['paramKind'] === undefined || paramRef === undefined) return { found: [null] }

@@ -27,16 +27,9 @@ export interface AdmissionRequest {
   readonly warn: (text: string) => void
 }
 
-/** State that links keep from their first call for a request to their second. */
-export type Memory = Map<AdmissionLink, unknown>
-
-type Mutate = (request: AdmissionRequest, memory: Memory) => KubeObject | undefined | Promise<KubeObject | undefined>
-
 export interface AdmissionLink {
   /** The resulting object; the same one when the link changes nothing. */
-  readonly mutate?: Mutate
-  /** A second call after every link had its first. */
-  readonly again?: Mutate
+  readonly mutate?: (request: AdmissionRequest) => KubeObject | undefined | Promise<KubeObject | undefined>
   /** Throws a refusal. */
   readonly validate?: (request: AdmissionRequest) => void | Promise<void>
   /** False when the link has nothing to do at present, so that requests need not wait for it. */
@@ -55,15 +48,13 @@ export class AdmissionChain {
   }
 
   async mutate(request: AdmissionRequest): Promise<KubeObject | undefined> {
-    const memory: Memory = new Map()
     let now = request
-    for (const turn of ['mutate', 'again'] as const)
-      for (const link of this.#links) {
-        if (link[turn] === undefined || link.active?.() === false) continue
-        const made = link[turn](now, memory)
-        const object = made instanceof Promise ? await made : made
-        if (object !== now.object) now = { ...now, object }
-      }
+    for (const link of this.#links) {
+      if (link.mutate === undefined || link.active?.() === false) continue
+      const made = link.mutate(now)
+      const object = made instanceof Promise ? await made : made
+      if (object !== now.object) now = { ...now, object }
+    }
     return now.object
   }
 

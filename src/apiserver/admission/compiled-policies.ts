@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto'
 import type { KubeObject } from '#api/schema/object.ts'
 import { KnownDefinitions } from '../crd/known-definitions.ts'
-import { compileMutations, type CompiledMutations } from './compiled-mutations.ts'
 import { compilePolicy, type CompiledPolicy } from './compiled-policy.ts'
 
 /** Several times what a cluster has; the policies that were read longest ago are dropped. */
@@ -38,12 +37,10 @@ export class CompiledOnce<P> {
 
 export interface CompiledPolicies {
   readonly validating: CompiledOnce<CompiledPolicy>
-  readonly mutating: CompiledOnce<CompiledMutations>
   readonly definitions: KnownDefinitions
 }
 
 export const compiledPolicies = (): CompiledPolicies => ({
   validating: new CompiledOnce(compilePolicy),
-  mutating: new CompiledOnce(compileMutations),
   definitions: new KnownDefinitions(),
 })

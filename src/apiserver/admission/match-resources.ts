@@ -11,12 +11,9 @@ const has = (list: readonly string[], value: string): boolean => list.includes('
 
 export const ADMISSION_GROUP = 'admissionregistration.k8s.io'
 
-const POLICY_KINDS = [
-  'validatingadmissionpolicies',
-  'validatingadmissionpolicybindings',
-  'mutatingadmissionpolicies',
-  'mutatingadmissionpolicybindings',
-].map((plural) => `${ADMISSION_GROUP}/${plural}`)
+const POLICY_KINDS = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
+  (plural) => `${ADMISSION_GROUP}/${plural}`,
+)
 const WEBHOOK_KINDS = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'].map(
   (plural) => `${ADMISSION_GROUP}/${plural}`,
 )

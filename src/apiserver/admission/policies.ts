@@ -7,7 +7,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Store } from '../storage/store.ts'
 import { forbidden, Refusal } from '../status/refusal.ts'
 import { writeAuditLine } from './audit-line.ts'
-import { BoundPolicies, type Bound as BoundPolicy } from './bound-policies.ts'
+import { BoundPolicies, type Bound } from './bound-policies.ts'
 import type { AdmissionLink, AdmissionRequest } from './chain.ts'
 import type { CompiledOnce } from './compiled-policies.ts'
 import { fields, type CompiledPolicy, type CompiledValidation } from './compiled-policy.ts'
@@ -17,8 +17,6 @@ import { isFreeOfPolicies } from './match-resources.ts'
 const AUDITED_FAILURE = 'validation.policy.admission.k8s.io/validation_failure'
 /** Truncated as on a real server. */
 const MAX_ANNOTATION = 10 * 1024
-
-type Bound = BoundPolicy<CompiledPolicy>
 
 export interface PolicyParts {
   readonly store: Store
@@ -31,11 +29,11 @@ export interface PolicyParts {
 
 export class PolicyAdmission implements AdmissionLink {
   readonly #log: Logger
-  readonly #policies: BoundPolicies<CompiledPolicy>
+  readonly #policies: BoundPolicies
 
   constructor(parts: PolicyParts) {
     this.#log = parts.log
-    this.#policies = new BoundPolicies('validating', parts)
+    this.#policies = new BoundPolicies(parts)
   }
 
   active = (): boolean => this.#policies.all().length > 0

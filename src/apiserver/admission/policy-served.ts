@@ -8,9 +8,8 @@ import { conditionProblems } from './webhook-config.ts'
 
 type Problems = (o: KubeObject) => readonly FieldError[]
 
-const problemsOf = ({ validating, mutating }: CompiledPolicies): Readonly<Record<string, Problems | undefined>> => ({
+const problemsOf = ({ validating }: CompiledPolicies): Readonly<Record<string, Problems | undefined>> => ({
   [`${ADMISSION_GROUP}/validatingadmissionpolicies`]: (o) => validating.of(o).problems,
-  [`${ADMISSION_GROUP}/mutatingadmissionpolicies`]: (o) => mutating.of(o).problems,
   [`${ADMISSION_GROUP}/validatingwebhookconfigurations`]: conditionProblems,
   [`${ADMISSION_GROUP}/mutatingwebhookconfigurations`]: conditionProblems,
 })

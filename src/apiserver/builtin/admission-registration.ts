@@ -10,7 +10,7 @@ import * as s from './shape.ts'
 import { ageColumn, nameColumn } from './workload.ts'
 
 const GROUP = 'admissionregistration.k8s.io'
-export const kind = (name: string, plural: string) =>
+const kind = (name: string, plural: string) =>
   ({ group: GROUP, version: 'v1', kind: name, plural, namespaced: false }) as const
 const texts = s.listOf(s.str)
 
@@ -27,7 +27,7 @@ const namedRule = s.struct(
   { resourceNames: texts, ...ruleFields },
   { 'x-kubernetes-map-type': 'atomic' },
 )
-export const matchCondition = s.struct('MatchCondition', { name: s.always(s.str), expression: s.always(s.str) })
+const matchCondition = s.struct('MatchCondition', { name: s.always(s.str), expression: s.always(s.str) })
 const selector: BuiltinSchema = { ...s.labelSelector, default: {} }
 
 const clientConfig = s.struct('WebhookClientConfig', {
@@ -135,7 +135,7 @@ const webhookKind = (
   validate: webhookProblems,
 })
 
-export const matchResources = s.struct(
+const matchResources = s.struct(
   'MatchResources',
   {
     namespaceSelector: selector,
@@ -169,7 +169,7 @@ const policyProblems = (o: KubeObject): readonly FieldProblem[] => {
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 
 /** What a policy must be meant for. */
-export function constraintProblems(spec: Fields): FieldProblem[] {
+function constraintProblems(spec: Fields): FieldProblem[] {
   const constraints = fields(spec['matchConstraints'])
   const rules = listAt(constraints, 'resourceRules')
   if (spec['matchConstraints'] === undefined) return [required('spec.matchConstraints')]
@@ -201,7 +201,7 @@ const RESERVED: ReadonlySet<string> = new Set(
 )
 
 /** Expressions read variables by their names. */
-export const variableProblems = (spec: Fields): FieldProblem[] =>
+const variableProblems = (spec: Fields): FieldProblem[] =>
   listAt(spec, 'variables').flatMap((v, i) => {
     const at = `spec.variables[${i}]`
     const name = text(v['name'])
@@ -228,16 +228,16 @@ function ruleProblems(r: Fields, at: string): FieldProblem[] {
   return out
 }
 
-export const paramKind = s.pointer(
+const paramKind = s.pointer(
   s.struct('ParamKind', { apiVersion: s.str, kind: s.str }, { 'x-kubernetes-map-type': 'atomic' }),
 )
 
-export const variables = s.mapList(
+const variables = s.mapList(
   ['name'],
   s.struct('Variable', { name: s.always(s.str), expression: s.always(s.str) }, { 'x-kubernetes-map-type': 'atomic' }),
 )
 
-export const paramRef = s.pointer(
+const paramRef = s.pointer(
   s.struct(
     'ParamRef',
     { name: s.str, namespace: s.str, selector: s.labelSelector, parameterNotFoundAction: s.pointer(s.str) },
@@ -245,7 +245,7 @@ export const paramRef = s.pointer(
   ),
 )
 
-export const paramKindColumn: Column = {
+const paramKindColumn: Column = {
   name: 'ParamKind',
   type: 'string',
   cell: (o) => {
@@ -254,7 +254,7 @@ export const paramKindColumn: Column = {
   },
 }
 
-export const bindingColumns: readonly Column[] = [
+const bindingColumns: readonly Column[] = [
   nameColumn,
   { name: 'PolicyName', type: 'string', cell: (o) => text(specOf(o)['policyName']) },
   {
@@ -352,7 +352,7 @@ const validatingAdmissionPolicyBinding: BuiltinKind = {
 }
 
 /** Parameters are found by name or by selector, and the policy defines what happens if there are none. */
-export function paramRefProblems(paramRef: unknown): FieldProblem[] {
+function paramRefProblems(paramRef: unknown): FieldProblem[] {
   if (paramRef === undefined) return []
   const p = fields(paramRef)
   const both = text(p['name']) !== '' && p['selector'] !== undefined

@@ -1,6 +1,5 @@
 // Every built-in kind that runs, reaches or limits pods, for the registry's list of all kinds.
 import { admissionKinds } from './admission-registration.ts'
-import { mutatingPolicyKinds } from './mutating-policies.ts'
 import { appsKinds } from './apps.ts'
 import { batchKinds } from './batch.ts'
 import { endpoints, endpointSlice } from './endpoints.ts'
@@ -19,6 +18,5 @@ export const workloadKinds: BuiltinKinds = [
   ...batchKinds,
   ...policyKinds,
   ...admissionKinds,
-  ...mutatingPolicyKinds,
   ...quotaKinds,
 ]

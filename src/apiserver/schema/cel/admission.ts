@@ -78,15 +78,6 @@ export function compileAdmission(
   return { ok: false, problem: invalid(path, expression, `must evaluate to ${wanted} but got ${formatType(type)}`) }
 }
 
-/** Compiles an expression whose value changes an object; its type must match the expected one. */
-export function compileMutation(expression: string, scope: AdmissionScope, wanted: CelType, path: string): Compiled {
-  const compiled = compileCel(expression, scope.env)
-  if (!compiled.ok) return { ok: false, problem: invalid(path, expression, `compilation failed: ${compiled.problems}`) }
-  const [want, got] = [formatType(wanted), formatType(compiled.program.type)]
-  if (want === got) return compiled
-  return { ok: false, problem: invalid(path, expression, `must evaluate to ${want} but got ${got}`) }
-}
-
 /** As data of the API; null where there is none (the object of a deletion, the old object of a creation). */
 export interface AdmissionInput {
   readonly object: unknown
