@@ -1,7 +1,6 @@
 // `kubenode image …`: builds the image of KubeNode, and takes it to registries and hosts.
 import { Option, type Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
-import type { SentBytes } from '#artifacts/oci/copy-image.ts'
 import type { BuildWish } from '#install/image/build-here.ts'
 
 interface RegistryFlags {
@@ -11,26 +10,6 @@ interface RegistryFlags {
 }
 
 const DEFAULT_NAME = 'kubenode.io/kubenode'
-
-async function push(layout: string, reference: string, flags: RegistryFlags, io: Io): Promise<void> {
-  const [{ copyImage }, { withLayout, onlyTag }, { registryFor }, { withProgress }, { amountLine }] = await Promise.all([
-    import('#artifacts/oci/copy-image.ts'),
-    import('#artifacts/oci/layout-file.ts'),
-    import('#artifacts/oci/registry-for.ts'),
-    import('#lib/terminal/progress.ts'),
-    import('#lib/terminal/amount.ts'),
-  ])
-  const { store, named } = registryFor(reference, { ...flags, env: io.env, mayWrite: true })
-  const digest = await withLayout(layout, async (from) => {
-    const tag = onlyTag(from)
-    let sent: SentBytes | undefined
-    const onBytes = (now: SentBytes) => void (sent = now)
-    const copied = copyImage({ from, to: store, reference: tag, tag: named.tag ?? tag, onBytes })
-    const what = `pushing to ${named.host}/${named.repository}`
-    return withProgress(io, (elapsedMs) => (sent === undefined ? what : amountLine(what, { ...sent, elapsedMs })), copied)
-  })
-  io.out(`${named.host}/${named.repository}@${digest}\n`)
-}
 
 async function sign(image: string, flags: RegistryFlags & { key: string; name?: string }, io: Io): Promise<void> {
   const [{ signImage, readSigningKey }, { openedImage }, { readText }] = await Promise.all([
@@ -87,7 +66,9 @@ export function register(program: Command, io: Io): void {
       .description('push a layout with its signatures and lists of contents, and print the reference by digest')
       .argument('<layout>', 'folder or .tar file that kubenode image build made')
       .argument('<ref>', 'HOST/NAME:TAG'),
-  ).action((layout: string, reference: string, flags: RegistryFlags) => push(layout, reference, flags, io))
+  ).action(async (layout: string, reference: string, flags: RegistryFlags) =>
+    (await import('#install/image/push-here.ts')).pushHere(layout, reference, flags, io),
+  )
   withRegistry(
     image
       .command('sign')
