@@ -1,5 +1,7 @@
 // The console at a certified issuer (oidc-provider): people with groups, keys that change, clocks that differ, and tokens that are properly signed and say the wrong thing. (S35)
 import { generateKeyPairSync } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -228,6 +230,14 @@ test.each<[string, Readonly<Record<string, Change>>]>([
   expect((await browser.ask('/api/session')).status).toBe(401)
 })
 
+/** A byte now and then: no pause is long enough for a time-out of silence. */
+async function* drops(): AsyncGenerator<string> {
+  for (;;) {
+    yield ' '
+    await setTimeout(50)
+  }
+}
+
 const DEEP = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
 test.each<[string, Readonly<Record<string, Change>>, RegExp]>([
   [
@@ -236,6 +246,7 @@ test.each<[string, Readonly<Record<string, Change>>, RegExp]>([
     /larger than/,
   ],
   ['an answer that never comes', { '/jwks': () => new Promise(() => undefined) }, /does not answer/],
+  ['an answer without an end', { '/jwks': () => Readable.from(drops()) }, /does not answer/],
   ['a longer name of itself', { [DISCOVERY]: (body) => ({ ...body, issuer: `${issuer.url}/` }) }, /calls itself/],
   [
     'fields in twenty thousand lists',
@@ -333,4 +344,20 @@ test('a new token for another person ends nothing and changes nobody (S35)', asy
   await use(browser)
   expect(issuer.given).toBeGreaterThan(before)
   expect((await browser.session()).person.name).toBe('ada')
+})
+
+test('a client with a secret shows it to the issuer, read again each time, and to nobody else (S35)', async () => {
+  let secret = (): string => 'wrong'
+  const { port } = await world.atIssuer(issuer, { clientSecret: async () => secret() })
+  issuer.register(`https://${HOST}:${port}`, 'right-secret')
+  const browser = world.browser(port)
+  const wrong = await signIn(browser)
+  expect([wrong.status, wrong.text]).toEqual([502, expect.stringMatching(/the issuer answers 401/)])
+  secret = () => {
+    throw Object.assign(new Error('ENOENT: no such file, open /etc/kubenode/secret'), { code: 'ENOENT' })
+  }
+  const missing = await signIn(browser)
+  expect([missing.status, missing.text]).toEqual([502, expect.not.stringMatching(/etc/)])
+  secret = () => 'right-secret'
+  expect((await signIn(browser)).status).toBe(303)
 })

@@ -14,6 +14,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { ApiError, statusFrom } from '#kube/errors.ts'
+import { defined } from '#lib/defined.ts'
 import { type Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -29,6 +30,7 @@ export const CLUSTER = 'test'
 interface AtIssuer {
   readonly clock?: Clock
   readonly clientId?: string
+  readonly clientSecret?: () => Promise<string>
   readonly page?: Page
 }
 
@@ -77,7 +79,7 @@ export async function peopleWorld() {
     /** Signs in at the double; the API server takes subject and groups of a good token for a user. */
     async atIssuer(
       double: Pick<IssuerDouble, 'url' | 'ca'>,
-      { clock = systemClock, clientId = 'console', page = NO_PAGE }: AtIssuer = {},
+      { clock = systemClock, clientId = 'console', clientSecret, page = NO_PAGE }: AtIssuer = {},
     ) {
       const revoked = new Set<string>()
       const users = new Map<string, HttpKubeClient>()
@@ -108,7 +110,7 @@ export async function peopleWorld() {
         })
       }
       const oidc = new OidcSignIn({
-        issuer: new Issuer({ url: double.url, ca: double.ca, clientId, clock }),
+        issuer: new Issuer({ url: double.url, ca: double.ca, clientId, clock, ...defined({ clientSecret }) }),
         scopes: ['openid'],
         clusters: [CLUSTER],
         connect,

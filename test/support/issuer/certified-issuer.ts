@@ -25,8 +25,8 @@ export interface CertifiedIssuer {
   readonly publicKey: KeyObject
   /** With the key of the issuer. */
   readonly signed: (text: string) => Buffer
-  /** A console at this address may send people here. */
-  register(origin: string): void
+  /** A console at this address may send people here; with a secret it is no public client. */
+  register(origin: string, secret?: string): void
   /** A new key signs, and the old one is no longer published. */
   rotate(): void
   stop(): Promise<void>
@@ -69,6 +69,7 @@ export async function startCertifiedIssuer(): Promise<CertifiedIssuer> {
   let listener: RequestListener = (_, response) => void response.writeHead(503).end()
   let signing = newSigning()
   let origin = ''
+  let secret: string | undefined
   /** Outlives its keys. */
   const remembered = new Map<string, Remembered>()
   const server = createServer(await authority.server(), (request, response) => {
@@ -84,7 +85,9 @@ export async function startCertifiedIssuer(): Promise<CertifiedIssuer> {
       clients: [
         {
           client_id: 'console',
-          token_endpoint_auth_method: 'none',
+          ...(secret === undefined
+            ? { token_endpoint_auth_method: 'none' }
+            : { token_endpoint_auth_method: 'client_secret_post', client_secret: secret }),
           redirect_uris: [`${origin}/oidc/back`],
           post_logout_redirect_uris: [`${origin}/`],
           grant_types: ['authorization_code', 'refresh_token'],
@@ -126,8 +129,9 @@ export async function startCertifiedIssuer(): Promise<CertifiedIssuer> {
       return signing.publicKey
     },
     signed: (text) => byKey(signing.privateKey)(text),
-    register: (of) => {
+    register: (of, itsSecret) => {
       origin = of
+      secret = itsSecret
       renew()
     },
     rotate: () => {

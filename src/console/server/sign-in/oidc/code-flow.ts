@@ -155,6 +155,8 @@ export class OidcSignIn {
       return new Refused(403, 'BadIdToken', `the answer of the issuer is refused: ${why}; sign in again`)
     }
     const given = await grant.catch((e: unknown) => {
+      const cause = troubleIn(e)?.cause
+      if (cause !== undefined) log.warn('cannot read the secret of the client', { error: messageOf(cause) })
       throw outside(e) ?? refused(whyOf(e))
     })
     const [text, claims] = [given.id_token, given.claims()]

@@ -101,8 +101,13 @@ export class Issuer {
   readonly #auth: ClientAuth = async (...asked) => {
     const { clientSecret } = this.#options
     const { ClientSecretPost, None } = await openid()
-    const auth = clientSecret === undefined ? None() : ClientSecretPost(await clientSecret())
-    return auth(...asked)
+    if (clientSecret === undefined) return None()(...asked)
+    // The reason has the path of a file, and people who are not signed in read it.
+    const secret = await clientSecret().catch((cause: unknown) => {
+      throw new IssuerTrouble('the secret of this client cannot be read', { cause })
+    })
+    if (secret === '') throw new IssuerTrouble('the secret of this client is empty')
+    return ClientSecretPost(secret)(...asked)
   }
 
   readonly #fetch: CustomFetch = async (text, { method, headers, body, signal }) => {
@@ -112,7 +117,7 @@ export class Issuer {
     const isTrusted = url.origin === new URL(this.url).origin
     const forbidden = isTrusted ? undefined : forbiddenHostOf(url, ownPlaces())
     if (forbidden !== undefined) throw new IssuerTrouble(`the issuer leads to ${forbidden}, which must not be called`)
-    const form = body instanceof URLSearchParams ? body.toString() : ''
+    const form = body instanceof URLSearchParams ? body.toString() : undefined
     const { status, answer } = await new Promise<{ status: number; answer: string }>((resolve, reject) => {
       const sent = request(
         url,
@@ -121,7 +126,11 @@ export class Issuer {
           agent: false,
           lookup: checkedLookup({ isTrusted, own: ownPlaces() }),
           ...defined({ ca, signal }),
-          headers: { ...headers, 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(form) },
+          headers: {
+            ...headers,
+            'accept-encoding': 'identity',
+            ...(form !== undefined && { 'content-length': Buffer.byteLength(form) }),
+          },
         },
         (response) => {
           bounded(response).then((t) => resolve({ status: response.statusCode ?? 0, answer: t }), reject)
@@ -174,8 +183,9 @@ export function troubleIn(e: unknown): IssuerTrouble | undefined {
   return [e, cause].find((one) => one instanceof IssuerTrouble)
 }
 
-/** In the words of the package: fixed ones, where those of deeper causes may repeat what an issuer sent. */
+/** In the words of the package, which are fixed; those of other errors may repeat what an issuer sent, or name what is here. */
 export function whyOf(e: unknown): string {
-  const found = e instanceof Error && e.cause instanceof Error && 'code' in e.cause ? e.cause : e
-  return found instanceof Error && 'code' in found ? found.message : 'it does not follow the protocol'
+  const all = e instanceof Error ? [e.cause, e] : []
+  const own = all.find((one) => one instanceof Error && 'code' in one && String(one.code).startsWith('OAUTH_'))
+  return own instanceof Error ? own.message : 'it does not follow the protocol'
 }
