@@ -1,4 +1,4 @@
-// Stands for the kubelets of planted machines: a server marks a Node Unknown when neither its status nor its Lease changed for 50 s by its own clock, and nothing is rolled out
+// The kubelets of planted machines: a server marks a Node Unknown when neither its status nor its Lease changed for 50 s by its own clock, and nothing is rolled out
 // to Nodes that are not Ready. As rarely as that allows: heartbeats are no part of what a rollout costs.
 import type { KubeClient } from '#kube/client.ts'
 import { microTimestamp } from '#lib/clock.ts'
