@@ -2,6 +2,9 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chosenConnection, clientOf } from '#programs/run/connect.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -14,6 +17,12 @@ import { type RunningServer, startEmbedded } from '#test/support/servers/api-ser
 import { startHttpProxy } from '#test/support/servers/http-proxy.ts'
 import { CONFIG_MAPS } from '#test/support/servers/kube-contract.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { machine } from '#api/kinds/machine.ts'
+import type { Session } from '#console/protocol.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ResourceType, apiVersionOf } from '#api/schema/resource.ts'
+import { Browser } from '#test/support/console/plain-browser.ts'
+import { installAll } from '#test/support/servers/installed.ts'
 
 const SECRETS = coreKind('Secret')
 const NAMESPACE = 'default'
@@ -96,6 +105,7 @@ function answers(status: object, apiVersion = V1): void {
   writeFileSync(join(folder, 'answer'), JSON.stringify({ apiVersion, kind: 'ExecCredential', status }))
 }
 const ANSWER = () => `cat '${folder}/answer'`
+const apiHead = (type: ResourceType) => ({ apiVersion: apiVersionOf(type), kind: type.kind })
 const inSeconds = (s: number) => new Date(Date.now() + s * 1_000).toISOString()
 
 interface Parts {
@@ -345,5 +355,77 @@ describe('ways to the server', () => {
     expect(await failureOf(await clientWith({ exec, cluster: { 'certificate-authority-data': undefined } }))).toMatch(
       /^KN2004: /,
     )
+  })
+})
+
+describe('programs of KubeNode', () => {
+  const KUBENODE = join(import.meta.dirname, '../../bin/kubenode')
+  const hasPty = spawnSync('script', ['--version']).status === 0
+  const started = async (command: string, args: readonly string[], input = '') => {
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    child.stdin.end(input)
+    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+    return { out, err, code: code as number | null }
+  }
+  beforeEach(async () => {
+    await installAll(admin)
+    const { spec } = machine.example
+    await admin.create<KubeObject>(machine, { ...apiHead(machine), metadata: { name: 'worker-1' }, spec })
+  })
+
+  test('a command logs in, and says why it cannot', async () => {
+    answers({ token: await tokenBoundTo('one') })
+    const get = ['get', 'machines', '-o', 'name', '--kubeconfig']
+    const good = await started(KUBENODE, [...get, kubeconfig({ exec: { command: script(ANSWER()) } })])
+    expect(good).toMatchObject({ code: 0, out: 'machine.kubenode.io/worker-1\n' })
+    const body = 'echo "Token has expired; run: cloud login" >&2; exit 3'
+    const bad = await started(KUBENODE, [...get, kubeconfig({ exec: { command: script(body) } })])
+    expect(bad.code).not.toBe(0)
+    expect(bad.err).toContain(
+      'KN2025: cannot log in as user ada: its credential plugin failed: exit code 3: Token has expired',
+    )
+  })
+
+  test.skipIf(!hasPty)('a command at a terminal lets the program ask there', async () => {
+    answers({ token: await tokenBoundTo('one') })
+    const body = `echo "type the code" >&2; read code; [ "$code" = K-17 ] || exit 4; ${ANSWER()}`
+    const file = kubeconfig({ exec: { command: script(body), interactiveMode: 'IfAvailable' } })
+    const line = `${KUBENODE} get machines -o name --kubeconfig ${file}`
+    const { out, code } = await started('script', ['-qec', line, '/dev/null'], 'K-17\n')
+    expect(out).toContain('type the code')
+    expect(out).toContain('machine.kubenode.io/worker-1')
+    expect(code).toBe(0)
+    expect(starts().map(({ spec }) => spec['interactive'])).toEqual([true])
+  })
+
+  test('the console connects, and stays connected when the login ends', async () => {
+    answers({ token: await tokenBoundTo('one'), expirationTimestamp: inSeconds(3) })
+    const file = kubeconfig({ exec: { command: script(ANSWER()) } })
+    const child = spawn(KUBENODE, ['console', '--kubeconfig', file], { stdio: ['ignore', 'pipe', 'pipe'] })
+    ends.push(async () => {
+      child.kill('SIGINT')
+      await once(child, 'exit')
+    })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (more: Buffer) => (said += more.toString()))
+    const link = await vi.waitFor(() => /http:\S+\/link\/\S+/.exec(said)?.[0] ?? expect.fail(said), 30_000)
+    const browser = new Browser(Number(new URL(link).port))
+    await browser.open(link)
+    const patient = { timeout: 20_000 }
+    await expect
+      .poll(async () => (await browser.json<Session>('/api/session')).clusters[0]?.state, patient)
+      .toBe('Connected')
+    answers({ token: await tokenBoundTo('two') })
+    await revoke('one')
+    proxy.reset()
+    await admin.create<KubeObject>(machine, {
+      ...apiHead(machine),
+      metadata: { name: 'worker-2' },
+      spec: machine.example.spec,
+    })
+    await expect.poll(() => starts().length, patient).toBeGreaterThan(1)
+    await expect
+      .poll(async () => (await browser.json<Session>('/api/session')).clusters[0]?.state, patient)
+      .toBe('Connected')
   })
 })
