@@ -1,10 +1,9 @@
 // Events of objects as rows, the newest last, as kubectl sorts them.
 import { API_GROUP } from '#api/kind.ts'
 import { formatAge } from '#lib/duration.ts'
-import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
-import { textOf } from '#lib/fields.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -13,14 +12,15 @@ import type { KubeObject } from '#api/schema/object.ts'
 const MOST_ROWS = 500
 
 export const eventType = coreKind('Event')
+export type Event = BuiltIn['Event']
 
 /** Undefined: those of our own kinds and of Nodes. */
 export type About = readonly KubeObject[] | undefined
 
-export const isAbout = (event: KubeObject, objects: About): boolean =>
-  objects === undefined ? isOurs(event) : objects.some((o) => about(event)['uid'] === o.metadata.uid)
+export const isAbout = (event: Event, objects: About): boolean =>
+  objects === undefined ? isOurs(event) : objects.some((o) => event.involvedObject.uid === o.metadata.uid)
 
-export async function eventsOf(client: KubeClient, objects: About): Promise<readonly KubeObject[]> {
+export async function eventsOf(client: KubeClient, objects: About): Promise<readonly Event[]> {
   if (objects === undefined) return (await listAll(client, eventType)).filter(isOurs)
   const pages = await Promise.all(
     objects.map((o) => listAll(client, eventType, { fieldSelector: `involvedObject.uid=${o.metadata.uid ?? ''}` })),
@@ -28,27 +28,25 @@ export async function eventsOf(client: KubeClient, objects: About): Promise<read
   return pages.flat()
 }
 
-const about = (event: KubeObject): Readonly<Record<string, unknown>> =>
-  isObject(event['involvedObject']) ? event['involvedObject'] : {}
+const isOurs = ({ involvedObject: { kind, apiVersion } }: Event): boolean =>
+  kind === 'Node' || apiVersion?.startsWith(`${API_GROUP}/`) === true
 
-const isOurs = (event: KubeObject): boolean =>
-  textOf(about(event)['kind']) === 'Node' || textOf(about(event)['apiVersion']).startsWith(`${API_GROUP}/`)
+/** New kinds of events have a null for the times that they do not use. */
+const stampOf = (event: Event): string =>
+  event.lastTimestamp || event.eventTime || (event.metadata.creationTimestamp ?? '')
 
-const stampOf = (event: KubeObject): string =>
-  textOf(event['lastTimestamp']) || textOf(event['eventTime']) || (event.metadata.creationTimestamp ?? '')
-
-export function eventRows(events: readonly KubeObject[], now: number): readonly (readonly string[])[] {
+export function eventRows(events: readonly Event[], now: number): readonly (readonly string[])[] {
   const sorted = events.toSorted((a, b) => Date.parse(stampOf(a)) - Date.parse(stampOf(b)))
   return sorted.slice(-MOST_ROWS).map((event) => {
-    const { kind, name } = about(event)
+    const { kind = '', name = '' } = event.involvedObject
     const at = Date.parse(stampOf(event))
-    const count = typeof event['count'] === 'number' && event['count'] > 1 ? ` (${event['count']} times)` : ''
+    const count = event.count !== undefined && event.count > 1 ? ` (${event.count} times)` : ''
     return [
       `${Number.isNaN(at) ? '' : formatAge(now - at)}${count}`,
-      textOf(event['type']),
-      `${textOf(kind).toLowerCase()}/${textOf(name)}`,
-      textOf(event['reason']),
-      textOf(event['message']),
+      event.type ?? '',
+      `${kind.toLowerCase()}/${name}`,
+      event.reason ?? '',
+      event.message ?? '',
     ].map(printableLine)
   })
 }

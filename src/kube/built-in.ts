@@ -1,4 +1,5 @@
 // What objects of Kubernetes' own kinds look like: the types of client-node, as JSON has them and for reading only. Types alone: nothing is loaded.
+// API servers refuse objects of these kinds with other types, so what is read from our own cluster needs no checks; what is read from others is checked by field.
 import type {
   CoreV1Event,
   V1CertificateSigningRequest,

@@ -1,7 +1,6 @@
 // Moves pods off a node through the Eviction API, one bounded pass at a time. A pure function decides which pods must go; the API server enforces budgets.
 import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
-import { isObject } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Clearance } from '#permits/under-permit.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
@@ -57,10 +56,7 @@ function namespaceWay({ namespaces = {} }: DrainWishes, namespace: string): 'Evi
   return namespaces['*'] ?? 'Evict'
 }
 
-const hasEmptyDir = ({ spec }: Pod): boolean => {
-  const volumes = spec?.['volumes']
-  return Array.isArray(volumes) && volumes.some((v: unknown) => isObject(v) && v['emptyDir'] !== undefined)
-}
+const hasEmptyDir = ({ spec }: Pod): boolean => spec?.volumes?.some((v) => v.emptyDir !== undefined) === true
 const isMirror = (p: Pod): boolean => p.metadata.annotations?.[MIRROR] !== undefined
 const isOfDaemonSet = (p: Pod): boolean =>
   p.metadata.ownerReferences?.some((o) => o.controller === true && o.kind === 'DaemonSet') === true

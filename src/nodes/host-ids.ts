@@ -38,10 +38,5 @@ function partsOf(providerID: string): readonly string[] {
     .filter((part) => part !== '')
 }
 
-export function internalAddresses({ status }: Pick<Node, 'status'>): readonly string[] {
-  const addresses: unknown = status?.['addresses']
-  if (!Array.isArray(addresses)) return []
-  return (addresses as readonly { readonly type?: unknown; readonly address?: unknown }[]).flatMap((a) =>
-    a.type === 'InternalIP' && typeof a.address === 'string' ? [a.address] : [],
-  )
-}
+export const internalAddresses = ({ status }: Pick<Node, 'status'>): readonly string[] =>
+  (status?.addresses ?? []).flatMap((a) => (a.type === 'InternalIP' ? [a.address] : []))

@@ -12,6 +12,9 @@ export const secretType = coreKind('Secret')
 export const nodeType = coreKind('Node')
 export const podType = coreKind('Pod')
 
+export const isPodReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
+
 export const isNodeReady = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
 

@@ -10,35 +10,32 @@ const MOST_CHARS = 63
 const ACCELERATOR = /^([a-z0-9-]+)\.[^/]*\/[a-z0-9.-]*(gpu|fpga|npu|tpu)$/
 
 export function hardwareClass({ spec }: Machine, node: Node | undefined): string {
-  if (node?.status?.nodeInfo === undefined && node?.status?.['capacity'] === undefined) return spec.class ?? ''
+  if (node?.status?.nodeInfo === undefined && node?.status?.capacity === undefined) return spec.class ?? ''
   const parts = [spec.class, ...partsOf(node)].filter((part) => part !== undefined && part !== '')
   return withoutEnd(parts.join('.').slice(0, MOST_CHARS), /[^A-Za-z0-9]/)
 }
 
 function partsOf({ status }: Node): readonly (string | undefined)[] {
   const { architecture, osImage, kernelVersion } = status?.nodeInfo ?? {}
-  return [word(architecture), system(osImage), kernel(kernelVersion), accelerators(status?.['capacity'])]
+  return [word(architecture), system(osImage), kernel(kernelVersion), accelerators(status?.capacity)]
 }
 
-const word = (text: unknown): string | undefined =>
-  typeof text === 'string' ? text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-') : undefined
+const word = (text: string | undefined): string | undefined => text?.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 
 /** `Debian GNU/Linux 13 (trixie)` is debian-13. */
-function system(image: unknown): string | undefined {
-  if (typeof image !== 'string') return undefined
+function system(image: string | undefined): string | undefined {
+  if (image === undefined) return undefined
   const [name = ''] = image.split(/\s/, 1)
   return word([name, /\d+/.exec(image)?.[0]].filter(Boolean).join('-'))
 }
 
 /** Kernel patch levels are ignored: otherwise there would be a class for each reboot. */
-const kernel = (version: unknown): string | undefined =>
-  typeof version === 'string' ? /^\d+\.\d+/.exec(version)?.[0] : undefined
+const kernel = (version: string | undefined): string | undefined => version && /^\d+\.\d+/.exec(version)?.[0]
 
-function accelerators(capacity: unknown): string | undefined {
-  if (typeof capacity !== 'object' || capacity === null) return undefined
-  const found = Object.entries(capacity).flatMap(([resource, amount]) => {
+function accelerators(capacity: Readonly<Record<string, string>> | undefined): string | undefined {
+  const found = Object.entries(capacity ?? {}).flatMap(([resource, amount]) => {
     const match = ACCELERATOR.exec(resource)
-    return match === null || String(amount) === '0' ? [] : [`${match[1]}-${match[2]}`]
+    return match === null || amount === '0' ? [] : [`${match[1]}-${match[2]}`]
   })
   return found.length === 0 ? undefined : [...new Set(found)].toSorted().join('.')
 }

@@ -3,10 +3,9 @@ import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
-import type { KubeObject } from '#api/schema/object.ts'
 import { GAP, alignedRow, widthsOf } from '#lib/terminal/rows.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import { type About, eventRows, eventType, eventsOf, isAbout } from '#explain/events.ts'
+import { type About, type Event, eventRows, eventType, eventsOf, isAbout } from '#explain/events.ts'
 import { wrapped } from '#lib/terminal/wrap.ts'
 
 const HEAD = ['LAST SEEN', 'TYPE', 'OBJECT', 'REASON', 'MESSAGE'] as const
@@ -20,12 +19,12 @@ export interface EventsWanted {
 
 export async function showEvents(client: KubeClient, wanted: EventsWanted, io: Io): Promise<void> {
   const { objects, types, isFollowed } = wanted
-  const isWanted = (event: KubeObject): boolean =>
-    isAbout(event, objects) && (types === undefined || types.some((type) => type === event['type']))
+  const isWanted = (event: Event): boolean =>
+    isAbout(event, objects) && (types === undefined || types.some((type) => type === event.type))
   // Before the list: what is reported in between is in both, and printed once.
   let from = isFollowed ? (await client.list(eventType, { limit: 1 })).resourceVersion : ''
   const printed = new Map<string, string | undefined>()
-  const news = (events: readonly KubeObject[]): readonly KubeObject[] => {
+  const news = (events: readonly Event[]): readonly Event[] => {
     const fresh = events.filter(isWanted).filter(({ metadata: m }) => printed.get(m.uid ?? '') !== m.resourceVersion)
     for (const { metadata: m } of fresh) printed.set(m.uid ?? '', m.resourceVersion)
     return fresh
@@ -53,7 +52,7 @@ export async function showEvents(client: KubeClient, wanted: EventsWanted, io: I
 }
 
 /** Names stay whole, to be copied; a message that does not fit is below them. Later rows keep the columns of the first ones. */
-function printer(io: Io): (events: readonly KubeObject[]) => void {
+function printer(io: Io): (events: readonly Event[]) => void {
   let widths: readonly number[] | undefined
   return (events) => {
     const rows = eventRows(events, systemClock.now())

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { LABELS, PROBES_NAMESPACE } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
-import type { Pod } from '#nodes/objects.ts'
+import { isPodReady, type Pod } from '#nodes/objects.ts'
 import type { SetAction } from '../actions.ts'
 import type { Inspection, Look } from './inspections.ts'
 import type { Reading } from '../members/reading.ts'
@@ -25,14 +25,9 @@ export function podLook(slice: Slice, inspection: Inspection, pods: readonly Pod
   const pod = pods?.find((p) => isPodOf(p, probeHash(slice, inspection)))
   if (pod === undefined) return undefined
   const { phase = 'Pending' } = pod.status ?? {}
-  const isAnswering = inspection.podProbe?.port !== undefined && isReady(pod)
+  const isAnswering = inspection.podProbe?.port !== undefined && isPodReady(pod)
   const where = pod.spec?.nodeName ?? 'no node'
   return { holds: phase === 'Succeeded' || isAnswering, seen: `pod ${pod.metadata.name} on ${where} is ${phase}` }
-}
-
-function isReady({ status }: Pod): boolean {
-  const conditions = status?.['conditions']
-  return Array.isArray(conditions) && conditions.some((c) => c?.type === 'Ready' && c.status === 'True')
 }
 
 export interface ProbedStep {

@@ -20,7 +20,7 @@ const isOwnedBy = ({ metadata }: KubeObject, uid: string | undefined): boolean =
 /** The hash of the highest revision, which is what pods that are made now get. */
 export function newestHash(daemonSet: KubeObject, revisions: readonly ControllerRevision[]): string | undefined {
   const own = revisions.filter((r) => isOwnedBy(r, daemonSet.metadata.uid))
-  const [newest] = own.toSorted((a, b) => Number(b['revision']) - Number(a['revision']))
+  const [newest] = own.toSorted((a, b) => b.revision - a.revision)
   return newest?.metadata.labels?.['controller-revision-hash']
 }
 

@@ -1,4 +1,5 @@
 import type { ComponentOrder } from '#api/kinds/machine.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Pod } from '#nodes/objects.ts'
@@ -8,11 +9,12 @@ import { type WorkloadInput, type WorkloadSeen, workloadReading } from './state.
 
 const NOW = Date.UTC(2026, 0, 5)
 
-const daemonSet = (strategy = 'OnDelete', version?: string) => ({
+const daemonSet = (strategy = 'OnDelete', version?: string): BuiltIn['DaemonSet'] => ({
   apiVersion: 'apps/v1',
   kind: 'DaemonSet',
   metadata: { name: 'cni', namespace: 'net', uid: 'ds' },
   spec: {
+    selector: {},
     updateStrategy: { type: strategy },
     template: { metadata: { annotations: version === undefined ? {} : { [ANNOTATIONS.componentVersion]: version } } },
   },

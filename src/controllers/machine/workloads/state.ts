@@ -5,16 +5,15 @@ import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
-import type { Pod } from '#nodes/objects.ts'
-import type { KubeObject } from '#api/schema/object.ts'
+import type { BuiltIn } from '#kube/built-in.ts'
+import { isPodReady, type Pod } from '#nodes/objects.ts'
 import { isReportOf } from '../components/desired.ts'
 import { shortened } from '#lib/shortened.ts'
-import { fieldsOf } from '#lib/fields.ts'
 
 /** What was read of one workload, and of its pods on the node. */
 export interface WorkloadSeen {
   readonly component: string
-  readonly daemonSet: KubeObject | undefined
+  readonly daemonSet: BuiltIn['DaemonSet'] | undefined
   /** Of the newest template; undefined when that cannot be said. */
   readonly newestHash: string | undefined
   readonly pods: readonly Pod[]
@@ -28,14 +27,6 @@ export type WorkloadReading =
 const HASH = 'controller-revision-hash'
 
 const hashOf = (pod: Pod): string | undefined => pod.metadata.labels?.[HASH]
-
-const isPodReady = ({ status }: Pod): boolean => {
-  const conditions: unknown = status?.['conditions']
-  return (
-    Array.isArray(conditions) &&
-    conditions.some((c: unknown) => fieldsOf(c)['type'] === 'Ready' && fieldsOf(c)['status'] === 'True')
-  )
-}
 
 export const isWorkload = (definition: MachineComponent | undefined): boolean => definition?.spec.type === 'DaemonSet'
 
@@ -86,13 +77,10 @@ function troubleOf(
   if (daemonSet === undefined) return { isFinal: false, message: `DaemonSet of ${component} not found` }
   const { namespace = '', name = '' } = daemonSet.metadata
   const what = `DaemonSet ${namespace}/${name}`
-  const spec = fieldsOf(daemonSet['spec'])
-  if (fieldsOf(spec['updateStrategy'])['type'] !== 'OnDelete')
+  if (daemonSet.spec?.updateStrategy?.type !== 'OnDelete')
     return { isFinal: true, message: `${what} has to have the update strategy OnDelete` }
-  const template = fieldsOf(fieldsOf(fieldsOf(spec['template'])['metadata'])['annotations'])[
-    ANNOTATIONS.componentVersion
-  ]
-  if (typeof template === 'string' && template !== version)
+  const template = daemonSet.spec.template.metadata?.annotations?.[ANNOTATIONS.componentVersion]
+  if (template !== undefined && template !== version)
     return { isFinal: false, message: shortened(`${what} is at ${template}, not at ${version}`, 200) }
   if (newestHash === undefined)
     return { isFinal: false, message: shortened(`cannot find the current revision of ${what}`, 200) }
