@@ -122,6 +122,8 @@ test.each<[string, number, number, number, RegExp]>([
 const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
 const strong = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const elliptic = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+/** The modulus of an RSA key: 12,500 bytes. */
+const HUGE = Buffer.alloc(12_500, 255).toString('base64url')
 const published = (key: typeof weak.publicKey, more: object) => ({ ...key.export({ format: 'jwk' }), ...more })
 const seconds = (fromNow: number): number => Math.floor(Date.now() / 1_000) + fromNow
 
@@ -210,6 +212,23 @@ test.each<[string, Readonly<Record<string, Change>>]>([
       '/jwks': keys(published(elliptic.publicKey, { kid: 'curve', use: 'sig' })),
     },
   ],
+  [
+    'of a key of a hundred thousand bits',
+    {
+      '/token': signedAs({ kid: 'huge' }, () => Buffer.alloc(12_500, 7)),
+      '/jwks': keys({ kty: 'RSA', kid: 'huge', e: Buffer.alloc(8, 255).toString('base64url'), n: HUGE, use: 'sig' }),
+    },
+  ],
+  ['of keys that are no objects', { '/jwks': () => ({ keys: [null, 7, 'x'] }) }],
+  [
+    'of keys whose fields are of other types',
+    {
+      '/token': signedAs({ kid: 'odd' }, (text) => issuer.signed(text)),
+      '/jwks': keys({ kty: 'RSA', kid: 'odd', key_ops: 7, n: {}, e: [] }),
+    },
+  ],
+  ['of keys that are no list', { '/jwks': () => ({ keys: { length: 1e9 } }) }],
+  ['of a header that is no object', { '/token': (body) => ({ ...body, id_token: 'bnVsbA.bnVsbA.x' }) }],
   ['of a key that is not published', { '/token': signedAs({ kid: 'unknown' }, byKey(strong.privateKey)) }],
   ['of another key under the name of the published one', { '/token': signedAs({}, byKey(strong.privateKey)) }],
   ['with its key inside', { '/token': signedAs({ jwk: published(strong.publicKey, {}) }, byKey(strong.privateKey)) }],
