@@ -1,6 +1,7 @@
 // Which objects of a cluster belong to an installation: by the Inventory, by our label together with our namespaces or names, and by the names that every
 // release has. Found again after a kill at any step.
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { groupOf } from '#api/schema/resource.ts'
 import { listAll } from '#kube/list-all.ts'
 import { type InventoryRef, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { byDeleteOrder } from '#delivery/order.ts'
@@ -56,7 +57,8 @@ export async function remainsOf(
 ): Promise<readonly InventoryRef[]> {
   const labelled: ObjectRef[] = []
   for (const [apiVersion, kind] of LISTED) {
-    const type = await types.of(apiVersion, kind).catch(() => undefined)
+    // A kind that is not served has no objects. One of which the server does not tell may have some: then nothing counts as removed.
+    const type = await types.ofGroup(groupOf(apiVersion), kind)
     if (type === undefined) continue
     const found = (await ifServed(() => listAll(client, type, { labelSelector: BY_LABEL }))) ?? []
     labelled.push(...found.map((o) => refOf({ ...o, apiVersion, kind })).filter(isInstalled))
