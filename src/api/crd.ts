@@ -58,7 +58,7 @@ export function crdOf(kind: ApiKind): CustomResourceDefinition {
           name: API_VERSION,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: plain(kind.schema) },
+          schema: { openAPIV3Schema: dataOnly(kind.schema) },
           ...subresources(kind),
           additionalPrinterColumns: definition.columns,
           ...(definition.selectable === undefined
@@ -74,7 +74,7 @@ export function crdOf(kind: ApiKind): CustomResourceDefinition {
  * A copy of the data alone: what rides on the schema for our validator stays behind. A server drops properties that are none; with
  * them in the file every `kubectl apply` would find a difference.
  */
-const plain = (schema: Schema): Schema =>
+const dataOnly = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'properties' && jsonEqual(value, {}) ? undefined : value,
   ) as Schema

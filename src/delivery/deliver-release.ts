@@ -55,7 +55,7 @@ export async function deliverRelease(order: ReleaseOrder): Promise<ReleaseFailur
   const answers = new Map<KubeObject, KubeObject>()
   return (
     (await applied(order, kinds, answers)) ??
-    (await answered(order, nameOf(first), () => served(order, kinds, answers))) ??
+    (await answered(order, objectText(first), () => served(order, kinds, answers))) ??
     (await applied(order, objects.filter(isNamespace), answers)) ??
     (await answered(order, `Inventory ${record}`, () =>
       recorded(order, answers, () =>
@@ -83,7 +83,7 @@ async function answered(
   }
 }
 
-const nameOf = ({ kind, metadata: { namespace, name = '' } }: KubeObject): string =>
+const objectText = ({ kind, metadata: { namespace, name = '' } }: KubeObject): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 
 const failureOf = (object: string, error: unknown): ReleaseFailure => ({
@@ -102,7 +102,7 @@ async function applied(
   await inParallel(all, AT_ONCE, async (object) => {
     const outcome = await writeObject(writer, typeOf(object), object)
     if (outcome.kind === 'Applied') answers.set(object, outcome.object)
-    else failures.set(object, failureOf(nameOf(object), outcome.error))
+    else failures.set(object, failureOf(objectText(object), outcome.error))
   })
   const first = all.find((object) => failures.has(object))
   return first === undefined ? undefined : failures.get(first)
@@ -159,7 +159,7 @@ async function served(
     const missing = await unserved(client, awaited, signal)
     if (missing === undefined) return undefined
     if (clock.monotonic() > end)
-      return { object: nameOf(missing), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
+      return { object: objectText(missing), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
     await clock.sleep(POLL_MS, signal)
   }
 }

@@ -5,7 +5,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
-import { plain, type Finding } from './finding.ts'
+import { notesOf, type Finding } from './finding.ts'
 
 const DONE: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
 
@@ -22,7 +22,7 @@ export function clusterStory(name: string, releases: readonly Release[], now: nu
         return {
           text: `${state} for ${formatDuration(since)}: ${c.phase} in ${release}`,
           urgency: state,
-          ...(observed !== undefined && { below: plain([`observed: ${observed}`]) }),
+          ...(observed !== undefined && { below: notesOf([`observed: ${observed}`]) }),
           command: { line: `kubenode why ${release}`, does: 'see more' },
         }
       }),
@@ -67,7 +67,7 @@ export function lifetimeStory({ metadata, spec, status }: Cluster, now: number):
       {
         text: `Expired ${formatDuration(Math.max(0, now - end))} ago: its time to live (${spec.ttl ?? 'none'}) ended at ${expiresAt}`,
         urgency: 'Stopped',
-        below: plain([
+        below: notesOf([
           'its control plane is stopped and keeps its data, until it is started again or deleted',
           spec.deletionPolicy === 'Delete'
             ? 'git still declares it: a commit that removes it deletes it, with its machines, after a final snapshot'
@@ -93,7 +93,7 @@ export const changeStory = (change: Change | undefined): readonly Finding[] =>
     : [
         {
           text: `From ${change.from} to ${change.to}: ${change.message}`,
-          below: plain([`way back: ${wayBackOf(change)}`]),
+          below: notesOf([`way back: ${wayBackOf(change)}`]),
         },
       ]
 

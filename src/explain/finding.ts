@@ -66,7 +66,7 @@ export const rewritten = <F extends Finding>(finding: F, by: (text: string) => s
 })
 
 /** Texts without anything that is to be done. */
-export const plain = (texts: readonly string[]): readonly Finding[] => texts.map((text) => ({ text }))
+export const notesOf = (texts: readonly string[]): readonly Finding[] => texts.map((text) => ({ text }))
 
 /** It, and all that belongs to it. */
 export const allOf = (finding: Finding): readonly Finding[] => [finding, ...(finding.below ?? []).flatMap(allOf)]

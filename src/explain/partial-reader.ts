@@ -44,11 +44,11 @@ export class PartialReader implements Reader {
 
   /** The missing rights, one line for each. */
   get gaps(): readonly Finding[] {
-    return [...new Set(this.#refused.map(textOf))].toSorted().map((text) => ({ text }))
+    return [...new Set(this.#refused.map(refusalText))].toSorted().map((text) => ({ text }))
   }
 }
 
-function textOf({ verb, type: { group, plural }, namespace }: Refused): string {
+function refusalText({ verb, type: { group, plural }, namespace }: Refused): string {
   const resource = group === '' ? plural : `${plural}.${group}`
   const place = namespace === undefined ? '' : ` in namespace ${namespace}`
   return `Not included: ${resource}${place}; you lack the right to ${verb} them`

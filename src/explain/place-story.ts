@@ -9,7 +9,7 @@ import { shortWord } from '#api/nouns.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
-import { plain, type Story, type Finding } from './finding.ts'
+import { notesOf, type Story, type Finding } from './finding.ts'
 import { waitFindings } from './wait.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -54,7 +54,7 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
       ...events.map((e) => ({
         text: `Work on a host: ${maintenanceText(e)}`,
         below: [
-          ...plain(maintenanceStory(e)),
+          ...notesOf(maintenanceStory(e)),
           ...waitFindings(e.status?.waitingFor, { now }, `maintenanceevent/${e.metadata.name ?? ''}`),
         ],
       })),
@@ -79,7 +79,7 @@ function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: numbe
     `failures were counted last ${ago(seenAt)} ago`,
   ]
   const ends = `fewer than one in twenty of its machines fail for ${formatDuration(REMEMBERED_MS)}`
-  return { text, urgency: 'Waiting', ends, below: plain(lines) }
+  return { text, urgency: 'Waiting', ends, below: notesOf(lines) }
 }
 
 /** What its budgets have left is less by these: machines with a granted operation, and machines that work on their hosts takes away. */
@@ -98,7 +98,7 @@ function awayTold(here: readonly Machine[], ledger: LedgerSpec | undefined, now:
   return [
     {
       text: `Counted as away by the Defender: ${away === 0 ? 'none of those that its ledger lists' : `${away} of ${counted(here.length, 'machine')}`}`,
-      below: plain([...lines.slice(0, MOST_NAMED), ...more, ...shortened]),
+      below: notesOf([...lines.slice(0, MOST_NAMED), ...more, ...shortened]),
     },
   ]
 }

@@ -3,7 +3,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { titledCommit } from '#api/protocol/commit-title.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { plain, type Finding } from './finding.ts'
+import { notesOf, type Finding } from './finding.ts'
 
 const DAY_MS = 86_400_000
 /** The newest ones; the full list is available separately. */
@@ -45,7 +45,7 @@ export function repairStory(
     ...(took === undefined ? [] : [`took ${formatDuration(took)} from first step to end`]),
     ...(status?.evidence ?? []).map((e) => `evidence ${e.kind}: ${e.place}`),
   ]
-  return [{ text: `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`, below: plain(lines) }]
+  return [{ text: `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`, below: notesOf(lines) }]
 }
 
 function stepTold(step: Step | undefined): string {

@@ -3,7 +3,7 @@ import { isReason, REASONS } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { HOLD_REASONS } from '#permits/holds/names.ts'
-import { causeOf, type Finding, plain, type Urgency } from './finding.ts'
+import { causeOf, type Finding, notesOf, type Urgency } from './finding.ts'
 import { wayOf } from './ways-out.ts'
 
 /** The four parts that every wait has. */
@@ -64,7 +64,7 @@ export function waitFinding(wait: Wait, { now, holdEnds }: Moment, word: string,
     cause: causeOf(word, predicate),
     urgency,
     ...defined({ since: Number.isFinite(at) ? at : undefined }),
-    ...(seen !== '' && { below: plain([`observed: ${seen}`]) }),
+    ...(seen !== '' && { below: notesOf([`observed: ${seen}`]) }),
     ...defined({ ends: state, command }),
     ...(HOLD_REASONS.has(predicate) && holdEnds),
   }

@@ -17,7 +17,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { isGoodCondition } from './conditions.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
-import { causeOf, type Finding, plain, type Story, storyLines } from './finding.ts'
+import { causeOf, type Finding, notesOf, type Story, storyLines } from './finding.ts'
 import { sinceText, waitFindings } from './wait.ts'
 import { verdictNote } from './verdict.ts'
 import { peopleSentence } from './ways-out.ts'
@@ -93,7 +93,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
       // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
       ...(!isOver && { urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const) }),
       ...(known !== undefined && {
-        below: plain([
+        below: notesOf([
           ...(isTold ? [] : errors.slice(errors.indexOf(message) + 1 || errors.length)),
           isOver ? known.doc : `${known.doc} See ${runbook}.`,
         ]),
@@ -210,7 +210,7 @@ function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
         .map((w) => `: ${w}`)
         .join('')}`,
       ...(HAS_FAILED.has(text(c['state'])) && { urgency: 'Failed' }),
-      below: plain(
+      below: notesOf(
         text(c['output'])
           .split('\n')
           .filter((l) => l !== '')
@@ -223,7 +223,7 @@ function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
       (s) =>
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
-  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...plain(steps)]
+  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...notesOf(steps)]
 }
 
 const HAS_FAILED: ReadonlySet<string> = new Set(['Failed', 'RolledBack'])
@@ -256,7 +256,7 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly Fi
   const asked = metadata.annotations?.[ANNOTATIONS.reconcile] ?? ''
   const age = now - Date.parse(asked)
   return age >= 0 && fieldsOf(status)['lastHandledReconcileAt'] !== asked
-    ? plain([`sync was asked ${formatDuration(age)} ago to read it, and has not yet`])
+    ? notesOf([`sync was asked ${formatDuration(age)} ago to read it, and has not yet`])
     : []
 }
 
@@ -290,14 +290,14 @@ const isReporting = (told: Finding): boolean => (told.below ?? []).length > 0
 
 function storyOf(object: KubeObject, moment: Moment): readonly Finding[] {
   if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, moment)
-  if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
+  if (object.kind === 'MaintenanceEvent') return notesOf(maintenanceStory(object as MaintenanceEvent))
   return partsTold(object, moment)
 }
 
 /** What is said of a related object before its waits. */
 function summaryOf(object: KubeObject, now: number): readonly Finding[] {
-  if (object.kind === 'RemedyOperationJob') return plain([repairSummary(object as RemedyOperationJob, now)])
-  if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
+  if (object.kind === 'RemedyOperationJob') return notesOf([repairSummary(object as RemedyOperationJob, now)])
+  if (object.kind === 'MaintenanceEvent') return notesOf(maintenanceStory(object as MaintenanceEvent))
   return []
 }
 

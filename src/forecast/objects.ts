@@ -66,11 +66,11 @@ export function expectedObjects(
 const isSameRollout = (before: MachineComponentSet | undefined, after: MachineComponentSet): boolean =>
   before !== undefined &&
   jsonEqual(
-    [before.spec.components.map(plain), before.spec.selector],
-    [after.spec.components.map(plain), after.spec.selector],
+    [before.spec.components.map(comparable), before.spec.selector],
+    [after.spec.components.map(comparable), after.spec.selector],
   )
 
-function plain(component: RevisedComponent): object {
+function comparable(component: RevisedComponent): object {
   const { sealed: _, ...rest } = component
   return rest
 }

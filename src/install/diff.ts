@@ -42,7 +42,7 @@ function leavesOf(value: unknown, path = ''): Leaves {
 const merged = (parts: readonly Leaves[], path: string, empty: string): Leaves =>
   parts.length === 0 ? new Map([[path, empty]]) : new Map(parts.flatMap((p) => [...p]))
 
-function plain({ metadata, ...rest }: KubeObject): unknown {
+function withoutServerFields({ metadata, ...rest }: KubeObject): unknown {
   const { status: _, ...spec } = rest as { readonly status?: unknown }
   return { ...spec, metadata: Object.fromEntries(Object.entries(metadata).filter(([k]) => !OF_SERVER.has(k))) }
 }
@@ -52,7 +52,7 @@ const cut = (text: string | undefined): string =>
 
 /** Lines such as `  .spec.replicas: 2 → 3`. */
 export function differences(before: KubeObject, after: KubeObject): readonly string[] {
-  const [a, b] = [leavesOf(plain(before)), leavesOf(plain(after))]
+  const [a, b] = [leavesOf(withoutServerFields(before)), leavesOf(withoutServerFields(after))]
   const paths = [...new Set([...a.keys(), ...b.keys()])].filter((p) => a.get(p) !== b.get(p)).toSorted()
   const lines = paths.slice(0, MOST_FIELDS).map((p) => `  ${p}: ${cut(a.get(p))} → ${cut(b.get(p))}`)
   return paths.length > MOST_FIELDS ? [...lines, `  and ${paths.length - MOST_FIELDS} more`] : lines

@@ -27,14 +27,14 @@ const isFilledIn = (key: string, value: unknown): boolean =>
   (isObject(value) && Object.keys(value).length === 0) ||
   (key === 'matchPolicy' && value === 'Equivalent')
 
-const plain = (value: unknown): unknown =>
+const dataOnly = (value: unknown): unknown =>
   Array.isArray(value)
-    ? value.map(plain)
+    ? value.map(dataOnly)
     : isObject(value)
       ? Object.fromEntries(
-          Object.entries(value).flatMap(([key, v]) => (isFilledIn(key, v) ? [] : [[key, plain(v)] as const])),
+          Object.entries(value).flatMap(([key, v]) => (isFilledIn(key, v) ? [] : [[key, dataOnly(v)] as const])),
         )
       : value
 
 export const isChanged = (shipped: KubeObject, live: KubeObject): boolean =>
-  !jsonEqual(plain(shipped['spec']), plain(live['spec']))
+  !jsonEqual(dataOnly(shipped['spec']), dataOnly(live['spec']))

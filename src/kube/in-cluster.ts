@@ -27,7 +27,7 @@ export function podAccount(env: Environment, root = '/'): ConnectionConfig {
   const problems = { token: problemOf(token), ca: problemOf(ca) }
   if (problems.token !== undefined) throw new KubeNodeError(kubeErrors.KN2026({ file: token, why: problems.token }))
   if (problems.ca !== undefined) throw new KubeNodeError(kubeErrors.KN2027({ file: ca, why: problems.ca }))
-  const namespace = textOf(file('namespace'))
+  const namespace = readText(file('namespace'))
   return {
     server: addressIn(env),
     ca: { file: ca },
@@ -50,7 +50,7 @@ function problemOf(file: string): string | undefined {
   }
 }
 
-function textOf(file: string): string | undefined {
+function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {

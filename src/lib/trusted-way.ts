@@ -114,7 +114,7 @@ export function ownGroups(passwd: string, group: string, own: { readonly uid: nu
   }
 }
 
-const textOf = (path: string): string => {
+const readText = (path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch {
@@ -124,7 +124,7 @@ const textOf = (path: string): string => {
 
 function trustedHere(own: number): Trusted {
   let isOurs: ((gid: number) => boolean) | undefined
-  const groups = () => ownGroups(textOf('/etc/passwd'), textOf('/etc/group'), { uid: own, gid: gidOf() })
+  const groups = () => ownGroups(readText('/etc/passwd'), readText('/etc/group'), { uid: own, gid: gidOf() })
   return { own, isOurs: (gid) => (isOurs ??= groups())(gid) }
 }
 

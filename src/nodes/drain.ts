@@ -97,18 +97,18 @@ export async function drainPass(
     const evicted = await outcomeOf(() => evictExactly(clearance, client, pod, wishes, signal))
     if (evicted.kind === 'Unknown') return { kind: 'Unknown', error: evicted.error }
     if (evicted.kind === 'Stale') gone++
-    else if (evicted.kind !== 'Applied') byBudget.push(nameOf(pod))
+    else if (evicted.kind !== 'Applied') byBudget.push(podText(pod))
   }
   const left = evict.length - gone + going.length + kept.length
   const first = evict[0] ?? going[0] ?? kept[0]
   if (left === 0 || first === undefined) return { kind: 'Drained' }
   const [blockedBy] = byBudget
-  const blocked = [...byBudget, ...kept.map(nameOf)].slice(0, MOST_NAMED)
+  const blocked = [...byBudget, ...kept.map(podText)].slice(0, MOST_NAMED)
   const named = { ...defined({ blockedBy }), ...(blocked.length > 0 && { blocked }) }
-  return { kind: 'Draining', left, first: nameOf(first), ...named }
+  return { kind: 'Draining', left, first: podText(first), ...named }
 }
 
-const nameOf = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`
+const podText = ({ metadata: { namespace = 'default', name = '' } }: Pod): string => `${namespace}/${name}`
 
 function evictExactly(
   _clearance: Clearance,

@@ -5,7 +5,7 @@ import { pointerTokens } from './pointer.ts'
 /** Undefined when the verdict is known. */
 export function unknownBecause(explanation: Explanation): string | undefined {
   const leaf = explanation.verdict === 'unknown' ? firstUnknown(explanation) : undefined
-  return leaf && `${nameOf(leaf)} ${leaf.because === 'not there' ? 'not reported' : (leaf.because ?? 'unknown')}`
+  return leaf && `${leafText(leaf)} ${leaf.because === 'not there' ? 'not reported' : (leaf.because ?? 'unknown')}`
 }
 
 /** A known part below an unknown group decides nothing. */
@@ -19,7 +19,7 @@ function firstUnknown(explanation: Explanation): LeafExplanation | undefined {
   return undefined
 }
 
-function nameOf({ fact, path }: LeafExplanation): string {
+function leafText({ fact, path }: LeafExplanation): string {
   const [thing] = pointerTokens(path) ?? []
   return fact === 'conditions' && thing !== undefined ? `condition ${thing}` : `${fact}${path}`
 }

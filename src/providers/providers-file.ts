@@ -44,7 +44,7 @@ export function readProvidersFile(
   file: string,
   known: readonly ProviderDefinition[] = PROVIDERS,
 ): readonly ServedProvider[] {
-  return parseProviders(file, textOf(file), known)
+  return parseProviders(file, readText(file), known)
 }
 
 /** Without a file: those that need nothing. */
@@ -101,7 +101,7 @@ function servedProvider(definition: ProviderDefinition, options: object, folder:
   }
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   let why: string
   try {
     const stat = statSync(file)

@@ -30,16 +30,16 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
     list: (type, options) => client.list(type, options),
     watch: (type, options) => client.watch(type, options),
     create: async (type, object, options) =>
-      fenced(`create ${nameOf(type, object)}`, options, (o) => client.create(type, object, o)),
+      fenced(`create ${objectPath(type, object)}`, options, (o) => client.create(type, object, o)),
     update: async (type, object, options) => {
-      const what = `update ${nameOf(type, object)}`
+      const what = `update ${objectPath(type, object)}`
       if (object.metadata.resourceVersion === undefined) throw unguarded(what, 'resourceVersion')
       return fenced(what, options, (o) => client.update(type, object, o))
     },
     patch: async (type, key, patch, options) =>
       fenced(`patch ${pathOf(type, key)}`, options, (o) => client.patch(type, key, patch, o)),
     apply: async (type, object, options) =>
-      fenced(`apply ${nameOf(type, object)}`, options, (o) => client.apply(type, object, o)),
+      fenced(`apply ${objectPath(type, object)}`, options, (o) => client.apply(type, object, o)),
     delete: async (type, key, options) => {
       const what = `delete ${pathOf(type, key)}`
       requirePreconditions(what, type, options)
@@ -76,7 +76,7 @@ function requirePreconditions(what: string, type: ResourceType, options: DeleteO
 const unguarded = (what: string, missing: string): KubeNodeError =>
   new KubeNodeError(runtimeErrors.KN3014({ what, missing }))
 
-const nameOf = (type: ResourceType, { metadata: { name, namespace, generateName } }: KubeObject): string =>
+const objectPath = (type: ResourceType, { metadata: { name, namespace, generateName } }: KubeObject): string =>
   pathOf(type, { name: name ?? `${generateName ?? ''}*`, namespace })
 
 const pathOf = (type: ResourceType, { name, namespace }: ObjectKey): string =>

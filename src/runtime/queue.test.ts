@@ -2,7 +2,7 @@ import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { URGENT_IN_A_ROW } from './lanes.ts'
+import { URGENT_IN_A_ROW } from './waiting-keys.ts'
 import { type QueueOptions, WorkQueue } from './queue.ts'
 
 function setup(options: Partial<QueueOptions> = {}) {

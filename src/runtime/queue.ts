@@ -4,7 +4,7 @@ import type { Clock, Timer } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import { type Backoff, DEFAULT_BACKOFF, backoffDelay } from './backoff.ts'
 import { DeadlineHeap } from './deadlines.ts'
-import { Lanes } from './lanes.ts'
+import { WaitingKeys } from './waiting-keys.ts'
 
 /** Ten times the largest cluster we serve; past it something invents keys. */
 const DEFAULT_CAPACITY = 100_000
@@ -30,7 +30,7 @@ export class WorkQueue<K = string> {
   readonly #backoff: Backoff
   readonly #capacity: number
 
-  readonly #lanes = new Lanes<K>()
+  readonly #waiting = new WaitingKeys<K>()
   readonly #processing = new Set<K>()
   /** Added while being reconciled: returns to its lane when done. The value tells whether urgently. */
   readonly #dirty = new Map<K, boolean>()
@@ -52,7 +52,7 @@ export class WorkQueue<K = string> {
 
   /** Keys ready to be handed out. */
   get length(): number {
-    return this.#lanes.size
+    return this.#waiting.size
   }
 
   get delayed(): number {
@@ -74,9 +74,9 @@ export class WorkQueue<K = string> {
       this.#dirty.set(key, urgent || this.#dirty.get(key) === true)
       return merged ? 'Merged' : 'Added'
     }
-    const merged = this.#lanes.has(key)
+    const merged = this.#waiting.has(key)
     if (!merged && this.#isFullFor(key)) return 'Full'
-    this.#lanes.push(key, urgent)
+    this.#waiting.push(key, urgent)
     this.#handOut()
     return merged ? 'Merged' : 'Added'
   }
@@ -120,7 +120,7 @@ export class WorkQueue<K = string> {
 
   /** The next key, or undefined at once when none is ready. The caller must call `done` for each key taken. */
   tryTake(): K | undefined {
-    const key = this.#lanes.shift()
+    const key = this.#waiting.shift()
     if (key !== undefined) this.#processing.add(key)
     return key
   }
@@ -146,7 +146,7 @@ export class WorkQueue<K = string> {
     if (!this.#processing.delete(key)) return
     const urgent = this.#dirty.get(key)
     this.#dirty.delete(key)
-    if (urgent !== undefined) this.#lanes.push(key, urgent)
+    if (urgent !== undefined) this.#waiting.push(key, urgent)
     this.#handOut()
     this.#settle()
   }
@@ -159,7 +159,7 @@ export class WorkQueue<K = string> {
     this.#dueAt.clear()
     this.#heap.clear()
     if (discard) {
-      this.#lanes.clear()
+      this.#waiting.clear()
       this.#dirty.clear()
     }
     this.#handOut()
@@ -188,13 +188,13 @@ export class WorkQueue<K = string> {
   }
 
   #isIdle(): boolean {
-    return this.#lanes.size === 0 && this.#processing.size === 0
+    return this.#waiting.size === 0 && this.#processing.size === 0
   }
 
   #isFullFor(key: K): boolean {
-    const known = this.#lanes.has(key) || this.#processing.has(key) || this.#dueAt.has(key)
+    const known = this.#waiting.has(key) || this.#processing.has(key) || this.#dueAt.has(key)
     // A key may be both ready and delayed; counting it twice only refuses earlier.
-    return !known && this.#lanes.size + this.#processing.size + this.#dueAt.size >= this.#capacity
+    return !known && this.#waiting.size + this.#processing.size + this.#dueAt.size >= this.#capacity
   }
 
   #countFailure(key: K, failures: number): void {

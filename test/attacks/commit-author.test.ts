@@ -8,7 +8,7 @@ import { CAGE_LEVELS, findCage } from '#sync/render/cage.ts'
 import { runCaged } from '#sync/render/run-caged.ts'
 import { differenceOf } from '#sync/difference.ts'
 import { placesOf } from '#sync/render/places.ts'
-import { textOf } from '#forecast/plan/text.ts'
+import { planText } from '#forecast/plan/text.ts'
 import { problemsIn, problemText } from '#sync/render/problems.ts'
 import { checkRendered } from '#sync/render/rendered.ts'
 import { shownAnswer } from '#test/support/faults/caged-code.ts'
@@ -147,7 +147,7 @@ const planned =
     const files = { 'fleet/main.ts': objects.map((o) => JSON.stringify(o)).join('\n') }
     const places = placesOf(files, new Map(objects.map((o) => [o, 'fleet/main.ts:1'])))
     const targets = checkRendered({ prod: objects }, createValidator(), places)
-    const text = textOf('c0ffee', undefined, differenceOf(new Map(), targets), { isColored: false, isCut: true })
+    const text = planText('c0ffee', undefined, differenceOf(new Map(), targets), { isColored: false, isCut: true })
     return { status: 0, text: [text, ...problemsIn(targets, files, places).problems.map(problemText)].join('\n') }
   }
 const workload = (pod: object) => ({
@@ -162,7 +162,7 @@ const replanned = (before: object, after: object) => async (): Promise<Answer> =
   const [olds, news] = [before, after].map((o) => checkRendered({ prod: [o] }, createValidator()))
   return {
     status: 0,
-    text: textOf('c0ffee', 'before', differenceOf(olds ?? new Map(), news ?? new Map()), {
+    text: planText('c0ffee', 'before', differenceOf(olds ?? new Map(), news ?? new Map()), {
       isColored: false,
       isCut: true,
     }),

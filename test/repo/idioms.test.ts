@@ -85,3 +85,14 @@ test.each([
   ['const keyOf = (a: string, b: string): string => `${a} ${b}`', undefined],
   ['const named = (all: readonly string[]) => someOf(all, MOST_NAMED)', undefined],
 ])('%s is read as %s', (text, body) => expect(helpersIn(text)[0]?.[1]).toBe(body))
+
+/** Names of the library with one meaning each: a text or nothing, an object's name, its key. What does something else says what. */
+const TAKEN = /^(?:export )?(?:async )?(?:function|const) (textOf|nameOf|plain)\b/gm
+const THEIRS: readonly string[] = ['src/lib/fields.ts textOf', 'src/api/schema/object-meta.ts nameOf']
+
+test('a name of the library says the same thing everywhere', () => {
+  const again = sourceFiles('src')
+    .filter(({ path }) => !path.startsWith(FROZEN) && !isTest(path))
+    .flatMap(({ path, text }) => [...text.matchAll(TAKEN)].map(([, name]) => `${path} ${name}`))
+  expect(again.filter((place) => !THEIRS.includes(place))).toEqual([])
+})

@@ -15,7 +15,7 @@ const MOST_UNITS = 512
 const merged = (path: string): string => path.replace(/^\/(bin|sbin)\//, '/usr/$1/')
 
 /** The suffix may be left out in a component. */
-const nameOf = ({ service }: MachineComponentSpec): string | undefined =>
+const unitNameOf = ({ service }: MachineComponentSpec): string | undefined =>
   service?.unit === undefined || service.unit.endsWith('.service') ? service?.unit : `${service.unit}.service`
 
 interface OtherUnit {
@@ -37,7 +37,7 @@ export class OtherUnits {
   async of(spec: MachineComponentSpec): Promise<readonly string[]> {
     const programs = (spec.install?.binaries ?? []).map((b) => merged(b.path))
     const names = new Set(programs.map((p) => basename(p)))
-    const own = nameOf(spec)
+    const own = unitNameOf(spec)
     const isOther = ({ unit, program }: OtherUnit): boolean =>
       unit !== own &&
       !unit.startsWith('kubenode-') &&

@@ -120,7 +120,8 @@ export class TrustStore {
     if (candidate === undefined) return
     const own = { ...anchorOf(candidate.document), sequence: this.#held?.document.sequence ?? 0 }
     const verdict = judgeTrust(own, candidate, clock.now())
-    if (verdict.kind === 'Refused') return this.#note(`${nameOf(candidate)} in ${fromHost} refused: ${verdict.reason}`)
+    if (verdict.kind === 'Refused')
+      return this.#note(`${trustNameOf(candidate)} in ${fromHost} refused: ${verdict.reason}`)
     await writeDurably(files, path, JSON.stringify(candidate))
     this.#held = candidate
     await removeDurably(files, fromHost)
@@ -131,7 +132,7 @@ export class TrustStore {
     const against = this.#held === undefined ? anchor : anchorOf(this.#held.document)
     const verdict = judgeTrust(against, candidate, clock.now())
     const signed = parseSignedTrust(candidate)
-    if (verdict.kind === 'Refused') return `${nameOf(signed)} refused: ${verdict.reason}`
+    if (verdict.kind === 'Refused') return `${trustNameOf(signed)} refused: ${verdict.reason}`
     if (signed === undefined || signed.document.sequence === this.#held?.document.sequence) return undefined
     await writeDurably(files, path, JSON.stringify(signed))
     this.#held = signed
@@ -139,5 +140,5 @@ export class TrustStore {
   }
 }
 
-const nameOf = (signed: SignedTrust | undefined): string =>
+const trustNameOf = (signed: SignedTrust | undefined): string =>
   signed === undefined ? 'trust document' : `trust sequence ${signed.document.sequence}`

@@ -133,12 +133,12 @@ const TICK_MS = 10
 
 function runningKubelet(proc: string): RunningKubelet | undefined {
   for (const pid of readdirSync(proc)) {
-    if (!/^\d+$/.test(pid) || textOf(`${proc}/${pid}/comm`).trim() !== 'kubelet' || !isOfHost(proc, pid)) continue
+    if (!/^\d+$/.test(pid) || readText(`${proc}/${pid}/comm`).trim() !== 'kubelet' || !isOfHost(proc, pid)) continue
     const stat = readStat(Number(pid), proc)
     if (stat === undefined || stat.state === 'Z') continue
-    const bootSeconds = Number(/^btime (\d+)$/m.exec(textOf(`${proc}/stat`))?.[1])
+    const bootSeconds = Number(/^btime (\d+)$/m.exec(readText(`${proc}/stat`))?.[1])
     const startedMs = bootSeconds * 1_000 + Number(stat.startTime) * TICK_MS
-    const kubeconfig = argumentOf(textOf(`${proc}/${pid}/cmdline`).split('\0'), '--kubeconfig')
+    const kubeconfig = argumentOf(readText(`${proc}/${pid}/cmdline`).split('\0'), '--kubeconfig')
     // A start that is not known is the earliest: whatever was written may have been written later.
     return { startedMs: Number.isFinite(startedMs) ? startedMs : 0, ...defined({ kubeconfig }) }
   }
@@ -171,7 +171,7 @@ function argumentOf(words: readonly string[], name: string): string | undefined 
   return value !== undefined && isAbsolute(value) ? value : undefined
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch {

@@ -84,7 +84,7 @@ interface Gathered {
 async function gather(deps: EvidenceDeps, kind: Kind): Promise<Gathered> {
   if (kind === 'Journal') return journal(deps)
   if (kind === 'KernelLog') return kernelLog(deps)
-  return { text: await textOf(deps, kind) }
+  return { text: await evidenceText(deps, kind) }
 }
 
 /** From journalctl or dmesg where the node is a host and has them; else the file that a syslog daemon writes. */
@@ -114,7 +114,10 @@ const journal = (deps: EvidenceDeps): Promise<Gathered> =>
 const kernelLog = (deps: EvidenceDeps): Promise<Gathered> =>
   saidOrFile(deps, [['dmesg', '--kernel', '--color=never', '--since=-1h'], ['dmesg']], 'var/log/kern.log')
 
-async function textOf({ files, dir }: EvidenceDeps, kind: Exclude<Kind, 'Journal' | 'KernelLog'>): Promise<string> {
+async function evidenceText(
+  { files, dir }: EvidenceDeps,
+  kind: Exclude<Kind, 'Journal' | 'KernelLog'>,
+): Promise<string> {
   switch (kind) {
     case 'Components':
       return components(files, dir)

@@ -32,7 +32,7 @@ function writtenFields(props: Fields, metadata: ApiObjectMetadataDefinition): Fi
   const head: Record<string, unknown> = {}
   for (const [name, value] of Object.entries({ apiVersion, kind, metadata: writtenMetadata(metadata) })) {
     if (value === undefined || value === null) continue
-    const field = name === 'metadata' ? value : plain(value, false, 0)
+    const field = name === 'metadata' ? value : plainValue(value, false, 0)
     if (field === NOT_PLAIN) return NOT_PLAIN
     head[name] = field
   }
@@ -45,11 +45,11 @@ function writtenMetadata(metadata: ApiObjectMetadataDefinition): unknown {
     metadata as unknown as Fields
   if (!isPlainObject(_additionalAttributes)) return NOT_PLAIN
   const all = { ..._additionalAttributes, name, namespace, annotations, finalizers, ownerReferences, labels }
-  return plain(all, true, 0)
+  return plainValue(all, true, 0)
 }
 
 /** Undefined values, null and, in metadata, empty values are left out of objects. In a list they stay in their place, as cdk8s does it. */
-function plain(value: unknown, dropsEmpty: boolean, depth: number): unknown {
+function plainValue(value: unknown, dropsEmpty: boolean, depth: number): unknown {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
@@ -62,7 +62,7 @@ function plainList(list: readonly unknown[], dropsEmpty: boolean, depth: number)
   if (dropsEmpty && list.length === 0) return undefined
   const written: unknown[] = []
   for (const item of list) {
-    const value = plain(item, dropsEmpty, depth)
+    const value = plainValue(item, dropsEmpty, depth)
     if (value === undefined || value === NOT_PLAIN) return NOT_PLAIN
     written.push(value)
   }
@@ -75,7 +75,7 @@ function plainFields(value: object, dropsEmpty: boolean, depth: number): Fields 
   let isEmpty = true
   for (const name of Object.keys(value).sort()) {
     if (name === '__proto__') return NOT_PLAIN
-    const field = plain(value[name], dropsEmpty, depth)
+    const field = plainValue(value[name], dropsEmpty, depth)
     if (field === undefined) continue
     if (field === NOT_PLAIN) return NOT_PLAIN
     written[name] = field

@@ -148,7 +148,7 @@ export function onlyTag(store: LayoutStore): string {
 }
 
 /** HOST/NAME, as it was built. */
-export function nameOf(store: LayoutStore): string {
+export function imageNameOf(store: LayoutStore): string {
   const name = taggedIn(store)[0]?.annotations?.[CONTAINERD_NAME] ?? ''
   return name.replace(/:[^/:]*$/, '')
 }

@@ -8,7 +8,7 @@ import { isLoopbackHost, parseReference, type ImageReference } from './reference
 import { RegistryStore } from './registry-store.ts'
 import { readText } from '../authoring/statement-file.ts'
 import { credentialsOf } from './docker-config.ts'
-import { nameOf, onlyTag, withLayout } from './layout-file.ts'
+import { imageNameOf, onlyTag, withLayout } from './layout-file.ts'
 
 export interface RegistryAccess {
   readonly ca?: string
@@ -54,7 +54,7 @@ export async function openedImage<T>(
   work: (image: OpenedImage) => Promise<T>,
 ): Promise<T> {
   if (existsSync(text))
-    return withLayout(text, (store) => work({ store, reference: onlyTag(store), name: nameOf(store) }))
+    return withLayout(text, (store) => work({ store, reference: onlyTag(store), name: imageNameOf(store) }))
   const { store, named } = registryFor(text, access)
   const { host, repository, tag, digest } = named
   const reference = digest ?? tag

@@ -62,7 +62,7 @@ export async function* unpackedStream(
     : createReadStream(part.file, { start: part.start, end: part.start + part.length - 1 })
   let bytes = 0
   try {
-    for await (const chunk of plain(raw, packing, refuse)) {
+    for await (const chunk of unpacked(raw, packing, refuse)) {
       bytes += chunk.length
       if (bytes > maxBytes) throw refuse(`it unpacks to more than ${maxBytes} bytes`)
       yield chunk
@@ -74,7 +74,7 @@ export async function* unpackedStream(
   }
 }
 
-function plain(raw: Readable, packing: Exclude<Packing, 'bzip2'>, refuse: Refuse): AsyncIterable<Buffer> {
+function unpacked(raw: Readable, packing: Exclude<Packing, 'bzip2'>, refuse: Refuse): AsyncIterable<Buffer> {
   if (packing === 'none') return raw as AsyncIterable<Buffer>
   if (packing === 'xz') return throughXz(raw, refuse)
   const unpacker = packing === 'gzip' ? createGunzip() : createZstdDecompress()

@@ -20,7 +20,8 @@ export interface Names {
 
 type Ask = (typed: Typed, names: Names) => Promise<readonly Candidate[]> | readonly Candidate[]
 
-const plain = (words: readonly string[], help = ''): readonly Candidate[] => words.map((word) => ({ word, help }))
+const asCandidates = (words: readonly string[], help = ''): readonly Candidate[] =>
+  words.map((word) => ({ word, help }))
 
 const PLURALS: readonly Candidate[] = [
   { word: 'nodes', help: 'Nodes of Kubernetes' },
@@ -38,7 +39,7 @@ const kindOrUndefined = (word: string): ResourceType | undefined => {
 const namesAfterSlash = async (typed: Typed, names: Names): Promise<readonly Candidate[]> => {
   const [noun = ''] = typed.word.split('/', 1)
   const type = kindOrUndefined(noun)
-  return type === undefined ? [] : plain((await names.objects(type, typed)).map((name) => `${noun}/${name}`))
+  return type === undefined ? [] : asCandidates((await names.objects(type, typed)).map((name) => `${noun}/${name}`))
 }
 
 /** `describe machine NAME`, as kubectl has it: of a command that takes the kind as a word of its own. */
@@ -53,28 +54,28 @@ const kindSlashName =
   (nouns: readonly string[], isRepeated = false): Ask =>
   async (typed, names) => {
     const kind = kindBefore(typed)
-    if (kind !== undefined) return plain(await names.objects(kind, typed))
+    if (kind !== undefined) return asCandidates(await names.objects(kind, typed))
     if (typed.arguments.length > 0 && !isRepeated) return []
-    return typed.word.includes('/') ? namesAfterSlash(typed, names) : plain(nouns.map((noun) => `${noun}/`))
+    return typed.word.includes('/') ? namesAfterSlash(typed, names) : asCandidates(nouns.map((noun) => `${noun}/`))
   }
 
 const namesOf =
   (...kinds: readonly string[]): Ask =>
   async (typed, names) => {
     if (typed.arguments.length > 0) return []
-    return plain((await Promise.all(kinds.map((kind) => names.objects(kindCalled(kind), typed)))).flat())
+    return asCandidates((await Promise.all(kinds.map((kind) => names.objects(kindCalled(kind), typed)))).flat())
   }
 
 /** `machine/NAME`, or the name alone. */
 const ofLogs: Ask = async (typed, names) => {
   if (typed.arguments.length > 0) return typed.arguments.length > 1 ? [] : componentsOf(typed, names)
   const alone = typed.word.includes('/') ? [] : await names.objects(kindCalled('machine'), typed)
-  return [...(await kindSlashName(['machine', 'node'])(typed, names)), ...plain(alone)]
+  return [...(await kindSlashName(['machine', 'node'])(typed, names)), ...asCandidates(alone)]
 }
 
 async function componentsOf(typed: Typed, names: Names): Promise<readonly Candidate[]> {
   const machine = typed.arguments[0]?.split('/').at(-1) ?? ''
-  return machine === '' ? [] : plain(await names.components(machine, typed))
+  return machine === '' ? [] : asCandidates(await names.components(machine, typed))
 }
 
 const ofGet: Ask = async (typed, names) => {
@@ -85,7 +86,7 @@ const ofGet: Ask = async (typed, names) => {
     return PLURALS.map(({ word, help }) => ({ word: `${typed.word.slice(0, comma)}${word}`, help }))
   }
   const type = kind.includes('/') ? undefined : kindOrUndefined(kind)
-  return type === undefined ? [] : plain(await names.objects(type, typed))
+  return type === undefined ? [] : asCandidates(await names.objects(type, typed))
 }
 
 const ANY = ['machine', 'node', ...nounsByKind()]
@@ -129,8 +130,8 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
   'cluster extend': namesOf('cluster'),
   'cluster kubeconfig': namesOf('cluster'),
   'maintenance plan': kindSlashName(['machine'], true),
-  import: async (_typed, names) => plain(await names.objects(nodes, _typed)),
-  adopt: async (_typed, names) => plain(await names.objects(nodes, _typed)),
+  import: async (_typed, names) => asCandidates(await names.objects(nodes, _typed)),
+  adopt: async (_typed, names) => asCandidates(await names.objects(nodes, _typed)),
   'machine join-command': namesOf('machine'),
   'machine readmit': namesOf('machine'),
   'machine revoke': namesOf('machine'),
@@ -145,11 +146,11 @@ const FORMS = ['wide', 'name', 'json', 'yaml']
 export const FILES: Candidate = { word: ':files', help: '' }
 
 async function valuesOf(option: OutlinedOption, typed: Typed, names: Names): Promise<readonly Candidate[]> {
-  if (option.choices !== undefined) return plain(option.choices)
-  if (option.long === '--context') return plain(await names.contexts(typed))
-  if (option.long === '--namespace') return plain(await names.namespaces(typed))
+  if (option.choices !== undefined) return asCandidates(option.choices)
+  if (option.long === '--context') return asCandidates(await names.contexts(typed))
+  if (option.long === '--namespace') return asCandidates(await names.namespaces(typed))
   if (option.long === '--container') return componentsOf(typed, names)
-  if (option.long === '--output') return plain(FORMS)
+  if (option.long === '--output') return asCandidates(FORMS)
   return /<(file|dir|folder|path)s?>/.test(option.flags) ? [FILES] : []
 }
 
@@ -171,7 +172,7 @@ async function unfiltered(typed: Typed, names: Names): Promise<readonly Candidat
   const isFile = argument !== undefined && argument.choices === undefined && !Object.hasOwn(ARGUMENTS, path)
   return [
     ...(typed.arguments.length === 0 ? commandsOf(command.commands) : []),
-    ...plain(argument?.choices ?? []),
+    ...asCandidates(argument?.choices ?? []),
     ...((await ARGUMENTS[path]?.(typed, names)) ?? []),
     ...(isFile ? [FILES] : []),
   ]

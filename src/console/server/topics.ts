@@ -33,13 +33,13 @@ const MOST_CHARACTERS = 600
 /** Undefined: there is no such topic. Another spelling of a topic is none: each would be computed and remembered on its own. */
 export function parseTopic(topic: Topic): TopicName | undefined {
   if (topic.length > MOST_CHARACTERS) return undefined
-  const name = nameOf(topic)
+  const name = topicNameOf(topic)
   if (name === undefined) return undefined
   const names = [...('cluster' in name ? [name.cluster] : []), ...('name' in name ? [name.name] : [])]
   return topicOf(name.family, ...names) === topic ? name : undefined
 }
 
-function nameOf(topic: Topic): TopicName | undefined {
+function topicNameOf(topic: Topic): TopicName | undefined {
   const [family = '', first, second, ...rest] = topic.split('/').map(decoded)
   if (rest.length > 0) return undefined
   const fleet = OF_FLEET.find((f) => f === family)

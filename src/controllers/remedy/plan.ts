@@ -33,7 +33,7 @@ export function plan(seen: Seen, now: number): RemedyPlan {
     actions: [],
     rules: new Map(),
   }
-  for (const reading of rules) scene.rules.set(nameOf(reading), ruleScene(scene, reading))
+  for (const reading of rules) scene.rules.set(ruleName(reading), ruleScene(scene, reading))
   const ranks: Ranks = new Map(
     rules.flatMap(({ active }, rank) => (active === undefined ? [] : [[active.name, { rank, active }] as const])),
   )
@@ -50,12 +50,12 @@ export function plan(seen: Seen, now: number): RemedyPlan {
   }
 }
 
-const nameOf = ({ remedier }: RuleReading): string => remedier.metadata.name ?? ''
+const ruleName = ({ remedier }: RuleReading): string => remedier.metadata.name ?? ''
 
 /** Higher priority first, then by name, never by the order of a cache. */
 const inOrder = (rules: readonly RuleReading[]): readonly RuleReading[] =>
   rules.toSorted(
-    (a, b) => (b.active?.spec.priority ?? 0) - (a.active?.spec.priority ?? 0) || (nameOf(a) < nameOf(b) ? -1 : 1),
+    (a, b) => (b.active?.spec.priority ?? 0) - (a.active?.spec.priority ?? 0) || (ruleName(a) < ruleName(b) ? -1 : 1),
   )
 
 /** The node that has waited longest goes first when a limit lets only some through. */
@@ -176,7 +176,7 @@ function decide(given: Case): Decision {
 /** A user requests the ladder from its beginning: after it was exhausted, aborted, or when the wait is too long. One hold, one climb. */
 function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | undefined): LadderStep | undefined {
   const { holds, rules } = scene.seen
-  const remedier = rules.find((r) => nameOf(r) === active.name)?.remedier
+  const remedier = rules.find((r) => ruleName(r) === active.name)?.remedier
   const hold = holdOver(holds, {
     effects: ['Retry'],
     things: [...(remedier === undefined ? [] : [thing('NodeRemedier', remedier)]), ...heldThings(node)],
@@ -298,8 +298,8 @@ const heldThings = ({ name, machine, labels }: NodeSeen): HoldQuestion['things']
   }))
 
 function verdictOf({ rules, history }: Scene, reading: RuleReading): RuleVerdict {
-  const scene = rules.get(nameOf(reading))
-  const { open, lastHour, lastDay } = history.ofRule(nameOf(reading), reading.active?.spec.mode === 'DryRun')
+  const scene = rules.get(ruleName(reading))
+  const { open, lastHour, lastDay } = history.ofRule(ruleName(reading), reading.active?.spec.mode === 'DryRun')
   const { selected, silent } = scene?.counts ?? NO_NODES
   return {
     reading,
@@ -335,7 +335,7 @@ function noticesOf({ reading, inhibited }: RuleVerdict): readonly Notice[] {
   const known = findCondition(remedier.status?.conditions, 'Inhibited')
   const say = (reason: Reason, message: string): Notice => ({
     reason,
-    message: `${nameOf(reading)}: ${message}`,
+    message: `${ruleName(reading)}: ${message}`,
     severity: 'Warning',
     about: remedier,
   })

@@ -48,13 +48,13 @@ async function closed(server: Server, socket: string): Promise<void> {
 async function answered(host: ControlPlaneHost, asked: IncomingMessage): Promise<unknown> {
   const call = CALLS.find((c) => asked.url === `/${c}`)
   if (call === undefined || asked.method !== 'POST') throw new Error('there is no such call')
-  const args: unknown = JSON.parse(await textOf(asked))
+  const args: unknown = JSON.parse(await bodyText(asked))
   if (!Array.isArray(args)) throw new Error('the arguments of a call are a list')
   const method = host[call] as (...all: readonly unknown[]) => Promise<unknown>
   return method.apply(host, args)
 }
 
-async function textOf(stream: IncomingMessage): Promise<string> {
+async function bodyText(stream: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of stream as AsyncIterable<Buffer>) {
@@ -109,7 +109,7 @@ export class SocketHost implements ControlPlaneHost {
 const posted = (socketPath: string, path: string, body: string, signal: AbortSignal): Promise<string> =>
   new Promise((resolve, reject) => {
     const sent = nodeHttp.request({ socketPath, path, method: 'POST', agent: false, signal }, (answer) => {
-      textOf(answer).then(resolve, reject)
+      bodyText(answer).then(resolve, reject)
     })
     sent.once('error', reject)
     sent.end(body)

@@ -43,7 +43,7 @@ export const readingsOf =
     const asked = <T>(read: (of: Closable) => Promise<T>): Promise<Reading<T>> =>
       reading(() => (client === undefined ? Promise.reject(new Error('it has no kubeconfig')) : read(client)))
     try {
-      const metrics = await asked((c) => textOf(c, '/metrics'))
+      const metrics = await asked((c) => pageText(c, '/metrics'))
       return {
         kubelets: await asked(kubeletsOf),
         removedApisInUse: mapped(metrics, (m) => removedApis(m, minorOf(wanted) ?? 0)),
@@ -52,7 +52,7 @@ export const readingsOf =
         unfitAddons: { known: true, value: [] },
         etcd: await asked(async (c) => ({
           isHealthy: (await c.raw({ method: 'GET', path: '/livez/etcd' })).status === 200,
-          usedOfQuota: usedOfQuota(await textOf(c, '/metrics'), record),
+          usedOfQuota: usedOfQuota(await pageText(c, '/metrics'), record),
         })),
         surgeTrouble: await reading(() => surgeTrouble(hub, record)),
       }
@@ -69,7 +69,7 @@ export const storeSizeOf =
     if (text === undefined) throw new Error('it has no kubeconfig')
     const client = connect(parseSafeKubeconfig(text, record.id).config)
     try {
-      return storeBytes(await textOf(client, '/metrics'))
+      return storeBytes(await pageText(client, '/metrics'))
     } finally {
       client.close?.()
     }
@@ -86,7 +86,7 @@ async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
 const mapped = <T, U>(of: Reading<T>, map: (value: T) => U): Reading<U> =>
   of.known ? { known: true, value: map(of.value) } : of
 
-const textOf = async (client: KubeClient, path: string): Promise<string> =>
+const pageText = async (client: KubeClient, path: string): Promise<string> =>
   (await client.raw({ method: 'GET', path })).text
 
 async function kubeletsOf(

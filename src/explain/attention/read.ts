@@ -82,13 +82,13 @@ export async function readObserved(
   // Nodes are there with and without KubeNode.
   const kinds = KINDS.filter((kind) => kind !== 'nodes' && list(kind).length > 0).map((kind) => TYPES[kind].kind)
   const stopped = await readPrograms(kinds)
-  const hidden = [...withHow('Hidden').map(nameOf), ...(stopped === 'Hidden' ? ['leases of the programs'] : [])]
+  const hidden = [...withHow('Hidden').map(pluralOf), ...(stopped === 'Hidden' ? ['leases of the programs'] : [])]
   return {
     name,
     state: 'Connected',
     list,
     stopped: stopped === 'Hidden' ? [] : stopped,
-    gap: gapText(name, { hidden, failing: failed.map(nameOf) }),
+    gap: gapText(name, { hidden, failing: failed.map(pluralOf) }),
     heartbeats,
   }
 }
@@ -103,7 +103,7 @@ const readHeartbeats = (
     () => undefined,
   )
 
-const nameOf = (kind: keyof ObservedKinds): string => TYPES[kind].plural
+const pluralOf = (kind: keyof ObservedKinds): string => TYPES[kind].plural
 
 function unreached(name: string, outcome: Outcome | undefined): ObservedCluster {
   const error = outcome?.how === 'Failed' ? outcome.error : undefined

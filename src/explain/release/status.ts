@@ -9,7 +9,7 @@ import { findCondition } from '#kube/conditions.ts'
 import { isAtWork } from '#sync/release/cluster-phase.ts'
 import { nextRevertAt } from '#sync/revert/decide.ts'
 import { someOf } from '#lib/some-of.ts'
-import { causeOf, type Finding, plain, type Story } from '../finding.ts'
+import { causeOf, type Finding, notesOf, type Story } from '../finding.ts'
 import { type Moment, sinceText, waitCell, waitFindings } from '../wait.ts'
 
 type Status = NonNullable<Release['status']>
@@ -40,7 +40,7 @@ export function releaseStory(release: Release, around: Around): Story {
         text: `stage ${stage.name}: ${stage.phase}, ${healthyText(stage)}`,
         below: [
           ...waitFindings(stage.waitingFor, { now: around.now }, word),
-          ...plain((stage.gates ?? []).map(gateText)),
+          ...notesOf((stage.gates ?? []).map(gateText)),
           ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => ofCluster(c, around)),
         ],
       })),
@@ -66,7 +66,7 @@ function held(status: Status, { holdEnds }: Moment, word: string): readonly Find
         text: `paused: ${paused.message}`,
         cause: causeOf(word, paused.reason),
         urgency: 'Waiting',
-        below: plain(continuingLines(status)),
+        below: notesOf(continuingLines(status)),
         ...holdEnds,
       },
     ]
@@ -88,7 +88,7 @@ const MOST_NAMED = 5
 function reverted({ revertCommit, revert }: Status, all: readonly Release[]): readonly Finding[] {
   if (revertCommit !== undefined) {
     const commit = titledCommit(revertCommit, all)
-    return plain([
+    return notesOf([
       revert?.branch === undefined ? `reverted by ${commit}` : `revert: on branch ${revert.branch}, commit ${commit}`,
     ])
   }
@@ -96,7 +96,7 @@ function reverted({ revertCommit, revert }: Status, all: readonly Release[]): re
   const { problem, attempts = 1 } = revert
   const next = nextRevertAt({ revert })
   const again = next === undefined || Number.isNaN(next) ? '' : `, the next one at ${timestamp(next)}`
-  return [{ text: `not reverted: ${problem}`, below: plain([`${counted(attempts, 'attempt')}${again}`]) }]
+  return [{ text: `not reverted: ${problem}`, below: notesOf([`${counted(attempts, 'attempt')}${again}`]) }]
 }
 
 function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] {
@@ -108,7 +108,7 @@ function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] 
   return [
     {
       text: `${name}: ${phase}${sinceText(cluster.since, now)}, ${counted(fresh, 'new failure')}${old}`,
-      below: plain([
+      below: notesOf([
         ...(message === undefined ? [] : [message]),
         // What ends it is said of the stage.
         ...(waitingFor?.seen === undefined ? [] : [waitCell(waitingFor)]),

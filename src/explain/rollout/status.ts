@@ -6,7 +6,7 @@ import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { causeOf, type Finding, plain, type Story } from '../finding.ts'
+import { causeOf, type Finding, notesOf, type Story } from '../finding.ts'
 import { type Moment, sinceText, waitFindings } from '../wait.ts'
 import type { Revision } from './revisions.ts'
 import { rolloutErrors } from './rollout-errors.ts'
@@ -57,8 +57,8 @@ export function setStory(set: MachineComponentSet, { holds = [], ...moment }: Ar
           cause: causeOf(word, revision),
           urgency: 'Blocked',
         })),
-      ...plain(holds.map(holdText)),
-      ...plain(
+      ...notesOf(holds.map(holdText)),
+      ...notesOf(
         slices
           .filter((s) => s.phase !== 'Passed')
           .map(
@@ -66,7 +66,7 @@ export function setStory(set: MachineComponentSet, { holds = [], ...moment }: Ar
               `${sliceName(s)}: ${s.phase}, ${counted(activeMachines(s).length, 'machine')}${s.waitingFor?.seen === undefined ? '' : `, ${s.waitingFor.seen}`}`,
           ),
       ),
-      ...plain(skipped.slice(0, MOST_SKIPPED).map((s) => `skipped ${s.machine}: ${s.reason}`)),
+      ...notesOf(skipped.slice(0, MOST_SKIPPED).map((s) => `skipped ${s.machine}: ${s.reason}`)),
     ],
   }
 }

@@ -57,7 +57,7 @@ export interface LintResult {
 const isRule = (v: Record<string, unknown>): boolean =>
   v['kind'] === undefined && ['all', 'any', 'not', 'conditions'].some((k) => Object.hasOwn(v, k))
 
-const nameOf = (v: Record<string, unknown>): string => {
+const objectText = (v: Record<string, unknown>): string => {
   const meta = v['metadata']
   const name = isObject(meta) ? (meta['name'] ?? meta['generateName']) : undefined
   return `${textOf(v['kind']) || 'object'}/${textOf(name) || '?'}`
@@ -192,7 +192,7 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
   return {
     looked: 1,
     problems: problems.length > 0 ? problems : commitProblems(value),
-    object: nameOf(value),
+    object: objectText(value),
   }
 }
 
@@ -282,7 +282,7 @@ export function lintTogether(results: readonly LintResult[]): readonly Finding[]
     const at = of.get(object)
     if (at === undefined) return []
     const { file } = at
-    const name = nameOf(object)
+    const name = objectText(object)
     return [
       {
         file,

@@ -28,7 +28,7 @@ import type { PlanAsked, PlanSeen } from './plan-seen.ts'
 import { signatureNote, signatureOf } from './plan-signature.ts'
 import { apartWarning, baseOf, commitCalled } from './range.ts'
 import { readInventories } from './read-inventories.ts'
-import { loosenedText, oneWayText, outlookText, prunesText, returnsText, textOf } from './text.ts'
+import { loosenedText, oneWayText, outlookText, prunesText, returnsText, planText } from './text.ts'
 
 export async function showPlan(asked: PlanAsked, io: Io): Promise<void> {
   const seen = await readPlan(asked, io)
@@ -137,7 +137,7 @@ async function textFor({ repository, made, ...seen }: PlanSeen, { cluster }: Pla
   const against = base === undefined || base === commit ? undefined : await titledIn(repository, base)
   const style = { isColored: hasColors(io), isCut: io.isTerminal }
   return (
-    textOf(`${what}${cluster === undefined ? '' : ` in ${cluster} only`}`, against, shown, style) +
+    planText(`${what}${cluster === undefined ? '' : ` in ${cluster} only`}`, against, shown, style) +
     (prunes === undefined ? '' : prunesText(prunes)) +
     loosenedText(loosened) +
     oneWayText(oneWay) +

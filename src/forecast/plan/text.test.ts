@@ -3,7 +3,7 @@ import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import { approvalWords, bookedWords } from './findings.ts'
 import { plainOf } from './words.ts'
-import { loosenedText, oneWayText, outlookText, textOf } from './text.ts'
+import { loosenedText, oneWayText, outlookText, planText } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
 const COLORED = { isColored: true, isCut: true }
@@ -27,7 +27,7 @@ const difference: ClusterDifference = {
 }
 
 test('how many machines a commit deletes is said last, and in red on a terminal', () => {
-  expect(textOf('c0ffee', undefined, [difference], PLAIN)).toBe(
+  expect(planText('c0ffee', undefined, [difference], PLAIN)).toBe(
     [
       'plan of c0ffee',
       '',
@@ -37,7 +37,7 @@ test('how many machines a commit deletes is said last, and in red on a terminal'
       '',
     ].join('\n'),
   )
-  const lines = textOf('c0ffee', undefined, [difference], COLORED).split('\n')
+  const lines = planText('c0ffee', undefined, [difference], COLORED).split('\n')
   expect(lines.at(-2)).toBe(
     '\u001b[31m  ! deletes 6 machines: MachineSet a\ufffd[2J (4 of 24); MachineSet b (1 of 3); m-1\u001b[39m',
   )
@@ -53,14 +53,14 @@ test('S25 an object that a cluster may refuse is marked in the plan', () => {
   }
   const plain = { ...one, cluster: 'test' }
   const marked = { ...one, changes: one.changes.map((c) => ({ ...c, isListedOnly: true as const })) }
-  const text = textOf('c0ffee', undefined, [marked, plain], PLAIN)
+  const text = planText('c0ffee', undefined, [marked, plain], PLAIN)
   expect(text).toContain('  ! DaemonSet.apps/shop/a (added; KN3094: refused unless the cluster lists it)\n')
   expect(text).toContain('  + DaemonSet.apps/shop/a\n')
 })
 
 test('nothing is said where no machine is deleted', () => {
   const quiet = { ...difference, machines: { deleted: 0, sets: [], single: [] } }
-  expect(textOf('c0ffee', undefined, [quiet], COLORED)).not.toContain('machine')
+  expect(planText('c0ffee', undefined, [quiet], COLORED)).not.toContain('machine')
 })
 
 test('S33 keys, values and problems of a commit add no line of their own and no command of a CI runner', () => {
@@ -78,14 +78,14 @@ test('S33 keys, values and problems of a commit add no line of their own and no 
       },
     ],
   }
-  const text = textOf('c0ffee', undefined, [forged], PLAIN)
+  const text = planText('c0ffee', undefined, [forged], PLAIN)
   expect(text.split('\n')).toHaveLength(7)
   expect(text).not.toMatch(/^\s*::|##\[|[\u2028\u202e]/m)
 })
 
 test('clusters with equal changes are one entry', () => {
   const all = ['a', 'b', 'c'].map((cluster) => ({ ...difference, cluster, removed: cluster === 'c' ? 1 : 2 }))
-  const heads = textOf('c0ffee', undefined, all, PLAIN)
+  const heads = planText('c0ffee', undefined, all, PLAIN)
     .split('\n')
     .filter((l) => /^\w.*: /.test(l))
   expect(heads).toEqual([
@@ -102,10 +102,10 @@ test('values are shortened on a terminal, and whole in a pipe', () => {
     ...difference,
     changes: [{ change: 'changed' as const, ref, object: 'ConfigMap/default/a', fields, more: 0 }],
   }
-  const short = textOf('c0ffee', undefined, [one], PLAIN)
+  const short = planText('c0ffee', undefined, [one], PLAIN)
   expect(short).toContain('and 8 more fields')
   expect(short).not.toContain(before)
-  const whole = textOf('c0ffee', undefined, [one], { isColored: false, isCut: false })
+  const whole = planText('c0ffee', undefined, [one], { isColored: false, isCut: false })
   expect(whole.split(`"${before}" → "${after}"`)).toHaveLength(21)
 })
 
@@ -165,7 +165,7 @@ test('machines that are away anyway are counted, and the first three are named',
 test('of a cluster that leaves the fleet it says that everything in it stays', () => {
   const none = { deleted: 0, sets: [], single: [] }
   const left: ClusterDifference = { ...difference, added: 0, removed: 0, machines: none, isLeft: true }
-  expect(textOf('c0ffee', undefined, [left], PLAIN)).toContain(
+  expect(planText('c0ffee', undefined, [left], PLAIN)).toContain(
     'prod: 0 to add, 0 to change, 0 to remove, 7 unchanged\n  ! leaves the fleet: its machines and all its objects stay',
   )
 })

@@ -38,7 +38,7 @@ export interface PlanStyle {
 }
 
 /** `base` as people call it. */
-export function textOf(
+export function planText(
   what: string,
   base: string | undefined,
   all: readonly ClusterDifference[],

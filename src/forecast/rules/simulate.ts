@@ -34,7 +34,7 @@ export interface Simulated {
 
 /** Nodes and Machines of a file: one document, several, or a List. */
 export function readViews(file: string, cwd: string): readonly NodeView[] {
-  const { documents, problems } = parseDocuments(textOf(file, cwd))
+  const { documents, problems } = parseDocuments(readText(file, cwd))
   const [problem] = problems
   if (problem !== undefined)
     throw new KubeNodeError(rulesErrors.KN1344({ file, line: problem.line, why: problem.message }))
@@ -54,7 +54,7 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
 /** A list of the nodes of a large cluster. */
 const MAX_BYTES = 96 * 1024 * 1024
 
-function textOf(file: string, cwd: string): string {
+function readText(file: string, cwd: string): string {
   try {
     return readBoundedText(resolve(cwd, file), MAX_BYTES)
   } catch (cause) {

@@ -57,7 +57,7 @@ export async function remainsOf(
 ): Promise<readonly InventoryRef[]> {
   const labelled: ObjectRef[] = []
   for (const [apiVersion, kind] of LISTED) {
-    // A kind that is not served has no objects. One of which the server does not tell may have some: then nothing counts as removed.
+    // A kind that is not served has no objects. Any other answer is an error: an uninstall must not report as removed what it could not list.
     const type = await types.ofGroup(groupOf(apiVersion), kind)
     if (type === undefined) continue
     const found = (await ifServed(() => listAll(client, type, { labelSelector: BY_LABEL }))) ?? []

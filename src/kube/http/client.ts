@@ -36,7 +36,7 @@ import {
   type ApiCall,
 } from './api-call.ts'
 import type { ConnectionConfig } from './connection.ts'
-import { laneOf } from './lanes.ts'
+import { laneOf } from './request-lanes.ts'
 import { linesOf } from './lines.ts'
 import { listQuery, watchQuery, writeQuery } from './query.ts'
 import { parseRetryAfter, retryAfterMs } from './retry.ts'

@@ -84,11 +84,11 @@ export class Credentials {
     const own: Identity = identity === undefined ? {} : await identity(isRefused)
     const pair = own.clientCertificate
     const tls: TlsMaterial = {
-      ca: await textOf(ca, 'the CA'),
-      cert: pair?.cert ?? (await textOf(clientCertificate?.cert, 'the client certificate')),
-      key: pair?.key ?? (await textOf(clientCertificate?.key, 'the client key')),
+      ca: await readSource(ca, 'the CA'),
+      cert: pair?.cert ?? (await readSource(clientCertificate?.cert, 'the client certificate')),
+      key: pair?.key ?? (await readSource(clientCertificate?.key, 'the client key')),
     }
-    const text = own.token ?? tokenIn(token, await textOf(token, 'the token'))
+    const text = own.token ?? tokenIn(token, await readSource(token, 'the token'))
     const readAt = this.#clock.monotonic()
     const old = this.#loaded?.tls
     const isSame = old !== undefined && old.ca === tls.ca && old.cert === tls.cert && old.key === tls.key
@@ -112,7 +112,7 @@ function tokenIn(source: Source | undefined, text: string | undefined): string |
   return token
 }
 
-async function textOf(source: Source | undefined, what: string): Promise<string | undefined> {
+async function readSource(source: Source | undefined, what: string): Promise<string | undefined> {
   if (source === undefined) return undefined
   if ('data' in source) return source.data
   try {

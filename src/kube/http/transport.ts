@@ -11,7 +11,7 @@ import { ConnectionError } from '../errors.ts'
 import { parseServer, type ConnectionConfig } from './connection.ts'
 import { Credentials, type Loaded } from './credentials.ts'
 import { Deadline } from './deadline.ts'
-import { Lanes, type Lane } from './lanes.ts'
+import { RequestLanes, type Lane } from './request-lanes.ts'
 import { Patience } from './patience.ts'
 import { kubeErrors } from '../kube-errors.ts'
 
@@ -87,7 +87,7 @@ export class Transport {
   readonly #config: ConnectionConfig
   readonly #clock: Clock
   readonly #timeouts: Timeouts
-  readonly #lanes: Lanes
+  readonly #lanes: RequestLanes
   readonly #patience: Patience
   readonly #userAgent: string
   readonly credentials: Credentials
@@ -101,7 +101,7 @@ export class Transport {
     this.#userAgent = manners.userAgent
     this.#patience = new Patience(clock, manners.patienceMs ?? 0)
     this.credentials = new Credentials(config, clock)
-    this.#lanes = new Lanes({
+    this.#lanes = new RequestLanes({
       isTls: this.#url.protocol === 'https:',
       tlsServerName: config.tlsServerName,
       insecureSkipTlsVerify: config.insecureSkipTlsVerify === true,

@@ -22,7 +22,7 @@ import {
   TAG,
   type DerValue,
 } from './der.ts'
-import { nameOf, repeatedName, type Subject } from './name.ts'
+import { encodedName, repeatedName, type Subject } from './name.ts'
 import { ID } from './object-ids.ts'
 import { requestParts } from './read-request.ts'
 
@@ -164,7 +164,7 @@ function newKeys(): { readonly key: string; readonly publicKey: Buffer } {
 
 export function newAuthority(commonName: string, validity: Validity): KeyAndCertificate {
   const { key, publicKey } = newKeys()
-  const name = nameOf({ commonName })
+  const name = encodedName({ commonName })
   const extensions = [basicConstraints(true), keyUsage([KEY_USAGE.keyCertSign]), subjectKey(keyId(publicKey))]
   return { key, certificate: certificate(key, { issuer: name, subject: name, publicKey, validity, extensions }) }
 }
@@ -189,7 +189,7 @@ export function issueCertificate(authority: KeyAndCertificate, issue: Issue): Ke
   const { key, publicKey } = newKeys()
   const { subject, validity, usage, hosts = [] } = issue
   const issued = issuedBy(authority, {
-    subject: nameOf(subject),
+    subject: encodedName(subject),
     publicKey,
     validity,
     extensions: [

@@ -27,7 +27,7 @@ export function repeatedName(name: DerValue): Buffer {
   )
 }
 
-export const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
+export const encodedName = ({ commonName, organizations = [] }: Subject): Buffer =>
   sequence(...organizations.map((o) => part(ORGANIZATION, o)), part(COMMON_NAME, commonName))
 
 export interface NameRead extends Required<Subject> {
@@ -44,8 +44,8 @@ export function readName(name: DerValue): NameRead {
     for (const pair of inside(set, TAG.set)) {
       const [type, value, ...rest] = inside(pair)
       if (rest.length > 0) throw new SyntaxError('a part of a name with more than a value')
-      if (type?.whole.equals(COMMON_NAME) === true) commonNames.push(textOf(value))
-      else if (type?.whole.equals(ORGANIZATION) === true) organizations.push(textOf(value))
+      if (type?.whole.equals(COMMON_NAME) === true) commonNames.push(valueText(value))
+      else if (type?.whole.equals(ORGANIZATION) === true) organizations.push(valueText(value))
       else others.push(dottedId(type))
     }
   if (commonNames.length > 1) throw new SyntaxError(`${commonNames.length} common names`)
@@ -60,7 +60,7 @@ const TEXTS: ReadonlyMap<number, RegExp> = new Map([
 ])
 
 /** What others may read in another way is refused: other encodings, and characters that end or hide text. */
-function textOf(value: DerValue | undefined): string {
+function valueText(value: DerValue | undefined): string {
   const allowed = value && TEXTS.get(value.tag)
   if (value === undefined || allowed === undefined)
     throw new SyntaxError('a name that is no UTF-8, printable or IA5 text')

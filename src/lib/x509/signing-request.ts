@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:c
 import { promisify } from 'node:util'
 import { bitString, der, objectId, pem, sequence, TAG } from './der.ts'
 import { ID } from './object-ids.ts'
-import { nameOf, type Subject } from './name.ts'
+import { encodedName, type Subject } from './name.ts'
 
 /** A new private key (ECDSA, P-256), in PEM. */
 export async function newPrivateKey(): Promise<string> {
@@ -21,7 +21,7 @@ const ECDSA_WITH_SHA256 = objectId(ID.ecdsaWithSha256)
 export async function signingRequest(key: string, of: Subject): Promise<string> {
   const privateKey = createPrivateKey(key)
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
-  const subject = nameOf(of)
+  const subject = encodedName(of)
   const version = der(TAG.integer, Buffer.from([0]))
   const info = sequence(version, subject, publicKey, der(ATTRIBUTES))
   const signature = bitString(sign('sha256', info, privateKey))

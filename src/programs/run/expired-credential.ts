@@ -21,7 +21,7 @@ export function expiredCredential(config: ConnectionConfig, now: number): string
 
 function endOfCertificate(source: Source): number | undefined {
   try {
-    return new X509Certificate(textOf(source)).validToDate.getTime()
+    return new X509Certificate(readSource(source)).validToDate.getTime()
   } catch {
     return undefined
   }
@@ -29,11 +29,11 @@ function endOfCertificate(source: Source): number | undefined {
 
 function endOfToken(source: Source): number | undefined {
   try {
-    return unverifiedEnd(textOf(source))
+    return unverifiedEnd(readSource(source))
   } catch {
     // a file that cannot be read: the request says so
     return undefined
   }
 }
 
-const textOf = (source: Source): string => ('data' in source ? source.data : readFileSync(source.file, 'utf8'))
+const readSource = (source: Source): string => ('data' in source ? source.data : readFileSync(source.file, 'utf8'))

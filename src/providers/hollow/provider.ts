@@ -82,22 +82,22 @@ class HollowProvider implements Provider {
       const known = this.#hosts.get(machine)
       const taken = takenName(known, machineUid, HOLLOW_SCHEME + machine)
       if (taken !== undefined) return taken
-      if (known !== undefined) return { kind: 'Host', host: plain(known) }
+      if (known !== undefined) return { kind: 'Host', host: hostOf(known) }
       const createdAt = timestamp(this.#options.clock.now())
       const host = await this.#write({ clientToken, machineUid, machine, createdAt, bootId: this.#newBootId(), params })
       this.#events.tell(machine, 'Started', 'Started')
-      return { kind: 'Host', host: plain(host) }
+      return { kind: 'Host', host: hostOf(host) }
     })
   }
 
   get(providerID: string): Promise<Host | undefined> {
     const host = this.#hosts.get(machineOf(providerID))
-    return Promise.resolve(host && plain(host))
+    return Promise.resolve(host && hostOf(host))
   }
 
   list(): Promise<HostList> {
     const asOf = timestamp(this.#options.clock.now())
-    return Promise.resolve({ hosts: [...this.#hosts.values()].map(plain), asOf })
+    return Promise.resolve({ hosts: [...this.#hosts.values()].map(hostOf), asOf })
   }
 
   delete(providerID: string): Promise<DeleteResult> {
@@ -181,7 +181,7 @@ class HollowProvider implements Provider {
 
 const machineOf = (providerID: string): string => machineIn(HOLLOW_SCHEME, providerID) ?? ''
 
-const plain = ({ machine, machineUid, clientToken, createdAt, bootId }: HollowHost): Host => ({
+const hostOf = ({ machine, machineUid, clientToken, createdAt, bootId }: HollowHost): Host => ({
   providerID: HOLLOW_SCHEME + machine,
   clientToken,
   machine,

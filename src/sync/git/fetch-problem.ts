@@ -26,7 +26,7 @@ export async function fetchProblem({ url, access, reach, said }: FailedFetch): P
     )
   if (/out of memory/i.test(cause)) return later(syncErrors.KN7059({ url, why }))
   const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
-  if (ref !== undefined) return missingRef({ url, ref: nameOf(ref), hint: '' })
+  if (ref !== undefined) return missingRef({ url, ref: refText(ref), hint: '' })
   if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)
   const proxy = access.kind === 'Https' ? access.proxy : undefined
   if (proxy !== undefined && PROXY.test(cause)) return later(syncErrors.KN7047({ url, proxy: proxy.url, why }))
@@ -46,7 +46,7 @@ export async function fetchProblem({ url, access, reach, said }: FailedFetch): P
 export const missingRef = (values: { readonly url: string; readonly ref: string; readonly hint: string }) =>
   later(syncErrors.KN7049(values))
 
-const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
+const refText = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
 
 /** What git prints after the cause when a server ended the connection, or sent a pack that is none. */
 const ADVICE =

@@ -47,7 +47,7 @@ export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[
     if (space < 0 || end < 0 || end + 1 + OID_BYTES > bytes.length) throw hostile(where, 'a truncated tree entry')
     const mode = Buffer.from(bytes.subarray(at, space)).toString('latin1')
     const kind = KINDS[mode]
-    const name = nameOf(bytes.subarray(space + 1, end), where)
+    const name = entryName(bytes.subarray(space + 1, end), where)
     if (kind === undefined) throw hostile(where, `the entry ${JSON.stringify(name)} with an unknown mode`)
     if (seen.has(name)) throw hostile(where, `the name ${JSON.stringify(name)} twice`)
     seen.add(name)
@@ -58,7 +58,7 @@ export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[
   return entries
 }
 
-function nameOf(bytes: Uint8Array, where: string): string {
+function entryName(bytes: Uint8Array, where: string): string {
   let name: string
   try {
     name = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -41,7 +41,7 @@ export function messageFor(target: Target, about: About, keys: Keys): Message | 
   if (target.slack !== undefined) {
     const { url } = keys
     if (url === undefined) return 'its Secret has no url'
-    return { url, body: { text: textOf(target, about.news.facts, escapedForChat) }, headers: USER_AGENT }
+    return { url, body: { text: messageText(target, about.news.facts, escapedForChat) }, headers: USER_AGENT }
   }
   if (target.commitStatus !== undefined) return statusMessage(target, target.commitStatus, about, keys)
   return 'it has no webhook, slack or commitStatus'
@@ -50,7 +50,7 @@ export function messageFor(target: Target, about: About, keys: Keys): Message | 
 const PLACEHOLDER = /\{\{\s*([a-z]+)\s*\}\}/g
 
 /** An unknown name stays as it is written, so that its author sees it. */
-function textOf(
+function messageText(
   { template = USUAL }: Pick<Target, 'template'>,
   facts: Facts,
   escaped: (text: string) => string,
@@ -102,7 +102,7 @@ function webhookMessage(
   const body = {
     at,
     event: news.event,
-    text: textOf(target, news.facts, asIs),
+    text: messageText(target, news.facts, asIs),
     source,
     commit: news.commit,
     ...(news.facts.subject !== '' && { subject: news.facts.subject }),
@@ -140,7 +140,7 @@ function statusMessage(
   const base = withoutEnd(api, /\//)
   const context = ['kubenode', source.split('/').at(-1), news.facts.track].filter(Boolean).join('/')
   const description = cut(
-    target.template === undefined ? usualStatus(news) : textOf(target, news.facts, asIs),
+    target.template === undefined ? usualStatus(news) : messageText(target, news.facts, asIs),
     MAX_DESCRIPTION,
   )
   switch (forge) {

@@ -70,7 +70,7 @@ function changeOf({ ref, object }: DesiredObject, rehearsal: Rehearsal): Change 
       const soak = shortened(declared)
       return soak === undefined
         ? undefined
-        : withSpec({ ...spec, rollout: { ...rollout, soak } }, `soak ${textOf(declared)}`)
+        : withSpec({ ...spec, rollout: { ...rollout, soak } }, `soak ${shownValue(declared)}`)
     }
     case 'ReleasePipeline':
       return pipelineHere(spec, withSpec)
@@ -89,7 +89,7 @@ function clusterHere(spec: Fields, withSpec: WithSpec): Change {
   const here = { version, controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' }
   return withSpec(
     { ...here, ...defined({ stage }) },
-    isRegistered ? 'registered cluster' : `control plane ${textOf(plane['flavor'] ?? 'kubernetes')}`,
+    isRegistered ? 'registered cluster' : `control plane ${shownValue(plane['flavor'] ?? 'kubernetes')}`,
   )
 }
 
@@ -117,7 +117,7 @@ function hostHere(machine: Fields, { provider }: Rehearsal): Fields | undefined 
   return { ...rest, provider: { name: provider, ...params } }
 }
 
-const providerOf = (machine: Fields): string => textOf(fieldsOf(machine['provider'])['name'] ?? 'none')
+const providerOf = (machine: Fields): string => shownValue(fieldsOf(machine['provider'])['name'] ?? 'none')
 
 function pipelineHere(spec: Fields, withSpec: WithSpec): Change {
   const stages = Array.isArray(spec['stages']) ? (spec['stages'] as readonly unknown[]).map(fieldsOf) : []
@@ -125,7 +125,7 @@ function pipelineHere(spec: Fields, withSpec: WithSpec): Change {
   const short = stages.map((s) => ({ ...s, minSuccessTime: shortened(timeOf(s)) ?? timeOf(s) }))
   const longer = stages.filter((s) => shortened(timeOf(s)) !== undefined)
   if (longer.length === 0) return undefined
-  const was = longer.map((s) => `${textOf(s['name'])} ${textOf(timeOf(s))}`)
+  const was = longer.map((s) => `${shownValue(s['name'])} ${shownValue(timeOf(s))}`)
   return withSpec({ ...spec, stages: short }, `minSuccessTime ${was.join(', ')}`)
 }
 
@@ -135,4 +135,4 @@ function shortened(value: unknown): string | undefined {
   return ms === undefined || ms <= (durationMs(LONGEST_WAIT) ?? 0) ? undefined : LONGEST_WAIT
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const shownValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -84,13 +84,13 @@ function of(
     release,
     takenAt: timestamp(now),
     ...(isIncomplete ? { incomplete: true } : {}),
-    failing: failing.slice(0, MAX_FAILURES).map(plain),
-    blamed: kept.map((b) => ({ ...plain(b), release: b.release })),
+    failing: failing.slice(0, MAX_FAILURES).map(knownFields),
+    blamed: kept.map((b) => ({ ...knownFields(b), release: b.release })),
     changes: [...earlier, changeBetween(release, before, after)].slice(-MAX_SUSPECTS),
   }
 }
 
-const plain = ({ object, uid, part, state, reason, digest, count }: KnownFailure): KnownFailure => ({
+const knownFields = ({ object, uid, part, state, reason, digest, count }: KnownFailure): KnownFailure => ({
   object,
   ...defined({ uid, part }),
   state,

@@ -29,7 +29,7 @@ export function placesOf(files: Readonly<Record<string, string>>, said: Readonly
   /** A loop makes thousands of objects in one line. */
   const known = new Map<string, string | undefined>()
   const madeAt = (object: unknown): string | undefined => {
-    const text = textOf(said.get(object))
+    const text = shortText(said.get(object))
     if (!known.has(text)) known.set(text, placeIn(text))
     return known.get(text)
   }
@@ -44,4 +44,4 @@ export function placesOf(files: Readonly<Record<string, string>>, said: Readonly
   }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' && value.length <= 4_096 ? value : '')
+const shortText = (value: unknown): string => (typeof value === 'string' && value.length <= 4_096 ? value : '')

@@ -23,7 +23,7 @@ export function parseEntry(line: string): JournalEntry | undefined {
   }
   if (!isObject(value)) return undefined
   const [identifier, cursor] = [value['SYSLOG_IDENTIFIER'], value['__CURSOR']]
-  const message = textOf(value['MESSAGE'])
+  const message = fieldText(value['MESSAGE'])
   const atMs = Number(value['__REALTIME_TIMESTAMP']) / 1_000
   return typeof identifier === 'string' && typeof cursor === 'string' && message !== undefined && Number.isFinite(atMs)
     ? { identifier, message: message.trim(), atMs, cursor, isTrusted: isTrusted(identifier, value) }
@@ -40,7 +40,7 @@ const isTrusted = (identifier: string, fields: Readonly<Record<string, unknown>>
     : fields['_UID'] === '0' || fields['_SYSTEMD_UNIT'] === `${identifier}.service`
 
 /** A message that is not text arrives as a list of bytes. */
-const textOf = (v: unknown): string | undefined =>
+const fieldText = (v: unknown): string | undefined =>
   typeof v === 'string'
     ? v
     : Array.isArray(v) && v.every((b) => typeof b === 'number')

@@ -84,7 +84,7 @@ const execLines = ({ service }: UnitContent): readonly string[] =>
 
 const serviceLines = ({ component, service, environment }: UnitContent): readonly string[] => [
   ...envLines(componentVariables(environment, component, service.env)),
-  ...(service.user === undefined ? [] : [`User=${plain(service.user)}`]),
+  ...(service.user === undefined ? [] : [`User=${escaped(service.user)}`]),
   `Restart=${RESTART[service.restart]}`,
   `KillMode=${KILL[service.killMode]}`,
 ]
@@ -102,9 +102,9 @@ const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 const argument = (text: string): string => quoted(text).replaceAll('$', () => '$$')
 
 const quoted = (text: string): string =>
-  `"${plain(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
+  `"${escaped(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
 
-function plain(text: string): string {
+function escaped(text: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\0-\x08\x0a-\x1f]/.test(text))
     throw new KubeNodeError(agentErrors.KN8036({ text: JSON.stringify(text.slice(0, 60)) }))

@@ -123,7 +123,7 @@ const missingProgram = (kind: Source['kind'], { recipe, takes }: Pick<Wishes, 'r
 function take({ programs, texts, left }: Found, file: TreeFile, to: string): void {
   if ((file.mode & 0o7000) !== 0)
     left.push({ what: to, why: `its set-id or sticky bit (${file.mode.toString(8)}) is not kept` })
-  const text = isExecutable(file) ? undefined : textOf(file, to)
+  const text = isExecutable(file) ? undefined : decoded(file, to)
   if (text === undefined) programs.set(to, { file, to, mode: isExecutable(file) ? '0755' : modeOf(file.mode) })
   else texts.set(to, { text, mode: file.mode })
 }
@@ -132,7 +132,7 @@ const isExecutable = ({ mode }: TreeFile): boolean => (mode & 0o111) !== 0
 const modeOf = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`
 
 /** Undefined for what no template can hold: it goes into the archive as it is. */
-function textOf({ content }: TreeFile, path: string): string | undefined {
+function decoded({ content }: TreeFile, path: string): string | undefined {
   if (content === undefined || content.length > MAX_TEXT_BYTES) return undefined
   const text = content.toString('utf8')
   if (!Buffer.from(text).equals(content) || text.includes('\0')) return undefined

@@ -47,7 +47,7 @@ export async function makeFrom(kind: SourceKind, path: string, flags: FromFlags,
         unit: flags.unit,
         exec: flags.exec === undefined ? undefined : execOf(flags.exec),
       },
-      component: flags.component === undefined ? undefined : nameOf(flags.component),
+      component: flags.component === undefined ? undefined : componentNameOf(flags.component),
       version: flags.as,
       arch: flags.arch,
       requires: flags.requires.map((text) => {
@@ -79,7 +79,7 @@ const wrong = (option: string, text: string, form: string): KubeNodeError =>
   new KubeNodeError(artifactErrors.KN1136({ option, text: JSON.stringify(text), form }))
 
 /** Here, so that the mistake is named and not the object that would have been made. */
-function nameOf(text: string): string {
+function componentNameOf(text: string): string {
   if (!new RegExp(COMPONENT_NAME_PATTERN).test(text))
     throw wrong('--component', text, 'lower-case letters, digits and "-", starting with a letter, such as lamp')
   return text

@@ -24,7 +24,7 @@ const LONGEST_MS = 7 * 86_400_000
 const MOST_OF_A_NAME = 100
 
 /** What is approved, as text for users, and a digest that distinguishes approvals of other users and other days. */
-const nameOf = (of: string, ...rest: readonly string[]): string =>
+const approvalName = (of: string, ...rest: readonly string[]): string =>
   `${withoutEnd(of.slice(0, MOST_OF_A_NAME), /[.-]/)}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
 
 /** How long an approval is valid, in milliseconds. */
@@ -54,7 +54,7 @@ export function approvalOf(
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Approval',
-    metadata: { name: nameOf(of.name, name, digest, until) },
+    metadata: { name: approvalName(of.name, name, digest, until) },
     spec: {
       digest,
       by: name,

@@ -33,7 +33,7 @@ const NOW = 'now'
 
 export async function reconcile(what: string | undefined, options: ReconcileOptions, io: Io): Promise<void> {
   const timeoutMs = parseDuration(options.timeout)
-  const name = what === NOW ? undefined : nameOf(what)
+  const name = what === NOW ? undefined : sourceNameIn(what)
   const client = await connect(options, io)
   const sources =
     name === undefined
@@ -67,7 +67,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
 }
 
 /** Sync reads nothing else, so a name alone is that of a source. */
-function nameOf(what: string | undefined): string | undefined {
+function sourceNameIn(what: string | undefined): string | undefined {
   if (what !== undefined && !what.includes('/') && !isKindWord(what)) return what
   const [noun, name, ...rest] = (what ?? 'source').split('/')
   if (kindOf(noun ?? '') !== fleetSource.kind || rest.length > 0 || (what !== undefined && (name ?? '') === ''))

@@ -63,10 +63,10 @@ function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | u
     (topic === undefined || topics.has(topic)) && needs.every((kind) => kinds.has(kind)) ? [] : [name],
   )
   const failing = shownAtHome(kinds).filter((kind) => state.readState(kind) === 'Failed')
-  return gapText(state.name, { hidden, failing: failing.map(nameOf) })
+  return gapText(state.name, { hidden, failing: failing.map(kindNameOf) })
 }
 
-const nameOf = (kind: WatchedKind): string =>
+const kindNameOf = (kind: WatchedKind): string =>
   kind === 'programs' ? 'leases of the programs' : WATCHED[kind].type.plural
 
 /** Something that the reader may see has not been read for the first time. */

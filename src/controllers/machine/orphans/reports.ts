@@ -93,7 +93,7 @@ export class OrphanReports {
 
   async #write(provider: string, entries: readonly OrphanEntry[], signal: AbortSignal): Promise<void> {
     const { client } = this.#tools
-    const text = textOf(entries)
+    const text = entriesText(entries)
     const found = await this.#read(signal)
     const before = found?.data?.[provider] ?? ''
     this.#published.set(provider, before)
@@ -151,7 +151,7 @@ export class OrphanReports {
   }
 }
 
-function textOf(entries: readonly OrphanEntry[]): string {
+function entriesText(entries: readonly OrphanEntry[]): string {
   if (entries.length === 0) return ''
   const hosts = entries
     .toSorted((a, b) => (a.host.providerID < b.host.providerID ? -1 : 1))

@@ -71,7 +71,7 @@ async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
   const lines: AnswerLine[] = []
   for (const path of paths) {
     const loaded: LoadedModule = await import(`${FLEET_ROOT}${path}`)
-      .then((exports: unknown) => ({ exports: plain(exports) }))
+      .then((exports: unknown) => ({ exports: dataOnly(exports) }))
       .catch((error: unknown) => ({ error: describe(error) }))
     lines.push({ module: path, loaded })
   }
@@ -79,7 +79,7 @@ async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
 }
 
 /** Here, so that one that is no data does not hide the others either. */
-const plain = (exports: unknown): unknown => parse(stringify({ ...(exports as object) }))
+const dataOnly = (exports: unknown): unknown => parse(stringify({ ...(exports as object) }))
 
 listen('uncaughtException', fail)
 listen('unhandledRejection', fail)

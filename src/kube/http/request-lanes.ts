@@ -48,7 +48,7 @@ export interface LaneOptions {
   readonly atOnce: number
 }
 
-export class Lanes {
+export class RequestLanes {
   readonly #options: LaneOptions
   readonly #turns: Readonly<Record<Lane, Semaphore>>
   #material: TlsMaterial | undefined

@@ -49,7 +49,7 @@ class Fifo<K> {
   }
 }
 
-export class Lanes<K> {
+export class WaitingKeys<K> {
   readonly #urgent = new Fifo<K>()
   readonly #normal = new Fifo<K>()
   readonly #places = new Map<K, { readonly place: Place<K>; readonly urgent: boolean }>()
