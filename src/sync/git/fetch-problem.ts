@@ -24,7 +24,8 @@ export async function fetchProblem({ url, access, reach, said }: FailedFetch): P
     return later(
       syncErrors.KN7058({ url, object: object.slice(0, 12), why: shownCause(withoutSecrets(fault, access)) }),
     )
-  if (/out of memory/i.test(cause)) return later(syncErrors.KN7059({ url, why }))
+  const [memory] = /^fatal( error)?: .*(out of memory|allocation failed).*$/im.exec(said) ?? []
+  if (memory !== undefined) return later(syncErrors.KN7059({ url, why: shownCause(withoutSecrets(memory, access)) }))
   const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
   if (ref !== undefined) return missingRef({ url, ref: refText(ref), hint: '' })
   if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)

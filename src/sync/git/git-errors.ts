@@ -146,6 +146,10 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: {host} is not a host that every program reads alike',
     next: 'write the name of the server in ASCII letters, or its address, with nothing but a user before it and a port behind it',
   },
+  KN7063: {
+    text: 'cannot reach {url}: this machine has no program git on the PATH, and only https works without it',
+    next: 'install git where this program runs, or use an https address',
+  },
   KN7057: {
     text: 'cannot fetch {url}: the copies of all repositories would have more than {limit} MiB, three times what one may have; {copies} copies have {used} MiB',
     next: 'delete sources that are not needed, or raise --max-repository of sync and the disk below --cache; the commit fetched before stays in force',

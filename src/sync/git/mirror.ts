@@ -1,21 +1,21 @@
 // Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
-import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { requireOwn } from '#lib/private-folder.ts'
 import { sha256Hex } from '#lib/sha256.ts'
 import type { GitAccess } from './access.ts'
-import { withAccess } from './access-env.ts'
+import { makeBare } from './bare.ts'
 import { branchesIn, branchHint } from './branches-there.ts'
 import { boundOfAll, roomFor, usageOf, type CopiesUsage } from './copies.ts'
 import { missingRef, unknownProblem } from './fetch-problem.ts'
 import type { GitReach } from './reach.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { refFileName } from './revision.ts'
-import { runGit, type GitRun } from './run-git.ts'
+import { runGit } from './run-git.ts'
+import { fetchRef, hasGit, listRefs, type RefSpec, type ServerCall } from './server-calls.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
@@ -53,28 +53,22 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
     requireOwn(dir)
     removeLeftovers(dir, options)
     await joinPacks(dir, url, options)
-  } else await initialize(dir, url, options)
-  const fetch = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
+  } else initialize(dir, options)
   const usage = usageOf(options.cacheDir, boundOfAll(options.maxBytes ?? DEFAULT_MAX_BYTES))
   const room = roomFor(dir, usage)
   if (room <= 0) throw allTooLarge(url, usage)
-  const asked = runOf(url, dir, options)
-  const run = { ...asked, within: { ...asked.within, maxBytes: Math.min(asked.within.maxBytes, room) } }
-  const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * run.deadlineMs }
-  const args = [`--git-dir=${dir}`, ...fetch, '--', url, refSpec(ref)]
+  const asked = callOf(url, dir, options)
+  const { within } = asked.run
+  const call = { ...asked, run: { ...asked.run, within: { ...within, maxBytes: Math.min(within.maxBytes, room) } } }
   const before = new Set(leftoversIn(dir))
-  const { reach = {} } = options
   try {
-    await withAccess(
-      { access: run.access, url, reach, env: run.env, keys },
-      async (env) => void (await runGit(args, { ...run, env })),
-    )
+    await fetchRef(call, refSpec(ref))
   } catch (error) {
     // Half a pack of a fetch that was cut off takes up the disk. Only one fetch of this process writes to a copy at a time.
     for (const path of leftoversIn(dir)) if (!before.has(path)) rmSync(path, { recursive: true, force: true })
-    if (room < asked.within.maxBytes && isKubeNodeError(error) && error.code === syncErrors.KN7046.code)
+    if (room < within.maxBytes && isKubeNodeError(error) && error.code === syncErrors.KN7046.code)
       throw allTooLarge(url, usage)
-    throw await explained(error, { dir, url, ref, run, keys, reach })
+    throw await explained(error, ref, call)
   }
   return openLocalRepository(dir, { copyOf: url })
 }
@@ -109,46 +103,28 @@ export async function branchesOf(
   options: MirrorOptions,
 ): Promise<ReadonlyMap<string, string>> {
   const dir = copyOf(options.cacheDir, options.reader ?? url)
-  if (!isRealFolder(dir)) await initialize(dir, url, options)
+  if (!isRealFolder(dir)) initialize(dir, options)
   requireOwn(dir)
-  const run = runOf(url, dir, options)
-  const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * run.deadlineMs }
-  const { reach = {} } = options
-  let text = ''
-  await withAccess({ access: run.access, url, reach, env: run.env, keys }, async (env) => {
-    text = await runGit([`--git-dir=${dir}`, 'ls-remote', '--', url, `refs/heads/${folder}/*`], { ...run, env })
-  })
+  const text = await listRefs(callOf(url, dir, options), [`refs/heads/${folder}/`])
   if (Buffer.byteLength(text) > WHOLE_LIST_BYTES)
     throw unknownProblem(url, `it has too many branches below ${folder}/ to list them; delete unused ones`)
   return branchesIn(text).heads
 }
 
-interface Refused {
-  readonly dir: string
-  readonly url: string
-  readonly ref: WantedRef
-  readonly run: GitRun
-  readonly keys: OwnedFolders
-  readonly reach: GitReach
-}
-
 /** For a branch that is no longer there: what the server has instead. The error itself where that cannot be learned. */
-async function explained(failed: unknown, { dir, url, ref: { branch }, run, keys, reach }: Refused): Promise<unknown> {
+async function explained(failed: unknown, { branch }: WantedRef, call: ServerCall): Promise<unknown> {
   if (!isKubeNodeError(failed) || failed.code !== syncErrors.KN7049.code || branch === undefined) return failed
-  const args = [`--git-dir=${dir}`, 'ls-remote', '--symref', '--', url, 'HEAD', 'refs/heads/*']
+  const { dir, run } = call
   let text = ''
-  const ask = async (env: GitRun['env']) => {
-    text = await runGit(args, { ...run, env })
-  }
   try {
-    await withAccess({ access: run.access, url, reach, env: run.env, keys }, ask)
+    text = await listRefs(call, ['HEAD', 'refs/heads/'])
   } catch {
     return failed
   }
   const last = await openLocalRepository(dir)
     .resolve(`refs/heads/${branch}`)
     .catch(() => undefined)
-  return missingRef({ url, ref: `branch ${branch}`, hint: branchHint(branchesIn(text), last) })
+  return missingRef({ url: run.url, ref: `branch ${branch}`, hint: branchHint(branchesIn(text), last) })
 }
 
 const copyOf = (cacheDir: string, reader: string): string => join(cacheDir, copyName(reader))
@@ -171,13 +147,21 @@ export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string
 
 /** Each fetch of something new leaves a pack, and our reader takes a thousand. */
 const MOST_PACKS = 50
+const MOST_PACKS_UNJOINED = 900
 
 /** Nothing is dropped: a commit that was pushed away may still roll out. */
 async function joinPacks(dir: string, url: string, options: MirrorOptions): Promise<void> {
   const packs = readdirSync(join(dir, 'objects/pack')).filter((name) => name.endsWith('.idx'))
   if (packs.length < MOST_PACKS) return
-  const run = runOf(url, dir, options)
+  const { run } = callOf(url, dir, options)
   const { folder, maxBytes } = run.within
+  if (!hasGit(run.env)) {
+    // No other program joins packs. A commit that was pushed away is lost with the copy, and everything else is fetched again.
+    if (packs.length < MOST_PACKS_UNJOINED) return
+    rmSync(dir, { recursive: true, force: true })
+    initialize(dir, options)
+    return
+  }
   try {
     await runGit([`--git-dir=${dir}`, 'repack', '--quiet', '-d', '-n', '--geometric=2'], {
       ...run,
@@ -190,27 +174,21 @@ async function joinPacks(dir: string, url: string, options: MirrorOptions): Prom
   }
 }
 
-function runOf(url: string, folder: string, options: MirrorOptions): GitRun {
-  const { env = {}, access = { kind: 'Anonymous' }, deadlineMs = DEFAULT_DEADLINE_MS } = options
-  return {
-    url,
-    env,
-    access,
-    deadlineMs,
-    within: { folder, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES },
-    ...defined({ reach: options.reach }),
-  }
+function callOf(url: string, dir: string, options: MirrorOptions): ServerCall {
+  const { env = {}, access = { kind: 'Anonymous' }, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} } = options
+  const within = { folder: dir, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES }
+  const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+  return { run: { url, env, access, deadlineMs, within, reach }, reach, keys, dir }
 }
 
 /** Created beside its place and moved there whole: a copy started by a killed process is never taken for a complete one. */
-async function initialize(dir: string, url: string, options: MirrorOptions): Promise<void> {
-  const { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS } = options
+function initialize(dir: string, { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS }: MirrorOptions): void {
   const folders = { parent: cacheDir, prefix: 'new-', maxAgeMs: 2 * deadlineMs }
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
   sweepOwnedFolders(folders)
   const made = makeOwnedFolder(folders)
   try {
-    await runGit(['init', '--quiet', '--bare', '--template=', '--', made], runOf(url, made, options))
+    makeBare(made)
     rmSync(dir, { recursive: true, force: true })
     renameSync(made, dir)
   } finally {
@@ -238,14 +216,14 @@ function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: Mirr
 }
 
 /** A pattern would fetch every ref of the server. */
-function sameRef(ref: string): string {
+function sameRef(ref: string): RefSpec {
   if (refFileName(ref) === undefined)
     throw new KubeNodeError(syncErrors.KN7014({ revision: JSON.stringify(ref.slice(0, 100)) }))
-  return `+${ref}:${ref}`
+  return { from: ref, to: ref }
 }
 
-function refSpec({ branch, tag, commit }: WantedRef): string {
+function refSpec({ branch, tag, commit }: WantedRef): RefSpec {
   if (branch !== undefined) return sameRef(`refs/heads/${branch}`)
   if (tag !== undefined) return sameRef(`refs/tags/${tag}`)
-  return `${commit ?? 'HEAD'}:refs/kubenode/commit`
+  return { from: commit ?? 'HEAD', to: 'refs/kubenode/commit' }
 }

@@ -8,8 +8,10 @@ import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
 import type { LocalRepository } from './local-repository.ts'
-import { localProgram, reasonIn, type PushPlace } from './push.ts'
+import { makeBare } from './bare.ts'
+import { reasonIn, type PushPlace } from './push.ts'
 import { runGit, type GitRun } from './run-git.ts'
+import { hasGit, localProgram } from './server-calls.ts'
 
 export interface Note {
   readonly url: string
@@ -42,9 +44,8 @@ export async function writeNote(
   const run: GitRun = { url, env, access, reach, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
   const git = (args: readonly string[], given = env) => runGit([`--git-dir=${dir}`, ...args], { ...run, env: given })
   try {
-    await runGit(['init', '--quiet', '--bare', '--template=', '--', dir], run)
-    mkdirSync(join(dir, 'objects', 'info'), { recursive: true })
-    writeFileSync(join(dir, 'objects', 'info', 'alternates'), `${join(repository.folder.commonDir, 'objects')}\n`)
+    if (!hasGit(env)) throw failed('only the program git writes notes, and this machine has none on the PATH')
+    makeBare(dir, [join(repository.folder.commonDir, 'objects')])
     const file = join(dir, 'note')
     writeFileSync(file, text, { mode: 0o600 })
     const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }

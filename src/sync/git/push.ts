@@ -1,19 +1,19 @@
 // Pushes one commit that sync or the console made to one branch: from a repository of its own that borrows the objects of the copy, and only if the branch is still where it was.
 import { shortCommit } from '#api/protocol/commit-title.ts'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { deflateSync } from 'node:zlib'
+import fs, { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import git from 'isomorphic-git'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
-import { withAccess } from './access-env.ts'
+import { makeBare } from './bare.ts'
 import { shownCause, withoutSecrets } from './fetch-problem.ts'
-import { isLocal } from './local-url.ts'
 import type { LocalRepository } from './local-repository.ts'
 import type { GitReach } from './reach.ts'
-import { runGit, type GitRun } from './run-git.ts'
-import { SAFE_SETTINGS } from './safe-settings.ts'
+import type { GitObject } from './objects/object-store.ts'
+import type { GitRun } from './run-git.ts'
+import { pushCommit } from './server-calls.ts'
 
 export interface Push {
   readonly url: string
@@ -22,7 +22,7 @@ export interface Push {
   /** Where the branch must be; undefined: it must not exist. */
   readonly expected: string | undefined
   /** By id: objects that the repository does not have. */
-  readonly objects: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }>
+  readonly objects: ReadonlyMap<string, GitObject>
   readonly repository: LocalRepository
   readonly access: GitAccess
   /** A branch that is checked out there moves with its files, if no file was edited; else git refuses it. */
@@ -56,56 +56,19 @@ export async function push(what: Push, place: PushPlace) {
     return new KubeNodeError(syncErrors.KN7051({ commit: shortCommit(commit), branch, url, why }), { retry: 'later' })
   }
   const run: GitRun = { url, env, access, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
+  const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+  const borrowed = join(repository.folder.commonDir, 'objects')
   try {
-    await runGit(['init', '--quiet', '--bare', '--template=', '--', dir], run)
-    mkdirSync(join(dir, 'objects', 'info'), { recursive: true })
-    writeFileSync(join(dir, 'objects', 'info', 'alternates'), `${join(repository.folder.commonDir, 'objects')}\n`)
-    for (const [id, { type, content }] of objects) writeLoose(dir, id, type, content)
+    makeBare(dir, [borrowed])
+    for (const { type, content } of objects.values())
+      await git.writeObject({ fs, gitdir: dir, type, object: content, format: 'content' })
+    const settings = movesWorkTree ? ['receive.denyCurrentBranch=updateInstead'] : []
     const ref = `refs/heads/${branch}`
-    const lease = `--force-with-lease=${ref}:${expected ?? ''}`
-    const args = [
-      'push',
-      '--quiet',
-      '--no-verify',
-      ...localProgram(url, 'receive-pack', movesWorkTree ? ['receive.denyCurrentBranch=updateInstead'] : []),
-      lease,
-      '--',
-      url,
-      `${commit}:${ref}`,
-    ]
-    const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
-    await withAccess({ access, url, reach, env, keys }, async (given) => {
-      await runGit([`--git-dir=${dir}`, ...args], { ...run, env: given })
-    })
+    const folders = [join(dir, 'objects'), borrowed]
+    await pushCommit({ run, reach, keys, dir }, { commit, ref, objects: folders, expected, settings })
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
-}
-
-/** In a repository of this machine git would run its hooks as the user of sync. */
-const RECEIVE_SETTINGS = [
-  'receive.autogc=false',
-  'receive.denyCurrentBranch=refuse',
-  'gc.auto=0',
-  'maintenance.auto=false',
-]
-
-/** The other side of a repository of this machine, without its hooks and programs. */
-export const localProgram = (
-  url: string,
-  program: 'upload-pack' | 'receive-pack',
-  more: readonly string[] = [],
-): readonly string[] =>
-  isLocal(url)
-    ? [
-        `--${program}=${['git', ...SAFE_SETTINGS, ...[...RECEIVE_SETTINGS, ...more].flatMap((s) => ['-c', s]), program].join(' ')}`,
-      ]
-    : []
-
-function writeLoose(dir: string, id: string, type: string, content: Buffer): void {
-  const file = join(dir, 'objects', id.slice(0, 2), id.slice(2))
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, deflateSync(Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content])))
 }
 
 /** The last line of git only says that it failed. */

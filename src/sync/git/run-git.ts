@@ -1,4 +1,4 @@
-// Runs one git command within bounds: time, memory, and the size of what it writes. Whatever exceeds one is ended with all of its children.
+// Runs one git command, or the program in its place, within bounds: time, memory, and the size of what it writes. Whatever exceeds one is ended with all of its children.
 import { spawn } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import type { Env } from './access-env.ts'
 import { fetchProblem, unknownProblem } from './fetch-problem.ts'
 import type { GitReach } from './reach.ts'
 import { isLocal } from './local-url.ts'
+import { EXIT } from './over-https/task.ts'
 import { SAFE_ENV, SAFE_SETTINGS } from './safe-settings.ts'
 
 export interface GitRun {
@@ -51,11 +52,24 @@ const SETTINGS = [
   ].flatMap((setting) => ['-c', setting]),
 ]
 
-/** The output on success. */
-export async function runGit(args: readonly string[], run: GitRun): Promise<string> {
-  const { url, access, within, reach = {} } = run
+export function requireKnownProtocol(url: string): void {
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
-  const ended = await runToEnd(args, run)
+}
+
+/** The output on success. */
+export const runGit = (args: readonly string[], run: GitRun): Promise<string> =>
+  runProgram({ program: ['git', ...SETTINGS, ...args] }, run)
+
+export interface Program {
+  readonly program: readonly string[]
+  readonly input?: string
+}
+
+/** Any program in the place of git. */
+export async function runProgram(program: Program, run: GitRun): Promise<string> {
+  const { url, access, within, reach = {} } = run
+  requireKnownProtocol(url)
+  const ended = await runToEnd(program, run)
   if (ended.kind !== 'Done' && run.failed !== undefined) throw run.failed(saidOf(ended, run))
   switch (ended.kind) {
     case 'Done':
@@ -98,14 +112,17 @@ type Ended =
 /** The only protocol that git may use, whatever its configuration or the server says. */
 const protocolOf = (url: string): string => (isLocal(url) ? 'file' : (url.split(':', 1)[0] ?? ''))
 
-async function runToEnd(args: readonly string[], { url, env, deadlineMs, within }: GitRun): Promise<Ended> {
+async function runToEnd({ program, input }: Program, { url, env, deadlineMs, within }: GitRun): Promise<Ended> {
   const limits = { dataBytes: DATA_BYTES, fileBytes: within.maxBytes }
-  const { file, args: whole } = limited(limits, ['git', ...SETTINGS, ...args])
+  const { file, args: whole } = limited(limits, program)
   const child = spawn(file, whole, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     env: { ...env, ...SAFE_ENV, GIT_ALLOW_PROTOCOL: protocolOf(url) },
   })
+  // A program that ended at once closes it; its own words are the reason.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
   const out = collected(child.stdout, 'Begin')
   // The cause comes last, and a server may send any number of lines before.
   const said = collected(child.stderr, 'End', () => end('Loud'))
@@ -126,6 +143,8 @@ async function runToEnd(args: readonly string[], { url, env, deadlineMs, within 
     if (cut !== undefined) return { kind: cut }
     // git ends well then, and leaves the branch as it was.
     if (code === 0) return SHALLOW.test(said()) ? { kind: 'Shallow' } : { kind: 'Done', out: out() }
+    if (code === EXIT.shallow) return { kind: 'Shallow' }
+    if (code === EXIT.tooLarge) return { kind: 'Large' }
     // The limit of one file ends git between two measurements.
     if (isLarger(within.folder, within.maxBytes)) return { kind: 'Large' }
     return { kind: 'Failed', said: said().trim() === '' ? `exit ${code}` : said() }

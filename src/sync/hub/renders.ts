@@ -24,6 +24,7 @@ import {
   removeUnusedCopies,
 } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
+import { hasGit, WITHOUT_GIT } from '../git/server-calls.ts'
 import { CAGE_LEVELS, findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
@@ -37,7 +38,7 @@ export interface Fetched {
   readonly repository: LocalRepository
   readonly commit: string
   readonly isLocal: boolean
-  /** The disk for copies is nearly full. */
+  /** The disk for copies is nearly full, or there is no program git. */
   readonly note?: string
 }
 
@@ -86,7 +87,7 @@ export class Renders {
     const name = ref.commit ?? (ref.branch === undefined ? `refs/tags/${ref.tag ?? ''}` : `refs/heads/${ref.branch}`)
     const commit = await repository.resolve(name)
     this.#saw(`${url}\n${name}`, commit)
-    const note = isLocal(url) ? undefined : nearlyFull(this.#usage())
+    const note = isLocal(url) ? undefined : this.#note()
     return { repository, commit, isLocal: isLocal(url), ...defined({ note }) }
   }
 
@@ -119,6 +120,12 @@ export class Renders {
       (error: unknown) => this.#forget(() => this.#rendered.drop(key, commit, made), error),
     )
     return made
+  }
+
+  #note(): string | undefined {
+    const notes = [nearlyFull(this.#usage()), hasGit(this.#config.gitEnv ?? {}) ? undefined : WITHOUT_GIT]
+    const all = notes.filter((note) => note !== undefined)
+    return all.length === 0 ? undefined : all.join('; ')
   }
 
   #usage(): CopiesUsage {

@@ -50,7 +50,7 @@ export interface PackedEntry {
   readonly deflated: Buffer
 }
 
-function entryHeader(type: number, size: number): Buffer {
+export function entryHeader(type: number, size: number): Buffer {
   const bytes = [(type << 4) | (size & 0x0f)]
   for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 0x80

@@ -12,17 +12,27 @@ export class Damaged extends Error {
   override readonly name = 'Damaged'
 }
 
+/** What zlib answers with `info`, which its types leave out. */
+interface InflatedWithInfo {
+  readonly buffer: Buffer
+  readonly engine: { readonly bytesWritten: number }
+}
+
 /** Exactly `size` bytes. A stream that holds more is stopped at the first byte too many. */
-export function inflateExactly(bytes: Uint8Array, size: number): Buffer {
-  let out: Buffer
+export const inflateExactly = (bytes: Uint8Array, size: number): Buffer => inflateMeasured(bytes, size).content
+
+/** With how many bytes of the stream it took. */
+export function inflateMeasured(bytes: Uint8Array, size: number): { readonly content: Buffer; readonly taken: number } {
+  let made: InflatedWithInfo
   try {
-    out = inflateSync(bytes, { maxOutputLength: Math.max(1, size) })
+    made = inflateSync(bytes, { maxOutputLength: Math.max(1, size), info: true }) as unknown as InflatedWithInfo
   } catch (error) {
     const isTooLong = isObject(error) && error['code'] === 'ERR_BUFFER_TOO_LARGE'
     throw new Damaged(isTooLong ? `declares ${size} bytes and holds more` : 'is not a complete zlib stream')
   }
-  if (out.length !== size) throw new Damaged(`declares ${size} bytes and holds ${out.length}`)
-  return out
+  const { buffer: content, engine } = made
+  if (content.length !== size) throw new Damaged(`declares ${size} bytes and holds ${content.length}`)
+  return { content, taken: engine.bytesWritten }
 }
 
 /** The start of a stream: a few hundred bytes in, at most half a megabyte out. */

@@ -23,6 +23,9 @@ export class TooLarge extends Error {
   }
 }
 
+export const hashOf = ({ type, content }: GitObject): string =>
+  createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest('hex')
+
 /** Git makes chains of 50, and of at most 4,095 when configured. */
 const MAX_CHAIN = 4_095
 /** An earlier version of a file may have been larger than the current one. */
@@ -55,8 +58,7 @@ export class ObjectStore {
     const found = this.#raw(oid, limit, { links: 0, bytes: 0, deltas: 0 })
     if (found === undefined) return undefined
     if (found.content.length > limit) throw new TooLarge(found.content.length, limit)
-    const { type, content } = found
-    const hash = createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest('hex')
+    const hash = hashOf(found)
     if (hash !== oid) throw new Damaged(`has the hash ${hash}`)
     return found
   }

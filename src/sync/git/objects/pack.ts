@@ -10,7 +10,7 @@ const NAMES_AT = FANOUT_AT + 256 * 4
 /** Offsets with this bit are places in the table of 64-bit offsets. */
 const LARGE = 0x80000000
 /** Type and size take ten bytes at most, the base of a delta twenty. */
-const MAX_HEADER_BYTES = 32
+export const MAX_HEADER_BYTES = 32
 
 export type PackType = 'commit' | 'tree' | 'blob' | 'tag'
 const TYPES: Readonly<Record<number, PackType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' }
@@ -93,24 +93,7 @@ export class Pack {
   }
 
   entryAt(offset: number): PackEntry {
-    return withFile(this.#path, (fd) => {
-      const head = bytesAt(fd, offset, MAX_HEADER_BYTES)
-      const first = head[0]
-      if (first === undefined) throw new Damaged('lies outside of its pack')
-      const rest = first < 0x80 ? { value: 0, at: 1 } : readVarint(head, 1)
-      const size = (first & 0x0f) + rest.value * 16
-      const kind = (first >> 4) & 7
-      const type = TYPES[kind]
-      if (type !== undefined) return { size, dataAt: offset + rest.at, is: type }
-      if (kind === REFERENCE_DELTA) {
-        const base = head.subarray(rest.at, rest.at + OID_BYTES).toString('hex')
-        return { size, dataAt: offset + rest.at + OID_BYTES, is: { base } }
-      }
-      if (kind !== OFFSET_DELTA) throw new Damaged(`has the unknown type ${kind}`)
-      const back = backwards(head, rest.at)
-      if (back.value <= 0 || back.value > offset) throw new Damaged('has a delta base outside of its pack')
-      return { size, dataAt: offset + back.at, is: { baseAt: offset - back.value } }
-    })
+    return withFile(this.#path, (fd) => entryIn(bytesAt(fd, offset, MAX_HEADER_BYTES), offset))
   }
 
   /** The caller has compared the size with its bounds. */
@@ -120,6 +103,25 @@ export class Pack {
       return inflateExactly(bytesAt(fd, dataAt, length), size)
     })
   }
+}
+
+/** `head` is how the entry at this offset of its pack begins. */
+export function entryIn(head: Buffer, offset: number): PackEntry {
+  const first = head[0]
+  if (first === undefined) throw new Damaged('lies outside of its pack')
+  const rest = first < 0x80 ? { value: 0, at: 1 } : readVarint(head, 1)
+  const size = (first & 0x0f) + rest.value * 16
+  const kind = (first >> 4) & 7
+  const type = TYPES[kind]
+  if (type !== undefined) return { size, dataAt: offset + rest.at, is: type }
+  if (kind === REFERENCE_DELTA) {
+    const base = head.subarray(rest.at, rest.at + OID_BYTES).toString('hex')
+    return { size, dataAt: offset + rest.at + OID_BYTES, is: { base } }
+  }
+  if (kind !== OFFSET_DELTA) throw new Damaged(`has the unknown type ${kind}`)
+  const back = backwards(head, rest.at)
+  if (back.value <= 0 || back.value > offset) throw new Damaged('has a delta base outside of its pack')
+  return { size, dataAt: offset + back.at, is: { baseAt: offset - back.value } }
 }
 
 /** The rows of the ids that begin with this byte. */

@@ -1,18 +1,13 @@
-// Hands commits to isomorphic-git after they were read within bounds: it gets the headers of one object, and no way to any other file. Its patterns take the
+// Hands commits to isomorphic-git after they were read within bounds: it gets the headers of one object. Its patterns take the
 // square of the length of a name, and of line breaks in a message; so names are short, and the message is read here.
-import { createHash } from 'node:crypto'
-import { deflateSync } from 'node:zlib'
 import git from 'isomorphic-git'
 import { withoutEnds } from '#lib/without-ends.ts'
-import type { GitObject } from './object-store.ts'
+import { GIT_DIR, objectFiles } from './object-files.ts'
+import { hashOf, type GitObject } from './object-store.ts'
 
 const OBJECT_ID = /^[0-9a-f]{40}$/
 
 type ParsedCommit = Awaited<ReturnType<typeof git.readCommit>>['commit']
-
-const missing = (): never => {
-  throw Object.assign(new Error('there is no such file'), { code: 'ENOENT' })
-}
 
 /** Name, address and time of a person: ten times the longest real one. */
 const MAX_PERSON_BYTES = 1_024
@@ -23,25 +18,9 @@ export async function parseCommit({ type, content }: GitObject): Promise<ParsedC
   const headers = end < 0 ? content : content.subarray(0, end)
   requireShortPersons(headers)
   const all = Buffer.concat([headers, Buffer.from(END_OF_HEADERS)])
-  const object = Buffer.concat([Buffer.from(`${type} ${all.length}\0`), all])
-  const oid = createHash('sha1').update(object).digest('hex')
-  const path = `/objects/${oid.slice(0, 2)}/${oid.slice(2)}`
-  const loose = () => deflateSync(object, { level: 0 })
-  const readFile = async (name: string) => (name.endsWith(path) ? loose() : missing())
-  const none = async () => missing()
-  const promises = {
-    readFile,
-    writeFile: none,
-    unlink: none,
-    readdir: none,
-    mkdir: none,
-    rmdir: none,
-    stat: none,
-    lstat: none,
-    readlink: none,
-    symlink: none,
-  }
-  const { commit } = await git.readCommit({ fs: { promises }, gitdir: '/', oid, cache: {} })
+  const oid = hashOf({ type, content: all })
+  const fs = objectFiles({ objectOf: (id) => (id === oid ? { type, content: all } : undefined) })
+  const { commit } = await git.readCommit({ fs, gitdir: GIT_DIR, oid, cache: {} })
   // The parser leaves out what it does not find, whatever its types say.
   const { author, committer, tree, parent }: Partial<ParsedCommit> = commit
   const isDated = Number.isSafeInteger(committer?.timestamp)

@@ -1,0 +1,15 @@
+// Makes an empty bare repository, as git and our reader find one; no template of the host is in it.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
+
+/** `borrowFrom`: folders of objects that it reads beside its own. */
+export function makeBare(dir: string, borrowFrom: readonly string[] = []): void {
+  for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
+    mkdirSync(join(dir, folder), { recursive: true })
+  writeFileSync(join(dir, 'config'), CONFIG)
+  writeFileSync(join(dir, 'HEAD'), 'ref: refs/heads/main\n')
+  if (borrowFrom.length > 0)
+    writeFileSync(join(dir, 'objects/info/alternates'), borrowFrom.map((folder) => `${folder}\n`).join(''))
+}

@@ -1,0 +1,60 @@
+// The file system that isomorphic-git gets: objects are read within bounds and checked against their hash before it sees them, as loose ones. It finds no
+// pack, which it would read into memory as a whole, and no way to any other file.
+import { deflateSync } from 'node:zlib'
+import type { PromiseFsClient } from 'isomorphic-git'
+import type { GitObject } from './object-store.ts'
+
+export interface ObjectFiles {
+  readonly objectOf: (oid: string) => GitObject | undefined
+  /** Text of further files by their path in the repository, such as refs. */
+  readonly texts?: ReadonlyMap<string, string>
+  /** What it writes, by the path in the repository; nothing is written without it. */
+  readonly write?: (path: string, content: Uint8Array) => Promise<void>
+}
+
+/** As the folder of the repository in every call. */
+export const GIT_DIR = '/git'
+
+const OBJECT = /^objects\/([0-9a-f]{2})\/([0-9a-f]{38})$/
+
+const missing = (): never => {
+  throw Object.assign(new Error('there is no such file'), { code: 'ENOENT' })
+}
+
+export function objectFiles({ objectOf, texts = new Map(), write }: ObjectFiles): PromiseFsClient {
+  const bytesOf = (path: string): Buffer | undefined => {
+    const name = path.slice(GIT_DIR.length + 1)
+    const [, folder, rest] = OBJECT.exec(name) ?? []
+    if (folder === undefined || rest === undefined) {
+      const text = texts.get(name)
+      return text === undefined ? undefined : Buffer.from(text)
+    }
+    const object = objectOf(folder + rest)
+    if (object === undefined) return undefined
+    const { type, content } = object
+    return deflateSync(Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]), { level: 0 })
+  }
+  const readFile = async (path: string, options?: { readonly encoding?: string } | string) => {
+    const bytes = bytesOf(path) ?? missing()
+    const encoding = typeof options === 'string' ? options : options?.encoding
+    return encoding === undefined ? bytes : bytes.toString('utf8')
+  }
+  const stat = async (path: string) => (bytesOf(path) === undefined ? missing() : {})
+  const nothing = async () => undefined
+  const promises = {
+    readFile,
+    stat,
+    lstat: stat,
+    writeFile: async (path: string, content: string | Uint8Array) =>
+      write === undefined
+        ? missing()
+        : write(path.slice(GIT_DIR.length + 1), typeof content === 'string' ? Buffer.from(content) : content),
+    readdir: async () => [],
+    mkdir: nothing,
+    rmdir: nothing,
+    unlink: nothing,
+    readlink: async () => missing(),
+    symlink: async () => missing(),
+  }
+  return { promises }
+}
