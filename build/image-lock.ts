@@ -1,20 +1,27 @@
 // `npm run image:lock`: moves the packages of the image to the newest versions of their Debian release, for all architectures, with a state folder of apt
-// that is this program's own.
+// that is this program's own, from the mirror of this machine's apt sources or `--mirror URL`.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { releaseRoot } from '#lib/release-root.ts'
 import { baseLayer, namedDeb, WANTED } from '#install/image/base-layer.ts'
-import { ARCHITECTURES, LOCK_FILE, type Architecture, type LockedPackage } from '#install/image/debian-lock.ts'
+import {
+  ARCHITECTURES,
+  LOCK_FILE,
+  mirrorAt,
+  type Architecture,
+  type LockedPackage,
+} from '#install/image/debian-lock.ts'
 import { nodeFile } from '#install/image/node-layer.ts'
 
 const RELEASE = 'bookworm'
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 const ARCHIVES = [
-  ['http://deb.debian.org/debian', RELEASE],
-  ['http://deb.debian.org/debian', `${RELEASE}-updates`],
-  ['http://deb.debian.org/debian-security', `${RELEASE}-security`],
+  ['debian', RELEASE],
+  ['debian', `${RELEASE}-updates`],
+  ['debian-security', `${RELEASE}-security`],
 ] as const
 /** What a library of a wanted program may be packed in; the rest of their dependencies are scripts, interpreters and tools. */
 const LIBRARY = /^z?lib/
@@ -23,6 +30,12 @@ const INDEPENDENT: readonly string[] = ['ca-certificates', 'tzdata']
 const OUTPUT_BYTES = 64 * 1024 * 1024
 
 const root = releaseRoot()
+const { mirror } = parseArgs({ options: { mirror: { type: 'string' } } }).values
+const addressOf = mirrorAt(mirror)
+const PROBE = 'pool/a/a.deb'
+const archiveAt = (archive: string): string => addressOf(`${archive}/${PROBE}`).slice(0, -PROBE.length - 1)
+/** The archive and what is below it, wherever the mirror has both. */
+const pathOf = (url: string): string => /\/(debian(?:-security)?\/pool\/.*)$/.exec(url)?.[1] ?? url
 const state = mkdtempSync(join(tmpdir(), 'kubenode-image-lock-'))
 try {
   const apt = prepareApt(state)
@@ -43,7 +56,8 @@ function prepareApt(folder: string): Apt {
   for (const path of [join(lists, 'partial'), join(cache, 'archives/partial')]) mkdirSync(path, { recursive: true })
   writeFileSync(join(folder, 'status'), '')
   const from = `[arch=${ARCHITECTURES.join(',')} signed-by=${KEYRING}]`
-  writeFileSync(sources, ARCHIVES.map(([url, suite]) => `deb ${from} ${url} ${suite} main\n`).join(''))
+  const lines = ARCHIVES.map(([archive, suite]) => `deb ${from} ${archiveAt(archive)} ${suite} main\n`)
+  writeFileSync(sources, lines.join(''))
   const settings = [
     `Dir::State=${folder}`,
     `Dir::State::lists=${lists}`,
@@ -82,10 +96,10 @@ async function lockedFor(architecture: Architecture, apt: Apt): Promise<readonly
   const found = [...lines.matchAll(/^'(\S+)' (\S+) (\d+) SHA256:([0-9a-f]{64})$/gm)].map(
     ([, url = '', file = '', size = '', sha256 = '']): LockedPackage => {
       const [name = '', version = ''] = file.replaceAll('%3a', ':').split('_')
-      return { name, version, url, size: Number(size), sha256 }
+      return { name, version, path: pathOf(url), size: Number(size), sha256 }
     },
   )
-  const targets = found.flatMap((p) => [p.url, join(folder, `${p.name}.deb`), `SHA256:${p.sha256}`])
+  const targets = found.flatMap((p) => [addressOf(p.path), join(folder, `${p.name}.deb`), `SHA256:${p.sha256}`])
   execFileSync('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=root', 'download-file', ...targets], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })

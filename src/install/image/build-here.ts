@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { withNewLayout } from '#artifacts/oci/layout-file.ts'
 import { LayoutStore } from '#artifacts/oci/layout-store.ts'
 import { parseReference } from '#artifacts/oci/reference.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { releaseRoot } from '#lib/release-root.ts'
@@ -18,6 +19,7 @@ export interface BuildWish {
   readonly arch: string
   readonly name: string
   readonly cache?: string
+  readonly mirror?: string
 }
 
 export async function buildHere(flags: BuildWish, io: Io): Promise<void> {
@@ -34,6 +36,7 @@ export async function buildHere(flags: BuildWish, io: Io): Promise<void> {
     const { digest: made } = await buildImage(LayoutStore.create(folder), {
       root,
       cache,
+      ...defined({ mirror: flags.mirror }),
       architectures: [...new Set(architectures)],
       commit: builtCommit(root, io.env['SOURCE_DATE_EPOCH']),
       name: `${named.host}/${named.repository}:${tag}`,

@@ -32,6 +32,8 @@ export interface BuildImageOptions {
   /** HOST/NAME:TAG under which a container engine lists it. */
   readonly name: string
   readonly tag: string
+  /** Of Debian; the apt sources of this machine without it. */
+  readonly mirror?: string
   readonly report: (line: string) => void
 }
 
@@ -105,13 +107,13 @@ interface PlatformLayers {
 async function platformLayers(
   store: LayoutStore,
   scratch: string,
-  { root, cache, report }: BuildImageOptions,
+  { root, cache, mirror, report }: BuildImageOptions,
   architecture: Architecture,
 ): Promise<PlatformLayers> {
   const { release, packages } = readDebianLock(root)
   const locked = packages[architecture]
   report(`${architecture}: fetching ${locked.length} Debian packages and Node.js, where they are not at hand`)
-  fetchPackages(cache, locked)
+  fetchPackages(cache, locked, mirror)
   const debs = await Promise.all(locked.map((p) => namedDeb(p.name, readPackage(cache, p))))
   const program = await nodeFile(root, cache, architecture)
   const { entries } = baseLayer(architecture, debs, program)

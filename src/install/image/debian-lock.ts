@@ -1,4 +1,5 @@
-// The packages of Debian that the image is made of: read from the lock file, fetched by apt, believed only with the digest of the lock file.
+// The packages of Debian that the image is made of: read from the lock file, fetched by apt from the mirror of the machine that builds, used only with the digest of the
+// lock file.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -14,7 +15,8 @@ export type Architecture = (typeof ARCHITECTURES)[number]
 export interface LockedPackage {
   readonly name: string
   readonly version: string
-  readonly url: string
+  /** Below a mirror: `debian/pool/main/g/git/git_2.39.5.deb`. */
+  readonly path: string
   readonly size: number
   readonly sha256: string
 }
@@ -28,7 +30,8 @@ export const LOCK_FILE = 'deploy/image/debian.lock.json'
 
 /** Nothing but what Debian calls its files: the name becomes a path here. */
 const NAME = /^[a-z0-9][a-z0-9+.-]{1,99}$/
-const URL_OF_POOL = /^https?:\/\/[\w.-]+\/[\w./%+~-]+\.deb$/
+/** Its first part is the archive; no part is `..`. */
+const PATH_OF_POOL = /^(debian(?:-security)?)\/(pool\/(?:[\w%+~-][\w.%+~-]*\/)+[\w.%+~-]+\.deb)$/
 
 export function readDebianLock(root: string): DebianLock {
   const file = join(root, LOCK_FILE)
@@ -47,13 +50,13 @@ export function readDebianLock(root: string): DebianLock {
 
 function isLocked(one: unknown): one is LockedPackage {
   if (!isObject(one)) return false
-  const { name, version, url, size, sha256 } = one
+  const { name, version, path, size, sha256 } = one
   return (
     typeof name === 'string' &&
     NAME.test(name) &&
     typeof version === 'string' &&
-    typeof url === 'string' &&
-    URL_OF_POOL.test(url) &&
+    typeof path === 'string' &&
+    PATH_OF_POOL.test(path) &&
     Number.isSafeInteger(size) &&
     typeof sha256 === 'string' &&
     /^[0-9a-f]{64}$/.test(sha256)
@@ -63,25 +66,44 @@ function isLocked(one: unknown): one is LockedPackage {
 const fileOf = (cache: string, { name, sha256 }: LockedPackage): string =>
   join(cache, `${name}-${sha256.slice(0, 16)}.deb`)
 
+/** Where a package can be fetched. */
+export type AddressOf = (path: string) => string
+
+const withoutSlash = (url: string): string => (url.endsWith('/') ? url.slice(0, -1) : url)
+
+/** Of a mirror that has all archives side by side, or of the apt sources of this machine. */
+export function mirrorAt(mirror: string | undefined): AddressOf {
+  if (mirror !== undefined) return (path) => `${withoutSlash(mirror)}/${path}`
+  const listed = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)'], { encoding: 'utf8' })
+  const sources = (listed.stdout ?? '').split('\n').map((line) => withoutSlash(line.trim()))
+  return (path) => {
+    const [, archive = '', inside = ''] = PATH_OF_POOL.exec(path) ?? []
+    const source = sources.find((uri) => /^https?:/.test(uri) && uri.endsWith(`/${archive}`))
+    if (source === undefined) throw new KubeNodeError(imageErrors.KN1129({ archive }))
+    return `${source}/${inside}`
+  }
+}
+
 const APT_HELPER = '/usr/lib/apt/apt-helper'
 const FETCH_WITHIN_MS = 300_000
 
 /** Puts all of them into the cache, and fails on one with other bytes. */
-export function fetchPackages(cache: string, packages: readonly LockedPackage[]): void {
+export function fetchPackages(cache: string, packages: readonly LockedPackage[], mirror?: string): void {
   mkdirSync(cache, { recursive: true })
   const missing = packages.filter((p) => !existsSync(fileOf(cache, p)))
   if (missing.length === 0) return
+  const addressOf = mirrorAt(mirror)
   const partial = (p: LockedPackage) => `${fileOf(cache, p)}.partial-${process.pid}`
-  const args = missing.flatMap((p) => [p.url, partial(p), `SHA256:${p.sha256}`])
+  const args = missing.flatMap((p) => [addressOf(p.path), partial(p), `SHA256:${p.sha256}`])
   const ran = spawnSync(APT_HELPER, ['-o', 'APT::Sandbox::User=root', 'download-file', ...args], {
     encoding: 'utf8',
     timeout: FETCH_WITHIN_MS,
   })
   try {
     for (const p of missing) {
-      if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran))
+      if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran), addressOf)
       if (sha256OfFile(partial(p)) !== p.sha256)
-        throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
+        throw new KubeNodeError(imageErrors.KN1122({ name: p.name, path: p.path }))
       renameSync(partial(p), fileOf(cache, p))
     }
   } finally {
@@ -94,13 +116,15 @@ function whyOf({ error, stderr }: ReturnType<typeof spawnSync>): string {
   return String(stderr).trim().split('\n').at(-1) ?? 'apt fetched nothing'
 }
 
-const cannotFetch = (cache: string, p: LockedPackage, why: string): KubeNodeError =>
-  new KubeNodeError(imageErrors.KN1121({ name: p.name, version: p.version, why, url: p.url, file: fileOf(cache, p) }))
+const cannotFetch = (cache: string, p: LockedPackage, why: string, addressOf: AddressOf): KubeNodeError =>
+  new KubeNodeError(
+    imageErrors.KN1121({ name: p.name, version: p.version, why, url: addressOf(p.path), file: fileOf(cache, p) }),
+  )
 
 /** Checked each time: the cache may be shared, and what lies in it ends up in images. */
 export function readPackage(cache: string, p: LockedPackage): Buffer {
   const bytes = readFileSync(fileOf(cache, p))
   if (createHash('sha256').update(bytes).digest('hex') === p.sha256) return bytes
   rmSync(fileOf(cache, p), { force: true })
-  throw new KubeNodeError(imageErrors.KN1122({ name: p.name, url: p.url }))
+  throw new KubeNodeError(imageErrors.KN1122({ name: p.name, path: p.path }))
 }

@@ -11,7 +11,7 @@ export const imageErrors = errorTable({
     next: 'run npm run image:lock if Debian has a newer version, or save {url} as {file}',
   },
   KN1122: {
-    text: 'cannot use the Debian package {name}: {url} is not the file that deploy/image/debian.lock.json names',
+    text: 'cannot use the Debian package {name}: {path} is not the file that deploy/image/debian.lock.json names',
     next: 'find out who changed it; npm run image:lock accepts a new version',
   },
   KN1123: {
@@ -33,6 +33,10 @@ export const imageErrors = errorTable({
   KN1127: {
     text: 'cannot load {file} into containerd at {address}: {why}',
     next: 'check the socket with --address, and that you may use it',
+  },
+  KN1129: {
+    text: 'cannot fetch packages of Debian: no apt source of this machine serves the archive {archive}',
+    next: 'name a mirror that has it: kubenode image build --mirror URL, where URL/{archive} is the archive',
   },
   KN1128: {
     text: 'cannot build for {text}',

@@ -59,6 +59,10 @@ export function register(program: Command, io: Io): void {
       DEFAULT_NAME,
     )
     .option('--cache <dir>', 'where fetched packages are kept; in the cache folder of the user when left out')
+    .option(
+      '--mirror <url>',
+      'mirror of Debian, with its archives below; the apt sources of this machine when left out',
+    )
     .action(async (flags: BuildWish) => (await import('#install/image/build-here.ts')).buildHere(flags, io))
   withRegistry(
     image
