@@ -1,5 +1,5 @@
 // The console at a certified issuer (oidc-provider): people with groups, keys that change, clocks that differ, and tokens that are properly signed and say the wrong thing. (S35)
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -122,6 +122,7 @@ test.each<[string, number, number, number, RegExp]>([
 const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
 const strong = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const elliptic = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const newer = generateKeyPairSync('ml-dsa-44')
 /** The modulus of an RSA key: 12,500 bytes. */
 const HUGE = Buffer.alloc(12_500, 255).toString('base64url')
 const published = (key: typeof weak.publicKey, more: object) => ({ ...key.export({ format: 'jwk' }), ...more })
@@ -229,6 +230,14 @@ test.each<[string, Readonly<Record<string, Change>>]>([
   ],
   ['of keys that are no list', { '/jwks': () => ({ keys: { length: 1e9 } }) }],
   ['of a header that is no object', { '/token': (body) => ({ ...body, id_token: 'bnVsbA.bnVsbA.x' }) }],
+  [
+    'of an algorithm that the package would take and no API server does',
+    {
+      [DISCOVERY]: listing({ id_token_signing_alg_values_supported: ['RS256', 'ML-DSA-44'] }),
+      '/token': signedAs({ alg: 'ML-DSA-44', kid: 'newer' }, (text) => sign(null, Buffer.from(text), newer.privateKey)),
+      '/jwks': keys(published(newer.publicKey, { kid: 'newer', alg: 'ML-DSA-44', use: 'sig' })),
+    },
+  ],
   ['of a key that is not published', { '/token': signedAs({ kid: 'unknown' }, byKey(strong.privateKey)) }],
   ['of another key under the name of the published one', { '/token': signedAs({}, byKey(strong.privateKey)) }],
   ['with its key inside', { '/token': signedAs({ jwk: published(strong.publicKey, {}) }, byKey(strong.privateKey)) }],
