@@ -246,6 +246,21 @@ export function union<F extends Field<object>>(f: F, names: readonly (keyof Out<
   })
 }
 
+/** What an update may not do to an entry of a list map, which a server finds again by its keys. Ours judges what people write: no status. */
+export const onUpdate = <F extends Field<unknown>>(
+  f: F,
+  { cel, message }: Pick<RuleOf<unknown>, 'cel' | 'message'>,
+): F =>
+  refine(f, {
+    'x-kubernetes-validations': [...(f.schema['x-kubernetes-validations'] ?? []), { rule: cel, message }],
+  })
+
+const unchanged = (name: string): string =>
+  `(has(self.${name}) ? has(oldSelf.${name}) && self.${name} == oldSelf.${name} : !has(oldSelf.${name}))`
+
+/** In CEL, for `onUpdate`. */
+export const areUnchanged = (names: readonly string[]): string => names.map(unchanged).join(' && ')
+
 /** An object that never changes once written, but for the properties that are named. */
 export function immutableBut<F extends Field<object>>(
   f: F,
@@ -256,7 +271,7 @@ export function immutableBut<F extends Field<object>>(
   const rules = fixed.map((n) =>
     f.schema.required?.includes(n) === true || f.schema.properties?.[n]?.default !== undefined
       ? `self.${n} == oldSelf.${n}`
-      : `(has(self.${n}) ? has(oldSelf.${n}) && self.${n} == oldSelf.${n} : !has(oldSelf.${n}))`,
+      : unchanged(n),
   )
   return refine(
     f,

@@ -103,7 +103,11 @@ describe.each(SERVERS)('on %s', (_, start) => {
     await Promise.all(KINDS.map(established))
     for (const kind of KINDS) await create(kind, kind.example)
     const bases = REJECTED_UPDATES.flatMap(({ kind, base }) => (base === undefined ? [] : [[base, kind] as const]))
-    for (const [base, kind] of new Map(bases)) await create(kind, base)
+    for (const [base, kind] of new Map(bases)) {
+      const { metadata } = await create(kind, base)
+      const whole = { ...base, metadata } as unknown as KubeObject
+      if (whole['status'] !== undefined) await client.update<KubeObject>(kind, whole, { subresource: 'status' })
+    }
   })
 
   afterAll(async () => {
@@ -136,7 +140,8 @@ describe.each(SERVERS)('on %s', (_, start) => {
       const { name = '', namespace } = rejectedBase(r).metadata
       const stored = await client.get(r.kind, { name, namespace })
       const changed = { ...(rejectedObject(r) as unknown as KubeObject), metadata: stored?.metadata ?? {} }
-      expect(await refusal(() => client.update<KubeObject>(r.kind, changed))).toContain(message)
+      const where = r.inStatus === true ? ({ subresource: 'status' } as const) : {}
+      expect(await refusal(() => client.update<KubeObject>(r.kind, changed, where))).toContain(message)
     },
   )
 })

@@ -156,13 +156,19 @@ const sliceProgress = {
   waitingFor: s.optional(f.waitingFor()),
 }
 
-const slice = s.rule(
-  s.obj('One slice of a step: at most 100 machines under one permit.', { ...sliceDecision, ...sliceProgress }),
-  {
+/**
+ * The key of an earlier slice may be used again, under another permit. Machines may be taken out, as earlier programs did with those that a slice continued
+ * without. The tests hold this program to more: see `changedDecision`.
+ */
+const isAsDecided = `!has(self.permit) || !has(oldSelf.permit) || self.permit != oldSelf.permit || (${s.areUnchanged(['version', 'config', 'recovery'])} && self.machines.all(m, m in oldSelf.machines))`
+
+const slice = s.onUpdate(
+  s.rule(s.obj('One slice of a step: at most 100 machines under one permit.', { ...sliceDecision, ...sliceProgress }), {
     cel: "self.phase == 'Switching' ? has(self.permit) : true",
     message: 'a slice in phase Switching must have a permit',
     holds: (w) => w.phase !== 'Switching' || w.permit !== undefined,
-  },
+  }),
+  { cel: isAsDecided, message: 'a slice is immutable under its permit: it gets no other target and no other machine' },
 )
 
 const status = f.waitingStatus('Progress of the rollout.', {

@@ -39,11 +39,8 @@ export const targetRef = (doc: string) =>
     uid: f.uid('UID of the target.'),
   })
 
-const spec = s.obj('The requested disruption.', {
-  operations: s.immutable(
-    s.setOf('The operations on each target.', s.choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
-    'operations of a permit are immutable; request another permit',
-  ),
+const fields = s.obj('The requested disruption.', {
+  operations: s.setOf('The operations on each target.', s.choice('An operation.', DISRUPTIONS), { min: 1, max: 8 }),
   component: s.optional(
     s.obj('The affected component, if any.', {
       name: s.str('Name of the component.', { min: 1, max: 63 }),
@@ -51,18 +48,12 @@ const spec = s.obj('The requested disruption.', {
       config: s.optional(f.objectName('The new ComponentConfig.')),
     }),
   ),
-  targets: s.immutable(
-    s.mapList('The targets to disrupt.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
-    'targets of a permit are immutable; request another permit',
-  ),
+  targets: s.mapList('The targets to disrupt.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
   alternates: s.optional(
-    s.immutable(
-      s.mapList(
-        'Targets that the requester would ask for next. None of them is granted; the Defender reports which of them it denies whenever it is asked.',
-        targetRef('One target.'),
-        { keys: ['uid'], min: 1, max: MAX_TARGETS },
-      ),
-      'alternates of a permit are immutable; request another permit',
+    s.mapList(
+      'Targets that the requester would ask for next. None of them is granted; the Defender reports which of them it denies whenever it is asked.',
+      targetRef('One target.'),
+      { keys: ['uid'], min: 1, max: MAX_TARGETS },
     ),
   ),
   requester: s.obj('The requester.', {
@@ -72,10 +63,10 @@ const spec = s.obj('The requested disruption.', {
     name: s.optional(f.objectName('Name of that object.')),
     uid: s.optional(f.uid('UID of that object.')),
     part: s.optional(
-      s.str('The part of that object: a slice of a set, such as step 2 slice 1, or a batch of a canary.', {
-        min: 1,
-        max: 63,
-      }),
+      s.str(
+        'The part of that object: a slice of a set, such as step 2 slice 1, a batch of a canary, or a stage of a Release.',
+        { min: 1, max: 80 },
+      ),
     ),
   }),
   reason: f.sentence('Why, for people.'),
@@ -99,6 +90,13 @@ const spec = s.obj('The requested disruption.', {
     ),
   ),
 })
+
+/** The Defender grants exactly what was requested: no requester can turn a permit to another component or target afterward. */
+const spec = s.immutableBut(
+  fields,
+  ['renewTime', 'results'],
+  'a permit is immutable but for its lease and its results; request another permit',
+)
 
 const verdict = s.obj('The decision of one gate about one target.', {
   target: f.uid('UID of the target; required.'),

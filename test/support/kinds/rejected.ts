@@ -10,7 +10,7 @@ import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { logRequest } from '#api/kinds/log-request.ts'
-import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -83,6 +83,37 @@ const PERMIT_WITH_ALTERNATES: InputOf<typeof operationPermit> = {
     alternates: [{ kind: 'Machine', name: 'prod-1-worker-0008', uid: '0d0f5f3e-1c2b-4f5a-8e6d-7a9b0c1d2e3f' }],
   },
 }
+
+const FIXED_PERMIT = 'a permit is immutable but for its lease and its results; request another permit'
+
+/** A set with a slice that switches. */
+const SET_WITH_SLICE: InputOf<typeof machineComponentSet> & Pick<MachineComponentSet, 'status'> = {
+  ...machineComponentSet.example,
+  metadata: { name: 'switching' },
+  status: {
+    slices: [
+      {
+        component: 'kubelet',
+        version: '1.34.2',
+        config: 'kubelet-1',
+        step: 0,
+        number: 0,
+        machines: ['m-1', 'm-2'],
+        phase: 'Switching',
+        permit: 'base-kubelet-s0-0',
+      },
+    ],
+  },
+}
+
+const decided = (changes: Changes): Rejected => ({
+  ...inStatus(
+    machineComponentSet,
+    changes,
+    'a slice is immutable under its permit: it gets no other target and no other machine',
+  ),
+  base: SET_WITH_SLICE,
+})
 
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
@@ -252,24 +283,17 @@ export const REJECTED_UPDATES: readonly Rejected[] = [
     { '/spec/rung': 1 },
     'a RemedyOperationJob is immutable; create another job for another repair',
   ),
-  rejected(
-    operationPermit,
-    { '/spec/operations': ['Reboot'] },
-    'operations of a permit are immutable; request another permit',
-  ),
-  rejected(
-    operationPermit,
-    { '/spec/targets/0/name': 'other' },
-    'targets of a permit are immutable; request another permit',
-  ),
-  {
-    ...rejected(
-      operationPermit,
-      { '/spec/alternates/0/name': 'other' },
-      'alternates of a permit are immutable; request another permit',
-    ),
-    base: PERMIT_WITH_ALTERNATES,
-  },
+  rejected(operationPermit, { '/spec/operations': ['Reboot'] }, FIXED_PERMIT),
+  rejected(operationPermit, { '/spec/targets/0/name': 'other' }, FIXED_PERMIT),
+  rejected(operationPermit, { '/spec/component/version': '9.9.9' }, FIXED_PERMIT),
+  rejected(operationPermit, { '/spec/component': undefined }, FIXED_PERMIT),
+  rejected(operationPermit, { '/spec/requester/part': 'step 9 slice 9' }, FIXED_PERMIT),
+  rejected(operationPermit, { '/spec/recovery': true }, FIXED_PERMIT),
+  { ...rejected(operationPermit, { '/spec/alternates/0/name': 'other' }, FIXED_PERMIT), base: PERMIT_WITH_ALTERNATES },
+  decided({ '/status/slices/0/version': '9.9.9' }),
+  decided({ '/status/slices/0/config': undefined }),
+  decided({ '/status/slices/0/recovery': 'Rollback' }),
+  decided({ '/status/slices/0/machines': ['m-1', 'm-2', 'm-3'] }),
   rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold is immutable; create another hold'),
   rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold is immutable; create another hold'),
   rejected(logRequest, { '/spec/machine': 'm-2' }, 'a LogRequest is immutable; create another one'),
