@@ -112,7 +112,8 @@ describe('the machine controller', () => {
     })
     w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, slices: [slice] } }, 'status')
     await w.clock.advance(1_000)
-    expect(order()).toEqual({ name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 })
+    const ordered = { name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2, part: 'set/base step 1 slice 1' }
+    expect(order()).toEqual(ordered)
     report(w, name, 'Staged', { version: '1.0.0' })
     await w.clock.advance(1_000)
     expect(order()?.switch).toBeUndefined()
@@ -126,7 +127,7 @@ describe('the machine controller', () => {
     expect(w.machine(name)?.status?.phase).toBe('Updating')
     report(w, name, 'Healthy')
     await w.clock.advance(1_000)
-    expect(order()).toEqual({ name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 })
+    expect(order()).toEqual(ordered)
     expect(w.machine(name)?.status?.phase).toBe('Ready')
   })
 

@@ -72,9 +72,12 @@ async function machineBranch(client: KubeClient, own: Machine, now: number): Pro
     listAll(client, remedyOperationJob),
     holdsOf(client, { ...own, kind: 'Machine' }, now),
   ])
-  const components = (own.status?.components ?? []).map(({ name: component, version, desired, state, message }) => ({
-    text: `component ${component} ${version ?? 'none'}${desired === undefined || desired === version ? '' : ` → ${desired}`} ${state}${message === undefined ? '' : `: ${message}`}`,
-  }))
+  const components = (own.status?.components ?? []).map(({ name: component, version, desired, state, message }) => {
+    const part = own.spec.components?.find((c) => c.name === component)?.part
+    return {
+      text: `component ${component} ${version ?? 'none'}${desired === undefined || desired === version ? '' : ` → ${desired}`} ${state}${part === undefined ? '' : ` by ${part}`}${message === undefined ? '' : `: ${message}`}`,
+    }
+  })
   const repairs = jobs
     .filter((j) => j.spec.machine === name)
     .map((j) => ({

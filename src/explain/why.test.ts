@@ -18,6 +18,25 @@ const slice = (number: number, since: string, seen: string) => ({
   waitingFor: { predicate: 'PermitPending', seen, since, unblock: 'the permit is granted' },
 })
 
+test('a machine says which slice or batch ordered what it is doing', () => {
+  const object = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name: 'm-1' },
+    spec: { components: [{ name: 'beacon', version: '1.2.0', attempt: 2, part: 'set/base step 2 slice 1' }] },
+    status: {
+      components: [
+        { name: 'beacon', version: '1.1.0', desired: '1.2.0', state: 'Staged', since: '2026-01-31T11:59:00Z' },
+      ],
+    },
+  } as unknown as KubeObject
+  expect(whyLines(object, NOW)).toEqual([
+    'machine/m-1',
+    'Component beacon 1.1.0 → 1.2.0 is Staged for 1m',
+    '  ordered by set/base step 2 slice 1',
+  ])
+})
+
 test('slices that wait for the same are shown once, with their number and the longest wait', () => {
   const object = {
     apiVersion: 'kubenode.io/v1alpha1',

@@ -210,12 +210,13 @@ function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
         .map((w) => `: ${w}`)
         .join('')}`,
       ...(HAS_FAILED.has(text(c['state'])) && { urgency: 'Failed' }),
-      below: notesOf(
-        text(c['output'])
+      below: notesOf([
+        ...orderedBy(object, text(c['name'])),
+        ...text(c['output'])
           .split('\n')
           .filter((l) => l !== '')
           .map((l) => `| ${l}`),
-      ),
+      ]),
     }))
   const steps = objectsIn(status['steps'])
     .filter((s) => text(s['outcome']) !== 'Succeeded')
@@ -224,6 +225,13 @@ function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
   return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...notesOf(steps)]
+}
+
+/** The slice or batch behind what the machine is doing with a component. */
+function orderedBy({ spec }: KubeObject, component: string): readonly string[] {
+  const order = objectsIn(fieldsOf(spec)['components']).find((c) => c['name'] === component)
+  const part = text(order?.['part'])
+  return part === '' ? [] : [`ordered by ${part}`]
 }
 
 const HAS_FAILED: ReadonlySet<string> = new Set(['Failed', 'RolledBack'])

@@ -156,6 +156,12 @@ const componentOrder = s.obj('One component at one version on this machine.', {
   setRef: s.optional(f.objectName('The MachineComponentSet that declares this version.')),
   canaryRef: s.optional(f.objectName('The ComponentCanary that declares this version.')),
   slice: s.optional(s.time('When the slice of this attempt started; a slice tries a machine once.')),
+  part: s.optional(
+    s.str(
+      'The slice or batch that wanted this attempt, such as set/base step 2 slice 1 or canary/try batch 1. Absent for a first installation.',
+      { min: 1, max: 300 },
+    ),
+  ),
   fresh: s.optional(
     s.int('Number of consecutive attempts that only restored files that had been modified on the node.', {
       min: 1,

@@ -4,6 +4,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { readKept } from '#api/protocol/committed.ts'
+import { partOfPermit, partRef } from '#api/protocol/part.ts'
 import { isObject } from '#lib/json.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
@@ -145,6 +146,8 @@ export class Watcher {
       const report = now.status?.components?.find((r) => r.name === told.name)
       if (report?.state !== 'Staged' || report.attempt !== told.attempt)
         return `${key} is told to switch what is not staged`
+      const part = permit && partOfPermit(permit.spec)
+      if (part !== undefined && told.part !== partRef(part)) return `${key} is told to switch for ${told.part}`
     }
     return undefined
   }

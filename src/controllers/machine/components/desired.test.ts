@@ -20,7 +20,7 @@ const order = (version: string, attempt: number, extra: Partial<ComponentOrder> 
   setRef: 'base',
   ...extra,
 })
-const PART = {}
+const PART = { part: 'set/base step 2 slice 1' }
 /** An attempt that the slice of these tests wanted. */
 const tried = (version: string, attempt: number, extra: Partial<ComponentOrder> = {}): ComponentOrder =>
   order(version, attempt, { ...PART, ...extra })
@@ -469,6 +469,33 @@ describe('whatever sets, slices and canaries say', () => {
       }),
       { numRuns: 500 },
     )
+  })
+
+  test('an attempt for a slice is for exactly what that slice decided, and names it', () => {
+    let forSlices = 0
+    fc.assert(
+      fc.property(inputs, ({ claims: some, ...rest }) => {
+        const toDeclared = ({ version: v, config: c }: ComponentVersion) =>
+          slice({ version: v, ...(c && { config: c }), startedAt: LATER, step: 3 })
+        const i = {
+          ...rest,
+          claims: some.map((c) => ({ ...c, slices: [...c.slices, ...c.components.map(toDeclared)] })),
+        }
+        const [before] = i.current
+        const [after] = desiredComponents(i)
+        if (after?.part === undefined || after.attempt === before?.attempt) return
+        const isIts = (w: Slice) =>
+          w.version === after.version &&
+          w.config === after.config &&
+          w.machines.includes(M) &&
+          w.released?.includes(M) !== true &&
+          after.part === `set/${after.setRef} step ${w.step + 1} slice ${w.number + 1}`
+        expect(i.claims.find((c) => c.set === after.setRef)?.slices.some(isIts)).toBe(true)
+        forSlices++
+      }),
+      { numRuns: 1_000 },
+    )
+    expect(forSlices).toBeGreaterThan(50)
   })
 
   test('what runs and works changes only when a believed slice or a mark names the machine', () => {

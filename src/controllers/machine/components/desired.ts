@@ -1,7 +1,7 @@
 // Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
 // machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
 import { goesBefore } from '#nodes/placement/deciding-set.ts'
-import type { Slice as SetSlice } from '#api/kinds/machine-component-set.ts'
+import { type Slice as SetSlice, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
 import {
   type ComponentTarget,
@@ -10,7 +10,7 @@ import {
   readSliceTarget,
 } from '#api/protocol/component-order.ts'
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
-import { isActiveIn } from '#api/protocol/part.ts'
+import { isActiveIn, partOfSlice, partRef } from '#api/protocol/part.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -90,10 +90,13 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   const slice = openSlice(input, claim, name)
   const target = slice === undefined ? targetOf(input, claim, name, entry, report) : versionOfSlice(claim, slice)
   if (entry === undefined)
-    return target && leavingAs(referring(forSlice(fresh(target), slice), setRef, undefined), claim)
+    return target && leavingAs(referring(forSlice(fresh(target), claim, slice), setRef, undefined), claim)
   const moved = target === undefined ? entry : retargeted(entry, target)
   const next = slice === undefined ? moved : retried(moved, entry, report, slice, input.asked)
-  return leavingAs(referring(next.attempt === entry.attempt ? next : forSlice(next, slice), setRef, undefined), claim)
+  return leavingAs(
+    referring(next.attempt === entry.attempt ? next : forSlice(next, claim, slice), setRef, undefined),
+    claim,
+  )
 }
 
 /** As its agent reports. */
@@ -110,9 +113,11 @@ function leavingAs(entry: ComponentOrder, claim: Claim | undefined): ComponentOr
 }
 
 /** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
-function forSlice(entry: ComponentOrder, slice: Slice | undefined): ComponentOrder {
-  const { slice: _, ...rest } = entry
-  return slice?.startedAt === undefined ? rest : { ...rest, slice: slice.startedAt }
+function forSlice(entry: ComponentOrder, { set }: Claim, slice: Slice | undefined): ComponentOrder {
+  const { slice: _, part: __, ...rest } = entry
+  if (slice === undefined) return rest
+  const part = partRef(partOfSlice({ kind: machineComponentSet.kind, name: set }, slice))
+  return { ...rest, ...defined({ slice: slice.startedAt }), part }
 }
 
 /** The one set that speaks for the component. */

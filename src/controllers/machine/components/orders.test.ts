@@ -188,6 +188,25 @@ describe('the order to switch', () => {
     expect(planned.given.length > 0 ? 'given' : 'none').toBe(kind)
   })
 
+  test('names the part that its permit is for, also where an earlier slice prepared the version', () => {
+    const requester = { manager: 'x', kind: 'MachineComponentSet', name: 'base', part: 'step 2 slice 1' }
+    const prepared = { ...order, part: 'set/base step 1 slice 1' }
+    const { components } = planOrders({
+      ...ready,
+      components: [prepared],
+      permits: [permit('Granted', 'Granted', { requester })],
+    })
+    expect(components).toEqual([{ ...ordered, part: 'set/base step 2 slice 1' }])
+  })
+
+  test('keeps the part that the version was prepared for under a permit of an earlier program, and after it is cleared', () => {
+    const prepared = { ...order, part: 'set/base step 1 slice 1' }
+    const { components } = planOrders({ ...ready, components: [prepared] })
+    expect(components).toEqual([{ ...prepared, switch: ordered.switch }])
+    const done = planOrders({ ...ready, components, reports: [report('Healthy', { version: '1.1.0' })] })
+    expect(done.components).toEqual([prepared])
+  })
+
   test('of a canary goes by a permit of the canary', () => {
     const marked: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, canaryRef: 'try' }
     const marks = [{ canary: 'try', components: [], permits: ['p'] }]

@@ -4,7 +4,7 @@ import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type ComponentTarget, coversTarget } from '#api/protocol/component-order.ts'
-import { isActiveIn } from '#api/protocol/part.ts'
+import { isActiveIn, partOfPermit, partRef } from '#api/protocol/part.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
 import { parseVersion } from '#lib/semver.ts'
 import { permitAnswer } from '#permits/permits.ts'
@@ -102,10 +102,22 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
     drained: needsDrain ? input.isDrained : true,
   }
   const step = nextOrderState('Absent', 'order', facts)
-  if (step.ok) return { kind: 'Given', order: { ...plain, switch: { attempt: order.attempt, permit } }, move }
+  if (step.ok)
+    return {
+      kind: 'Given',
+      order: { ...ofItsPart(input, plain, permit), switch: { attempt: order.attempt, permit } },
+      move,
+    }
   return 'predicate' in step.refusal && step.refusal.predicate === 'drained'
     ? { kind: 'Draining', order: plain, move }
     : { kind: 'As', order: plain }
+}
+
+/** A batch is known by its permit only, and a slice may switch what an earlier one prepared. Permits of earlier programs name none. */
+function ofItsPart({ permits }: OrderInput, order: ComponentOrder, name: string): ComponentOrder {
+  const permit = permits.find((p) => p.metadata.name === name)
+  const part = permit && partOfPermit(permit.spec)
+  return part === undefined ? order : { ...order, part: partRef(part) }
 }
 
 /** Its agent would refuse the order, after a drain for nothing. */
