@@ -1,6 +1,7 @@
 // Requests of gates and inspections that are refused whatever the other side is: one that never passes fails its stage or its step only after its timeout.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { isLocalName, refusedUrl } from '#runtime/outbound/refused-url.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
@@ -29,7 +30,7 @@ function askedBy(object: KubeObject): readonly Asked[] {
     return (object as ReleasePipeline).spec.stages.flatMap((stage, at) =>
       MOMENTS.flatMap((moment) =>
         (stage[moment] ?? []).flatMap(({ name, http }, nth) => {
-          const what = `gate ${name} of stage ${stage.name}`
+          const what = `gate ${name} of ${stagePart(stage.name)}`
           return http === undefined
             ? []
             : [{ what, pointer: `/spec/stages/${at}/${moment}/${nth}/http/url`, url: http.url }]

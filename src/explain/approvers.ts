@@ -5,6 +5,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { ANY_APPROVER, rulesFor } from '#defender/approvals.ts'
 import type { Person } from '#kube/who-am-i.ts'
 import { type ApprovalAsk, type Gate, groupOf, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
@@ -50,14 +51,14 @@ function askersOfStage(
   const asking = gates.flatMap(([when, { name: gate, approval: asks }]): readonly Asker[] => {
     const record = records.find((r) => r.when === when && r.name === gate)
     if (asks === undefined || record?.phase === 'Passed') return []
-    const name = `gate ${gate} of stage ${stage}`
+    const name = `gate ${gate} of ${stagePart(stage)}`
     const { seen } = record ?? {}
     return [{ name, asks: seen === undefined || isAskedAs(asks, seen) ? asks : beforeCommit(seen) }]
   })
   const others = records.flatMap(({ when, name, phase, seen = '' }): readonly Asker[] => {
     const isDeclared = gates.some(([moment, gate]) => moment === when && gate.name === name)
     if (isDeclared || phase === 'Passed' || !isAskedAs(undefined, seen)) return []
-    return [{ name: `gate ${name} of stage ${stage}`, asks: beforeCommit(seen) }]
+    return [{ name: `gate ${name} of ${stagePart(stage)}`, asks: beforeCommit(seen) }]
   })
   return [...asking, ...others]
 }

@@ -4,7 +4,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
-import { activeMachines, sliceName } from '#api/protocol/part.ts'
+import { activeMachines, sliceName, stagePart } from '#api/protocol/part.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -135,7 +135,7 @@ async function releaseBranch(client: KubeClient, release: Release, now: number):
   const { spec, metadata, status = {} } = release
   const holds = await holdsOf(client, { ...release, kind: 'Release' }, now)
   const stages = (status.stages ?? []).map((stage) => ({
-    text: `stage ${stage.name} ${stage.phase}, ${healthyText(stage)}`,
+    text: `${stagePart(stage.name)} ${stage.phase}, ${healthyText(stage)}`,
     below: bounded(
       (status.clusters ?? [])
         .filter((c) => c.stage === stage.name)

@@ -6,6 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { createdMs } from '#api/schema/object-meta.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { approvalNeed } from '#defender/approvals.ts'
@@ -92,7 +93,7 @@ function gateApproval(stage: string, gate: Gate, people: readonly Approver[]): r
   if (gate.approval === undefined) return []
   const { from, count } = gate.approval
   const missing = Math.max(0, count - new Set(approversOf(gate, people)).size)
-  return [{ asker: `gate ${gate.name} of stage ${stage}`, from, count, missing }]
+  return [{ asker: `gate ${gate.name} of ${stagePart(stage)}`, from, count, missing }]
 }
 
 const isPast = (until: string | undefined, now: number): boolean => until !== undefined && Date.parse(until) <= now

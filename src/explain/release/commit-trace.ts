@@ -1,6 +1,7 @@
 // What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
 import { commitText, shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { counted } from '#lib/counted.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '#sync/release/recorded-approvers.ts'
 
@@ -51,7 +52,7 @@ const approvalLine = ({ by, at, reason }: ApprovedBy): string =>
 
 const stageLines = ({ spec, status }: Release): readonly string[] =>
   (status?.stages ?? []).flatMap((stage) => [
-    `  stage ${stage.name}: ${stage.phase}${stage.startedAt === undefined ? '' : `, ${spanOf(stage.startedAt, stage.finishedAt)}`}`,
+    `  ${stagePart(stage.name)}: ${stage.phase}${stage.startedAt === undefined ? '' : `, ${spanOf(stage.startedAt, stage.finishedAt)}`}`,
     ...waitLines(stage),
     ...(status?.clusters ?? []).filter((c) => c.stage === stage.name).map((c) => clusterLine(c, spec.digests[c.name])),
   ])

@@ -2,6 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { type CommitTitle, shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { NewsFound, NewsReader, NotifyEvent } from '#sync/notify/news.ts'
 import { waitText } from '../wait.ts'
@@ -88,7 +89,7 @@ function stateOf(status: ReleaseStatus, releases: readonly Release[], isWaitNews
     : {
         event: 'StageSucceeded',
         stage: done.name,
-        message: open === undefined ? 'no stage is left' : `stage ${open.name} is next`,
+        message: open === undefined ? 'no stage is left' : `${stagePart(open.name)} is next`,
       }
 }
 

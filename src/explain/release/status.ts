@@ -2,6 +2,7 @@
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { shellWord } from '#lib/shell-word.ts'
@@ -37,7 +38,7 @@ export function releaseStory(release: Release, around: Around): Story {
     below: [
       ...held(status, around, word),
       ...stages.map((stage): Finding => ({
-        text: `stage ${stage.name}: ${stage.phase}, ${healthyText(stage)}`,
+        text: `${stagePart(stage.name)}: ${stage.phase}, ${healthyText(stage)}`,
         below: [
           ...waitFindings(stage.waitingFor, { now: around.now }, word),
           ...notesOf((stage.gates ?? []).map(gateText)),
@@ -173,5 +174,5 @@ export const canBeRetried = ({
 
 export const failedGates = (stages: NonNullable<Status['stages']>): readonly string[] =>
   stages.flatMap(({ name, gates = [] }) =>
-    gates.filter((g) => g.phase === 'Failed').map((g) => `gate ${g.name} of stage ${name}`),
+    gates.filter((g) => g.phase === 'Failed').map((g) => `gate ${g.name} of ${stagePart(name)}`),
   )

@@ -21,7 +21,8 @@ const release = {
   kind: 'Release',
   metadata: { name: 'r', namespace: 'kubenode', uid: 'r-1' },
   spec: { commit: '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e' },
-} as Release
+  status: { clusters: [{ name: 'east-1', stage: 'prod', phase: 'Applying', since: '2026-01-05T00:00:00Z' }] },
+} as unknown as Release
 const held = { digest: 'd', count: 5, first: 'ConfigMap default/a' } as never
 
 function world() {
@@ -53,6 +54,7 @@ describe('the permit of a mass deletion', () => {
     const { all, permits } = world()
     for (let pass = 0; pass < 3; pass++) expect(await permits.ask(held)).toMatchObject({ kind: 'Waiting' })
     expect(all().map((p) => p.spec.targets)).toMatchObject([[{ kind: 'Cluster', name: 'east-1', uid: 'c-1' }]])
+    expect(all().map((p) => p.spec.requester)).toMatchObject([{ kind: 'Release', name: 'r', part: 'stage prod' }])
   })
 
   test('is granted with a clearance, and reported', async () => {

@@ -5,6 +5,7 @@ import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -125,13 +126,22 @@ const permitName = (cluster: string, after: string, digest: string): string =>
 const requestOf = ({ cluster, release, held }: Deletion): Need['request'] => ({
   operations: [...OPERATIONS],
   targets: [targetRef(clusterKind.kind, cluster)],
-  requester: requesterOf(FIELD_MANAGERS.sync, release.kind, release),
+  requester: {
+    ...requesterOf(FIELD_MANAGERS.sync, release.kind, release),
+    ...partIn(release, cluster),
+  },
   reason: printableLine(
     `delete ${counted(held.count, 'object')} from cluster ${cluster.metadata.name ?? ''}, the first is ${held.first}`,
   ),
   commit: release.spec.commit,
   leaseSeconds: LEASES.massPrune,
 })
+
+/** The stage of the cluster, as the release last decided it. */
+function partIn({ status }: Release, { metadata }: Cluster): { readonly part?: string } {
+  const stage = status?.clusters?.find((c) => c.name === metadata.name)?.stage
+  return stage === undefined ? {} : { part: stagePart(stage) }
+}
 
 function waiting(held: NotGranted, next: string): PruneAnswer {
   const { seen, unblock } = held.wait

@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -56,7 +57,7 @@ function messageText(
   escaped: (text: string) => string,
 ): string {
   const { stage, track } = facts
-  const place = stage === '' ? (track === '' ? '' : ` on track ${track}`) : ` in stage ${stage} of track ${track}`
+  const place = stage === '' ? (track === '' ? '' : ` on track ${track}`) : ` in ${stagePart(stage)} of track ${track}`
   const known: ReadonlyMap<string, string> = new Map([
     ...FACTS.map((name) => [name, facts[name]] as const),
     ['in', place],

@@ -1,6 +1,7 @@
 // The record of what became of a commit, as the text of a git note: its Releases with stages, gates, clusters, digests, times and approvers. Pure.
 // Invariant: KubeNode never reads it. A user who may push to the repository can write anything there; the Releases on the hub are the truth.
 import type { Release } from '#api/kinds/release.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { printableLine } from '#lib/printable.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '../release/recorded-approvers.ts'
@@ -29,7 +30,7 @@ function releaseRecord({ metadata, spec, status = {} }: Release, approvers: read
     ...(spec.revertOf === undefined ? [] : [`  reverts ${spec.revertOf}`]),
     ...(revertCommit === undefined ? [] : [`  reverted by ${revertCommit}`]),
     ...stages.flatMap((stage) => [
-      `  stage ${stage.name}: ${stage.phase}${stage.startedAt === undefined ? '' : `, ${stage.startedAt} to ${stage.finishedAt ?? 'now'}`}`,
+      `  ${stagePart(stage.name)}: ${stage.phase}${stage.startedAt === undefined ? '' : `, ${stage.startedAt} to ${stage.finishedAt ?? 'now'}`}`,
       ...(stage.gates ?? []).map(
         (g) => `    gate ${g.name} (${g.when}): ${g.phase}${g.seen === undefined ? '' : `, ${g.seen}`}`,
       ),

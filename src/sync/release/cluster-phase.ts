@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -178,7 +179,7 @@ function fromWaiting(
   )
     return { ...plain, phase: 'Unchanged', digest, since: timestamp(now), healthySince: previous.healthySince }
   if (mayStart) return moved(plain, 'Applying', now)
-  const text = `stage ${stage.name} has reached its concurrency limit`
+  const text = `${stagePart(stage.name)} has reached its concurrency limit`
   return { ...plain, waitingFor: wait(old, now, 'ConcurrencyLimit', text, 'another cluster of the stage is healthy') }
 }
 

@@ -1,5 +1,6 @@
 // The message of a revert by sync: what failed, where and since when, in lines that a person reads in git log. Pure.
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { stagePart } from '#api/protocol/part.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { printableLine } from '#lib/printable.ts'
 import { revertTrailers } from '../trust/revert-trailers.ts'
@@ -28,7 +29,7 @@ export function revertMessage({ release, status, subject, reverts, restores, pat
   const lines = [
     `This reverts commit ${reverts}.`,
     '',
-    `Release ${name} failed in stage ${stage?.name ?? ''}${since === undefined ? '' : ` at ${since}`}.`,
+    `Release ${name} failed in ${stagePart(stage?.name ?? '')}${since === undefined ? '' : ` at ${since}`}.`,
     ...some(failed, MOST_CLUSTERS, (c) => `cluster ${c.name}: ${c.message ?? 'failed'}`),
     '',
     `These files are again as in commit ${restores}:`,
