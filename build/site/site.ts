@@ -9,7 +9,7 @@ export const PICTURES = 'docs/pictures'
 
 /** Pages by the folder that they are in, in the order of the navigation. */
 const GROUPS: readonly (readonly [string, RegExp])[] = [
-  ['Start', /^(README|docs\/(install|first-node|own-fleet|own-component|signing-keys))\.md$/],
+  ['Start', /^(README|docs\/(start|install|first-node|own-fleet|own-component|signing-keys))\.md$/],
   ['How to', /^docs\/how-to\//],
   ['When something is wrong', /^docs\/(three-in-the-morning\.md|runbooks\/)/],
   ['Understand', /^docs\/[^/]+\.md$/],
@@ -18,7 +18,7 @@ const GROUPS: readonly (readonly [string, RegExp])[] = [
   ['Project', /^[^/]+\.md$/],
 ]
 
-const ROOT_PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+const ROOT_PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md']
 
 export const pagesOf = (root: string): readonly string[] => [
   ...ROOT_PAGES,

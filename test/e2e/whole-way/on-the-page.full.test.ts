@@ -1,4 +1,4 @@
-// The story of the README at the page of the console, by one person with a keyboard and no pointer, on a fleet as `npm start` makes it: a change on hold and
+// The story of the first page at the page of the console, by one person with a keyboard and no pointer, on a fleet as `npm start` makes it: a change on hold and
 // on its way, a bad one that stops, the way back, a fault and its repair, an approval. Only commits and the fault come from a terminal.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
@@ -35,16 +35,16 @@ afterAll(async () => {
   await fleet?.dispose()
 }, PATIENCE_MS)
 
-test('the story of the README is done at the page, by keyboard alone', { timeout: 2 * PATIENCE_MS }, async () => {
+test('the story of the first page is done at the page, by keyboard alone', { timeout: 2 * PATIENCE_MS }, async () => {
   if (fleet === undefined || watching === undefined) throw new Error('the fleet was not started')
   const { checkout, repository } = fleet
   const { client } = watching
   const typist = new Typist({ cwd: checkout, scratch: checkout, env: process.env, patienceMs: PATIENCE_MS })
   const there = fleet
   const head = async () => (await there.run('git rev-parse HEAD', repository)).out.slice(0, 12)
-  const [bump, bad, back, fault] = blocksIn('README.md')
+  const [bump, bad, back, fault] = blocksIn('docs/start.md')
   if (bump === undefined || bad === undefined || back === undefined || fault === undefined)
-    throw new Error('README.md has fewer blocks')
+    throw new Error('docs/start.md has fewer blocks')
 
   // The link that the start printed.
   const link = await until('the link', () => /console \([^)]*\): (http:[\w./:-]+)/.exec(there.said)?.[1], PATIENCE_MS)
@@ -61,7 +61,7 @@ test('the story of the README is done at the page, by keyboard alone', { timeout
   const { spec } = (await client.get(operationalHold, { name: hold })) ?? {}
   expect(spec).toMatchObject({ reason: 'a look at the graphs first', effect: 'Pause', author: 'kubernetes-admin' })
   expect(Date.parse(spec?.until ?? '')).toBeGreaterThan(Date.now())
-  const bumped = typist.block('README.md', bump)
+  const bumped = typist.block('docs/start.md', bump)
   await page.shows('Paused', `hold ${hold}: a look at the graphs first`)
   await page.press('Why it waits')
   await page.shows('set/base is Paused', /^Waiting for .*: HoldPause$/)
@@ -79,7 +79,7 @@ test('the story of the README is done at the page, by keyboard alone', { timeout
   await expect.poll(() => page.text()).toMatch(/^Pipeline\s+Succeeded/)
 
   // The bad version stops at the first machine, with the text of its probe.
-  await typist.block('README.md', bad)
+  await typist.block('docs/start.md', bad)
   await page.view('h', /attention/)
   await page.shows(/^set\/base is Blocked: .*ProbeFailed: probe answers: HTTP 503/)
   await page.openRow(SET)
@@ -88,13 +88,13 @@ test('the story of the README is done at the page, by keyboard alone', { timeout
   await page.shows(/^Blocked for .*: RevisionFailed$/)
 
   // The way back.
-  await typist.block('README.md', back)
+  await typist.block('docs/start.md', back)
   await page.view('p', 'Pipeline')
   await page.shows(await head(), /^reverts [0-9a-f]{12} .+$/)
   await page.view('h', 'Nothing needs attention.')
 
   // The fault and its repair.
-  await typist.block('README.md', fault)
+  await typist.block('docs/start.md', fault)
   await page.find('unwell-scribe', '#/repairs/test/')
   await page.shows('rule unwell-scribe', 'What happened', 'verification', 'Succeeded')
 

@@ -170,14 +170,14 @@ describe('the whole way', () => {
     expect(openTo(fleet.data)).toEqual([])
   })
 
-  test('the story of the README runs as it is printed', { timeout: PATIENCE_MS }, async () => {
-    const [bump, bad, back, fault, ...more] = blocksIn('README.md')
+  test('the story of the first page runs as it is printed', { timeout: PATIENCE_MS }, async () => {
+    const [bump, bad, back, fault, ...more] = blocksIn('docs/start.md')
     expect(more).toEqual([])
     const { checkout } = fleet
     const typist = new Typist({ cwd: checkout, scratch: checkout, env: process.env, patienceMs: PATIENCE_MS })
     const type = async (block: Block | undefined) => {
-      if (block === undefined) throw new Error('README.md has fewer blocks')
-      return typist.block('README.md', block)
+      if (block === undefined) throw new Error('docs/start.md has fewer blocks')
+      return typist.block('docs/start.md', block)
     }
     const inventories = await Promise.all(['test', 'prod'].map(exported))
     await type(bump)
