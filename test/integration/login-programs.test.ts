@@ -16,7 +16,10 @@ import { type FaultProxy, startFaultProxy } from '#test/support/faults/fault-pro
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { startHttpProxy } from '#test/support/servers/http-proxy.ts'
 import { CONFIG_MAPS } from '#test/support/servers/kube-contract.ts'
+import { KubeConfig, type User } from '@kubernetes/client-node'
 import { coreKind } from '#kube/core-kinds.ts'
+import { pluginIdentity } from '#kube/plugin-identity.ts'
+import { fastClock } from '#test/support/clocks/fast-clock.ts'
 import { machine } from '#api/kinds/machine.ts'
 import type { Session } from '#console/protocol.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -239,6 +242,61 @@ describe('a program that fails', () => {
     expect(await failureOf(await clientWith({ exec }))).toMatch(
       /there is no program kubenode-no-such-login \(brew install login\)/,
     )
+  })
+})
+
+describe('a program that hangs', () => {
+  /** 60 s pass in 0.6 s. */
+  const CLOCK = fastClock(100)
+  const identityOf = async (command: string) => {
+    const kc = new KubeConfig()
+    const exec = { apiVersion: V1, command, interactiveMode: 'Never', env: [] }
+    const user: User = { name: 'ada', exec }
+    kc.loadFromClusterAndUser({ name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: false }, user)
+    const fresh = () => {
+      const copy = new KubeConfig()
+      copy.loadFromOptions(kc)
+      return copy
+    }
+    return pluginIdentity({ fresh, user, clusterInfo: async () => undefined, clock: CLOCK })
+  }
+
+  test.each([
+    ['by itself', 'exec sleep 1000'],
+    ['and ignores that it is to end', "trap '' TERM; while :; do sleep 0.1; done"],
+    ['in a child that keeps its output open', 'sleep 1000 & echo $! >> "$(dirname "$0")/children"; wait'],
+  ])('%s: it is ended, and the next login starts it again', async (_, body) => {
+    answers({ token: 'good' })
+    const identity = await identityOf(script(`[ -e '${folder}/healed' ] || { ${body}; }\n${ANSWER()}`))
+    expect(await identity(false).catch(messageOf)).toMatch(/^KN2025: .* no answer within 60 s/)
+    writeFileSync(join(folder, 'healed'), '')
+    await expect.poll(() => identity(false).catch(messageOf), { timeout: 10_000 }).toMatchObject({ token: 'good' })
+    expect(starts()).toHaveLength(2)
+    if (existsSync(join(folder, 'children'))) process.kill(Number(readFileSync(join(folder, 'children'), 'utf8')))
+  })
+})
+
+describe('other ways to log in', () => {
+  test('tokenFile: the next token is read when the server refuses the one before', async () => {
+    writeFileSync(join(folder, 'token'), `${await tokenBoundTo('one')}\n`)
+    const client = await clientWith({ user: { tokenFile: 'token' } })
+    await create(client, 'one')
+    writeFileSync(join(folder, 'token'), await tokenBoundTo('two'))
+    await revoke('one')
+    await create(client, 'two')
+  })
+
+  test.each(['gcp', 'azure'])('auth-provider %s: its command gives the next token', async (name) => {
+    writeFileSync(join(folder, 'tokens'), JSON.stringify({ it: await tokenBoundTo('one'), at: inSeconds(3_600) }))
+    const config = {
+      'access-token': 'old',
+      expiry: inSeconds(-60),
+      'cmd-path': script(`cat '${folder}/tokens'`),
+      'token-key': '{.it}',
+      'expiry-key': '{.at}',
+    }
+    await create(await clientWith({ user: { 'auth-provider': { name, config } } }), 'one')
+    expect(readFileSync(join(folder, 'starts'), 'utf8')).toBe('\n')
   })
 })
 
