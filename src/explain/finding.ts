@@ -42,12 +42,14 @@ export const linesOf = (finding: Finding): readonly string[] => [
   ...[...(finding.below ?? []).flatMap(linesOf), ...endLines(finding)].map((line) => `  ${line}`),
 ]
 
-/** The object comes first; its findings are not indented, and what is typed next for the object as a whole comes last. */
-export const storyLines = ({ text, below = [], ...way }: Story): readonly string[] => [
-  text,
-  ...below.flatMap(linesOf),
-  ...endLines(way),
-]
+/** The object comes first; its findings are not indented, and what is typed next for the object as a whole comes last, unless its only finding said so. */
+export function storyLines({ text, below = [], ...way }: Story): readonly string[] {
+  const found = below.flatMap(linesOf)
+  const ends = endLines(way)
+  const [only, ...more] = below
+  const isSaid = (line: string): boolean => only !== undefined && more.length === 0 && endLines(only).includes(line)
+  return [text, ...found, ...ends.filter((line) => !isSaid(line))]
+}
 
 export function endLines({ ends, command }: WayOn): readonly string[] {
   return [

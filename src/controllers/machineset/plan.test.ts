@@ -299,6 +299,12 @@ describe('a machine set', () => {
     expect(statusOf(later, plan(later, NOW + 60_000), [], NOW + 60_000)).toEqual(first)
   })
 
+  test('counts its machines in good English', () => {
+    const short = seen(set(3), ready('a'))
+    const { conditions } = statusOf(short, plan(short, NOW), [], NOW)
+    expect(conditions?.find((c) => c.type === 'Ready')?.message).toBe('1 of 3 machines are Ready, 1 exists')
+  })
+
   test('says in its condition which gate of the Defender it waits for', () => {
     const asked = permit('a', 'Requested')
     const verdicts = [{ target: 'uid-a', gate: 'Breaker', verdict: 'Waiting' as const, seen: 'open since 10:00' }]

@@ -114,7 +114,10 @@ function conditionsOf(
   const isReached = ready >= wanted && replicas === wanted
   const reached: readonly [Reason, string] = isReached
     ? ['ReplicasReached', `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready`]
-    : ['ReplicasShort', `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready, ${replicas} exist`]
+    : [
+        'ReplicasShort',
+        `${ready} of ${counted(wanted, 'machine is', 'machines are')} Ready, ${counted(replicas, 'exists', 'exist')}`,
+      ]
   const isMoving = problem === undefined && (replicas !== wanted || deleting > 0 || ready < wanted)
   return [
     condition(

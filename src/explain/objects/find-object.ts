@@ -60,7 +60,20 @@ export async function findObject<T extends KubeObject>(
 
 /** Machines are named after their set: `workers` is the begin of `workers-x7k2p`. */
 export const nearName = (name: string, known: readonly string[]): string | undefined =>
-  didYouMean(name, known) ?? known.find((one) => one.startsWith(`${name}-`))
+  didYouMean(
+    name,
+    known.filter((one) => isTypo(name, one)),
+  ) ?? known.find((one) => one.startsWith(`${name}-`))
+
+/** What a set, or Kubernetes, adds to names that it makes. */
+const GENERATED = /^(.+-)([a-z0-9]{5})$/
+
+/** Two machines of one set have most of their names in common, and neither is meant by the other: their ends are compared alone. */
+function isTypo(name: string, one: string): boolean {
+  const [, asked, end = ''] = GENERATED.exec(name) ?? []
+  const [, stem, own = ''] = GENERATED.exec(one) ?? []
+  return asked === undefined || asked !== stem || didYouMean(end, [own]) !== undefined
+}
 
 export interface Absent {
   readonly client: Pick<KubeClient, 'place'>

@@ -176,7 +176,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
     permit !== undefined && isHeldUp(machines)
       ? permitWait(permit)
       : (refused(view, around) ?? silent(view) ?? progress(view))
-  return waits(counts, isAbove ? tooMany(tally) : wait, around, more)
+  return waits(counts, isAbove ? tooMany(tally, machines.filter((m) => m.isSwitching).length) : wait, around, more)
 }
 
 const isUnderWay = (m: SliceMachine): boolean => m.end === undefined && !m.isUngranted
@@ -321,10 +321,11 @@ function stuckAt({ slice, machines }: SliceView, { indexOf }: Surroundings): str
   return `; ${reportOf(reading, indexOf(slice.component))}${waits}`
 }
 
-const tooMany = (tally: Tally): Wait => ({
+/** A slice may have one machine alone: then no other one is waited for. */
+export const tooMany = (tally: Tally, switching: number): Wait => ({
   predicate: 'TooManyFailures',
-  seen: `others are still switching; ${failedOf(tally)}`,
-  unblock: 'the other machines finish; the slice then fails',
+  seen: `${switching === 0 ? '' : `${counted(switching, 'machine is', 'machines are')} still switching; `}${failedOf(tally)}`,
+  unblock: switching === 0 ? 'the slice fails' : 'those machines finish; the slice then fails',
 })
 
 const retried = ({ name }: SliceMachine): Wait => ({
