@@ -26,7 +26,7 @@ test.each([
   ['ps', '(type kubenode get machines; '],
   ['get ms', 'type kubenode get machinesets;'],
   ['rollout status set base', '(type kubenode rollout status set/base)'],
-  ['explain machine.spec', '(type kubectl explain machines --api-version kubenode.io/v1alpha1; '],
+  ['explain machine.spec', 'kubectl explain machines --api-version kubenode.io/v1alpha1'],
   ['apply -f a.yaml', '(type kubenode plan --dirty; '],
   ['auth can-i get machines', '(type kubectl auth can-i VERB machines.kubenode.io; '],
   ['cordon n-1', '(type kubectl cordon NAME; '],

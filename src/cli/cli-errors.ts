@@ -30,4 +30,12 @@ export const cliErrors = errorTable({
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',
   },
+  KN1733: {
+    text: 'cannot explain {word}: it is no number of an error',
+    next: 'write one such as KN1121; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',
+  },
+  KN1734: {
+    text: 'cannot explain KN{number}: this version has no such error',
+    next: 'docs/reference/errors.md lists all of them; kubenode version prints which version this is',
+  },
 })

@@ -46,6 +46,7 @@ export const COMMAND_GROUPS: readonly Group[] = [
       tree: as('Show what belongs to a machine, node, release or set', explore),
       watch: as('Follow rollouts and releases', explore),
       trace: as('Show which commit an object comes from', inspect),
+      explain: as('Explain a numbered error', () => import('./commands/basic/explain.ts')),
     },
   },
   {

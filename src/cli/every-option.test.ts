@@ -286,6 +286,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   describe: ['machine', 'a'],
   why: ['machine/a', 'rack/b'],
   trace: ['machine/a'],
+  explain: ['KN1121'],
   inventory: [],
   'inventory export': [],
   install: [],

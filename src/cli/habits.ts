@@ -118,7 +118,6 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   drain: ['kubectl drain NAME', 'KubeNode drains by itself, under a permit, where a repair or a rollout needs it'],
   edit: DECLARED,
   exec: NO_SHELL,
-  explain: ['kubectl explain machines --api-version kubenode.io/v1alpha1', 'fields are also in docs/reference'],
   label: DECLARED,
   options: ['kubenode --help', 'options of a command: kubenode help COMMAND'],
   patch: DECLARED,

@@ -257,7 +257,8 @@ const CLI_FLOORS: readonly RegExp[] = [
   /^src\/cli\/follow\//,
   /^src\/cli\/complete\//,
   /^src\/cli\/(advice|for-kubectl|missing)\.ts$/,
-  /^src\/cli\/commands\//,
+  // Commands, and the list of their errors.
+  /^src\/cli\/(commands\/|error-parts\.ts$)/,
   // The tree of commands, and the entries of the programs.
   /^src\/cli\/[^/]+\.ts$/,
 ]
