@@ -108,6 +108,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '-L, --label-columns <labels>': 'zone,pool',
   '--for <kind/name>': 'machine/a',
   '--ignore-not-found': true,
+  '--mirror <url>': 'https://mirror.example',
   '--revision <revision>': '1',
   '--show-kind': true,
   '--types <types>': ['Warning', 'nonsense'],
