@@ -9,7 +9,10 @@ import { deflateSync } from 'node:zlib'
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { GitAccess } from '#sync/git/access.ts'
+import { Renders } from '#sync/hub/renders.ts'
 import { branchesOf, fetchMirror, type MirrorOptions } from '#sync/git/mirror.ts'
 import { push } from '#sync/git/push.ts'
 import { NewObjects } from '#sync/revert/commit.ts'
@@ -119,7 +122,7 @@ test('what is refused is said as with the program git', async () => {
   server.answer = (_, path) => ({ kind: 'Redirect', to: `https://localhost:1${path}` })
   expect(await fetched()).toMatch(/^KN7025: /)
   server.answer = () => ({ kind: 'Failed', text: 'no such project' })
-  expect(await fetched()).toMatch(/^KN7009: .*no such project/)
+  expect(await fetched()).toMatch(/^KN7009: .*remote error: no such project;/)
   expect(await fetched({}, 'https://localhost:1/x')).toMatch(/^KN7009: .*ECONNREFUSED/)
   expect(await fetched({}, 'ssh://git@localhost/x')).toMatch(/^KN7063: .*no program git.*install git/)
 })
@@ -139,6 +142,32 @@ test('a shallow clone is refused, and branches are listed', async () => {
   } finally {
     await shallow.close()
   }
+})
+
+test('the status of a source says that it is slower', async () => {
+  const commit = repository.commit({ 'fleet/main.ts': '1' })
+  const data = { bearerToken: TOKEN, 'ca.crt': authority.certificate }
+  const encoded = Object.fromEntries(
+    Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  )
+  const renders = new Renders(
+    {
+      cacheDir: join(folder, 'cache'),
+      weakCage: 'allow',
+      gitEnv: { PATH: join(folder, 'bin') },
+      gitReach: { trusted: ['localhost'] },
+    },
+    systemClock,
+    { readSecret: async (_, name) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, data: encoded }) },
+  )
+  const source = {
+    metadata: { namespace: 'shop', name: 'shop' },
+    spec: { url: url(), path: '.', ref: { branch: 'main' }, secretRef: { name: 'git' } },
+  } as unknown as FleetSource
+  expect(await renders.fetch(source)).toMatchObject({
+    commit,
+    note: expect.stringContaining('no program git') as string,
+  })
 })
 
 test('a proxy is used, and a server is called at the addresses that were checked', async () => {

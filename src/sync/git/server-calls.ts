@@ -108,7 +108,8 @@ export const WITHOUT_GIT = `this machine has no program git: repositories are fe
 async function byStandIn({ run, reach }: ServerCall, asked: Asked[keyof Asked]): Promise<string> {
   const { url, access } = run
   requireKnownProtocol(url)
-  if (!url.startsWith('https:') || access.kind === 'SshKey') throw new KubeNodeError(syncErrors.KN7063({ url }))
+  if (!url.startsWith('https:') || access.kind === 'SshKey')
+    throw new KubeNodeError(syncErrors.KN7063({ url }), { retry: 'later' })
   const { authorization, authorities, proxy } = access.kind === 'Https' ? access : {}
   const maxBytes = Math.min(run.within.maxBytes, MAX_ANSWER_BYTES)
   const server: Server = {

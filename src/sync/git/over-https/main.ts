@@ -134,7 +134,8 @@ async function run(task: Task): Promise<void> {
 }
 
 function exitOf(error: unknown): number {
-  const said = messageOf(error)
+  const [, ofServer] = /"ERR ([\s\S]*)"/.exec(messageOf(error)) ?? []
+  const said = ofServer === undefined ? messageOf(error) : `remote error: ${ofServer}`
   const what = error instanceof Damaged ? 'the pack that the server sent ' : ''
   process.stderr.write(said.startsWith('!') ? `${said}\n` : `fatal: ${what}${said}\n`)
   if (error instanceof TooLarge) return EXIT.tooLarge
