@@ -1,5 +1,5 @@
 // Starts login programs (exec plug-ins) for client-node the way kubectl does: their environment, the terminal, and bounds on how long and how much they answer.
-import { type ChildProcess, type ChildProcessByStdio, spawn, type SpawnOptions } from 'node:child_process'
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import type { Clock } from '#lib/clock.ts'
@@ -71,7 +71,7 @@ function started(
     ...(spawnOptions.env && { env: { ...spawnOptions.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) } }),
     // Otherwise a program that reads its input would hang.
     stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
-  }) as ChildProcessByStdio<null, Readable, Readable>
+  })
   // client-node rejects with the last error event when the program has ended.
   let isFailed = false
   child.on('error', () => (isFailed = true))

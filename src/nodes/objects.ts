@@ -23,7 +23,7 @@ export const AGENT_AS_KUBELET = 'kubenode-agent/'
 
 /** A kubelet reports it; a Node that an agent registered has nothing else that keeps it. One that says nothing yet counts as a kubelet's. */
 export const isOfKubelet = (node: Node | undefined): boolean =>
-  node !== undefined && !String(node.status?.nodeInfo?.['kubeletVersion'] ?? '').startsWith(AGENT_AS_KUBELET)
+  node !== undefined && !(node.status?.nodeInfo?.['kubeletVersion'] ?? '').startsWith(AGENT_AS_KUBELET)
 
 export const hasTaint = (node: Node | undefined, key: string): boolean =>
   node?.spec?.taints?.some((t) => t.key === key) === true

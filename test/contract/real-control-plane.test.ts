@@ -54,7 +54,7 @@ async function placeOfPod(admin: KubeClient): Promise<string> {
     'the scheduler chooses a node',
     async () => {
       const now = await admin.get(pods, key)
-      return isObject(now?.['spec']) ? (now['spec']['nodeName'] as string | undefined) : undefined
+      return isObject(now?.['spec']) ? now['spec']['nodeName'] : undefined
     },
     WITHIN_MS,
   )

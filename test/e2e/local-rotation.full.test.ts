@@ -73,7 +73,7 @@ async function joins(w: ClusterWorld, admin: KubeClient, name: string): Promise<
   let certificate = ''
   await w.until(`${name} has a certificate`, async () => {
     const status = (await admin.get(requests, { name }))?.['status']
-    certificate = isObject(status) ? Buffer.from(String(status['certificate'] ?? ''), 'base64').toString() : ''
+    certificate = isObject(status) ? Buffer.from(status['certificate'] ?? '', 'base64').toString() : ''
     return certificate !== ''
   })
   const node = new HttpKubeClient({ ...place, clientCertificate: { cert: { data: certificate }, key: { data: key } } })

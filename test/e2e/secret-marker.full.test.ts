@@ -112,7 +112,7 @@ function watchProcesses(): { readonly end: () => { readonly looks: number; reado
 const passwordOf = async ({ bench }: World): Promise<string> => {
   const found = await bench.client('test').get(SECRET, { namespace: 'default', name: 'db' })
   const data = isObject(found?.['data']) ? found['data'] : {}
-  return Buffer.from(String(data['password'] ?? ''), 'base64').toString()
+  return Buffer.from(data['password'] ?? '', 'base64').toString()
 }
 
 const conditionOf = async ({ bench }: World, type: string) =>

@@ -74,7 +74,8 @@ class EmbeddedBench extends AgentBench {
       lastTransitionTime: now,
     }
     const changed = { ...request, status: { ...status, conditions: [condition] } }
-    await this.client.update(csrType as ResourceType, changed, { subresource: 'approval' })
+    const type: ResourceType = csrType
+    await this.client.update(type, changed, { subresource: 'approval' })
     return true
   }
 

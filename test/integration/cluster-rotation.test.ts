@@ -50,7 +50,7 @@ async function started(more: Parameters<typeof clusterWorld>[0] = {}): Promise<C
 
 async function syncConfig(w: ClusterWorld) {
   const secret = await w.admin.get(secrets, { namespace: CLUSTERS_NAMESPACE, name: 'cluster-one' })
-  const text = (secret?.['data'] as Readonly<Record<string, string>> | undefined)?.['kubeconfig']
+  const text = secret?.['data']?.['kubeconfig']
   if (text === undefined) return undefined
   const { config } = parseSafeKubeconfig(Buffer.from(text, 'base64').toString('utf8'), 'test')
   const cert = config.clientCertificate?.cert

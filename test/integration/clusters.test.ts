@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function kubeconfigOf(w: ClusterWorld, name: string): Promise<string | undefined> {
   const secret = await w.admin.get(secrets, { namespace: CLUSTERS_NAMESPACE, name: `cluster-${name}` })
-  const data = secret?.['data'] as Readonly<Record<string, string>> | undefined
+  const data = secret?.['data']
   return data?.['kubeconfig'] === undefined ? undefined : Buffer.from(data['kubeconfig'], 'base64').toString('utf8')
 }
 

@@ -61,7 +61,7 @@ const everybody = (r: SignedRepository) => [
 
 async function versionOf(b: SyncBench): Promise<unknown> {
   const found = await b.client('test').get(CONFIG_MAP, { namespace: 'default', name: 'settings' })
-  return (found?.['data'] as Record<string, string> | undefined)?.['version']
+  return found?.['data']?.['version']
 }
 
 const sourceOf = async (b: SyncBench): Promise<FleetSource> => {

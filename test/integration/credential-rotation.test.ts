@@ -158,7 +158,7 @@ async function joins(): Promise<string> {
   })
   const issued = async (): Promise<string> => {
     const status = (await admin.get(requests, { name }))?.['status']
-    return isObject(status) ? Buffer.from(String(status['certificate'] ?? ''), 'base64').toString() : ''
+    return isObject(status) ? Buffer.from(status['certificate'] ?? '', 'base64').toString() : ''
   }
   // The server approves it: the requester may ask for kubelets.
   await expect.poll(issued).not.toBe('')

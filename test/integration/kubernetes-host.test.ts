@@ -165,7 +165,7 @@ test(
 
 const founding = async (namespace: string, key: string): Promise<string> => {
   const found = await hub.admin.get(coreKind('ConfigMap'), { namespace, name: 'etcd-founding' })
-  return (found?.['data'] as Readonly<Record<string, string>> | undefined)?.[key] ?? ''
+  return found?.['data']?.[key] ?? ''
 }
 
 test(

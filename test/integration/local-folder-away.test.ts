@@ -27,7 +27,7 @@ app.synth()
 
 const versionIn = async (b: SyncBench): Promise<unknown> => {
   const found = await b.client('test').get(CONFIG_MAP, { namespace: 'default', name: 'settings' })
-  return (found?.['data'] as Record<string, string> | undefined)?.['version']
+  return found?.['data']?.['version']
 }
 const readyOf = async (b: SyncBench) =>
   (await b.hub.client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'fleet' }))?.status?.conditions?.find(

@@ -58,7 +58,7 @@ const giveKey = (b: SyncBench, key: string) =>
 
 const passwordOf = async (b: SyncBench): Promise<string | undefined> => {
   const found = await b.client('test').get(SECRET, { namespace: 'default', name: 'db' })
-  const data = found?.['data'] as Record<string, string> | undefined
+  const data = found?.['data']
   return data === undefined ? undefined : Buffer.from(data['password'] ?? '', 'base64').toString()
 }
 const rendered = async (b: SyncBench) =>

@@ -70,7 +70,7 @@ async function start(spec: Partial<FleetSourceInput['spec']>): Promise<SyncBench
 
 async function versionOf(b: SyncBench): Promise<unknown> {
   const found = await b.client('test').get(CONFIG_MAP, { namespace: 'default', name: 'settings' })
-  return (found?.['data'] as Record<string, string> | undefined)?.['version']
+  return found?.['data']?.['version']
 }
 const releaseOf = async (b: SyncBench, commit: string) => (await b.releases()).find((r) => r.spec.commit === commit)
 

@@ -69,7 +69,7 @@ const SETTINGS = { namespace: 'default', name: 'settings' }
 
 async function versionOf(b: SyncBench, cluster: string): Promise<unknown> {
   const found = await b.client(cluster).get(CONFIG_MAP, SETTINGS)
-  return (found?.['data'] as Record<string, string> | undefined)?.['version']
+  return found?.['data']?.['version']
 }
 
 const versions = async (b: SyncBench) => [await versionOf(b, 'test'), await versionOf(b, 'prod')]

@@ -126,7 +126,7 @@ async function twoSources(writes: typeof WRITES_A | null = WRITES_A) {
   const versionOf = async (path: string) => {
     const [namespace = '', name = ''] = path.split('/')
     const found = await client.get(CONFIG_MAP, { namespace, name })
-    return (found?.['data'] as Record<string, string> | undefined)?.['version'] ?? 'absent'
+    return found?.['data']?.['version'] ?? 'absent'
   }
   const has = (path: string, version: string) =>
     eventually(

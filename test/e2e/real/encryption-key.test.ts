@@ -91,7 +91,7 @@ test(
     const valueOf = (name: string) =>
       asAdmin(async (client) => {
         const data = (await client.get(SECRETS, { namespace: 'default', name }))?.['data']
-        return Buffer.from((data as Readonly<Record<string, string>> | undefined)?.['value'] ?? '', 'base64').toString()
+        return Buffer.from(data?.['value'] ?? '', 'base64').toString()
       })
     /** How many values of etcd each key sealed. */
     const sealedWith = async (): Promise<Readonly<Record<string, number>>> => {

@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, randomUUID, sign } fro
 import type { RequestListener } from 'node:http'
 import { createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 import { newAuthority } from '#test/support/servers/tls.ts'
 
 export type Change = (body: Record<string, unknown>) => unknown
@@ -181,7 +181,7 @@ export async function visit(issuer: CertifiedIssuer, address: string, login: str
     const action = /<form[^>]* action="([^"]+)"/.exec(text)?.[1]
     if (action === undefined) throw new Error(`the issuer shows a page without a form: ${text.slice(0, 2_000)}`)
     const hidden = [...text.matchAll(/<input[^>]*type="hidden"[^>]*name="(\w+)"[^>]*value="([^"]*)"/g)]
-    form = new URLSearchParams([...hidden.map(([, name = '', value = '']): [string, string] => [name, value])])
+    form = new URLSearchParams(hidden.map(([, name = '', value = '']): [string, string] => [name, value]))
     for (const [name, value] of [
       ['login', login],
       ['password', 'any'],

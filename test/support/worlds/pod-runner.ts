@@ -194,7 +194,7 @@ export class PodRunner {
     const portOf = (of: string, port: number): number => this.#ports.get(`${namespace}/${of}/${port}`) ?? port
     const valueOf = async (configMap: string, key: string): Promise<string | undefined> => {
       const found = await this.#client.get(coreKind('ConfigMap'), { namespace, name: configMap })
-      return isObject(found?.['data']) ? (found['data'][key] as string | undefined) : undefined
+      return isObject(found?.['data']) ? found['data'][key] : undefined
     }
     const programOf = this.#programOf
     const programs = new PodPrograms(spec, { name, namespace, folder, portOf, volumes, valueOf, programOf })

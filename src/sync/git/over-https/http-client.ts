@@ -95,7 +95,10 @@ async function* withHead(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   const lengthAt = () => Number.parseInt(all.toString('latin1', at, at + LENGTH_DIGITS), 16)
   while (at < nul && at + lengthAt() <= nul) at += Math.max(LENGTH_DIGITS, lengthAt())
   const length = lengthAt()
-  if (nul < 0 || at >= nul || !Number.isSafeInteger(length) || all.includes(' symref=HEAD:')) return yield all
+  if (nul < 0 || at >= nul || !Number.isSafeInteger(length) || all.includes(' symref=HEAD:')) {
+    yield all
+    return
+  }
   const head = Buffer.from(' symref=HEAD:refs/heads/none')
   yield all.subarray(0, at)
   yield Buffer.from((length + head.length).toString(16).padStart(LENGTH_DIGITS, '0'))

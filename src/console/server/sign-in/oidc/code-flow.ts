@@ -88,7 +88,7 @@ export class OidcSignIn {
     const config = await this.#options.issuer.configuration().catch(unreachable)
     const { authorizationCodeGrant } = await openid()
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
-    const grant = authorizationCodeGrant(config, new URL(`${back}?${answer}`), checks)
+    const grant = authorizationCodeGrant(config, new URL(`${back}?${answer.toString()}`), checks)
     return { who: await this.#person(new Held(await this.#judged(grant))), to }
   }
 
