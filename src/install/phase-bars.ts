@@ -12,9 +12,9 @@ const BAR = 20
 export function phaseBar(phases: readonly PhaseProgress[]): string | undefined {
   const real = phases.filter(({ total }) => total > 0)
   const at = real.findIndex(({ done, total }) => done < total)
-  const phase = real[at]
-  if (phase === undefined) return undefined
-  return `${phase.name} [${barOf(phase)}] ${phase.done} of ${phase.total} (phase ${at + 1} of ${real.length})`
+  const current = real[at]
+  if (current === undefined) return undefined
+  return `${current.name} [${barOf(current)}] ${current.done} of ${current.total} (phase ${at + 1} of ${real.length})`
 }
 
 function barOf({ done, total }: PhaseProgress): string {

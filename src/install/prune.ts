@@ -19,11 +19,11 @@ export async function prune(
   const type = await types.ofGroup(ref.group, ref.kind, signal)
   if (type === undefined) return true
   const patience = { clock, attempts: ATTEMPTS, pauseMs: PAUSE_MS }
-  const outcome = await deleteObject({ client, patience, ...defined({ signal }) }, type, operation)
-  if (outcome.kind !== 'Applied') {
-    say(`${refText(ref)} could not be removed: ${messageOf(outcome.error)}`)
+  const deleted = await deleteObject({ client, patience, ...defined({ signal }) }, type, operation)
+  if (deleted.kind !== 'Applied') {
+    say(`${refText(ref)} could not be removed: ${messageOf(deleted.error)}`)
     return false
   }
-  if (outcome.object !== 'Gone') say(`removed ${refText(ref)}, which this version no longer has`)
-  return outcome.object !== 'Deleting'
+  if (deleted.object !== 'Gone') say(`removed ${refText(ref)}, which this version no longer has`)
+  return deleted.object !== 'Deleting'
 }

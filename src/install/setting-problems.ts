@@ -41,7 +41,7 @@ export const settingName = (pointer: string): string =>
     .map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i === 0 ? part : `.${part}`))
     .join('')
 
-function settingProblem({ code, pointer, message, seen, allowed, suggestion }: Problem): string {
+function settingProblem({ code, pointer, message, seen: found, allowed, suggestion }: Problem): string {
   const flag = FLAGS[pointer]
   const what =
     code === PROBLEM_CODES.missing ? 'is missing' : code === PROBLEM_CODES.unknownField ? 'is not a setting' : message
@@ -49,7 +49,7 @@ function settingProblem({ code, pointer, message, seen, allowed, suggestion }: P
   return [
     settingName(pointer) || 'the file',
     what,
-    ...(seen !== undefined && code !== PROBLEM_CODES.missing ? [`(found ${seen})`] : []),
+    ...(found !== undefined && code !== PROBLEM_CODES.missing ? [`(found ${found})`] : []),
     ...aside([
       ...(flag !== undefined && code === PROBLEM_CODES.missing ? [`give ${flag}`] : []),
       ...(suggestion !== undefined

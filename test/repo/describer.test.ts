@@ -5,7 +5,7 @@ import { stateSentencesIn } from '#test/support/tools/state-sentences.ts'
 import { isTest, parseImports, type SourceFile, sourceFiles } from './source-files.ts'
 
 /** `record.ts` writes the note in git of what became of a commit: a memory for later readers, and no advice. */
-const FACES = /^src\/(?:cli|console|programs\/local|sync\/notify\/(?!record\.ts))/
+const FACES = /^src\/(?:cli|console|install|programs\/local|sync\/notify\/(?!record\.ts))/
 
 /** They read conditions in a face to decide, or to hand them on as data, and say nothing of them. */
 const READ_CONDITIONS: Readonly<Record<string, string>> = {

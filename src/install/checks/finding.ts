@@ -25,7 +25,8 @@ export const doubtful = withError('Warning')
 
 const SIGN: Readonly<Record<Verdict, string>> = { Passed: '✔', Failed: '✗', Warning: '!' }
 
-export const lineOf = ({ check, verdict, text }: Finding): string => `${SIGN[verdict]} ${check}: ${printableLine(text)}`
+export const lineOf = ({ check, verdict, text }: Finding): string =>
+  [SIGN[verdict], `${check}: ${printableLine(text)}`].join(' ')
 
 /** With these everything would be lost or replaced that belongs to others. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set(['definitions', 'versions', 'rights', 'elsewhere'])

@@ -94,8 +94,8 @@ function writeTrust(path: string, { signer, now }: NewFleet): void {
     floors: {},
   }
   const signed: SignedTrust = { document, signatures: [signer.sign(trustBytes(document))] }
-  const verdict = judgeTrust({ ...anchorOf(document), sequence: 0 }, signed, now)
-  if (verdict.kind === 'Refused') throw new Error(`the new trust document is refused: ${verdict.reason}`)
+  const judged = judgeTrust({ ...anchorOf(document), sequence: 0 }, signed, now)
+  if (judged.kind === 'Refused') throw new Error(`the new trust document is refused: ${judged.reason}`)
   mkdirSync(dirname(path), { recursive: true })
   writeJson(path, signed)
 }

@@ -1,4 +1,5 @@
 // Hands hosts back before the programs stop: hosts that were there before get their own files again, all others keep what runs, and every agent removes itself.
+import { waitText } from '#explain/wait.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { ABANDONED_HOSTS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
@@ -60,7 +61,7 @@ export async function handBackHosts(context: InstallContext, { workloads }: Inst
 const namesOf = (machines: readonly Machine[]): readonly string[] => machines.map((m) => m.metadata.name ?? '')
 
 const waitOf = ({ metadata, status }: Machine): string =>
-  `${metadata.name ?? ''}${status?.waitingFor === undefined ? '' : ` (${status.waitingFor.seen})`}`
+  [metadata.name ?? '', ...(status?.waitingFor === undefined ? [] : [`(${waitText(status.waitingFor)})`])].join(' ')
 
 /** A provider would delete a host that it made: that one is only observed from now on, with its components in place. */
 async function letGo({ client }: InstallContext, machine: Machine): Promise<void> {
