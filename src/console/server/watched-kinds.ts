@@ -1,19 +1,19 @@
 // The kinds that the console reads in every cluster, and which topics draw them. Of Leases those of our programs alone, of Nodes their problems; Secrets and pods are not among them.
-import { type Cluster, cluster } from '#api/kinds/cluster.ts'
-import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
-import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { cluster } from '#api/kinds/cluster.ts'
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
-import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
-import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
-import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { type Release, release } from '#api/kinds/release.ts'
-import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { ObservedNode } from '#explain/attention/observed.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { release } from '#api/kinds/release.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { ObservedKinds } from '#explain/attention/observed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -22,22 +22,9 @@ import type { MachineRow } from './machine-row.ts'
 import type { ProgramLook } from './program-look.ts'
 
 /** Objects of one cluster by kind, as they are cached. */
-export interface Watched {
+export interface Watched extends Omit<ObservedKinds, 'machines'> {
   readonly machines: MachineRow
-  readonly nodes: ObservedNode
-  readonly machineSets: MachineSet
-  readonly sets: MachineComponentSet
-  readonly canaries: ComponentCanary
-  readonly permits: OperationPermit
   readonly policies: DefenderPolicy
-  readonly ledgers: DefenderLedger
-  readonly holds: OperationalHold
-  readonly jobs: RemedyOperationJob
-  readonly rules: NodeRemedier
-  readonly events: MaintenanceEvent
-  readonly sources: FleetSource
-  readonly releases: Release
-  readonly clusters: Cluster
   readonly programs: ProgramLook
 }
 

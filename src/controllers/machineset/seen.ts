@@ -72,37 +72,25 @@ export const isZombie = (m: Machine): boolean => {
   return m.status?.phase === 'Lost' && host?.status === 'False' && host.reason === 'MachineGone'
 }
 
+const OF_TEMPLATE = [
+  'provider',
+  'channel',
+  'ssh',
+  'pool',
+  'zone',
+  'rack',
+  'class',
+  'labels',
+  'annotations',
+  'taints',
+  'notices',
+] as const
+
 /** Whether it is as the present template would make it. What controllers add to a Machine does not count. */
 export function isOutdated({ spec: { template } }: MachineSet, { metadata, spec }: Machine): boolean {
   const labels = Object.entries(template.metadata?.labels ?? {})
   if (labels.some(([k, v]) => metadata.labels?.[k] !== v)) return true
-  const {
-    provider,
-    channel,
-    ssh,
-    pool,
-    zone,
-    rack,
-    class: hardware,
-    labels: own,
-    annotations,
-    taints,
-    notices,
-  } = template.spec
-  const wanted = {
-    provider,
-    channel,
-    ssh,
-    pool,
-    zone,
-    rack,
-    class: hardware,
-    labels: own,
-    annotations,
-    taints,
-    notices,
-  }
-  return Object.entries(wanted).some(([field, value]) => !jsonEqual(spec[field as keyof typeof wanted], value))
+  return OF_TEMPLATE.some((field) => !jsonEqual(spec[field], template.spec[field]))
 }
 
 export const readySinceMs = (m: Machine): number | undefined => {
