@@ -53,10 +53,10 @@ const search = (words: string): readonly Hit[] => {
   return runInNewContext(`${scripts}\n;${ask}`) as readonly Hit[]
 }
 
-test('what the changelog says of something comes after the page about it', () => {
+test('the page about a situation comes before pages that mention it', () => {
   const found = search('a rollout stands').map((hit) => hit.url)
   expect(found[0]).toBe('docs/three-in-the-morning.html#a-rollout-stands')
-  expect(found.some((url) => url.startsWith('CHANGELOG'))).toBe(true)
+  expect(found.length).toBeGreaterThan(1)
 })
 
 test.each([
