@@ -23,6 +23,13 @@ export interface Handover {
   readonly keys: OwnedFolders
 }
 
+/** The folders of credentials. One that is older than twice the time of a command belongs to none that runs. */
+export const keysIn = (cacheDir: string, deadlineMs: number): OwnedFolders => ({
+  parent: cacheDir,
+  prefix: 'key-',
+  maxAgeMs: 2 * deadlineMs,
+})
+
 export async function withAccess(handover: Handover, fetch: (env: Env) => Promise<void>): Promise<void> {
   const { access, env, keys, url, reach } = handover
   const pins = await pinsOf(url, access.kind === 'Https' ? access.proxy?.url : undefined, reach)

@@ -177,8 +177,7 @@ async function joinPacks(dir: string, url: string, options: MirrorOptions): Prom
 function callOf(url: string, dir: string, options: MirrorOptions): ServerCall {
   const { env = {}, access = { kind: 'Anonymous' }, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} } = options
   const within = { folder: dir, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES }
-  const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
-  return { run: { url, env, access, deadlineMs, within, reach }, reach, keys, dir }
+  return { run: { url, env, access, deadlineMs, within, reach }, cacheDir: options.cacheDir, dir }
 }
 
 /** Created beside its place and moved there whole: a copy started by a killed process is never taken for a complete one. */

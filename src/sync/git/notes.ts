@@ -6,7 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
-import { withAccess } from './access-env.ts'
+import { keysIn, withAccess } from './access-env.ts'
 import type { LocalRepository } from './local-repository.ts'
 import { makeBare } from './bare.ts'
 import { reasonIn, type PushPlace } from './push.ts'
@@ -48,8 +48,7 @@ export async function writeNote(
     makeBare(dir, [join(repository.folder.commonDir, 'objects')])
     const file = join(dir, 'note')
     writeFileSync(file, text, { mode: 0o600 })
-    const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
-    await withAccess({ access, url, reach, env, keys }, async (given) => {
+    await withAccess({ access, url, reach, env, keys: keysIn(cacheDir, deadlineMs) }, async (given) => {
       const known = await git(['ls-remote', ...localProgram(url, 'upload-pack'), '--', url, NOTES_REF], given)
       const [tip = ''] = /^[0-9a-f]{40}(?=\s)/.exec(known) ?? []
       if (tip !== '') {

@@ -55,8 +55,7 @@ export async function push(what: Push, place: PushPlace) {
     if (refused !== undefined) return refused(why)
     return new KubeNodeError(syncErrors.KN7051({ commit: shortCommit(commit), branch, url, why }), { retry: 'later' })
   }
-  const run: GitRun = { url, env, access, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
-  const keys = { parent: cacheDir, prefix: 'key-', maxAgeMs: 2 * deadlineMs }
+  const run: GitRun = { url, env, access, reach, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
   const borrowed = join(repository.folder.commonDir, 'objects')
   try {
     makeBare(dir, [borrowed])
@@ -65,7 +64,7 @@ export async function push(what: Push, place: PushPlace) {
     const settings = movesWorkTree ? ['receive.denyCurrentBranch=updateInstead'] : []
     const ref = `refs/heads/${branch}`
     const folders = [join(dir, 'objects'), borrowed]
-    await pushCommit({ run, reach, keys, dir }, { commit, ref, objects: folders, expected, settings })
+    await pushCommit({ run, cacheDir, dir }, { commit, ref, objects: folders, expected, settings })
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }

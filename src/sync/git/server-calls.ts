@@ -4,22 +4,20 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
-import type { OwnedFolders } from '#lib/owned-folders.ts'
 import { modulePath } from '#lib/release-root.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { withAccess, type Env } from './access-env.ts'
+import { keysIn, withAccess, type Env } from './access-env.ts'
 import { unknownProblem } from './fetch-problem.ts'
 import { isLocal } from './local-url.ts'
 import type { FetchTask, ListTask, PushTask, Server } from './over-https/task.ts'
-import { pinsOf, type GitReach } from './reach.ts'
+import { pinsOf } from './reach.ts'
 import { requireKnownProtocol, runGit, runProgram, type GitRun } from './run-git.ts'
 import { SAFE_SETTINGS } from './safe-settings.ts'
 
 export interface ServerCall {
   readonly run: GitRun
-  readonly reach: GitReach
   /** Where credentials are handed over. */
-  readonly keys: OwnedFolders
+  readonly cacheDir: string
   /** A bare repository. */
   readonly dir: string
 }
@@ -85,10 +83,11 @@ export const localProgram = (
 export const hasGit = ({ PATH }: Env): boolean =>
   PATH === undefined || PATH.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'git')))
 
-async function byGit({ run, reach, keys, dir }: ServerCall, args: readonly string[]): Promise<string> {
-  requireKnownProtocol(run.url)
+async function byGit({ run, cacheDir, dir }: ServerCall, args: readonly string[]): Promise<string> {
+  const { url, access, reach = {}, deadlineMs } = run
+  requireKnownProtocol(url)
   let text = ''
-  await withAccess({ access: run.access, url: run.url, reach, env: run.env, keys }, async (env) => {
+  await withAccess({ access, url, reach, env: run.env, keys: keysIn(cacheDir, deadlineMs) }, async (env) => {
     text = await runGit([`--git-dir=${dir}`, ...args], { ...run, env })
   })
   return text
@@ -105,8 +104,8 @@ const MAX_ANSWER_BYTES = 64 * MIB
 /** For the status of a source. */
 export const WITHOUT_GIT = `this machine has no program git: repositories are fetched over https only, more slowly, and up to ${MAX_ANSWER_BYTES / MIB} MiB at once`
 
-async function byStandIn({ run, reach }: ServerCall, asked: Asked[keyof Asked]): Promise<string> {
-  const { url, access } = run
+async function byStandIn({ run }: ServerCall, asked: Asked[keyof Asked]): Promise<string> {
+  const { url, access, reach = {} } = run
   requireKnownProtocol(url)
   if (!url.startsWith('https:') || access.kind === 'SshKey')
     throw new KubeNodeError(syncErrors.KN7063({ url }), { retry: 'later' })

@@ -21,25 +21,22 @@ const missing = (): never => {
   throw Object.assign(new Error('there is no such file'), { code: 'ENOENT' })
 }
 
+const looseOf = ({ type, content }: GitObject): Buffer =>
+  deflateSync(Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]), { level: 0 })
+
 export function objectFiles({ objectOf, texts = new Map(), write }: ObjectFiles): PromiseFsClient {
-  const bytesOf = (path: string): Buffer | undefined => {
+  const found = (path: string): string | GitObject | undefined => {
     const name = path.slice(GIT_DIR.length + 1)
     const [, folder, rest] = OBJECT.exec(name) ?? []
-    if (folder === undefined || rest === undefined) {
-      const text = texts.get(name)
-      return text === undefined ? undefined : Buffer.from(text)
-    }
-    const object = objectOf(folder + rest)
-    if (object === undefined) return undefined
-    const { type, content } = object
-    return deflateSync(Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]), { level: 0 })
+    return folder === undefined || rest === undefined ? texts.get(name) : objectOf(folder + rest)
   }
   const readFile = async (path: string, options?: { readonly encoding?: string } | string) => {
-    const bytes = bytesOf(path) ?? missing()
+    const file = found(path) ?? missing()
+    const bytes = typeof file === 'string' ? Buffer.from(file) : looseOf(file)
     const encoding = typeof options === 'string' ? options : options?.encoding
     return encoding === undefined ? bytes : bytes.toString('utf8')
   }
-  const stat = async (path: string) => (bytesOf(path) === undefined ? missing() : {})
+  const stat = async (path: string) => (found(path) === undefined ? missing() : {})
   const nothing = async () => undefined
   const promises = {
     readFile,
