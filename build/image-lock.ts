@@ -10,7 +10,8 @@ import { baseLayer, namedDeb, WANTED } from '#install/image/base-layer.ts'
 import {
   ARCHITECTURES,
   LOCK_FILE,
-  mirrorAt,
+  addressOf,
+  archivesOf,
   type Architecture,
   type LockedPackage,
 } from '#install/image/debian-lock.ts'
@@ -31,9 +32,7 @@ const OUTPUT_BYTES = 64 * 1024 * 1024
 
 const root = releaseRoot()
 const { mirror } = parseArgs({ options: { mirror: { type: 'string' } } }).values
-const addressOf = mirrorAt(mirror)
-const PROBE = 'pool/a/a.deb'
-const archiveAt = (archive: string): string => addressOf(`${archive}/${PROBE}`).slice(0, -PROBE.length - 1)
+const archiveAt = archivesOf(mirror)
 /** The archive and what is below it, wherever the mirror has both. */
 const pathOf = (url: string): string => /\/(debian(?:-security)?\/pool\/.*)$/.exec(url)?.[1] ?? url
 const state = mkdtempSync(join(tmpdir(), 'kubenode-image-lock-'))
@@ -99,7 +98,7 @@ async function lockedFor(architecture: Architecture, apt: Apt): Promise<readonly
       return { name, version, path: pathOf(url), size: Number(size), sha256 }
     },
   )
-  const targets = found.flatMap((p) => [addressOf(p.path), join(folder, `${p.name}.deb`), `SHA256:${p.sha256}`])
+  const targets = found.flatMap((p) => [addressOf(archiveAt, p), join(folder, `${p.name}.deb`), `SHA256:${p.sha256}`])
   execFileSync('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=root', 'download-file', ...targets], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })

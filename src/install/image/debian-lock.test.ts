@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { releaseRoot } from '#lib/release-root.ts'
-import { LOCK_FILE, mirrorAt, readDebianLock } from './debian-lock.ts'
+import { LOCK_FILE, addressOf, archivesOf, readDebianLock } from './debian-lock.ts'
 
 test('the lock names packages by path and digest, and no server', () => {
   const { packages } = readDebianLock(releaseRoot())
@@ -14,8 +14,6 @@ test('the lock names packages by path and digest, and no server', () => {
 test('a mirror is named with or without a slash at its end', () => {
   const path = 'debian-security/pool/updates/main/g/git/git_1%2b2_amd64.deb'
   const address = `https://mirror.example/linux/${path}`
-  expect([mirrorAt('https://mirror.example/linux')(path), mirrorAt('https://mirror.example/linux/')(path)]).toEqual([
-    address,
-    address,
-  ])
+  const on = (mirror: string) => addressOf(archivesOf(mirror), { path })
+  expect([on('https://mirror.example/linux'), on('https://mirror.example/linux/')]).toEqual([address, address])
 })

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { sha256OfFile } from '#lib/whole-file.ts'
 import { imageErrors } from './image-errors.ts'
 
@@ -31,7 +32,7 @@ export const LOCK_FILE = 'deploy/image/debian.lock.json'
 /** Nothing but what Debian calls its files: the name becomes a path here. */
 const NAME = /^[a-z0-9][a-z0-9+.-]{1,99}$/
 /** Its first part is the archive; no part is `..`. */
-const PATH_OF_POOL = /^(debian(?:-security)?)\/(pool\/(?:[\w%+~-][\w.%+~-]*\/)+[\w.%+~-]+\.deb)$/
+const PATH_OF_POOL = /^debian(?:-security)?\/pool\/(?:[\w%+~-][\w.%+~-]*\/)+[\w.%+~-]+\.deb$/
 
 export function readDebianLock(root: string): DebianLock {
   const file = join(root, LOCK_FILE)
@@ -66,22 +67,24 @@ function isLocked(one: unknown): one is LockedPackage {
 const fileOf = (cache: string, { name, sha256 }: LockedPackage): string =>
   join(cache, `${name}-${sha256.slice(0, 16)}.deb`)
 
-/** Where a package can be fetched. */
-export type AddressOf = (path: string) => string
+/** Where an archive of Debian is. */
+export type ArchiveAt = (archive: string) => string
 
-const withoutSlash = (url: string): string => (url.endsWith('/') ? url.slice(0, -1) : url)
-
-/** Of a mirror that has all archives side by side, or of the apt sources of this machine. */
-export function mirrorAt(mirror: string | undefined): AddressOf {
-  if (mirror !== undefined) return (path) => `${withoutSlash(mirror)}/${path}`
+/** On a mirror that has all archives side by side, or where the apt sources of this machine have it. */
+export function archivesOf(mirror: string | undefined): ArchiveAt {
+  if (mirror !== undefined) return (archive) => `${withoutEnd(mirror, /\//)}/${archive}`
   const listed = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)'], { encoding: 'utf8' })
-  const sources = (listed.stdout ?? '').split('\n').map((line) => withoutSlash(line.trim()))
-  return (path) => {
-    const [, archive = '', inside = ''] = PATH_OF_POOL.exec(path) ?? []
+  const sources = (listed.stdout ?? '').split('\n').map((line) => withoutEnd(line.trim(), /\//))
+  return (archive) => {
     const source = sources.find((uri) => /^https?:/.test(uri) && uri.endsWith(`/${archive}`))
     if (source === undefined) throw new KubeNodeError(imageErrors.KN1129({ archive }))
-    return `${source}/${inside}`
+    return source
   }
+}
+
+export function addressOf(archiveAt: ArchiveAt, { path }: Pick<LockedPackage, 'path'>): string {
+  const end = path.indexOf('/')
+  return `${archiveAt(path.slice(0, end))}${path.slice(end)}`
 }
 
 const APT_HELPER = '/usr/lib/apt/apt-helper'
@@ -92,16 +95,16 @@ export function fetchPackages(cache: string, packages: readonly LockedPackage[],
   mkdirSync(cache, { recursive: true })
   const missing = packages.filter((p) => !existsSync(fileOf(cache, p)))
   if (missing.length === 0) return
-  const addressOf = mirrorAt(mirror)
+  const archiveAt = archivesOf(mirror)
   const partial = (p: LockedPackage) => `${fileOf(cache, p)}.partial-${process.pid}`
-  const args = missing.flatMap((p) => [addressOf(p.path), partial(p), `SHA256:${p.sha256}`])
+  const args = missing.flatMap((p) => [addressOf(archiveAt, p), partial(p), `SHA256:${p.sha256}`])
   const ran = spawnSync(APT_HELPER, ['-o', 'APT::Sandbox::User=root', 'download-file', ...args], {
     encoding: 'utf8',
     timeout: FETCH_WITHIN_MS,
   })
   try {
     for (const p of missing) {
-      if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran), addressOf)
+      if (!existsSync(partial(p))) throw cannotFetch(cache, p, whyOf(ran), addressOf(archiveAt, p))
       if (sha256OfFile(partial(p)) !== p.sha256)
         throw new KubeNodeError(imageErrors.KN1122({ name: p.name, path: p.path }))
       renameSync(partial(p), fileOf(cache, p))
@@ -116,10 +119,8 @@ function whyOf({ error, stderr }: ReturnType<typeof spawnSync>): string {
   return String(stderr).trim().split('\n').at(-1) ?? 'apt fetched nothing'
 }
 
-const cannotFetch = (cache: string, p: LockedPackage, why: string, addressOf: AddressOf): KubeNodeError =>
-  new KubeNodeError(
-    imageErrors.KN1121({ name: p.name, version: p.version, why, url: addressOf(p.path), file: fileOf(cache, p) }),
-  )
+const cannotFetch = (cache: string, p: LockedPackage, why: string, url: string): KubeNodeError =>
+  new KubeNodeError(imageErrors.KN1121({ name: p.name, version: p.version, why, url, file: fileOf(cache, p) }))
 
 /** Checked each time: the cache may be shared, and what lies in it ends up in images. */
 export function readPackage(cache: string, p: LockedPackage): Buffer {
