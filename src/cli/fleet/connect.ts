@@ -32,18 +32,24 @@ export const withNamespace = (command: Command): Command =>
 export const connect = async (options: ServerOptions, io: Io): Promise<KubeClient> =>
   (await connectionTo(options, io)).client
 
-export async function connectionTo(
-  { kubeconfig, context }: ServerOptions,
-  io: Io,
-): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
-  const { talkingClientOf, chosenConnection } = await import('#programs/run/connect.ts')
-  const chosen = await chosenConnection({
+/** What the options name; at a terminal a login program may prompt. */
+export async function chosenBy({ kubeconfig, context }: ServerOptions, io: Io): Promise<Connection> {
+  const { chosenConnection } = await import('#programs/run/connect.ts')
+  return chosenConnection({
     file: kubeconfig,
     context,
     env: io.env,
     cwd: io.cwd,
     show: io.ask && ((text) => showProblem(io, text)),
   })
+}
+
+export async function connectionTo(
+  options: ServerOptions,
+  io: Io,
+): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
+  const { talkingClientOf } = await import('#programs/run/connect.ts')
+  const chosen = await chosenBy(options, io)
   const { config, warnings } = chosen
   const say = (line: string): void => io.err(shownLine(line))
   for (const w of warnings) say(w)
