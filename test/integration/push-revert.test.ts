@@ -96,7 +96,9 @@ test('what a server repeats of the credentials is not reported', async () => {
   const access = { kind: 'Https', authorization: 'Bearer tok-123', secrets: ['tok-123'] } as const
   const what = wish({ url: 'https://git.example.org/fleet.git', access })
   const own = { PATH: `${cacheDir}:${env.PATH}` }
-  const said = String(await push(what, { cacheDir, env: own, reach: { trusted: ['git.example.org'] } }).catch((error: unknown) => error))
+  const said = String(
+    await push(what, { cacheDir, env: own, reach: { trusted: ['git.example.org'] } }).catch((error: unknown) => error),
+  )
   expect(said).toMatch(/KN7051: .* remote: no: .*\*\*\*/)
   expect(said).not.toContain('tok-123')
 })
