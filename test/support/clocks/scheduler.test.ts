@@ -94,5 +94,5 @@ test('a failing seed is named', async () => {
 })
 
 test('one seed alone can be asked for', () => {
-  expect([seeds(3, 5), seeds(3, 1, '42')]).toEqual([[5, 6, 7], [42]])
+  expect([seeds(3, 5), seeds(3, 1, '42'), seeds(3, 1, '7-9')]).toEqual([[5, 6, 7], [42], [7, 8, 9]])
 })
