@@ -1,3 +1,5 @@
+import 'reflect-metadata'
+import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import { expect, test } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { readContent } from './request-content.ts'
@@ -26,3 +28,14 @@ test.each([
     expect(await read(both(evil, own))).toMatchObject({ kind: 'Unreadable' })
   },
 )
+
+test('a request by a weak key is refused, and says which keys are accepted', async () => {
+  const weak = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 1_024 }
+  const algorithm = { ...weak, publicExponent: new Uint8Array([1, 0, 1]) }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const made = await Pkcs10CertificateRequestGenerator.create({ name: 'CN=x', keys, signingAlgorithm: weak })
+  expect(await read(made.toString('pem'))).toEqual({
+    kind: 'Unreadable',
+    why: 'an RSA key of 1024 bits is not accepted; use P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits',
+  })
+})

@@ -1,4 +1,4 @@
-// Parses a certificate request and checks its proof of possession. A request that cannot be read completely is unreadable.
+// Parses a certificate request and checks its key and its proof of possession. A request that cannot be read completely is unreadable.
 import { messageOf } from '#lib/errors.ts'
 import { readName } from '#lib/x509/name.ts'
 import { requestParts } from '#lib/x509/read-request.ts'
@@ -27,7 +27,7 @@ function contentOf(base64Pem: string): ContentRead {
   if (base64Pem.length > MAX_REQUEST_CHARS) return { kind: 'Unreadable', why: 'the request is too long' }
   try {
     const parts = requestParts(Buffer.from(base64Pem, 'base64').toString('utf8'))
-    if (!parts.signatureValid) return { kind: 'Unreadable', why: 'the signature does not match the key' }
+    if (parts.problem !== undefined) return { kind: 'Unreadable', why: parts.problem }
     const { commonName, organizations, others } = readName(parts.subject)
     return {
       kind: 'Content',

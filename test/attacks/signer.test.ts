@@ -1,4 +1,6 @@
 // The attacker has every approval that a certificate needs but the signer's: certificates that the embedded server refuses to sign, whatever their approver.
+import 'reflect-metadata'
+import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AGENTS_GROUP, agentNodeGroup, agentUser, BOOTSTRAP_GROUP, machineUidGroup } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -19,7 +21,7 @@ const AS_ADMINS = { commonName: agentUser('m-a'), organizations: [...GROUPS, 'ku
 
 interface Signed {
   readonly certificate?: string
-  readonly conditions?: readonly { readonly type: string }[]
+  readonly conditions?: readonly { readonly type: string; readonly message?: string }[]
 }
 
 describe.each([
@@ -36,6 +38,11 @@ describe.each([
     who: typeof TOKEN,
     subject: { readonly commonName: string; readonly organizations?: readonly string[] },
   ): Promise<string> {
+    const status = await statusAfter(who, await signingRequest(await newPrivateKey(), subject))
+    return status.certificate === undefined ? 'Failed' : 'Signed'
+  }
+
+  async function statusAfter(who: typeof TOKEN, pem: string): Promise<Signed> {
     const connection = {
       server: server.url,
       ca: { data: server.ca },
@@ -48,7 +55,6 @@ describe.each([
       impersonate: { ...who, groups: [...who.groups, 'system:masters'] },
     })
     try {
-      const pem = await signingRequest(await newPrivateKey(), subject)
       const request = {
         apiVersion: 'certificates.k8s.io/v1',
         kind: 'CertificateSigningRequest',
@@ -66,11 +72,10 @@ describe.each([
       expect((await admin.raw({ method: 'PUT', path: `${path}/approval`, body: { ...request, status } })).status).toBe(
         200,
       )
-      const { certificate } = await eventually(
+      return await eventually(
         async () => (JSON.parse((await admin.raw({ method: 'GET', path })).text) as { readonly status: Signed }).status,
         (s) => s.certificate !== undefined || s.conditions?.some((c) => c.type === 'Failed') === true,
       )
-      return certificate === undefined ? 'Failed' : 'Signed'
     } finally {
       admin.close()
       asker.close()
@@ -85,6 +90,18 @@ describe.each([
 
   test('signs what an administrator asked for and approved', async () => {
     expect(await outcomeOf(ADMIN, AS_DEFENDER)).toBe('Signed')
+  })
+
+  test('signs no weak key, not even for an administrator, and its condition says which keys it signs', async () => {
+    const weak = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 1_024 }
+    const algorithm = { ...weak, publicExponent: new Uint8Array([1, 0, 1]) }
+    const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const made = await Pkcs10CertificateRequestGenerator.create({ name: 'CN=x', keys, signingAlgorithm: weak })
+    const { certificate, conditions = [] } = await statusAfter(ADMIN, made.toString('pem'))
+    expect(certificate).toBeUndefined()
+    expect(conditions.find((c) => c.type === 'Failed')?.message).toBe(
+      'an RSA key of 1024 bits is not accepted; use P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits',
+    )
   })
 
   if (ofToken === 'Signed')

@@ -84,7 +84,7 @@ async function sign(parts: ServerParts, csr: KubeObject): Promise<void> {
 
 /** Undefined when the signer may sign it. */
 function requestProblem(signer: string, request: SigningRequest, usages: readonly string[]): string | undefined {
-  if (!request.signatureValid) return 'the signature of the request is not valid'
+  if (request.problem !== undefined) return request.problem
   if (signer === CLIENT) {
     if (request.organizations.includes('system:masters')) return 'subject must not contain the group system:masters'
     return usages.includes('client auth') && !usages.includes('server auth')

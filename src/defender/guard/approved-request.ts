@@ -38,7 +38,7 @@ async function approvalProblem(object: unknown): Promise<string | undefined> {
   const annotations = isObject(metadata['annotations']) ? metadata['annotations'] : {}
   const proof = { [ANNOTATIONS.doorProof]: textOf(annotations[ANNOTATIONS.doorProof]) }
   const read = await readContent(spec.request)
-  if (read.kind === 'Unreadable') return `cannot read the request: ${read.why}`
+  if (read.kind === 'Unreadable') return `cannot accept the request: ${read.why}`
   return agentRequestProblem({ metadata: { annotations: proof }, spec }, read.content)
 }
 

@@ -121,7 +121,7 @@ export class Door {
     if (key === undefined || !acceptsProvedKey(machine, key)) return unknown()
     const { readContent } = await import('../request-content.ts')
     const read = await readContent(Buffer.from(request).toString('base64'))
-    if (read.kind === 'Unreadable') return refused(400, `cannot read the certificate request: ${read.why}`)
+    if (read.kind === 'Unreadable') return refused(400, `cannot accept the certificate request: ${read.why}`)
     const problem = subjectProblem(machine, read.content)
     if (problem !== undefined) return refused(400, problem)
     const name = entryName(proof.uid, read.content.key)

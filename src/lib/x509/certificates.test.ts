@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
 import fc from 'fast-check'
 import {
+  createHash,
   generateKeyPairSync,
   sign,
   X509Certificate,
@@ -45,6 +46,7 @@ interface Keys {
   readonly publicKey: KeyObject
 }
 
+const UNSIGNED = 'the signature does not match the key'
 const EC = { name: 'ECDSA', namedCurve: 'P-256' } as const
 const EC_SIGNED = { name: 'ECDSA', hash: 'SHA-256' } as const
 
@@ -166,7 +168,7 @@ describe('a signing request', () => {
       dnsNames: ['n-1.example.org'],
       ipAddresses: ['10.0.0.1', 'fd00:0:0:0:0:0:0:1'],
       otherNames: true,
-      signatureValid: true,
+      problem: undefined,
     })
   })
 
@@ -175,7 +177,7 @@ describe('a signing request', () => {
     const bytes = Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
     bytes[bytes.indexOf('kubenode:sync')] = 'K'.charCodeAt(0)
     const changed = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
-    expect(readSigningRequest(changed)).toMatchObject({ commonName: 'Kubenode:sync', signatureValid: false })
+    expect(readSigningRequest(changed)).toMatchObject({ commonName: 'Kubenode:sync', problem: UNSIGNED })
   })
 
   test.each([
@@ -212,7 +214,7 @@ describe('a signing request', () => {
   test('is read the same with text before it and lines that end as elsewhere', async () => {
     const text = await signingRequest(await newPrivateKey(), { commonName: 'x' })
     const read = readSigningRequest(text)
-    expect([read.commonName, read.signatureValid]).toEqual(['x', true])
+    expect([read.commonName, read.problem]).toEqual(['x', undefined])
     expect(readSigningRequest(`Certificate Request:\n  Data:\n${text.replaceAll('\n', '\r\n')}`)).toEqual(read)
     expect(() => readSigningRequest(text.replace('\n-----END', '\n=AAA\n-----END'))).toThrow(SyntaxError)
     expect(() => readSigningRequest(`${'\n'.repeat(70_000)}${text}`)).toThrow(/characters/)
@@ -279,27 +281,95 @@ describe('a signing request', () => {
     expect(() => readSigningRequest(text)).toThrow(SyntaxError)
   })
 
-  test.each<[string, Keys, boolean]>([
-    ['P-384', generateKeyPairSync('ec', { namedCurve: 'P-384' }), true],
-    ['P-521', generateKeyPairSync('ec', { namedCurve: 'P-521' }), true],
-    ['RSA of 2048 bits', generateKeyPairSync('rsa', { modulusLength: 2_048 }), true],
-    ['a curve that is not of TLS', generateKeyPairSync('ec', { namedCurve: 'secp256k1' }), false],
-    ['a curve written out', generateKeyPairSync('ec', { namedCurve: 'P-256', paramEncoding: 'explicit' }), false],
-    ['RSA of 512 bits', generateKeyPairSync('rsa', { modulusLength: 512 }), false],
-  ])('by a key of %s counts as signed or not', (_name, keys, isValid) => {
-    expect(readSigningRequest(signedBy(keys, sequence(name(TAG.utf8String, CN, 'a')), none)).signatureValid).toBe(
-      isValid,
+  const someone = sequence(name(TAG.utf8String, CN, 'a'))
+
+  test.each<[string, Keys]>([
+    ['P-384', generateKeyPairSync('ec', { namedCurve: 'P-384' })],
+    ['P-521', generateKeyPairSync('ec', { namedCurve: 'P-521' })],
+    ['RSA of 2048 bits', generateKeyPairSync('rsa', { modulusLength: 2_048 })],
+  ])('by a key of %s is accepted', (_name, keys) => {
+    expect(readSigningRequest(signedBy(keys, someone, none)).problem).toBeUndefined()
+  })
+
+  /** A public key of RSA with this modulus and exponent, both as numbers write them. */
+  const rsaKey = (modulus: Buffer, exponent: number): Buffer => {
+    const integer = (bytes: Buffer) =>
+      der(TAG.integer, (bytes[0] ?? 0) > 0x7f ? Buffer.concat([Buffer.from([0]), bytes]) : bytes)
+    const numbers = sequence(integer(modulus), integer(Buffer.from([exponent])))
+    return sequence(sequence(objectId('2a864886f70d010101'), der(0x05)), bitString(numbers))
+  }
+
+  /** With an exponent of 1 a signature is its own padded digest: anyone writes one, without a private key. */
+  function forgedRequest(): string {
+    const modulus = Buffer.alloc(256, 0xff)
+    const info = sequence(der(TAG.integer, Buffer.from([0])), someone, rsaKey(modulus, 1), none)
+    const digest = sequence(
+      sequence(objectId('608648016503040201'), der(0x05)),
+      octets(createHash('sha256').update(info).digest()),
     )
+    const padding = Buffer.alloc(256 - 3 - digest.length, 0xff)
+    const signature = Buffer.concat([Buffer.from([0, 1]), padding, Buffer.from([0]), digest])
+    return blockOf(sequence(info, sequence(objectId('2a864886f70d01010b')), bitString(signature)))
+  }
+
+  function requestWithKey(spki: Buffer): string {
+    const info = sequence(der(TAG.integer, Buffer.from([0])), someone, spki, none)
+    return blockOf(sequence(info, sequence(objectId('2a864886f70d01010b')), bitString(Buffer.alloc(256, 1))))
+  }
+
+  const rsaOf = (modulusLength: number, publicExponent = 65_537): string =>
+    signedBy(generateKeyPairSync('rsa', { modulusLength, publicExponent }), someone, none)
+  const ecOf = (namedCurve: string, paramEncoding: 'named' | 'explicit' = 'named'): string =>
+    signedBy(generateKeyPairSync('ec', { namedCurve, paramEncoding }), someone, none)
+
+  test.each<[string, string, RegExp]>([
+    ['RSA of 512 bits', rsaOf(512), /RSA key of 512 bits is not accepted/],
+    ['RSA of 1024 bits', rsaOf(1_024), /RSA key of 1024 bits/],
+    ['RSA of 2047 bits', rsaOf(2_047), /RSA key of 2047 bits/],
+    ['RSA of 8200 bits', requestWithKey(rsaKey(Buffer.alloc(1_025, 0xff), 3)), /RSA key of 8200 bits/],
+    ['RSA with the exponent 3', rsaOf(2_048, 3), /RSA exponent/],
+    ['RSA with an even exponent', requestWithKey(rsaKey(Buffer.alloc(256, 0xff), 4)), /RSA exponent/],
+    ['RSA with the exponent 1, without its private key', forgedRequest(), /RSA exponent/],
+    ['secp256k1', ecOf('secp256k1'), /elliptic curve/],
+    ['P-224', ecOf('secp224r1'), /elliptic curve/],
+    ['P-256 with its curve written out', ecOf('P-256', 'explicit'), /elliptic curve/],
+    [
+      'X25519',
+      requestWithKey(generateKeyPairSync('x25519').publicKey.export({ type: 'spki', format: 'der' })),
+      /type x25519/,
+    ],
+    [
+      'RSA-PSS',
+      requestWithKey(
+        generateKeyPairSync('rsa-pss', { modulusLength: 2_048 }).publicKey.export({ type: 'spki', format: 'der' }),
+      ),
+      /type rsa-pss/,
+    ],
+    ['no kind at all', requestWithKey(sequence()), /public key cannot be read/],
+  ])('by a key of %s is refused with the keys to use, and becomes no certificate', (_name, text, why) => {
+    const { problem = '' } = readSigningRequest(text)
+    expect(problem).toMatch(why)
+    expect(problem).toMatch(/; use P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits$/)
+    expect(() => signRequest(authority, text, { usages: ['client auth'], validity })).toThrow(problem)
   })
 
   test.each([
-    ['ECDSA', generateKeyPairSync('ec', { namedCurve: 'P-256' }), '2a8648ce3d0401'],
-    ['RSA', generateKeyPairSync('rsa', { modulusLength: 2_048 }), '2a864886f70d010105'],
-  ])('signed with SHA-1 by a key of %s does not count as signed', (_, { privateKey, publicKey }, id) => {
+    ['SHA-1 by a key of ECDSA', 'ec', '2a8648ce3d0401', 'sha1'],
+    ['SHA-224 by a key of ECDSA', 'ec', '2a8648ce3d040301', 'sha224'],
+    ['SHA-1 by a key of RSA', 'rsa', '2a864886f70d010105', 'sha1'],
+    ['MD5 by a key of RSA', 'rsa', '2a864886f70d010104', 'md5'],
+  ])('signed with %s is refused with the algorithms to use', (_name, kind, id, hash) => {
+    const { privateKey, publicKey } =
+      kind === 'ec'
+        ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+        : generateKeyPairSync('rsa', { modulusLength: 2_048 })
     const spki = publicKey.export({ type: 'spki', format: 'der' })
-    const info = sequence(der(TAG.integer, Buffer.from([0])), sequence(name(TAG.utf8String, CN, 'a')), spki, none)
-    const signature = bitString(sign('sha1', info, privateKey))
-    expect(readSigningRequest(blockOf(sequence(info, sequence(objectId(id)), signature))).signatureValid).toBe(false)
+    const info = sequence(der(TAG.integer, Buffer.from([0])), someone, spki, none)
+    const text = blockOf(sequence(info, sequence(objectId(id)), bitString(sign(hash, info, privateKey))))
+    expect(readSigningRequest(text).problem).toBe(
+      'the algorithm of the signature is not accepted; use Ed25519, or ECDSA or RSA with SHA-256, SHA-384 or SHA-512',
+    )
+    expect(() => signRequest(authority, text, { usages: ['client auth'], validity })).toThrow(/algorithm/)
   })
 
   test('whose name no program could read becomes no certificate', () => {
@@ -344,8 +414,8 @@ describe('a signing request', () => {
           const cut = length % 3 === 0 ? copy.subarray(0, length) : copy
           const block = `-----BEGIN CERTIFICATE REQUEST-----\n${cut.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
           try {
-            const { signatureValid } = readSigningRequest(block)
-            if (signatureValid) expect(cut.equals(bytes)).toBe(true)
+            const { problem } = readSigningRequest(block)
+            if (problem === undefined) expect(cut.equals(bytes)).toBe(true)
           } catch (e) {
             expect(e).toBeInstanceOf(SyntaxError)
           }

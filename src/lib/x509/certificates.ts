@@ -252,6 +252,7 @@ export function signRequest(
   { usages, validity }: { readonly usages: readonly string[]; readonly validity: Validity },
 ): string {
   const request = requestParts(requestPem)
+  if (request.problem !== undefined) throw new SyntaxError(request.problem)
   const bits = known(KEY_USAGES, usages)
   const extended = known(EXTENDED_USAGES, usages)
   const issued = issuedBy(authority, {

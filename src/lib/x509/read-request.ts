@@ -10,7 +10,8 @@ export interface SigningRequest {
   readonly dnsNames: readonly string[]
   readonly ipAddresses: readonly string[]
   readonly otherNames: boolean
-  readonly signatureValid: boolean
+  /** Why it is not signed: its key or its signature is not accepted. */
+  readonly problem: string | undefined
 }
 
 /** The parts of a request that go into its certificate as they stand. */
@@ -22,7 +23,8 @@ export interface RequestParts {
   readonly alternativeNames: DerValue | undefined
   /** Identifiers of all requested extensions, in numbers and dots. */
   readonly extensions: readonly string[]
-  readonly signatureValid: boolean
+  /** Why it is not signed: its key or its signature is not accepted. */
+  readonly problem: string | undefined
 }
 
 /** `[0]`: the attributes of a request. */
@@ -50,7 +52,7 @@ export function requestParts(requestPem: string): RequestParts {
     publicKey,
     alternativeNames: extensions.get(ALTERNATIVE_NAMES.toString('hex')),
     extensions: [...extensions.values()].map((extension) => dottedId(inside(extension)[0])),
-    signatureValid: isSigned({ info, algorithm, signature }, publicKey),
+    problem: problemOf({ info, algorithm, signature }, publicKey),
   }
 }
 
@@ -74,7 +76,7 @@ interface Algorithm {
   readonly hash: string | null
 }
 
-/** By the object identifier of the algorithm; anything else counts as not signed. */
+/** By the object identifier of the algorithm. Others, such as those with MD5 or SHA-1, are not accepted. */
 const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>([
   [ID.ecdsaWithSha256, { key: 'ec', hash: 'sha256' }],
   [ID.ecdsaWithSha384, { key: 'ec', hash: 'sha384' }],
@@ -91,32 +93,61 @@ interface Signed {
   readonly signature: DerValue | undefined
 }
 
-function isSigned({ info, algorithm, signature }: Signed, publicKey: DerValue): boolean {
+const USE_SIGNATURES = 'use Ed25519, or ECDSA or RSA with SHA-256, SHA-384 or SHA-512'
+const USE_KEYS = 'use P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits'
+const UNSIGNED = 'the signature does not match the key'
+
+/** The key first, so that the problem of a weak one names the key and not the signature. */
+function problemOf({ info, algorithm, signature }: Signed, publicKey: DerValue): string | undefined {
+  const key = publicKeyOf(publicKey)
+  if (key === undefined) return `the public key cannot be read; ${USE_KEYS}`
+  const weak = keyProblem(key, publicKey)
+  if (weak !== undefined) return `${weak} is not accepted; ${USE_KEYS}`
   const [id] = inside(algorithm)
   const known = id?.tag === TAG.objectId ? ALGORITHMS.get(id.content.toString('hex')) : undefined
-  if (known === undefined || info === undefined || signature?.tag !== TAG.bitString || signature.content[0] !== 0)
-    return false
-  const key = publicKeyOf(publicKey)
-  if (key === undefined || key.asymmetricKeyType !== known.key) return false
-  return verify(known.hash, info.whole, key, signature.content.subarray(1))
+  if (known === undefined) return `the algorithm of the signature is not accepted; ${USE_SIGNATURES}`
+  if (info === undefined || signature?.tag !== TAG.bitString || signature.content[0] !== 0) return UNSIGNED
+  if (key.asymmetricKeyType !== known.key) return UNSIGNED
+  return verify(known.hash, info.whole, key, signature.content.subarray(1)) ? undefined : UNSIGNED
+}
+
+function publicKeyOf(publicKey: DerValue): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: publicKey.whole, format: 'der', type: 'spki' })
+  } catch {
+    return undefined
+  }
 }
 
 /** Those of TLS. Of others some programs cannot read the certificate, and end over it. */
 const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
-const SHORTEST_RSA_BITS = 1_024
+/** From NIST SP 800-57: 112 bits of security. */
+const SHORTEST_RSA_BITS = 2_048
+/** Go refuses longer ones in a handshake, since each costs it milliseconds. */
+const LONGEST_RSA_BITS = 8_192
+/** With 1 anyone can write a signature that verifies; FIPS 186-5 starts here, and Go ends at 31 bits. */
+const SMALLEST_RSA_EXPONENT = 65_537n
+const LARGEST_RSA_EXPONENT = 2n ** 31n - 1n
 
-/** Undefined: of a kind that nothing here knows, too weak, or no key at all. */
-function publicKeyOf(publicKey: DerValue): KeyObject | undefined {
-  try {
-    const key = createPublicKey({ key: publicKey.whole, format: 'der', type: 'spki' })
-    const [, parameters] = inside(inside(publicKey)[0])
-    const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
-    const isNamed = parameters?.tag === TAG.objectId && CURVES.has(namedCurve)
-    if (key.asymmetricKeyType === 'ec' && !isNamed) return undefined
-    if (key.asymmetricKeyType === 'rsa' && modulusLength < SHORTEST_RSA_BITS) return undefined
-    return key
-  } catch {
-    return undefined
+function keyProblem(key: KeyObject, publicKey: DerValue): string | undefined {
+  const { namedCurve, modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
+  switch (key.asymmetricKeyType) {
+    case 'ed25519':
+      return undefined
+    case 'ec': {
+      const [, parameters] = inside(inside(publicKey)[0])
+      return parameters?.tag === TAG.objectId && CURVES.has(namedCurve) ? undefined : 'the elliptic curve of the key'
+    }
+    case 'rsa':
+      if (modulusLength < SHORTEST_RSA_BITS || modulusLength > LONGEST_RSA_BITS)
+        return `an RSA key of ${modulusLength} bits`
+      return publicExponent >= SMALLEST_RSA_EXPONENT &&
+        publicExponent <= LARGEST_RSA_EXPONENT &&
+        publicExponent % 2n === 1n
+        ? undefined
+        : 'an RSA exponent that is even, below 65537 or above 31 bits'
+    default:
+      return `a key of type ${key.asymmetricKeyType}`
   }
 }
 
@@ -125,7 +156,7 @@ const DNS_NAME = 0x82
 const IP_ADDRESS = 0x87
 
 export function readSigningRequest(requestPem: string): SigningRequest {
-  const { subject, alternativeNames, signatureValid } = requestParts(requestPem)
+  const { subject, alternativeNames, problem } = requestParts(requestPem)
   const { commonName, organizations } = readName(subject)
   const names = alternativeNames === undefined ? [] : generalNames(alternativeNames)
   return {
@@ -134,7 +165,7 @@ export function readSigningRequest(requestPem: string): SigningRequest {
     dnsNames: names.filter((n) => n.tag === DNS_NAME).map((n) => visibleText(n.content)),
     ipAddresses: names.filter((n) => n.tag === IP_ADDRESS).map((n) => addressText(n.content)),
     otherNames: names.some((n) => n.tag !== DNS_NAME && n.tag !== IP_ADDRESS),
-    signatureValid,
+    problem,
   }
 }
 

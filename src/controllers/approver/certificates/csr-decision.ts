@@ -103,7 +103,7 @@ export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_
   const isOurJoiner = joinerUidIn(request.spec) !== undefined
   if (!isOurBootstrapper && !isOurJoiner && !isOurAgent && !isOurDoor && claim === undefined)
     return ignore('not a request of an agent')
-  if (content.kind === 'Unreadable') return deny(`cannot read the request: ${content.why}`)
+  if (content.kind === 'Unreadable') return deny(`cannot accept the request: ${content.why}`)
   const problem =
     contentProblem(seen, content.content, claim) ??
     requesterProblem(seen, content.content, claim, nowMs) ??
