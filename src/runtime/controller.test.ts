@@ -48,6 +48,16 @@ describe('outcomes', () => {
     expect(at).toEqual([0, 500, 1_000])
   })
 
+  test('the last fraction of a millisecond of a wait is no busy loop', async () => {
+    const at: number[] = []
+    const { clock, controller } = setup(
+      async () => (at.push(clock.monotonic()), at.length < 50 ? requeueAfter(6e-11) : done),
+    )
+    controller.enqueue('a')
+    await clock.advance(100)
+    expect(at.slice(0, 3)).toEqual([0, 1, 2])
+  })
+
   test('failures back off and are forgotten after a success', async () => {
     const failures: number[] = []
     const { clock, controller } = setup(async (_, context) => {

@@ -209,7 +209,8 @@ export class Controller {
         return this.#queue.forget(key)
       case 'Requeue':
         this.#queue.forget(key)
-        this.#queue.addAfter(key, Math.max(0, outcome.afterMs))
+        // Rounded up: the rest of a wait may be so small a fraction that the clock has not moved when it ends.
+        this.#queue.addAfter(key, Math.max(0, Math.ceil(outcome.afterMs)))
         return
       case 'Retry':
         return this.#retry(key, outcome.error)

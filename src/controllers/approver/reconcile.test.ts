@@ -142,6 +142,15 @@ describe('S2 join tokens', () => {
   })
 })
 
+test('F16 a clock that is set forward ends a token; its host has the next one soon', async () => {
+  const { w, names } = await fleetOf(1)
+  const [name = ''] = names
+  const first = tokenOf(w, name)
+  w.clock.jumpWall(2 * 3_600_000)
+  await w.clock.advance(130_000)
+  expect(tokenOf(w, name)).not.toBe(first)
+})
+
 describe('S26 a host that is let back', () => {
   const readmitted = (w: TestWorld, name: string, token: boolean) =>
     w.fake.poke(

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DELETE_OWNER, type MachineAction, SWITCH_OWNER } from './actions.ts'
 import { type Heartbeat, isBeating } from './heartbeats/heartbeats.ts'
-import { plan } from './plan.ts'
+import { plan, tokenCheckMs } from './plan.ts'
 import { type HostSeen, type Seen, isInService } from './seen.ts'
 import { statusOf } from './status.ts'
 
@@ -394,4 +394,14 @@ describe('whatever the machine controller sees', () => {
       }
     })
   })
+})
+
+test.each([
+  [Number.NaN, 250],
+  [-5_000, 250],
+  [3_000, 250],
+  [60_000, 3_000],
+  [86_400_000, 10_000],
+])('a machine that has waited %i ms for its join token checks again in %i ms', (ageMs, checkMs) => {
+  expect(tokenCheckMs(ageMs)).toBe(checkMs)
 })

@@ -76,7 +76,8 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   if (seen.earlierNode !== undefined) return earlierWait(seen.earlierNode)
   const provision = provisionReason(seen, now)
   if (provision !== undefined && seen.hold !== undefined) return heldBack(seen.hold, provision, now)
-  if (provision !== undefined && !isTokenValid(seen, now)) return tokenWait()
+  if (provision !== undefined && !isTokenValid(seen, now))
+    return tokenWait(now - Date.parse(machine.metadata.creationTimestamp ?? ''))
   if (provision !== undefined) return provisionPlan(seen, provision, now)
   const { components, orders } = componentsOf(seen)
   const workloads = workloadReadings(seen, now)
@@ -102,7 +103,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
       isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
     ),
     ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
-    seen.joinToken && Math.max(1_000, tokenExpiresAt(seen.joinToken) - now),
+    seen.joinToken && Math.min(TOKEN_RECHECK_MS, Math.max(1_000, tokenExpiresAt(seen.joinToken) - now)),
     ...(seen.host.kind === 'Unknown' || awaitsToken(seen, now) ? [PROVISION_LOOK_MS] : []),
     // What it says then is another thing.
     untilLateJoin(seen, now) || undefined,
@@ -287,16 +288,25 @@ const earlierWait = ({ lookAgainMs, ...why }: NonNullable<Seen['earlierNode']>):
   requeueAfter: lookAgainMs,
 })
 
-/** The approver makes it as soon as it sees the Machine. */
-const TOKEN_LOOK_MS = 250
+/** A clock that is set forward ends a token before this timer does, and its host then needs the next one. */
+const TOKEN_RECHECK_MS = 60_000
+/** The approver makes the token as soon as it sees the Machine, so the first checks follow each other closely. */
+const FIRST_TOKEN_CHECK_MS = 250
+/** Without an approver, thousands of machines may wait: each of them reads rarely then. */
+const LAST_TOKEN_CHECK_MS = 10_000
+/** A check for each twentieth of the time that the machine has waited. */
+const CHECKS_OF_AGE = 20
 
-function tokenWait(): MachinePlan {
+export const tokenCheckMs = (ageMs: number): number =>
+  Math.min(LAST_TOKEN_CHECK_MS, Math.max(FIRST_TOKEN_CHECK_MS, (ageMs || 0) / CHECKS_OF_AGE))
+
+function tokenWait(ageMs: number): MachinePlan {
   const waiting = {
     predicate: 'JoinTokenIssued',
     seen: 'the approver has not issued a join token for this machine',
     unblock: 'role approver runs and has issued the token',
   }
-  return { actions: [], notices: [], waiting, requeueAfter: TOKEN_LOOK_MS }
+  return { actions: [], notices: [], waiting, requeueAfter: tokenCheckMs(ageMs) }
 }
 
 function componentsOf(seen: Seen): { readonly components: Orders['components']; readonly orders: Orders } {

@@ -5,6 +5,8 @@ import { mutants } from './mutants.ts'
 import { machineSimulation } from './simulation.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
+/** A first install that needs a permit, a clock set forward while tokens wait, the last fraction of a wait: found once among a thousand. */
+const HARD = process.env['SIM_SEED'] === undefined ? [66, 119, 236] : []
 /** A seed is twelve phases of minutes each; a full run has more of them. */
 const SEEDS = inFull(100, 2)
 
@@ -48,7 +50,7 @@ describe('machines and their sets', () => {
   }, 900_000)
 
   test(`F1–F8, F11, F16: whatever goes wrong, ${SEEDS} seeds end as if nothing had`, async () => {
-    await checkSeeds(machineSimulation(), seeds(SEEDS))
+    await checkSeeds(machineSimulation(), new Set([...HARD, ...seeds(SEEDS)]))
   }, 600_000)
 })
 

@@ -5,6 +5,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { type Node, isNodeReady, nodeType } from '#nodes/objects.ts'
 import type { MemoryHost } from '#test/doubles/providers/memory-provider.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -114,16 +115,14 @@ function reportOf(
   const base = { name, desired: version, attempt, since: timestamp(clock.now()) }
   const node = fake.peek(nodeType, { name: nameOf(m) }) as Node
   const isPending = node.spec?.taints?.some((t) => t.key === TAINTS.componentsPending) === true
-  if (before?.version === undefined)
-    return isPending ? { ...base, version, state: 'Healthy' } : { ...base, state: 'Staged' }
-  const isNew = before.desired !== version || before.attempt !== attempt
-  if (isNew) return { ...base, version: before.version, state: before.version === version ? 'Healthy' : 'Staged' }
+  if (before?.version === undefined && isPending) return { ...base, version, state: 'Healthy' }
+  const isNew = before === undefined || before.desired !== version || before.attempt !== attempt
+  const inUse = defined({ version: before?.version })
+  if (isNew) return { ...base, ...inUse, state: before?.version === version ? 'Healthy' : 'Staged' }
   if (before.state !== 'Staged' || order?.attempt !== attempt) return before
   const permit = fake.peek(operationPermit, { name: order.permit }) as OperationPermit | undefined
   if (permit?.status?.phase !== 'Granted') return before
-  return version === BROKEN
-    ? { ...base, version: before.version, state: 'RolledBack' }
-    : { ...base, version, state: 'Healthy' }
+  return version === BROKEN ? { ...base, ...inUse, state: 'RolledBack' } : { ...base, version, state: 'Healthy' }
 }
 
 function grant({ fake, clock }: World, { metadata: { name = '' }, spec, status }: OperationPermit): void {

@@ -24,6 +24,8 @@ import { defined } from '#lib/defined.ts'
 const SECRET_BYTES = 16
 /** The least remaining life with which a token is still handed to a host. */
 const LEAST_LEFT_MS = 1_000
+/** A clock that is set forward ends a token long before its timer does, and its host waits for the next one. */
+const RECHECK_MS = 60_000
 /** Fleets come in at once; each token is two short writes. */
 const WORKERS = 8
 const fieldManager = FIELD_MANAGERS.approver
@@ -65,8 +67,8 @@ export function createTokenKeeper(
       settled.delete(name)
       const machine = machines.get(name)
       const before = made.get(name)
-      const leftMs = await answerWithinMs(tools, machine, signal)
-      if (leftMs > 0) return requeueAfter(leftMs)
+      const answerMs = await answerWithinMs(tools, machine, signal)
+      if (answerMs > 0) return requeueAfter(answerMs)
       if (
         before !== undefined &&
         (before.metadata.uid !== machine?.metadata.uid || !needsToken(machine, clock.now()))
@@ -87,7 +89,8 @@ export function createTokenKeeper(
       if (kept.kind === 'NoName') return done
       if (kept.kind !== 'Applied') return kept.kind === 'Stale' ? done : retry(kept.error)
       settled.set(name, machine)
-      return requeueAfter(Math.max(LEAST_LEFT_MS, tokenExpiresAt(kept.object) - clock.now()))
+      const leftMs = tokenExpiresAt(kept.object) - clock.now()
+      return requeueAfter(Math.min(RECHECK_MS, Math.max(LEAST_LEFT_MS, leftMs)))
     },
   })
   machines.onChange((before, now) => {
