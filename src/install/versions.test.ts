@@ -5,7 +5,8 @@ test.each([
   ['1.2.0', '1.2.3', undefined],
   ['1.2.0', '1.3.0', undefined],
   ['1.3.0', '1.2.9', undefined],
-  ['0.1.0-dev', '0.1.0-dev', undefined],
+  ['0.1.0-dev', '0.1.0', undefined],
+  ['0.1.0', '0.1.0-dev', undefined],
   ['1.2.0', '1.4.0', /2 minor versions apart/],
   ['1.4.0', '1.2.0', /2 minor versions apart/],
   ['1.9.0', '2.0.0', /major version/],
@@ -19,6 +20,7 @@ test.each([
 test('versions are compared by number, not as text, and what is none is not older', () => {
   expect(isOlder('1.9.0', '1.10.0')).toBe(true)
   expect(isOlder('1.10.0', '1.9.9')).toBe(false)
+  expect([isOlder('0.1.0-dev', '0.1.0'), isOlder('0.1.0', '0.1.0-dev')]).toEqual([true, false])
   expect(isOlder('main', '1.0.0')).toBe(false)
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { dependencyIn } from './written-for.ts'
 
 test.each<[unknown, string | undefined]>([
-  [{ devDependencies: { kubenode: 'file:vendor/kubenode-0.1.0-dev.tgz' } }, '0.1.0-dev'],
+  [{ devDependencies: { kubenode: 'file:vendor/kubenode-0.1.0.tgz' } }, '0.1.0'],
   [{ dependencies: { kubenode: '1.2.3' } }, '1.2.3'],
   [{ dependencies: { kubenode: '^1.2.3' } }, undefined],
   [{ dependencies: { kubenode: 'file:vendor/kubenode-\u001b[31m.tgz' } }, undefined],
