@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -25,6 +25,17 @@ test('a host on which Node.js does not start names the package to install', () =
   expect(stderr).toMatch(
     /^KN8063: cannot join: Node\.js does not start on this host: .*libatomic\.so\.1.*; install what it names, such as libatomic1/,
   )
+})
+
+test('a host whose C library is older than the libraries of the bundle uses its own, and keeps the one that it lacks', () => {
+  mkdirSync(join(folder, 'lib'))
+  for (const name of ['libatomic.so.1', 'libgcc_s.so.1', 'libstdc++.so.6']) writeFileSync(join(folder, 'lib', name), '')
+  const said = "node: /lib/libc.so.6: version `GLIBC_2.36' not found (required by libstdc++.so.6)"
+  const { status, stdout, stderr } = joined(
+    `if [ -e "$LD_LIBRARY_PATH/libstdc++.so.6" ]; then echo "${said.replaceAll('`', '\\`')}" >&2; exit 1; fi; echo "$*"`,
+  )
+  expect([status, stdout], stderr).toEqual([0, expect.stringContaining('agent.mjs join BUNDLE')])
+  expect(readdirSync(join(folder, 'lib'))).toEqual(['libatomic.so.1'])
 })
 
 test('on any other host the agent joins, with the libraries of the bundle first', () => {

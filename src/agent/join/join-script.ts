@@ -29,6 +29,9 @@ const othersCanReplace = shellError(
   }),
 )
 
+/** Built with a newer C library than the oldest that the agent runs with. */
+const LATER = ['libgcc_s.so.1', 'libstdc++.so.6'] as const
+
 const tooOld = (what: string, seen: string, floor: readonly [number, number]): string =>
   shellError(agentErrors.KN8004({ what, seen, floor: floor.join('.') }))
 
@@ -103,8 +106,11 @@ ${archives.map(({ arch, sha256 }) => `    ${MACHINES[arch]}) arch=${arch} sha=${
   why=$(tar -xzf "$file" -C "$dir" --no-same-owner 2>&1) || { why=\${why%%"$newline"*}; ${shellError(agentErrors.KN8087({ folder: '$prefix', why: '$why' }))}; }
   [ "$file" = "$here/$name" ] || rm -f "$file"
 fi
-if ! why=$(LD_LIBRARY_PATH=$dir/lib "$dir/bin/node" --version 2>&1); then
-  ${shellError(agentErrors.KN8063({ why: '$why' }))}
+starts() { LD_LIBRARY_PATH=$dir/lib "$dir/bin/node" --version 2>&1; }
+if ! why=$(starts); then
+  # Those of the bundle may need a newer C library than this host has; its own, where it has them, do not.
+  rm -f ${LATER.map((name) => `"$dir/lib/${name}"`).join(' ')} 2>/dev/null
+  why=$(starts) || ${shellError(agentErrors.KN8063({ why: '$why' }))}
 fi
 LD_LIBRARY_PATH=$dir/lib "$dir/bin/node" "$dir/agent.mjs" join "$@" --prefix "$prefix"
 `
