@@ -1,4 +1,4 @@
-// Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. After a kill the next run resumes.
+// Carries out the plan of one cluster of a source. A failure of one object stops no other.
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -9,12 +9,14 @@ import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { inParallel } from '#lib/pool.ts'
+import type { Deleted } from '#runtime/preconditions.ts'
 import { type ApplyContext, applyDeclared } from './apply.ts'
+import { carryOut } from './carry-out.ts'
 import { deleteObject } from './delete.ts'
-import { baselineIn, type InventoryMark, leftOfTaken, refsAfter, refsBefore, shardWrites } from './inventory.ts'
+import { baselineIn, type InventoryMark, leftOfTaken, shardWrites } from './inventory.ts'
 import { isMachineSet } from './machine-loss.ts'
 import { type InventoryRef, type ObjectRef, refText } from './object-ref.ts'
-import { type Delete, isDelete, isWrite, type Write } from './operation.ts'
+import { type Delete, isWrite, type Write } from './operation.ts'
 import { orderOf } from './order.ts'
 import type { ClusterPlan } from './plan.ts'
 import { redacted } from './redacted.ts'
@@ -43,33 +45,44 @@ const PARALLEL = 16
 export async function actOnCluster(plan: ClusterPlan, context: ActContext): Promise<ClusterResult> {
   const { mark, owner, seen, signal } = context
   const known = baselineIn(seen.shards, owner)
-  const before = refsBefore(seen.inventory, plan)
-  // The commit of the shards changes with the second write, when it is true.
   const { pruning } = plan
-  const isAhead =
-    pruning !== undefined || !jsonEqual(before, seen.inventory) || !jsonEqual(mark.baseline ?? known, known)
-  const shards = isAhead
-    ? await writeInventory({ ...context, mark: { ...mark, pruning } }, seen.shards, before, true)
-    : seen.shards
+  let { shards } = seen
   const failures: ObjectFailure[] = []
   const applied = new Map<string, string | undefined>()
+  let pruned = 0
   const recorded = new Map(seen.inventory.map((ref) => [refText(ref), ref]))
-  for (const rank of byRank(plan.operations.filter(isWrite)))
-    await inParallel(rank, context.atOnce ?? PARALLEL, async (write) => {
-      const failure = await applyOne(write, recorded.get(refText(write.desired.ref)), applied, context)
-      if (failure !== undefined) failures.push({ ...failure, message: redacted(failure.message, write.desired.object) })
-    })
-  const pruned = new Set<string>()
-  for (const operation of plan.operations.filter(isDelete)) {
-    if (signal?.aborted === true) continue
-    // A set that was not applied may be the one that takes over its machines: the next run tries both again.
-    if (isMachineSet(operation.ref) && failures.some((f) => isMachineSet(f.ref))) continue
-    const failure = await deleteOne(operation, pruned, context)
-    if (failure !== undefined) failures.push(failure)
-  }
-  await writeInventory(context, shards, refsAfter(seen.inventory, plan, { applied, pruned }))
+  await carryOut(plan, seen.inventory, {
+    applied: () => applied,
+    record: async (refs, when) => {
+      // The commit of the shards changes with the second write, when it is true.
+      if (when === 'After') await writeInventory(context, shards, refs)
+      else if (pruning !== undefined || !jsonEqual(refs, seen.inventory) || !jsonEqual(mark.baseline ?? known, known))
+        shards = await writeInventory({ ...context, mark: { ...mark, pruning } }, shards, refs, true)
+      return undefined
+    },
+    apply: async () => {
+      for (const rank of byRank(plan.operations.filter(isWrite)))
+        await inParallel(rank, context.atOnce ?? PARALLEL, async (write) => {
+          const failure = await applyOne(write, recorded.get(refText(write.desired.ref)), applied, context)
+          if (failure !== undefined)
+            failures.push({ ...failure, message: redacted(failure.message, write.desired.object) })
+        })
+      return undefined
+    },
+    remove: async (operation) => {
+      if (signal?.aborted === true) return false
+      // A set that was not applied may be the one that takes over its machines: the next run tries both again.
+      if (isMachineSet(operation.ref) && failures.some((f) => isMachineSet(f.ref))) return false
+      const outcome = await deleteOne(operation, context)
+      if (typeof outcome !== 'string') failures.push(outcome)
+      // An object that finalizers keep stays in the inventory until it is deleted.
+      const isEnded = outcome === 'Deleted' || outcome === 'Gone'
+      if (isEnded) pruned++
+      return isEnded
+    },
+  })
   await endTaken(context)
-  return { applied: applied.size, pruned: pruned.size, failures }
+  return { applied: applied.size, pruned, failures }
 }
 
 const byRank = (writes: readonly Write[]): readonly (readonly Write[])[] =>
@@ -104,19 +117,12 @@ function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { 
 
 async function deleteOne(
   operation: Delete,
-  pruned: Set<string>,
   { connection: { client, types }, signal }: ActContext,
-): Promise<ObjectFailure | undefined> {
-  const { ref } = operation
-  // It was read in this pass, so its kind is known.
-  const type = await types.ofGroup(ref.group, ref.kind, signal)
-  if (type === undefined) return undefined
-  const outcome = await deleteObject({ client, ...defined({ signal }) }, type, operation)
-  if (outcome.kind !== 'Applied')
-    return { ref, kind: outcome.kind === 'Unknown' ? 'Unreachable' : 'Refused', message: messageOf(outcome.error) }
-  // An object that finalizers keep stays in the inventory until it is deleted.
-  if (outcome.object !== 'Deleting') pruned.add(refText(ref))
-  return undefined
+): Promise<Deleted | ObjectFailure> {
+  const outcome = await deleteObject({ client, types, ...defined({ signal }) }, operation)
+  if (outcome.kind === 'Applied') return outcome.object
+  const kind = outcome.kind === 'Unknown' ? 'Unreachable' : 'Refused'
+  return { ref: operation.ref, kind, message: messageOf(outcome.error) }
 }
 
 /** Last, when all of it is in this target's own Inventory. */

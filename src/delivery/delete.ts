@@ -1,5 +1,4 @@
 // Deletes exactly the object that was decided about, or nothing.
-import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -7,20 +6,23 @@ import { defined } from '#lib/defined.ts'
 import type { Deleted } from '#runtime/preconditions.ts'
 import { keyOfRef } from './object-ref.ts'
 import type { Delete } from './operation.ts'
+import type { ResourceTypes } from './resource-types.ts'
 
 interface Deleter {
   readonly client: KubeClient
+  readonly types: Pick<ResourceTypes, 'ofGroup'>
   readonly signal?: AbortSignal
   /** Where no later pass tries again: another write or a lost reply in between costs an attempt. */
   readonly patience?: { readonly clock: Clock; readonly attempts: number; readonly pauseMs: number }
 }
 
-/** `Gone`: it was deleted by others, or replaced. */
+/** `Gone`: it was deleted by others, or replaced, or its kind is no longer served. */
 export async function deleteObject(
-  { client, signal, patience }: Deleter,
-  type: ResourceType,
+  { client, types, signal, patience }: Deleter,
   { ref, uid, resourceVersion }: Pick<Delete, 'ref' | 'uid' | 'resourceVersion'>,
 ): Promise<WriteOutcome<Deleted>> {
+  const type = await types.ofGroup(ref.group, ref.kind, signal)
+  if (type === undefined) return { kind: 'Applied', object: 'Gone' }
   const call = defined({ signal })
   const key = keyOfRef(ref)
   let preconditions = { uid, resourceVersion }

@@ -13,10 +13,9 @@ import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { inParallel } from '#lib/pool.ts'
 import { printableLine } from '#lib/printable.ts'
+import { carryOut } from './carry-out.ts'
 import { deleteObject } from './delete.ts'
-import { refsAfter, refsBefore } from './inventory.ts'
 import { type InventoryRef, refOf, refText } from './object-ref.ts'
-import { isDelete } from './operation.ts'
 import { observeLeft } from './observe-left.ts'
 import { inventoryWrite, planRelease, releaseId, undeclaredIn } from './release-plan.ts'
 import { ResourceTypes } from './resource-types.ts'
@@ -108,7 +107,7 @@ async function applied(
   return first === undefined ? undefined : failures.get(first)
 }
 
-/** In the Inventory before it is in the cluster, and out of it once it no longer is. The kind of Inventories is among those that come first. */
+/** The kind of Inventories is among those that come first. */
 async function recorded(
   order: ReleaseOrder,
   answers: ReadonlyMap<KubeObject, KubeObject>,
@@ -120,31 +119,34 @@ async function recorded(
   const all = [...kinds, ...objects]
   const found = await client.get(inventory, { name: record }, call)
   const seen = found?.spec.refs ?? []
-  const note = async (refs: readonly InventoryRef[], commit: string | undefined) => {
-    const input = inventoryWrite(record, found, refs, commit, clock.now())
-    if (input === undefined) return undefined
-    const outcome = await outcomeOf(() => client.apply(inventory, { ...input }, { fieldManager, force: true, ...call }))
-    return outcome.kind === 'Applied' ? undefined : failureOf(`Inventory ${record}`, outcome.error)
-  }
   const types = new ResourceTypes(client, () => clock.now())
   const left = undeclaredIn(seen, all)
   const isOurs = ({ metadata }: KubeObject): boolean =>
     metadata.managedFields?.some((m) => m.manager === fieldManager) === true
   const live = await observeLeft({ client, types, ...call }, record, left, isOurs)
   const plan = planRelease(record, all, { inventory: seen, live })
-  const failure = (await note(refsBefore(seen, plan), found?.spec.commit)) ?? (await apply())
-  if (failure !== undefined) return failure
-  const pruned = new Set<string>()
-  let kept: ReleaseFailure | undefined
-  for (const operation of plan.operations.filter(isDelete)) {
-    const type = await types.ofGroup(operation.ref.group, operation.ref.kind, signal)
-    const outcome = type && (await deleteObject({ client, ...call }, type, operation))
-    if (outcome === undefined || (outcome.kind === 'Applied' && outcome.object !== 'Deleting'))
-      pruned.add(refText(operation.ref))
-    else if (outcome.kind !== 'Applied') kept ??= failureOf(refText(operation.ref), outcome.error)
+  let noted = found
+  const note = async (refs: readonly InventoryRef[], commit: string | undefined) => {
+    const input = inventoryWrite(record, noted, refs, commit, clock.now())
+    if (input === undefined) return undefined
+    const outcome = await outcomeOf(() => client.apply(inventory, { ...input }, { fieldManager, force: true, ...call }))
+    if (outcome.kind !== 'Applied') return failureOf(`Inventory ${record}`, outcome.error)
+    noted = outcome.object
+    return undefined
   }
-  const uids = [...answers].map(([object, { metadata }]) => [refText(refOf(object)), metadata.uid] as const)
-  return (await note(refsAfter(seen, plan, { applied: new Map(uids), pruned }), releaseId(all))) ?? kept
+  let kept: ReleaseFailure | undefined
+  const failure = await carryOut(plan, seen, {
+    applied: () => new Map([...answers].map(([object, { metadata }]) => [refText(refOf(object)), metadata.uid])),
+    apply,
+    record: (refs, when) => note(refs, when === 'Before' ? found?.spec.commit : releaseId(all)),
+    remove: async (operation) => {
+      const outcome = await deleteObject({ client, types, ...call }, operation)
+      if (outcome.kind === 'Applied') return outcome.object !== 'Deleting'
+      kept ??= failureOf(refText(operation.ref), outcome.error)
+      return false
+    },
+  })
+  return failure ?? kept
 }
 
 async function served(

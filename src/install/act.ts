@@ -15,7 +15,8 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
-import { refsAfter, refsBefore } from '#delivery/inventory.ts'
+import { carryOut } from '#delivery/carry-out.ts'
+import { refsBefore } from '#delivery/inventory.ts'
 import { type InventoryRef, refOf, refText } from '#delivery/object-ref.ts'
 import { inventoryWrite, releaseId } from '#delivery/release-plan.ts'
 import { ifServed, type InstallContext } from './context.ts'
@@ -76,28 +77,34 @@ async function act(
   const progress = new PhaseCounter(plan.phases, context.showPhases)
   for (const d of seen.definitions.filter(isBeingDeleted)) await awaitDefinitionEnd(context, d)
   for (const rewrite of plan.rewrites) await rewriteStored(context, rewrite)
-  let noted: Inventory | undefined
-  for (const phase of plan.phases) {
-    // From here on each object is in the Inventory before it is in the cluster.
-    if (phase.name !== 'Namespaces' && phase.name !== 'Definitions' && noted === undefined)
-      noted = await note(
-        context,
-        seen.inventoryObject,
-        refsBefore(seen.inventory, plan.delivery),
-        seen.inventoryObject?.spec.commit,
-      )
-    if (phase.name === 'Workloads') await endUninstall(context)
-    if (phase.name === 'Workloads') await actWorkloads(context, phase, { uids, progress }, wait)
-    else await actPhase(context, phase, { uids, progress })
-  }
-  if (wait) await awaitAnswers(context, release)
-  if (!hasWebhook(release)) await endWebhook(context)
-  const pruned = new Set<string>()
-  for (const operation of plan.prunes) if (await prune(context, operation)) pruned.add(refText(operation.ref))
+  const run = { uids, progress }
+  const [first, rest] = [plan.phases.filter(isBeforeInventory), plan.phases.filter((p) => !isBeforeInventory(p))]
+  for (const phase of first) await actPhase(context, phase, run)
+  let noted = seen.inventoryObject
+  await carryOut<never>(plan.delivery, seen.inventory, {
+    applied: () => uids,
+    record: async (refs, when) => {
+      const commit = when === 'Before' ? seen.inventoryObject?.spec.commit : releaseId(objectsOf(release))
+      noted = await note(context, noted, refs, commit)
+      return undefined
+    },
+    apply: async () => {
+      for (const phase of rest)
+        if (phase.name === 'Workloads') {
+          await endUninstall(context)
+          await actWorkloads(context, phase, run, wait)
+        } else await actPhase(context, phase, run)
+      if (wait) await awaitAnswers(context, release)
+      if (!hasWebhook(release)) await endWebhook(context)
+      return undefined
+    },
+    remove: (operation) => prune(context, operation),
+  })
   for (const { ref } of unreadableIn(plan)) context.say(`${refText(ref)} could not be removed: it cannot be read`)
-  const refs = refsAfter(seen.inventory, plan.delivery, { applied: uids, pruned })
-  await note(context, noted, refs, releaseId(objectsOf(release)))
 }
+
+/** The Inventory is of a kind that the definitions bring. From there on each object is in it before it is in the cluster. */
+const isBeforeInventory = ({ name }: Phase): boolean => name === 'Namespaces' || name === 'Definitions'
 
 const unreadableIn = ({ delivery }: InstallPlan) =>
   delivery.operations.filter((o) => o.kind === 'Defer').filter((o) => o.reason === 'Unreadable')

@@ -1,4 +1,5 @@
-// The volumes that the pods of a release mount, and which of them the release makes itself. Pure.
+// The volumes that the pods of a release mount, and which of them the release makes itself. Only the installer asks, before it waits for those pods: a delivery
+// waits for none, and reports by its health a pod that does not start. Pure.
 import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Wanted } from './checks/judge.ts'

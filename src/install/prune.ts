@@ -16,10 +16,8 @@ export async function prune(
   operation: Delete,
 ): Promise<boolean> {
   const { ref } = operation
-  const type = await types.ofGroup(ref.group, ref.kind, signal)
-  if (type === undefined) return true
   const patience = { clock, attempts: ATTEMPTS, pauseMs: PAUSE_MS }
-  const deleted = await deleteObject({ client, patience, ...defined({ signal }) }, type, operation)
+  const deleted = await deleteObject({ client, types, patience, ...defined({ signal }) }, operation)
   if (deleted.kind !== 'Applied') {
     say(`${refText(ref)} could not be removed: ${messageOf(deleted.error)}`)
     return false
