@@ -142,9 +142,13 @@ describe('delays', () => {
 })
 
 describe('backoff', () => {
-  test('the delay doubles per failure of that key, stays under the cap, and starts again after forget', () => {
-    const { queue } = setup({ backoff: { baseMs: 10, capMs: 100 } })
-    const delays = Array.from({ length: 6 }, () => queue.addRateLimited('a'))
+  test('the delay doubles per failure of that key, stays under the cap, and starts again after forget', async () => {
+    const { queue, clock } = setup({ backoff: { baseMs: 10, capMs: 100 } })
+    const delays: number[] = []
+    for (let n = 0; n < 6; n++) {
+      delays.push(queue.addRateLimited('a'))
+      await clock.advance(100)
+    }
     const full = [10, 20, 40, 80, 100, 100]
     for (const [i, delay] of delays.entries()) {
       expect(delay).toBeLessThanOrEqual(full[i] ?? 0)
@@ -155,6 +159,16 @@ describe('backoff', () => {
     queue.forget('a')
     expect(queue.failures('a')).toBe(0)
     expect(queue.addRateLimited('a')).toBeLessThanOrEqual(10)
+  })
+
+  test('tries that events bring before the retry is due earn no longer wait', async () => {
+    const { queue, clock } = setup({ backoff: { baseMs: 1_000, capMs: 300_000 } })
+    const first = queue.addRateLimited('a')
+    await clock.advance(500)
+    for (let n = 0; n < 20; n++) expect(queue.addRateLimited('a')).toBe(first - 500)
+    expect([queue.failures('a'), queue.length]).toEqual([1, 0])
+    await clock.advance(500)
+    expect(queue.length).toBe(1)
   })
 
   test('keys that failed together do not come back together', () => {

@@ -95,9 +95,14 @@ export class WorkQueue<K = string> {
     return earlier === undefined ? 'Added' : 'Merged'
   }
 
-  /** Counts one more failure of the key and answers the delay that it earns. */
+  /**
+   * Counts one more failure of the key and answers the delay that it earns. A try that an event brought before its retry was due is not counted: how often
+   * events come says nothing about how long it has failed, and seconds of errors in a busy cluster would earn minutes of waiting.
+   */
   fail(key: K): number {
     const failures = this.#failures.get(key) ?? 0
+    const dueAt = this.#dueAt.get(key)
+    if (failures > 0 && dueAt !== undefined) return Math.max(0, dueAt - this.#clock.monotonic())
     this.#countFailure(key, failures + 1)
     return backoffDelay(this.#backoff, failures, this.#random)
   }
