@@ -1,7 +1,7 @@
 // Keeps the fleet equal to the caches: notes which objects changed, and updates only those before the next decision.
 import { keyText } from '#api/schema/object-meta.ts'
 import type { Caches } from './caches.ts'
-import { Fleet, type FleetView } from './fleet.ts'
+import { Fleet } from './fleet.ts'
 import { defined } from '#lib/defined.ts'
 
 export class FleetWatch {
@@ -38,7 +38,7 @@ export class FleetWatch {
   }
 
   /** Stays as it is until this is called again. */
-  now(): FleetView {
+  now(): Fleet {
     const { machines, nodes, clusters } = this.#caches
     for (const name of this.#nodes) this.#fleet.putNode(name, nodes.get(name))
     for (const name of this.#machines) this.#fleet.putMachine(name, machines.get(name))

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aMachine, condition, uidOf } from '#test/support/fleets/defender-objects.ts'
-import { Fleet, type FleetView, fleetView } from './fleet.ts'
+import { cohortKey } from './blame/cohorts.ts'
+import { Fleet, fleetView } from './fleet.ts'
 import { EVERYTHING, type Selecting } from './tally.ts'
 import type { Unit } from './unit.ts'
 import { defined } from '#lib/defined.ts'
@@ -43,7 +44,7 @@ const step = fc.oneof(
 const RACK_1: Selecting = { selects: (u) => u.rack === 'r1' }
 
 const lookOf = (
-  fleet: FleetView,
+  fleet: Fleet,
   all: readonly { readonly kind: 'Machine' | 'Node'; readonly name: string; readonly uid: string }[],
 ) => ({
   units: fleet.units.map(told).toSorted(),
@@ -56,6 +57,7 @@ const lookOf = (
     const { total, silent, troubled } = tally
     return [total, silent, [...troubled].map(told).toSorted(), RACKS.map((r) => tally.countIn('rack', r))]
   }),
+  cohorts: [fleet.cohorts.total, RACKS.map((value) => fleet.cohorts.of(cohortKey({ kind: 'Rack', value })))],
 })
 
 const told = ({ id, health, isSilent, rack, nodeName }: Unit): string =>
@@ -69,6 +71,7 @@ test('a fleet that is kept as objects come, change and go is the fleet that is m
       const nodes = new Map<string, { readonly metadata: { readonly name: string; readonly uid: string } }>()
       // Counted from the beginning, so that every change has to be counted as well.
       for (const selecting of [EVERYTHING, RACK_1]) kept.tally(selecting, 'machines')
+      expect(kept.cohorts.total.all).toBe(0)
       for (const one of steps) {
         const before = kept.version
         if ('machine' in one) {

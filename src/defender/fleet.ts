@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { keyText, namespacedName } from '#api/schema/object-meta.ts'
+import { CohortSizes } from './blame/cohort-sizes.ts'
 import { type Selecting, Tallies, type Tally } from './tally.ts'
 import { type Unit, clusterUnit, machineUnit, nodeUnit } from './unit.ts'
 
@@ -30,7 +31,7 @@ export interface FleetObjects {
   readonly clusters: readonly Cluster[]
 }
 
-export function fleetView({ machines, nodes, clusters }: FleetObjects): FleetView {
+export function fleetView({ machines, nodes, clusters }: FleetObjects): Fleet {
   const fleet = new Fleet()
   for (const m of machines) fleet.putMachine(m.metadata.name ?? '', m)
   for (const n of nodes) fleet.putNode(n.metadata.name ?? '', n)
@@ -57,6 +58,7 @@ export class Fleet implements FleetView {
     Cluster: new Map<string, Unit>(),
   }
   readonly #tallies = new Tallies()
+  #cohorts: CohortSizes | undefined
   #list: readonly Unit[] | undefined
   #version = 0
 
@@ -72,6 +74,12 @@ export class Fleet implements FleetView {
 
   tally(selecting: Selecting, space: Unit['space']): Tally {
     return this.#tallies.of(selecting, space, () => this.units)
+  }
+
+  /** Counted from the first time that it is read. */
+  get cohorts(): CohortSizes {
+    this.#cohorts ??= new CohortSizes(this.units)
+    return this.#cohorts
   }
 
   find({ kind, namespace, name, uid }: Pick<Target, 'kind' | 'namespace' | 'name' | 'uid'>): Found {
@@ -152,6 +160,7 @@ export class Fleet implements FleetView {
     if (before === undefined && now === undefined) return
     keep(this.#units[kind], key, now)
     this.#tallies.replace(before, now)
+    this.#cohorts?.replace(before, now)
     this.#list = undefined
     this.#version++
   }

@@ -30,21 +30,20 @@ export interface FailingSeen {
   readonly wall: number
 }
 
-/** Ids of the units. A request with a future time counts as new. */
-export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): ReadonlySet<string> {
-  const failing = new Set<string>()
+/** A request with a future time counts as new. */
+export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): ReadonlySet<Unit> {
+  const failing = new Set<Unit>()
   for (const { metadata, spec, status } of permits()) {
     if (spec.requester.kind !== REPAIRER) continue
     const isOpen = status?.phase === undefined || status.phase === 'Requested' || status.phase === 'Granted'
     if (!isOpen && wall - Date.parse(metadata.creationTimestamp ?? '') > REMEMBERED_MS) continue
     for (const target of spec.targets) {
       const found = fleet.find(target)
-      if (found.kind === 'Found') failing.add(found.unit.id)
+      if (found.kind === 'Found') failing.add(found.unit)
     }
   }
   const granted = new Set(grants.map((g) => g.target))
-  for (const unit of fleet.tally(EVERYTHING, 'machines').troubled)
-    if (isDownByItself(unit, granted)) failing.add(unit.id)
+  for (const unit of fleet.tally(EVERYTHING, 'machines').troubled) if (isDownByItself(unit, granted)) failing.add(unit)
   return failing
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { aMachine, aPermit, aPolicy, aSnapshot, START_MS } from '#test/support/fleets/defender-objects.ts'
+import { fleetView } from '../fleet.ts'
 import { decide } from '../plan.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { suspicions } from './suspicion.ts'
@@ -8,9 +9,10 @@ import { suspicions } from './suspicion.ts'
 const machines = Array.from({ length: 100 }, (_, i) =>
   aMachine({ name: `m-${i}`, runs: { beacon: i < 16 ? '1.1.0' : '1.0.0', scribe: '1.0.0' } }),
 )
-const { fleet } = aSnapshot({ machines })
+const fleet = fleetView({ machines, nodes: [], clusters: [] })
 /** Five of the sixteen with the new version fail. */
-const found = suspicions(fleet.units, (u) => ['m-0', 'm-1', 'm-2', 'm-3', 'm-4'].includes(u.name))
+const failing = fleet.units.filter((u) => ['m-0', 'm-1', 'm-2', 'm-3', 'm-4'].includes(u.name))
+const found = suspicions(fleet.cohorts, failing)
 const open = [aPolicy({ budgets: [{ max: 100, of: 'concurrent', per: 'cluster' }] })]
 const repairer = { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: 'job' }
 const roller = { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' }

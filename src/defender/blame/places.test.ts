@@ -13,7 +13,7 @@ const fleet = (n: number, wish: (i: number) => Partial<MachineWish>) =>
     machines: Array.from({ length: n }, (_, i) => aMachine({ name: `m-${i}`, ...wish(i) })),
     nodes: [],
     clusters: [],
-  }).units
+  })
 
 interface Failing {
   readonly i: number
@@ -27,13 +27,13 @@ const ill = (
   failing: readonly (number | Failing)[],
   open: readonly Cohort[] = [],
 ): readonly string[] => {
-  const units = fleet(n, wish)
+  const { cohorts, units } = fleet(n, wish)
   const troubles = failing.flatMap((f) => {
     const { i, minute = 0, family = 'Silent' } = typeof f === 'number' ? { i: f } : f
     const unit = units.find((u) => u.name === `m-${i}`)
     return unit === undefined ? [] : [{ unit, family, since: START_MS + minute * MINUTE }]
   })
-  return illPlaces(units, troubles, open).map((s) => `${cohortName(s.cohort)} ${s.failing}/${s.members}`)
+  return illPlaces(cohorts, troubles, open).map((s) => `${cohortName(s.cohort)} ${s.failing}/${s.members}`)
 }
 
 /** Racks of ten, zones of five racks. */

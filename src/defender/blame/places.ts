@@ -2,6 +2,7 @@
 // within minutes, the place is ill and not each of them; one place is named for the same failures, the one that explains the most with the fewest machines.
 import type { Unit } from '../unit.ts'
 import { type Cohort, cohortKey, cohortsOf, isPlace } from './cohorts.ts'
+import type { CohortSizes } from './cohort-sizes.ts'
 import type { Suspicion } from './suspicion.ts'
 
 /** Failures of one cause look alike: a network takes heartbeats, a power supply takes hosts, a bad batch of disks asks for repairs. */
@@ -31,16 +32,15 @@ const MOST_PLACES = 8
 
 /** `open`: places that are ill already, and stay so until fewer than one in twenty fails. */
 export function illPlaces(
-  units: readonly Unit[],
+  sizes: CohortSizes,
   troubles: readonly Trouble[],
   open: readonly Cohort[],
 ): readonly Suspicion[] {
-  const machines = units.filter((u) => u.space === 'machines' && u.health !== 'NeverServed')
   const stay = new Set(open.filter(isPlace).map(cohortKey))
   const found: Suspicion[] = []
   let left = troubles
   while (left.length > 0 && found.length < MOST_PLACES) {
-    const best = worst(machines, left, stay)
+    const best = worst(sizes, left, stay)
     if (best === undefined) break
     found.push(best)
     const key = cohortKey(best.cohort)
@@ -51,25 +51,21 @@ export function illPlaces(
 
 const isIn = (unit: Unit, key: string): boolean => cohortsOf(unit).some((c) => isPlace(c) && cohortKey(c) === key)
 
-function worst(
-  machines: readonly Unit[],
-  troubles: readonly Trouble[],
-  stay: ReadonlySet<string>,
-): Suspicion | undefined {
+function worst(sizes: CohortSizes, troubles: readonly Trouble[], stay: ReadonlySet<string>): Suspicion | undefined {
   const ill = new Set(troubles.map((t) => t.unit))
   const judged = placesOf(troubles).flatMap(({ cohort, key, here }) => {
     const isOpen = stay.has(key)
     const least = cohort.kind === 'Host' ? LEAST_OF_HOST : LEAST_FAILING
     const failing = new Set(here.map((t) => t.unit))
     if (!isOpen && failing.size < least) return []
-    const members = machines.filter((u) => isIn(u, key)).length
+    const members = sizes.of(key).served
     const share = failing.size / Math.max(1, members)
     const suspicion = {
       cohort,
       failing: failing.size,
       members,
       failingElsewhere: ill.size - failing.size,
-      elsewhere: machines.length - members,
+      elsewhere: sizes.total.served - members,
       machines: [...failing]
         .map((u) => u.name)
         .toSorted()

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type MachineWish, aMachine } from '#test/support/fleets/defender-objects.ts'
 import { fleetView } from '../fleet.ts'
 import { cohortName } from './cohorts.ts'
+import { CohortSizes } from './cohort-sizes.ts'
 import { chanceOf } from './significance.ts'
 import { suspicions } from './suspicion.ts'
 
@@ -11,13 +12,15 @@ const fleet = (n: number, wish: (i: number) => Partial<MachineWish>) =>
     machines: Array.from({ length: n }, (_, i) => aMachine({ name: `m-${i}`, ...wish(i) })),
     nodes: [],
     clusters: [],
-  }).units
+  })
 
 const suspected = (n: number, wish: (i: number) => Partial<MachineWish>, failing: readonly number[]) => {
   const names = new Set(failing.map((i) => `m-${i}`))
-  return suspicions(fleet(n, wish), (u) => names.has(u.name)).map(
-    (s) => `${cohortName(s.cohort)} ${s.failing}/${s.members} ${s.failingElsewhere}/${s.elsewhere}`,
-  )
+  const { cohorts, units } = fleet(n, wish)
+  return suspicions(
+    cohorts,
+    units.filter((u) => names.has(u.name)),
+  ).map((s) => `${cohortName(s.cohort)} ${s.failing}/${s.members} ${s.failingElsewhere}/${s.elsewhere}`)
 }
 const upTo = (n: number): readonly number[] => Array.from({ length: n }, (_, i) => i)
 /** The first so many have the new version. */
@@ -81,12 +84,12 @@ test('the chance is that of drawing balls from an urn', () => {
 test('the order in which machines are listed changes nothing', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(59), { maxLength: 12 }), fc.infiniteStream(fc.nat()), (failing, order) => {
-      const units = fleet(60, rolledOut(12))
+      const { cohorts, units } = fleet(60, rolledOut(12))
       const names = new Set(failing.map((i) => `m-${i}`))
       const keys = new Map(units.map((u) => [u, order.next().value as number]))
       const shuffled = units.toSorted((a, b) => (keys.get(a) ?? 0) - (keys.get(b) ?? 0))
-      const isFailing = (u: (typeof units)[number]) => names.has(u.name)
-      expect(suspicions(shuffled, isFailing)).toEqual(suspicions(units, isFailing))
+      const failingOf = (all: typeof units) => all.filter((u) => names.has(u.name))
+      expect(suspicions(new CohortSizes(shuffled), failingOf(shuffled))).toEqual(suspicions(cohorts, failingOf(units)))
     }),
     { numRuns: 50 },
   )

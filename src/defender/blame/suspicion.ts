@@ -1,6 +1,7 @@
 // Which cohorts the failures gather in. Pure, and careful: a cohort is suspected only when chance hardly explains it and its members fail far more
 // often than the rest. One cohort is named for the same failures, the likeliest.
 import type { Unit } from '../unit.ts'
+import type { CohortSizes } from './cohort-sizes.ts'
 import { COHORT_KINDS, type Cohort, cohortKey, cohortsOf } from './cohorts.ts'
 import { chanceOf } from './significance.ts'
 
@@ -25,16 +26,15 @@ const MOST_SUSPICIONS = 4
 
 interface Tally {
   readonly cohort: Cohort
-  members: number
-  failing: number
+  readonly members: number
+  readonly failing: number
 }
 
-export function suspicions(units: readonly Unit[], isFailing: (unit: Unit) => boolean): readonly Suspicion[] {
-  const machines = units.filter((u) => u.space === 'machines')
-  const failing = new Set(machines.filter(isFailing))
+export function suspicions(sizes: CohortSizes, units: Iterable<Unit>): readonly Suspicion[] {
+  const failing = new Set([...units].filter((u) => u.space === 'machines'))
   const found: Suspicion[] = []
   while (failing.size >= LEAST_FAILING && found.length < MOST_SUSPICIONS) {
-    const best = likeliest(machines, failing)
+    const best = likeliest(sizes, failing)
     if (best === undefined) break
     found.push(best)
     const key = cohortKey(best.cohort)
@@ -44,12 +44,12 @@ export function suspicions(units: readonly Unit[], isFailing: (unit: Unit) => bo
   return found
 }
 
-function likeliest(machines: readonly Unit[], failing: ReadonlySet<Unit>): Suspicion | undefined {
-  const tallies = tally(machines, failing)
-  const asked = tallies.filter((t) => t.failing >= LEAST_FAILING && t.members < machines.length)
+function likeliest(sizes: CohortSizes, failing: ReadonlySet<Unit>): Suspicion | undefined {
+  const total = sizes.total.all
+  const asked = tally(sizes, failing).filter((t) => t.members < total)
   const judged = asked
-    .map((t) => ({ t, chance: chanceOf(countsOf(t, machines, failing)) * asked.length }))
-    .filter(({ t, chance }) => chance < CHANCE && isMuchWorse(t, machines.length, failing.size))
+    .map((t) => ({ t, chance: chanceOf(countsOf(t, total, failing)) * asked.length }))
+    .filter(({ t, chance }) => chance < CHANCE && isMuchWorse(t, total, failing.size))
     .toSorted((a, b) => a.chance - b.chance || b.t.failing - a.t.failing || inOrder(a.t.cohort, b.t.cohort))
   const best = judged[0]?.t
   return (
@@ -58,13 +58,13 @@ function likeliest(machines: readonly Unit[], failing: ReadonlySet<Unit>): Suspi
       failing: best.failing,
       members: best.members,
       failingElsewhere: failing.size - best.failing,
-      elsewhere: machines.length - best.members,
+      elsewhere: total - best.members,
     }
   )
 }
 
-const countsOf = (t: Tally, machines: readonly Unit[], failing: ReadonlySet<Unit>) => ({
-  total: machines.length,
+const countsOf = (t: Tally, total: number, failing: ReadonlySet<Unit>) => ({
+  total,
   failing: failing.size,
   members: t.members,
   failingMembers: t.failing,
@@ -80,22 +80,15 @@ function isMuchWorse({ members, failing }: Tally, total: number, allFailing: num
 const inOrder = (a: Cohort, b: Cohort): number =>
   COHORT_KINDS.indexOf(a.kind) - COHORT_KINDS.indexOf(b.kind) || (cohortKey(a) < cohortKey(b) ? -1 : 1)
 
-/** Only cohorts with enough failing members are counted over the whole fleet. */
-function tally(machines: readonly Unit[], failing: ReadonlySet<Unit>): readonly Tally[] {
-  const tallies = new Map<string, Tally>()
+/** Cohorts with enough failing members. */
+function tally(sizes: CohortSizes, failing: ReadonlySet<Unit>): readonly Tally[] {
+  const found = new Map<string, { readonly cohort: Cohort; failing: number }>()
   for (const unit of failing)
     for (const cohort of cohortsOf(unit)) {
       const key = cohortKey(cohort)
-      const known = tallies.get(key)
-      if (known === undefined) tallies.set(key, { cohort, members: 0, failing: 1 })
-      else known.failing++
+      const known = found.get(key) ?? { cohort, failing: 0 }
+      known.failing++
+      found.set(key, known)
     }
-  for (const [key, t] of tallies) if (t.failing < LEAST_FAILING) tallies.delete(key)
-  if (tallies.size > 0)
-    for (const unit of machines)
-      for (const cohort of cohortsOf(unit)) {
-        const known = tallies.get(cohortKey(cohort))
-        if (known !== undefined) known.members++
-      }
-  return [...tallies.values()]
+  return [...found].flatMap(([key, t]) => (t.failing < LEAST_FAILING ? [] : [{ ...t, members: sizes.of(key).all }]))
 }

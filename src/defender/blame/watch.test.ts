@@ -5,6 +5,7 @@ import { LABELS } from '#api/names.ts'
 import { aMachine, aSnapshot, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { fleetView } from '../fleet.ts'
 import { decide } from '../plan.ts'
+import { EVERYTHING } from '../tally.ts'
 import { cohortOf } from './latch.ts'
 import { BlameWatch } from './watch.ts'
 
@@ -89,4 +90,18 @@ test('a host that takes its two machines along is a place', () => {
   const watch = new BlameWatch({ monotonic: () => 0 } as ConstructorParameters<typeof BlameWatch>[0])
   const found = watch.observe({ permits: () => [], grants: [], fleet, wall: START_MS, maintenance: [] }, [])
   expect(found.map((s) => `${s.cohort.kind} ${s.cohort.value}`)).toEqual(['Host h0'])
+})
+
+test('of a fleet only those that fail are read, however many places have a failure', () => {
+  const machines = Array.from({ length: 1_000 }, (_, i) =>
+    aMachine({ name: `m-${i}`, rack: `r${i % 100}`, ...(i < 400 && { reachable: 'Unknown' }) }),
+  )
+  const fleet = fleetView({ machines, nodes: [], clusters: [] })
+  // Counted once, and kept from then on.
+  expect(fleet.cohorts.total.all).toBe(1_000)
+  expect(fleet.tally(EVERYTHING, 'machines').total).toBe(1_000)
+  Object.defineProperty(fleet, 'units', { get: () => expect.unreachable('all machines are read') })
+  const watch = new BlameWatch({ monotonic: () => 0 } as ConstructorParameters<typeof BlameWatch>[0])
+  const found = watch.observe({ permits: () => [], grants: [], fleet, wall: START_MS, maintenance: [] }, [])
+  expect(found).toEqual([])
 })

@@ -1,12 +1,13 @@
 // Keeps the last suspicions: they are asked again only when other machines fail, or the fleet is another, and not in each of many decisions a second.
 import type { Clock } from '#lib/clock.ts'
+import type { Fleet } from '../fleet.ts'
 import { type Cohort, cohortKey, cohortsOf, isPlace } from './cohorts.ts'
 import { failingUnits } from './failing.ts'
 import { illPlaces } from './places.ts'
 import { type Suspicion, suspicions } from './suspicion.ts'
 import { type TroublesSeen, troublesOf } from './troubles.ts'
 
-/** Ten thousand machines with a dozen components take tens of milliseconds. */
+/** With thousands of failing machines it takes tens of milliseconds. */
 const AT_MOST_EVERY_MS = 1_000
 
 export class BlameWatch {
@@ -19,7 +20,7 @@ export class BlameWatch {
   }
 
   /** `open`: what is blamed already. */
-  observe(seen: TroublesSeen, open: readonly Cohort[]): readonly Suspicion[] {
+  observe(seen: TroublesSeen & { readonly fleet: Fleet }, open: readonly Cohort[]): readonly Suspicion[] {
     const at = this.#clock.monotonic()
     const last = this.#last
     // Checked before any loop: there are many decisions a second.
@@ -27,18 +28,18 @@ export class BlameWatch {
     const failing = failingUnits(seen)
     const troubles = troublesOf(seen)
     const all = new Set([
-      ...failing,
+      ...[...failing].map((u) => u.id),
       ...troubles.map((t) => `${t.family} ${t.unit.id} ${t.since}`),
       ...open.map(cohortKey),
     ])
     if (last !== undefined && last.version === seen.fleet.version && sameSets(last.seen, all)) return this.#suspicions
     this.#last = { version: seen.fleet.version, seen: all, at }
-    const { units } = seen.fleet
-    const changes = suspicions(units, (u) => failing.has(u.id))
+    const { cohorts } = seen.fleet
+    const changes = suspicions(cohorts, failing)
     // What a change explains says nothing about a place.
     const explained = new Set(changes.filter((s) => !isPlace(s.cohort)).map((s) => cohortKey(s.cohort)))
     const left = troubles.filter((t) => !cohortsOf(t.unit).some((c) => explained.has(cohortKey(c))))
-    const places = illPlaces(units, left, open)
+    const places = illPlaces(cohorts, left, open)
     const named = new Set(places.map((s) => cohortKey(s.cohort)))
     this.#suspicions = [...places, ...changes.filter((s) => !named.has(cohortKey(s.cohort)))]
     return this.#suspicions

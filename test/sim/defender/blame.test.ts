@@ -26,7 +26,7 @@ function blamed(seed: number, { machines, rolledOut, base, broken }: Fleet): rea
   const pick = () => random.below(machines)
   const updated = new Map(COMPONENTS.map((c) => [c, new Set(Array.from({ length: rolledOut }, pick))]))
   const failing = new Set<string>()
-  const units = fleetView({
+  const { cohorts, units } = fleetView({
     machines: Array.from({ length: machines }, (_, i) => {
       const isNew = (c: string) => updated.get(c)?.has(i) === true
       if (random.below(1_000) < base || (isNew(BAD) && random.below(100) < broken)) failing.add(`m-${i}`)
@@ -40,10 +40,12 @@ function blamed(seed: number, { machines, rolledOut, base, broken }: Fleet): rea
     }),
     nodes: [],
     clusters: [],
-  }).units
-  return suspicions(units, (u) => failing.has(u.name)).map(
-    ({ cohort }) => `${cohort.component ?? cohort.kind} ${cohort.value}`,
+  })
+  const found = suspicions(
+    cohorts,
+    units.filter((u) => failing.has(u.name)),
   )
+  return found.map(({ cohort }) => `${cohort.component ?? cohort.kind} ${cohort.value}`)
 }
 
 const percent = (n: number): string => `${((100 * n) / FLEETS).toFixed(1)} %`
