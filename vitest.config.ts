@@ -47,6 +47,7 @@ export default defineConfig({
         [
           'src/**/*.test.ts',
           'build/**/*.test.ts',
+          'bench/**/*.test.ts',
           'deploy/**/*.test.ts',
           'rules/**/*.test.ts',
           'fleet/**/*.test.ts',

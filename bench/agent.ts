@@ -3,14 +3,25 @@ import { conditionFigures, detectionCpu } from './agent/detection.ts'
 import { compareWithNpd } from './agent/npd.ts'
 import { restFigures } from './agent/rest.ts'
 import { npdProgram } from '#test/support/fleets/npd-program.ts'
-import type { BenchOptions, BenchResult } from './result.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
+
+export const smoke: Figures = {
+  npd: 0,
+  idle_s: 1,
+  calm_s: 1,
+  starts: 1,
+  switches: 1,
+  toggles: 4,
+  rounds: 1,
+  storm_s: 1,
+}
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wants = (part: string): boolean => options.numbers[part] !== 0
   const program = wants('npd') ? npdProgram(process.env) : undefined
   const figures = {
     ...(wants('rest') ? await restFigures(options) : {}),
-    ...(wants('detection') ? { ...detectionCpu(), ...(await conditionFigures()) } : {}),
+    ...(wants('detection') ? { ...detectionCpu(options), ...(await conditionFigures(options)) } : {}),
   }
   if (program === undefined) return { figures, peer: null, ratio: {} }
   const { ours, peer, ratio, version } = await compareWithNpd(program)

@@ -210,6 +210,8 @@ function over(rounds: readonly Figures[]): Figures {
 
 const PEER = 'kube-apiserver+etcd'
 
+export const smoke: Figures = { nodes: 50, watchers: 5, named: 5, rounds: 1 }
+
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const sizes = {
     nodes: numbers['nodes'] ?? 10_000,

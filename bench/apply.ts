@@ -21,7 +21,7 @@ import { startEmbedded, startReal } from './apiserver/servers.ts'
 import { benchErrors } from './bench-errors.ts'
 import { cpuOf, cpuOfChildren } from './sync/process-cpu.ts'
 import { median, rounded } from './result.ts'
-import type { BenchOptions, BenchResult, ServerKind } from './result.ts'
+import type { BenchOptions, BenchResult, ServerKind, Figures } from './result.ts'
 
 export const servers: readonly ServerKind[] = ['embedded', 'real']
 
@@ -54,6 +54,8 @@ interface Round {
   readonly oursChange: Side
   readonly theirsChange: Side
 }
+
+export const smoke: Figures = { objects: 5, rounds: 1 }
 
 export async function run({ numbers, server: kind }: BenchOptions): Promise<BenchResult> {
   const objects = numbers['objects'] ?? OBJECTS

@@ -30,6 +30,10 @@ export const benchErrors = errorTable({
     text: 'cannot find kubectl',
     next: 'put it into the folder that KUBEBUILDER_ASSETS names, or on the PATH',
   },
+  KN9008: {
+    text: 'cannot read line {line} of bench/history.jsonl',
+    next: 'remove the line',
+  },
   KN9020: {
     text: 'the local fleet {how}',
     next: 'it said last: {said}',

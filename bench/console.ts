@@ -23,10 +23,14 @@ const CHANGE_S = 30
 /** One browser shows a fleet in which nothing happens. */
 const IDLE_S = 60
 /** After a burst: what it left is collected. */
-const SETTLE_MS = 20_000
+const SETTLE_S = 20
 const STREAMS = 500
+/** The middle one counts. */
+const PICTURES = 5
 const WITHIN_MS = 120_000
 const KB = 1_024
+
+export const smoke: Figures = { machines: 20, idle_s: 1, change_s: 1, settle_s: 0, pictures: 1 }
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const machines = numbers['machines'] ?? MACHINES
@@ -42,9 +46,16 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       await browser.open(served.link)
       await everyMachine(browser, machines)
       const loadedS = (performance.now() - began) / 1_000
-      const idle = await atRest(pid, browser, numbers['idle_s'] ?? IDLE_S)
+      const idle = await atRest(pid, browser, {
+        settleS: numbers['settle_s'] ?? SETTLE_S,
+        seconds: numbers['idle_s'] ?? IDLE_S,
+      })
       const delays = await changes(world, browser, machines, numbers['change_s'] ?? CHANGE_S)
-      const pictures = await firstPicture({ origin, cookies: browser.cookies }, CLUSTER, machines)
+      const pictures = await firstPicture(
+        { origin, cookies: browser.cookies, rounds: numbers['pictures'] ?? PICTURES },
+        CLUSTER,
+        machines,
+      )
       const streams = await manyStreams(world, browser)
       const figures: Figures = {
         ...(pictures && {
@@ -122,9 +133,13 @@ async function everyMachine(browser: Browser, machines: number): Promise<void> {
 }
 
 /** With one browser that follows what a person at the first page follows. */
-async function atRest(pid: number, browser: Browser, seconds: number): Promise<Figures> {
+async function atRest(
+  pid: number,
+  browser: Browser,
+  { settleS, seconds }: { readonly settleS: number; readonly seconds: number },
+): Promise<Figures> {
   const stream = browser.stream(['home', TOPIC])
-  await systemClock.sleep(SETTLE_MS)
+  await systemClock.sleep(settleS * 1_000)
   const [before, at] = [cpuSecondsOf(pid) ?? 0, performance.now()]
   await systemClock.sleep(seconds * 1_000)
   const used = (cpuSecondsOf(pid) ?? 0) - before

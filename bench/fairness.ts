@@ -23,7 +23,7 @@ import { agentFor, percentile, send, type Target, type Work } from './apiserver/
 import { startEmbedded, type Started } from './apiserver/servers.ts'
 import { cpuSecondsOf } from './rollout/process-use.ts'
 import { FLOODS, type Flood, type FloodOrder } from './fairness/flood-process.ts'
-import { rounded, type BenchOptions, type BenchResult } from './result.ts'
+import { rounded, type BenchOptions, type BenchResult, type Figures } from './result.ts'
 
 const MACHINES = 1_000
 const SECONDS = 20
@@ -31,7 +31,7 @@ const CONNECTIONS = 100
 /** Between two requests of the administrator: a person and a few controllers. */
 const PACE_MS = 20
 /** What the thief may run ahead is used up, and the server's code for it is compiled. */
-const WARM_UP_MS = 3_000
+const WARM_UP_S = 3
 const LEADERS = ['sync', 'controllers', 'defender'] as const
 const NO_LONGER_THAN = { times: 3, ms: 50 }
 const MAP = '/api/v1/namespaces/default/configmaps'
@@ -155,10 +155,14 @@ interface Flooded {
   readonly cpu: number
 }
 
-async function underFlood(target: Target, order: FloodOrder, seconds: number): Promise<Flooded> {
+async function underFlood(
+  target: Target,
+  order: FloodOrder,
+  { seconds, warmUpS }: { readonly seconds: number; readonly warmUpS: number },
+): Promise<Flooded> {
   const child = await startFlood(order)
   try {
-    await systemClock.sleep(WARM_UP_MS)
+    await systemClock.sleep(warmUpS * 1_000)
     const [server = 0] = target.pids
     const [used, began] = [cpuSecondsOf(server) ?? 0, systemClock.monotonic()]
     const p99Ms = p99(await adminTimes(target, seconds * 1_000))
@@ -171,13 +175,15 @@ async function underFlood(target: Target, order: FloodOrder, seconds: number): P
   }
 }
 
+export const smoke: Figures = { machines: 10, seconds: 1, connections: 4, warm_up_s: 0.2 }
+
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
-  const { machines = MACHINES, seconds = SECONDS, connections = CONNECTIONS } = numbers
+  const { machines = MACHINES, seconds = SECONDS, connections = CONNECTIONS, warm_up_s: warmUpS = WARM_UP_S } = numbers
   const server = await startEmbedded()
   try {
     await furnish(server.target, machines)
     const leaders = await startLeaders(server)
-    await adminTimes(server.target, WARM_UP_MS)
+    await adminTimes(server.target, warmUpS * 1_000)
     const idle = p99(await adminTimes(server.target, seconds * 1_000))
     const thief = identity(server, agentUser(STOLEN), [AGENTS_GROUP])
     const accounts = Array.from({ length: ACCOUNTS }, (_, i) =>
@@ -187,7 +193,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const floods: (readonly [Flood, Flooded])[] = []
     for (const flood of FLOODS) {
       const order = { flood, target: thief, machine: STOLEN, connections: ofEach(flood), accounts }
-      floods.push([flood, await underFlood(server.target, order, seconds)])
+      floods.push([flood, await underFlood(server.target, order, { seconds, warmUpS })])
       const { p99Ms = 0, cpu = 0 } = floods.at(-1)?.[1] ?? {}
       console.error(`${flood}: ${p99Ms.toFixed(1)} ms, ${(cpu * 100).toFixed(0)}% of a processor`)
     }

@@ -67,6 +67,8 @@ const nodeOfJob = (j: RemedyOperationJob): string => j.spec.node.name
 
 export const servers: readonly ServerKind[] = ['embedded', 'real']
 
+export const smoke: Figures = { nodes: 100, samples: 2, repairs: 1, burst: 4, builtin: 4 }
+
 export async function run({ numbers, server }: BenchOptions): Promise<BenchResult> {
   const given = { ...DEFAULTS, ...numbers }
   const burstSize = numbers['burst'] ?? Math.max(1, Math.floor(given.nodes * BURST_SHARE))

@@ -1,11 +1,31 @@
-// Runs one benchmark: `npm run -s bench -- NAME [name=number …] [server=real]` (or `--name number`). A table for people, then one line of JSON, the last of stdout. `--list` names all.
-import { readdirSync, readFileSync } from 'node:fs'
+// Runs one benchmark: `npm run -s bench -- NAME [name=number …] [server=real]` (or `--name number`). A table for people, then one line of JSON, the last of stdout.
+//   --list                    names all
+//   NAME --smoke, --smoke     one or all in their smallest form, as CI runs them; exits with 1 when one fails
+//   --nightly [NAME …] [name=number …]   all, or those named, one after the other; each adds a line to bench/history.jsonl
+//   --compare                 which figures of the newest lines moved
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism, cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { isKubeNodeError, KubeNodeError, messageOf, numbered } from '#lib/errors.ts'
-import type { Bench, BenchOptions, BenchResult, Figures, ServerKind } from './result.ts'
+import { timestamp } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { benchErrors } from './bench-errors.ts'
+import type { Bench, BenchOptions, BenchResult, Figures } from './result.ts'
+import { type HistoryLine, aligned, historyLines, movedFigures, movedTable } from './runner/history.ts'
+import { parseOptions } from './runner/options.ts'
+import { type Ran, ranTable, runAll } from './runner/run-all.ts'
+import { measureYardstick } from './runner/yardstick.ts'
 
 /** Files beside the benchmarks that are none. */
 const OTHER_FILES = ['bench-errors.ts', 'main.ts', 'result.ts']
+const HISTORY = join(import.meta.dirname, 'history.jsonl')
+/** In their smallest form most of them wait for programs that start. */
+const SMOKES_AT_ONCE = 3
+/** Seconds on an idle machine; beyond it a benchmark hangs. */
+const SMOKE_WITHIN_MS = 240_000
+/** The longest takes half an hour. */
+const NIGHTLY_WITHIN_MS = 2 * 3_600_000
 
 function benchNames(): readonly string[] {
   return readdirSync(import.meta.dirname)
@@ -15,24 +35,34 @@ function benchNames(): readonly string[] {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const names = benchNames()
-  if (args.includes('--list')) {
-    for (const name of names) console.log(name)
-    return 0
+  const [first = '', ...rest] = args
+  switch (first) {
+    case '--list':
+      for (const name of benchNames()) console.log(name)
+      return 0
+    case '--smoke':
+      return smokeAll(rest)
+    case '--nightly':
+      return nightly(rest)
+    case '--compare':
+      for (const line of movedTable(
+        movedFigures(existsSync(HISTORY) ? historyLines(readFileSync(HISTORY, 'utf8')) : []),
+      ))
+        console.log(line)
+      return 0
+    default:
+      return runNamed(first, rest)
   }
-  const [name = '', ...rest] = args
-  if (!names.includes(name)) {
-    console.error(
-      numbered(
-        benchErrors.KN9001({ name: name === '' ? 'no benchmark' : JSON.stringify(name), names: names.join(', ') }),
-      ),
-    )
-    return 2
-  }
-  const options = parseOptions(rest)
+}
+
+async function runNamed(name: string, args: readonly string[]): Promise<number> {
+  refuseUnknown([name])
+  const isSmoke = args.includes('--smoke')
+  const given = parseOptions(args.filter((a) => a !== '--smoke'))
   const bench = (await import(`./${name}.ts`)) as Bench
-  if (!(bench.servers ?? ['embedded']).includes(options.server))
-    throw new KubeNodeError(benchErrors.KN9005({ name, server: options.server }))
+  if (!(bench.servers ?? ['embedded']).includes(given.server))
+    throw new KubeNodeError(benchErrors.KN9005({ name, server: given.server }))
+  const options = isSmoke ? { ...given, numbers: { ...bench.smoke, ...given.numbers } } : given
   const result = await bench.run(options)
   checkResult(name, result)
   for (const line of tableOf(name, result)) console.log(line)
@@ -40,32 +70,73 @@ async function main(args: readonly string[]): Promise<number> {
   return 0
 }
 
-function parseOptions(args: readonly string[]): BenchOptions {
-  const numbers: Record<string, number> = {}
-  let server: ServerKind = 'embedded'
-  for (const arg of joined(args)) {
-    const [key = '', text = ''] = arg.split('=', 2)
-    if (key === 'server' && (text === 'embedded' || text === 'real')) {
-      server = text
-      continue
-    }
-    const value = Number(text)
-    if (!/^[a-z][a-z0-9_]*$/.test(key) || text === '' || !Number.isFinite(value))
-      throw new KubeNodeError(benchErrors.KN9002({ arg: JSON.stringify(arg) }))
-    numbers[key] = value
-  }
-  return { numbers, server }
+function refuseUnknown(names: readonly string[]): void {
+  const known = benchNames()
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const name = unknown === '' ? 'no benchmark' : JSON.stringify(unknown)
+  throw new KubeNodeError(benchErrors.KN9001({ name, names: known.join(', ') }))
 }
 
-/** `--nodes 100` and `--nodes=100` are `nodes=100`. */
-function joined(args: readonly string[]): readonly string[] {
-  const out: string[] = []
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? ''
-    const bare = arg.replace(/^--/, '')
-    out.push(bare === arg || bare.includes('=') ? bare : `${bare}=${args[++i] ?? ''}`)
+async function smokeAll(given: readonly string[]): Promise<number> {
+  refuseUnknown(given)
+  const all = await runAll(given.length > 0 ? given : benchNames(), {
+    command: [process.execPath, import.meta.filename],
+    args: ['--smoke'],
+    atOnce: SMOKES_AT_ONCE,
+    withinMs: SMOKE_WITHIN_MS,
+    onRan: ({ bench, seconds }) => console.error(`${bench}: ${seconds.toFixed(1)} s`),
+  })
+  for (const line of ranTable(all)) console.log(line)
+  return all.every(isOk) ? 0 : 1
+}
+
+const isOk = ({ problem }: Ran): boolean => problem === undefined
+
+/** One after the other, since they measure; a line is added as soon as its benchmark ended. */
+async function nightly(given: readonly string[]): Promise<number> {
+  const names = given.filter((arg) => /^[a-z][a-z-]*$/.test(arg))
+  const args = given.filter((arg) => !names.includes(arg))
+  const { numbers, server } = parseOptions(args)
+  refuseUnknown(names)
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
+  const machine = {
+    processor: cpus()[0]?.model ?? '',
+    cores: availableParallelism(),
+    memory_gb: Math.round(totalmem() / 2 ** 30),
   }
-  return out
+  const all: Ran[] = []
+  for (const name of names.length > 0 ? names : benchNames()) {
+    const { isTimeless = false } = (await import(`./${name}.ts`)) as Bench
+    const yardstick = measureYardstick()
+    const [ran] = await runAll([name], {
+      command: [process.execPath, import.meta.filename],
+      args,
+      atOnce: 1,
+      withinMs: NIGHTLY_WITHIN_MS,
+    })
+    if (ran === undefined) continue
+    all.push(ran)
+    console.error(`${name}: ${ran.problem ?? 'ok'}, ${ran.seconds.toFixed(0)} s`)
+    if (ran.line === undefined) continue
+    const { figures, ratio } = ran.line as { readonly figures: Figures; readonly ratio: Figures }
+    const at = timestamp(systemClock.now())
+    const line: HistoryLine = {
+      at,
+      commit,
+      machine,
+      yardstick,
+      bench: name,
+      server,
+      numbers,
+      isTimeless,
+      figures,
+      ratio,
+    }
+    appendFileSync(HISTORY, `${JSON.stringify(line)}\n`)
+  }
+  for (const line of ranTable(all)) console.log(line)
+  return all.every(isOk) ? 0 : 1
 }
 
 /** A figure that is no number would read as null in the line of JSON. */
@@ -92,13 +163,14 @@ function ownVersion(): string {
 
 function tableOf(name: string, { figures, peer, ratio }: BenchResult): readonly string[] {
   const rows = [...rowsOf(name, figures), ...(peer ? rowsOf(peer.name, peer.figures) : []), ...rowsOf('ratio', ratio)]
-  const width = (column: 0 | 1 | 2) => Math.max(...rows.map((row) => row[column].length))
-  const [a, b, c] = [width(0), width(1), width(2)]
-  return rows.map(([who, what, value]) => `${who.padEnd(a)}  ${what.padEnd(b)}  ${value.padStart(c)}`)
+  const widest = Math.max(...rows.map(([, , value]) => value.length))
+  return aligned(rows.map(([who, what, value]) => [who, what, value.padStart(widest)]))
 }
 
 const rowsOf = (who: string, figures: Figures): readonly (readonly [string, string, string])[] =>
   Object.entries(figures).map(([what, value]) => [who, what, value.toLocaleString('en', { maximumFractionDigits: 4 })])
+
+const USAGE: ReadonlySet<string> = new Set([benchErrors.KN9001.code, benchErrors.KN9002.code])
 
 try {
   process.exitCode = await main(process.argv.slice(2))
@@ -108,5 +180,5 @@ try {
       ? e.message
       : numbered(benchErrors.KN9004({ why: e instanceof Error ? (e.stack ?? e.message) : messageOf(e) })),
   )
-  process.exitCode = isKubeNodeError(e) && e.code === benchErrors.KN9002.code ? 2 : 1
+  process.exitCode = isKubeNodeError(e) && USAGE.has(e.code) ? 2 : 1
 }

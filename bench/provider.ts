@@ -11,6 +11,9 @@ const KILLS = 3
 const WATCHED_MS = 20 * 60_000
 const LONGEST_MS = 4 * 3_600_000
 
+export const smoke: Figures = { machines: 10, kills: 1 }
+export const isTimeless = true
+
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const machines = numbers['machines'] ?? MACHINES
   const kills = numbers['kills'] ?? KILLS

@@ -3,6 +3,7 @@ import { type Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import { WorkQueue } from '#runtime/queue.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
 
 const KEYS = 10_000
 const ROUNDS = 30
@@ -28,13 +29,13 @@ function standingClock() {
 }
 
 /** Operations are calls that others make: add, addAfter, tryTake, done. */
-function opsPerSecond(): number {
+function opsPerSecond(rounds: number): number {
   const { clock, tick } = standingClock()
   const queue = new WorkQueue({ clock, random: seededRandom(1), capacity: 2 * KEYS })
   const keys = Array.from({ length: KEYS }, (_, i) => `machine-${i}`)
   const startedAt = systemClock.monotonic()
   let ops = 0
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const [i, key] of keys.entries()) {
       if (i % 10 === 0) queue.addAfter(key, 1 + (i % 97))
       else queue.add(key, { urgent: i % 10 === 1 })
@@ -51,8 +52,11 @@ function opsPerSecond(): number {
   return ops / ((systemClock.monotonic() - startedAt) / 1_000)
 }
 
-export async function run() {
-  opsPerSecond()
-  const rates = Array.from({ length: RUNS }, opsPerSecond).sort((a, b) => a - b)
+export const smoke: Figures = { rounds: 1 }
+
+export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
+  const rounds = numbers['rounds'] ?? ROUNDS
+  opsPerSecond(rounds)
+  const rates = Array.from({ length: RUNS }, () => opsPerSecond(rounds)).sort((a, b) => a - b)
   return { figures: { ops_per_s: Math.round(rates[Math.floor(RUNS / 2)] ?? 0) }, peer: null, ratio: {} }
 }

@@ -28,6 +28,8 @@ interface Outcome {
   readonly listMs: number
 }
 
+export const smoke: Figures = { nodes: 20, writes: 10, reconnects: 1 }
+
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const { nodes, writes, reconnects } = { ...DEFAULTS, ...numbers }
   const small = await oneRun({ client: 'reflector', nodes, bytes: 3_000, writes, reconnects })

@@ -17,7 +17,7 @@ import { processRenderer } from '#sync/render/renderer.ts'
 import { commitFleet, initFleet } from './sync/fleet-repository.ts'
 import { cpuOfChildren } from './sync/process-cpu.ts'
 import { median, rounded } from './result.ts'
-import type { BenchOptions, BenchResult } from './result.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
 
 const OBJECTS = 5_000
 const CLUSTERS = 10
@@ -58,6 +58,8 @@ interface Round {
   readonly cpuMs: number
   readonly peerMs: number
 }
+
+export const smoke: Figures = { objects: 20, clusters: 2, rounds: 1 }
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const objects = numbers['objects'] ?? OBJECTS

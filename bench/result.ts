@@ -29,6 +29,10 @@ export interface BenchOptions {
 }
 
 export interface Bench {
+  /** Sizes with which it ends within seconds on two cores: every part runs, and no figure means anything. */
+  readonly smoke: Figures
+  /** Its times are those of a clock that jumps: no machine makes them longer. */
+  readonly isTimeless?: boolean
   /** Absent: it runs on the embedded server alone. */
   readonly servers?: readonly ServerKind[]
   run(options: BenchOptions): Promise<BenchResult>

@@ -8,7 +8,7 @@ import { plan } from '#controllers/componentset/plan.ts'
 import { component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { median, rounded } from './result.ts'
-import type { BenchOptions, BenchResult } from './result.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
 
 const MACHINES = 10_000
 const COMPONENTS = 12
@@ -18,6 +18,8 @@ const WARM_UP_MACHINES = 500
 const TURNS = 60
 /** Moves of a machine between two reconciles of the set: assigned, fetched, staged, ordered, switched, probed. */
 const MOVES = 6
+
+export const smoke: Figures = { machines: 20, components: 2 }
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const count = numbers['machines'] ?? MACHINES

@@ -6,7 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { component, componentSet, silenced, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { rounded } from './result.ts'
-import type { BenchOptions, BenchResult } from './result.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
 
 const MACHINES = 10_000
 const COMPONENTS = 12
@@ -28,6 +28,9 @@ interface Turn {
   readonly isDeath?: boolean
   readonly move: () => void
 }
+
+export const smoke: Figures = { machines: 20, components: 2 }
+export const isTimeless = true
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const count = numbers['machines'] ?? MACHINES

@@ -2,7 +2,6 @@
 // own, and one process for all agents. What a batch takes beyond the time that its machines are watched is ours.
 import { mkdirSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
-import { dirname } from 'node:path'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -13,8 +12,8 @@ import { Observer } from '#test/e2e/rollout-replay/observer.ts'
 import { rounded } from './result.ts'
 import { KeptRole } from './rollout/kept-role.ts'
 import { cpuSecondsOf, cpuSecondsWith } from './rollout/process-use.ts'
-import { startReal } from './apiserver/servers.ts'
-import type { BenchOptions, BenchResult, ServerKind } from './result.ts'
+import { startRealCluster } from './rollout/real-server.ts'
+import type { BenchOptions, BenchResult, ServerKind, Figures } from './result.ts'
 import { apiRefusals } from '#kube/api-refusals.ts'
 
 const MACHINES = 10_000
@@ -30,6 +29,8 @@ const LEASE = '20s'
 const REST_WITHIN_MS = 900_000
 /** A batch that takes so long hangs; `minutes=60` bounds a whole rollout on a machine that is slower. */
 const MOST_PER_BATCH_MS = 30_000
+/** Everything that will be written is written when nothing was for so long. */
+const CALM_S = 4
 /** Ten thousand machines take a while, so print the progress. */
 const TELL_EVERY_MS = 10_000
 
@@ -46,17 +47,16 @@ function batchesOf(machines: number): number {
 
 export const servers: readonly ServerKind[] = ['embedded', 'real']
 
+export const smoke: Figures = { machines: 4, calm_s: 1 }
+
 export async function run({ numbers, server }: BenchOptions): Promise<BenchResult> {
   const machines = numbers['machines'] ?? MACHINES
+  const calmS = numbers['calm_s'] ?? CALM_S
   let measured: readonly number[] = []
   const startServer = async (): Promise<ClusterServer> => {
-    const real = await startReal()
-    const { host, port, ca, cert, key, pids } = real.target
-    measured = pids
-    const stop = () => real.stop()
-    // Beside the kubeconfig are the keys of the cluster: the flow schema that we ship counts for agents that are agents.
-    const authority = dirname(real.kubeconfig)
-    return { url: `https://${host}:${port}`, ca, cert, key, kubeconfig: real.kubeconfig, authority, stop }
+    const real = await startRealCluster()
+    measured = real.pids
+    return real
   }
   const cluster = new ProcessCluster({ lease: LEASE, ...(server === 'real' && { startServer }) })
   const stop = new AbortController()
@@ -97,7 +97,7 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     const watching = observer.run(cluster.client, stop.signal)
     let broken: unknown
     watching.catch((e: unknown) => void (broken = e))
-    await restOf(observer)
+    await restOf(observer, calmS)
     const rest_s = secondsSince(rested)
     observer.forgetCounts()
     const cpuBefore = cpu()
@@ -128,7 +128,7 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     const rollout_s = secondsSince(start)
     const cpuAfter = cpu()
     const took = (who: keyof typeof cpuBefore) => ((cpuAfter[who] - cpuBefore[who]) * 1_000) / machines
-    await restOf(observer)
+    await restOf(observer, calmS)
     stop.abort()
     const permits = (await cluster.client.list(operationPermit)).items.length
     const own = observer.specWrites + observer.statusWrites
@@ -174,11 +174,11 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
 }
 
 /** No program writes during this time. */
-async function restOf(observer: Observer): Promise<void> {
+async function restOf(observer: Observer, calmS: number): Promise<void> {
   const sum = () => observer.specWrites + observer.statusWrites + observer.agentWrites
   for (let before = -1; before !== sum();) {
     before = sum()
-    await systemClock.sleep(4_000)
+    await systemClock.sleep(calmS * 1_000)
   }
 }
 

@@ -17,7 +17,7 @@ import type { Facts } from '#policy/reading.ts'
 import { createRuleset } from '#policy/ruleset.ts'
 import type { Ruleset } from '#policy/ruleset.ts'
 import { median, rounded } from './result.ts'
-import type { BenchOptions, BenchResult } from './result.ts'
+import type { BenchOptions, BenchResult, Figures } from './result.ts'
 
 const NODES = 10_000
 const LIVE_SHARE = 0.1
@@ -155,6 +155,8 @@ function checkSame(ours: Fired, naive: Fired): void {
   const sorted = (fired: Fired) => fired.map((names) => names.toSorted())
   if (!jsonEqual(sorted(ours), sorted(naive))) throw new Error('the two disagree about which rules fired')
 }
+
+export const smoke: Figures = { nodes: 60, naive_sample: 20, rounds: 1 }
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const count = numbers['nodes'] ?? NODES

@@ -4,15 +4,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster } from '#api/kinds/cluster.ts'
-import { fleetSource } from '#api/kinds/fleet-source.ts'
-import { release } from '#api/kinds/release.ts'
-import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { coreKind } from '#kube/core-kinds.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { createInformers } from '#runtime/informers.ts'
@@ -20,49 +16,33 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { newsReader } from '#explain/release/news.ts'
 import { syncModule } from '#sync/role.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
-import { manifests } from '#test/support/servers/installed.ts'
 import { syncProgramAt } from '#test/support/benches/sync-program.ts'
-import type { Target } from './apiserver/load.ts'
 import { startEmbedded } from './apiserver/servers.ts'
 import { rounded } from './result.ts'
 import type { BenchOptions, BenchResult, Figures } from './result.ts'
 import { commitFleet, initFleet } from './sync/fleet-repository.ts'
 import { LightServers } from './sync/light-servers.ts'
+import {
+  LOOK_MS,
+  WITHIN_MS,
+  configOf,
+  fleetCode,
+  kubeconfigOf,
+  prepareHub,
+  succeeded,
+  until,
+} from './sync/prepared-hub.ts'
 
 const OBJECTS = 100
 const FEW = 100
 const MANY = 500
-const CRD = coreKind('CustomResourceDefinition')
-const NAMESPACE = coreKind('Namespace')
-const SECRET = coreKind('Secret')
-const by = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
 /** The loop over a finished release starts this long after it ended. */
 const QUIET_MS = 61_000
 /** Every cluster is asked for its health within this. */
 const REPORTED_MS = 76_000
-const LOOK_MS = 50
-const WITHIN_MS = 600_000
 
-/** Equal content in every cluster, as addons are, with a version that a commit raises. */
-const fleet = (clusters: number, objects: number, version: number): string => `
-import { ApiObject, App } from 'cdk8s'
-import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
-const app = new App()
-const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
-const stage = { name: 'all', clusters: { selector: {} }, maxConcurrency: ${clusters}, minSuccessTime: '0s', progressDeadline: '1h', offlineDeadline: '1h' }
-new ReleasePipeline(hub, 'standard', { spec: { stages: [stage] } })
-for (let c = 0; c < ${clusters}; c++) {
-  const name = 'c' + c
-  new Cluster(hub, name, { spec: { kubeconfigSecretRef: { name: 'cluster-' + name, key: 'kubeconfig' }, stage: 'prod' } })
-  const chart = new ClusterChart(app, name)
-  for (let i = 0; i < ${objects}; i++)
-    new ApiObject(chart, 'm' + i, {
-      apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' + i, namespace: 'default' },
-      data: { version: '${version}', text: 'a value of ordinary length, number ' + i },
-    })
-}
-app.synth()
-`
+// Few objects are read one by one, and the pass in which nothing changes is known by its lists.
+export const smoke: Figures = { few: 2, many: 0, objects: 20 }
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const objects = numbers['objects'] ?? OBJECTS
@@ -131,7 +111,7 @@ async function measured(clusters: number, objects: number, name: string): Promis
     informers.start()
     await informers.synced()
     const cpuBefore = process.cpuUsage()
-    const first = commitFleet(dir, fleet(clusters, objects, 1))
+    const first = commitFleet(dir, fleetCode(clusters, objects, 1))
     let startedAt = performance.now()
     for (const controller of role.controllers) controller.start()
     for (const part of role.parts ?? []) await part.start(abort.signal)
@@ -144,7 +124,7 @@ async function measured(clusters: number, objects: number, name: string): Promis
     const syncS = (performance.now() - startedAt) / 1_000
     const { user, system } = process.cpuUsage(cpuBefore)
     startedAt = performance.now()
-    await succeeded(client, commitFleet(dir, fleet(clusters, objects, 2)))
+    await succeeded(client, commitFleet(dir, fleetCode(clusters, objects, 2)))
     const changeS = (performance.now() - startedAt) / 1_000
     await lights.reset()
     const isCompared = async () => (await lights.counts()).compared >= clusters
@@ -189,7 +169,7 @@ async function memoryAlone(clusters: number, objects: number): Promise<number> {
     initFleet(dir)
     await prepareHub(client, dir, clusters, lights)
     sync.start()
-    for (const version of [1, 2]) await succeeded(client, commitFleet(dir, fleet(clusters, objects, version)))
+    for (const version of [1, 2]) await succeeded(client, commitFleet(dir, fleetCode(clusters, objects, version)))
     const [, kib = ''] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${sync.pid()}/status`, 'utf8')) ?? []
     return Math.round(Number(kib) / 1024)
   } finally {
@@ -199,48 +179,6 @@ async function memoryAlone(clusters: number, objects: number): Promise<number> {
     await hub.stop()
     rmSync(dir, { recursive: true, force: true })
   }
-}
-
-const configOf = ({ host, port, ca, cert, key }: Target) => ({
-  server: `https://${host}:${port}`,
-  ca: { data: ca },
-  clientCertificate: { cert: { data: cert }, key: { data: key } },
-})
-
-async function prepareHub(client: KubeClient, dir: string, clusters: number, lights: LightServers): Promise<void> {
-  for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
-    await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, by)
-  for (const crd of manifests().kinds) await client.apply(CRD, crd, by)
-  for (let c = 0; c < clusters; c++) {
-    const data = { kubeconfig: Buffer.from(kubeconfigOf(lights.address(c), { ca: lights.ca })).toString('base64') }
-    const metadata = { name: `cluster-c${c}`, namespace: CLUSTERS_NAMESPACE }
-    await client.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, data }, by)
-  }
-  const spec = {
-    url: `file://${dir}`,
-    ref: { branch: 'main' },
-    interval: '1s',
-    verify: { mode: 'Off' },
-    tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
-  }
-  const metadata = { name: 'fleet', namespace: SYSTEM_NAMESPACE }
-  await client.apply(fleetSource, { apiVersion: API_GROUP_VERSION, kind: fleetSource.kind, metadata, spec }, by)
-}
-
-const kubeconfigOf = (server: string, { ca, cert, key }: { ca: string; cert?: string; key?: string }): string => {
-  const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const user =
-    cert === undefined || key === undefined
-      ? { token: 'bench' }
-      : { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) }
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'c',
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': base64(ca) } }],
-    users: [{ name: 'u', user }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-  })
 }
 
 const WRITES: ReadonlySet<PropertyKey> = new Set(['create', 'update', 'patch', 'apply', 'delete'])
@@ -261,18 +199,4 @@ const counting = (client: KubeClient, counts: { hub: number }): KubeClient =>
 const areReported = async (client: KubeClient, clusters: number): Promise<boolean> => {
   const { items } = await client.list(cluster, { namespace: SYSTEM_NAMESPACE })
   return items.filter((c) => c.status?.machines !== undefined).length === clusters
-}
-
-const succeeded = (client: KubeClient, id: string): Promise<void> =>
-  until(async () => {
-    const { items } = await client.list(release, { namespace: SYSTEM_NAMESPACE })
-    return items.find((r) => r.spec.commit === id)?.status?.phase === 'Succeeded'
-  })
-
-async function until(is: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + WITHIN_MS
-  while (!(await is())) {
-    if (performance.now() > end) throw new Error(`not finished within ${WITHIN_MS} ms`)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
 }

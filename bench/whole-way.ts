@@ -20,7 +20,7 @@ const NODES = 5
 const READY_WITHIN_MS = 240_000
 const STOP_WITHIN_MS = 60_000
 /** After Ready everything falls quiet, and programs collect their garbage within 15 s; then memory is that of a fleet at rest. */
-const REST_MS = 20_000
+const REST_S = 20
 const VERSIONS = 'fleet/clusters/versions.json'
 const BUMP = { beacon: '1.1.0' }
 
@@ -105,7 +105,7 @@ function endLeftovers(left: readonly ProcessSeen[]): void {
   }
 }
 
-async function measure(nodes: number): Promise<Figures> {
+async function measure(nodes: number, restMs: number): Promise<Figures> {
   const data = mkdtempSync(join(tmpdir(), 'kubenode-bench-whole-way-'))
   const kubenode = join(ROOT, 'bin/kubenode')
   const began = performance.now()
@@ -118,7 +118,7 @@ async function measure(nodes: number): Promise<Figures> {
     await untilReady(child)
     const ready_s = secondsSince(began)
     const cpu = cpuFigures(tree())
-    await sleep(REST_MS)
+    await sleep(restMs)
     const memory = memoryFigures(tree())
     const converge_s = await converge(data, kubenode)
     seen = tree()
@@ -141,8 +141,10 @@ async function measure(nodes: number): Promise<Figures> {
   }
 }
 
+export const smoke: Figures = { nodes: 1, rest_s: 0 }
+
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
-  const figures = await measure(numbers['nodes'] ?? NODES)
+  const figures = await measure(numbers['nodes'] ?? NODES, (numbers['rest_s'] ?? REST_S) * 1_000)
   const round = Object.fromEntries(Object.entries(figures).map(([k, v]) => [k, rounded(v)]))
   return { figures: round, peer: null, ratio: {} }
 }

@@ -13,7 +13,7 @@ import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { oneSource } from '#test/doubles/node/one-source.ts'
 import { AgentBench, eventually, MACHINE } from '#test/integration/agent-bench.ts'
-import { median, type Figures } from '../result.ts'
+import { median, type BenchOptions, type Figures } from '../result.ts'
 
 const LINES = 100_000
 /** One line in a hundred is one that a rule knows. */
@@ -94,14 +94,14 @@ function secondsOf(work: () => void): number {
 }
 
 /** The same lines as records of /dev/kmsg and as lines of a syslog file. */
-export function detectionCpu(): Figures {
+export function detectionCpu({ numbers }: BenchOptions): Figures {
   const config = monitorOf(kernelConfig())
   const records = messages.map((m, n) => `6,${n},${n * 10},-;${m}`)
   const lines = messages.map((m, n) => `Nov 20 12:00:00 node1 kernel: [${n}.000000] ${m}`)
   const { plugin } = config
   if (plugin.kind !== 'filelog') throw new Error('the rules of the benchmark are not read from a file')
   const [kmsg, file]: [number[], number[]] = [[], []]
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < (numbers['rounds'] ?? ROUNDS); round++) {
     const [ofKmsg, ofFile] = [startedMonitor(config), startedMonitor(config)]
     const read = fileLineReader(plugin)
     kmsg.push(
@@ -128,10 +128,11 @@ const STORM_PER_S = 75
 const BETWEEN_MS = 20
 
 /** A real agent over HTTPS: from the line in its log to the condition on a watch; then a storm. */
-export async function conditionFigures(): Promise<Figures> {
+export async function conditionFigures({ numbers }: BenchOptions): Promise<Figures> {
   const bench = new AgentBench()
   await bench.start()
   try {
+    await bench.makeMachine()
     bench.writeJoin()
     const monitor = { ...(kernelConfig() as Readonly<Record<string, unknown>>), lookback: '5m' }
     const rules = [{ condition: 'Toggled', reason: 'Broken', pattern: 'broken \\d+', clearPattern: 'mended \\d+' }]
@@ -148,8 +149,9 @@ export async function conditionFigures(): Promise<Figures> {
     )
     // Others who use the machine for a moment spoil one round, not the middle one.
     const rounds: (readonly number[])[] = []
-    for (let round = 0; round < ROUNDS; round++) rounds.push(await latencies(bench, toggle))
-    const storm = await stormMb(agent.pid ?? 0, kernel)
+    for (let round = 0; round < (numbers['rounds'] ?? ROUNDS); round++)
+      rounds.push(await latencies(bench, toggle, numbers['toggles'] ?? TOGGLES))
+    const storm = await stormMb(agent.pid ?? 0, kernel, numbers['storm_s'] ?? STORM_S)
     return {
       condition_p50_ms: median(rounds.map((r) => at(r, 0.5))),
       condition_p99_ms: median(rounds.map((r) => at(r, 0.99))),
@@ -163,7 +165,7 @@ export async function conditionFigures(): Promise<Figures> {
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 
-async function latencies(bench: AgentBench, path: string): Promise<readonly number[]> {
+async function latencies(bench: AgentBench, path: string, toggles: number): Promise<readonly number[]> {
   const stop = new AbortController()
   let wanted = ''
   let seen = (): void => undefined
@@ -176,7 +178,7 @@ async function latencies(bench: AgentBench, path: string): Promise<readonly numb
     }
   })().catch(() => undefined)
   const times: number[] = []
-  for (let n = 0; n < TOGGLES; n++) {
+  for (let n = 0; n < toggles; n++) {
     const isOn = n % 2 === 0
     wanted = isOn ? 'True' : 'False'
     const came = new Promise<void>((resolve) => {
@@ -194,10 +196,10 @@ async function latencies(bench: AgentBench, path: string): Promise<readonly numb
 }
 
 /** The most that the agent and all that it started used at any look. */
-async function stormMb(pid: number, path: string): Promise<number> {
+async function stormMb(pid: number, path: string, seconds: number): Promise<number> {
   let most = 0
   const month = new Date().toLocaleString('en', { month: 'short' })
-  for (let second = 0; second < STORM_S * 4; second++) {
+  for (let second = 0; second < seconds * 4; second++) {
     const time = new Date().toTimeString().slice(0, 8)
     const day = String(new Date().getDate()).padStart(2, ' ')
     let text = ''

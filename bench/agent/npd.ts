@@ -95,6 +95,7 @@ export async function compareWithNpd(program: string): Promise<Compared> {
   let npd: Detector | undefined
   try {
     await bench.start()
+    await bench.makeMachine()
     npd = await startNpd(program, folder, monitor)
     const { metrics } = npd
     await eventually(

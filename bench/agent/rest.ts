@@ -22,7 +22,7 @@ const SWITCHES = 5
 /** What comes every few minutes (a status that is said again, the clock, the next watch) comes now and then in it. */
 const IDLE_S = 180
 /** By then the first checks, probes and writes after a start are over. */
-const CALM_MS = 15_000
+const CALM_S = 15
 /** The kernel counts processor time in these. */
 const TICK_MS = 10
 
@@ -142,9 +142,9 @@ const allHealthy = (bench: AgentBench) =>
   )
 
 /** From the start of the process to its first word about its Machine. */
-async function starts(bench: AgentBench, bundle: string): Promise<Figures> {
+async function starts(bench: AgentBench, bundle: string, count: number): Promise<Figures> {
   const [ms, cpu]: [number[], number[]] = [[], []]
-  for (let n = 0; n < STARTS; n++) {
+  for (let n = 0; n < count; n++) {
     const before = bench.server.requests.length
     const startedAt = systemClock.monotonic()
     const child = start(bench, bundle)
@@ -158,8 +158,12 @@ async function starts(bench: AgentBench, bundle: string): Promise<Figures> {
   return { start_ms: Math.round(median(ms)), start_cpu_ms: median(cpu) }
 }
 
-async function rest(child: ChildProcess, proxy: CountingProxy, seconds: number): Promise<Figures> {
-  await systemClock.sleep(CALM_MS)
+async function rest(
+  child: ChildProcess,
+  proxy: CountingProxy,
+  { calmS, seconds }: { readonly calmS: number; readonly seconds: number },
+): Promise<Figures> {
+  await systemClock.sleep(calmS * 1_000)
   const all = processes(child)
   const [cpu, bytes, at] = [sum(all.map(cpuMs)), proxy.bytes, systemClock.monotonic()]
   await systemClock.sleep(seconds * 1_000)
@@ -185,9 +189,9 @@ const answers = (bench: AgentBench): Promise<boolean> =>
   })
 
 /** The longest time without an answer while a version takes the place of another. */
-async function switches(bench: AgentBench): Promise<Figures> {
+async function switches(bench: AgentBench, count: number): Promise<Figures> {
   const gaps: number[] = []
-  for (let n = 0; n < SWITCHES; n++) {
+  for (let n = 0; n < count; n++) {
     const attempt = n + 2
     const version = n % 2 === 0 ? '1.1.0' : '1.0.0'
     await bench.permit(`p${attempt}`, 'SwitchComponent', 'Granted')
@@ -236,10 +240,13 @@ export async function restFigures({ numbers }: BenchOptions): Promise<Figures> {
     const first = start(bench, bundle)
     await allHealthy(bench)
     await end(first)
-    const started = await starts(bench, bundle)
+    const started = await starts(bench, bundle, numbers['starts'] ?? STARTS)
     const child = start(bench, bundle)
-    const rested = await rest(child, proxy, numbers['idle_s'] ?? IDLE_S)
-    const switched = await switches(bench)
+    const rested = await rest(child, proxy, {
+      calmS: numbers['calm_s'] ?? CALM_S,
+      seconds: numbers['idle_s'] ?? IDLE_S,
+    })
+    const switched = await switches(bench, numbers['switches'] ?? SWITCHES)
     await end(child)
     return { ...rested, ...started, ...switched }
   } finally {

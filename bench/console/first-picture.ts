@@ -4,7 +4,6 @@ import { systemClock } from '#lib/system-clock.ts'
 import { browserPath } from '#test/browser/browser-path.ts'
 import { median } from '../result.ts'
 
-const ROUNDS = 5
 const MOST_MS = 120_000
 
 export interface Pictures {
@@ -15,7 +14,7 @@ export interface Pictures {
 
 /** As someone who is signed in: a link opens the console once. Undefined, with the reason printed, where there is no browser. */
 export async function firstPicture(
-  { origin, cookies }: { readonly origin: string; readonly cookies: string },
+  { origin, cookies, rounds }: { readonly origin: string; readonly cookies: string; readonly rounds: number },
   cluster: string,
   machines: number,
 ): Promise<Pictures | undefined> {
@@ -36,7 +35,7 @@ export async function firstPicture(
     })
     const taken: number[] = []
     const longest: number[] = []
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       // A context has a cache of its own, which is empty.
       const context = await browser.newContext()
       await context.addCookies(session)

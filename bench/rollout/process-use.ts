@@ -20,9 +20,12 @@ function memoryMb(pid: number, line: RegExp): number | undefined {
 
 /** Of all processes whose command line has the text. */
 export const cpuSecondsWith = (text: string): number =>
+  pidsWith(text).reduce((sum, pid) => sum + (cpuSecondsOf(pid) ?? 0), 0)
+
+export const pidsWith = (text: string): readonly number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && read(`/proc/${name}/cmdline`)?.includes(text) === true)
-    .reduce((sum, name) => sum + (cpuSecondsOf(Number(name)) ?? 0), 0)
+    .map(Number)
 
 function read(path: string): string | undefined {
   try {

@@ -68,7 +68,15 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const items = [...store].filter(([k]) => k.startsWith(`${key}/`) || isOfAll(k, key)).map(([, o]) => o)
     const isList = key.endsWith('s')
     if (!isList)
-      return send(response, 404, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 })
+      return send(response, 404, {
+        kind: 'Status',
+        apiVersion: 'v1',
+        status: 'Failure',
+        reason: 'NotFound',
+        code: 404,
+        // Without a name it would be the kind that is missing.
+        details: { name: rest.at(-1) },
+      })
     return send(response, 200, {
       kind: 'List',
       apiVersion: 'v1',

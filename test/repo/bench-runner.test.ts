@@ -21,6 +21,9 @@ describe('the benchmark runner', () => {
     const runs = (name: string) =>
       /^export (async function|const) run\b/m.test(readFileSync(join(ROOT, `bench/${name}.ts`), 'utf8'))
     expect(names.filter((name) => !runs(name))).toEqual([])
+    const isSmall = (name: string) =>
+      /^export const smoke\b/m.test(readFileSync(join(ROOT, `bench/${name}.ts`), 'utf8'))
+    expect(names.filter((name) => !isSmall(name))).toEqual([])
   })
 
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
@@ -35,6 +38,16 @@ describe('the benchmark runner', () => {
     const { status, stdout, stderr } = bench(...args)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(message)
+  })
+
+  it('runs benchmarks in their smallest form, and fails with one that does not end well', () => {
+    const good = bench('--smoke', 'rules-storm')
+    expect([good.status, good.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^bench +seconds\nrules-storm +ok +[\d.]+\n$/),
+    ])
+    const unknown = bench('--smoke', 'rules-strom')
+    expect([unknown.status, unknown.stdout]).toEqual([2, ''])
   })
 
   it('ends with one line of JSON', () => {
