@@ -37,9 +37,13 @@ const CASES: readonly [what: string, permit: OperationPermit | undefined, says: 
     'granted for b 1.0.0 with configuration b-2',
   ],
   ['that is not there', undefined, 'not found'],
-  ['without a status', { ...permit(), status: {} }, 'phase Requested'],
-  ['that expired', permit({}, { phase: 'Expired' }), 'phase Expired'],
-  ['that is being deleted', { ...permit(), metadata: { name: 'p', deletionTimestamp: 'x' } }, 'being deleted'],
+  ['without a status', { ...permit(), status: {} }, 'the Defender has not decided yet'],
+  ['that expired', permit({}, { phase: 'Expired' }), 'the permit is Expired'],
+  [
+    'that is being deleted',
+    { ...permit(), metadata: { name: 'p', deletionTimestamp: 'x' } },
+    'the permit is being deleted',
+  ],
   ['for something else', permit({ operations: ['Reboot'] }), 'not for operation SwitchComponent'],
   ['for another component', permit({ component: { name: 'c', version: '1.0.0' } }), 'granted for c 1.0.0'],
   // A permit that names no version grants the removal of the component.
@@ -49,19 +53,15 @@ const CASES: readonly [what: string, permit: OperationPermit | undefined, says: 
   [
     'for another machine of the name',
     permit({ targets: [{ kind: 'Machine', name: 'm', uid: 'old' }] }),
-    'the target is not one of its targets',
+    'the permit is not for this target',
   ],
-  [
-    'whose slot was given back',
-    permit({ results: { u1: 'Succeeded' } }),
-    'result for the target already reported: Succeeded',
-  ],
+  ['whose slot was given back', permit({ results: { u1: 'Succeeded' } }), 'the target already has result Succeeded'],
   [
     'that waits for this machine',
     permit({}, { verdicts: [{ target: 'u1', gate: 'G', verdict: 'Waiting' }] }),
-    'the verdict for the target is Waiting',
+    'gate G: Waiting',
   ],
-  ['without a verdict for this machine', permit({}, { verdicts: [] }), 'the verdict for the target is missing'],
+  ['without a verdict for this machine', permit({}, { verdicts: [] }), 'the Defender has not decided yet'],
 ]
 
 test.each(CASES)('a permit %s', (_what, given, says) => {

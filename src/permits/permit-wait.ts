@@ -1,14 +1,7 @@
 // What an object waits for while its permit is not granted: the blocking gate gives the reason, so that users need not open the permit. Pure.
 import { REASONS, type Reason } from '#api/catalogue.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-
-type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
-
-/** One gate's message. A rate includes its usage and when it frees. */
-export const verdictText = ({ gate, verdict, seen, limit }: Verdict): string =>
-  gate === 'Rate' && seen !== undefined && verdict === 'Waiting'
-    ? `rate limit: ${seen}`
-    : `gate ${gate}: ${seen ?? verdict}${limit === undefined ? '' : ` (${limit})`}`
+import { NOT_DECIDED, verdictText } from '#api/protocol/permit-allows.ts'
 
 export interface PermitWait {
   readonly predicate: Reason
@@ -19,7 +12,7 @@ export interface PermitWait {
 /** Of a permit that was requested a moment ago, or of which no gate has said anything. */
 export const UNDECIDED: PermitWait = {
   predicate: 'PermitRequested',
-  seen: 'the Defender has not decided yet',
+  seen: NOT_DECIDED,
   unblock: 'the Defender grants the permit; its role must be running',
 }
 

@@ -2,13 +2,12 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type OperationPermit, type OperationPermitInput, operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, type FieldManager } from '#api/names.ts'
-import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
+import { rulingOn } from '#api/protocol/permit-allows.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { microTimestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
-import { verdictText } from './permit-wait.ts'
 import { defined } from '#lib/defined.ts'
 
 export type PermitRequest = Omit<OperationPermitInput['spec'], 'renewTime' | 'results'>
@@ -56,18 +55,9 @@ export type PermitAnswer =
 
 export function permitAnswer(permit: OperationPermit | undefined, targetUid: string): PermitAnswer {
   if (permit === undefined) return { kind: 'Absent' }
-  if (whyNotAllowed(permit, { operations: [], targets: [targetUid] }) === undefined) return { kind: 'Granted' }
-  const { targets, results = {} } = permit.spec
-  const { phase, verdicts = [] } = permit.status ?? {}
-  if (!targets.some((t) => t.uid === targetUid)) return { kind: 'Ended', seen: 'the permit is not for this target' }
-  if (Object.hasOwn(results, targetUid))
-    return { kind: 'Ended', seen: `the target already has result ${results[targetUid]}` }
-  const verdict = verdicts.find((v) => v.target === targetUid)
-  if (!isOpen(permit)) return { kind: 'Ended', seen: `the permit is ${phase}` }
-  if (permit.metadata.deletionTimestamp !== undefined) return { kind: 'Ended', seen: 'the permit is being deleted' }
-  if (verdict?.verdict === 'Denied') return { kind: 'Ended', seen: `gate ${verdict.gate} denied the permit` }
-  if (verdict === undefined) return { kind: 'Waiting', seen: 'the Defender has not decided yet' }
-  return { kind: 'Waiting', seen: verdictText(verdict) }
+  const ruling = rulingOn(permit, { operations: [], targets: [targetUid] })
+  if (ruling.kind === 'Granted') return ruling
+  return { kind: ruling.kind === 'Undecided' ? 'Waiting' : 'Ended', seen: ruling.why }
 }
 
 /** After this share of its lease a permit is renewed: two tries fit before it runs out. */

@@ -34,19 +34,15 @@ describe('a disruption', () => {
   })
 
   test.each([
-    ['that still waits', permit('Requested'), 'phase Requested'],
-    ['that has expired', permit('Expired'), 'phase Expired'],
-    ['that was revoked', permit('Revoked'), 'phase Revoked'],
+    ['that still waits', permit('Requested'), 'gate Ledger: Waiting'],
+    ['that has expired', permit('Expired'), 'the permit is Expired'],
+    ['that was revoked', permit('Revoked'), 'the permit is Revoked'],
     ['that was deleted', undefined, 'not found'],
-    [
-      'with a result',
-      permit('Granted', { results: { u: 'Released' } }),
-      'result for the target already reported: Released',
-    ],
+    ['with a result', permit('Granted', { results: { u: 'Released' } }), 'the target already has result Released'],
     [
       'for what had the name before',
       permit('Granted', { targets: [{ kind: 'Machine', name: 'm', uid: 'earlier' }] }),
-      'the target is not one of its targets',
+      'the permit is not for this target',
     ],
     [
       'for something else',
@@ -56,7 +52,7 @@ describe('a disruption', () => {
     [
       'that is being deleted',
       { ...permit('Granted'), metadata: { name: 'p', deletionTimestamp: 'x' } },
-      'being deleted',
+      'the permit is being deleted',
     ],
   ])('is not done under one %s', async (_, read, why) => {
     expect(await disrupted(reading(read))).toEqual(['Outdated', 0, `permit p allows no Drain or ScaleIn: ${why}`])

@@ -11,24 +11,45 @@ export interface PermittedAct {
   readonly component?: ComponentTarget | undefined
 }
 
+/** `Undecided` may become `Granted` yet; `Ended` never will, and another permit is needed. */
+export type PermitRuling = { readonly kind: 'Granted' } | { readonly kind: 'Undecided' | 'Ended'; readonly why: string }
+
+export function rulingOn(permit: OperationPermit, { operations, targets, component }: PermittedAct): PermitRuling {
+  const { spec, status, metadata } = permit
+  const { phase = 'Requested', verdicts = [] } = status ?? {}
+  const ended = (why: string): PermitRuling => ({ kind: 'Ended', why })
+  if (metadata.deletionTimestamp !== undefined) return ended('the permit is being deleted')
+  if (phase !== 'Requested' && phase !== 'Granted') return ended(`the permit is ${phase}`)
+  if (operations.length > 0 && !operations.some((o) => spec.operations.includes(o)))
+    return ended(`not for operation ${operations.join(' or ')}`)
+  if (component !== undefined && spec.component !== undefined && !coversTarget(spec.component, component))
+    return ended(`granted for ${shown(readPermitTarget(spec.component))}`)
+  const target = spec.targets.find((t) => targets.includes(t.uid))
+  if (target === undefined) return ended('the permit is not for this target')
+  const { results = {} } = spec
+  if (Object.hasOwn(results, target.uid)) return ended(`the target already has result ${results[target.uid]}`)
+  const verdict = verdicts.find((v) => v.target === target.uid)
+  if (verdict?.verdict === 'Denied') return ended(`gate ${verdict.gate} denied the permit`)
+  if (phase === 'Granted' && verdict?.verdict === 'Granted') return { kind: 'Granted' }
+  return { kind: 'Undecided', why: verdict === undefined ? NOT_DECIDED : verdictText(verdict) }
+}
+
 /** Why it does not; undefined: it does. A permit that is not there allows nothing. */
 export function whyNotAllowed(permit: OperationPermit | undefined, act: PermittedAct): string | undefined {
   if (permit === undefined) return 'not found'
-  if (permit.metadata.deletionTimestamp !== undefined) return 'being deleted'
-  const { spec, status } = permit
-  const phase = status?.phase ?? 'Requested'
-  if (phase !== 'Granted') return `phase ${phase}`
-  if (act.operations.length > 0 && !act.operations.some((o) => spec.operations.includes(o)))
-    return `not for operation ${act.operations.join(' or ')}`
-  if (act.component !== undefined && spec.component !== undefined && !coversTarget(spec.component, act.component))
-    return `granted for ${shown(readPermitTarget(spec.component))}`
-  const target = spec.targets.find((t) => act.targets.includes(t.uid))
-  if (target === undefined) return 'the target is not one of its targets'
-  const { results = {} } = spec
-  if (Object.hasOwn(results, target.uid)) return `result for the target already reported: ${results[target.uid]}`
-  const verdict = status?.verdicts?.find((v) => v.target === target.uid)
-  return verdict?.verdict === 'Granted' ? undefined : `the verdict for the target is ${verdict?.verdict ?? 'missing'}`
+  const ruling = rulingOn(permit, act)
+  return ruling.kind === 'Granted' ? undefined : ruling.why
 }
+
+export const NOT_DECIDED = 'the Defender has not decided yet'
+
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+
+/** One gate's message. A rate includes its usage and when it frees. */
+export const verdictText = ({ gate, verdict, seen, limit }: Verdict): string =>
+  gate === 'Rate' && seen !== undefined && verdict === 'Waiting'
+    ? `rate limit: ${seen}`
+    : `gate ${gate}: ${seen ?? verdict}${limit === undefined ? '' : ` (${limit})`}`
 
 const shown = ({ name, version, config }: ComponentTarget): string => {
   if (version === undefined) return `the removal of ${name}`
