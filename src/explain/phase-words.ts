@@ -1,20 +1,27 @@
-// How a Cluster is, in words: some of its phases are nouns, and "cider-1 is Addons" says nothing. Pure.
-import type { Phase } from '#api/phases.ts'
+// The phase of an object as a sentence says it: some phases are nouns or two words in one, and "cluster/cider-1 is Addons" says nothing. Pure.
+import type { Phase, PhaseTable } from '#api/phases.ts'
 
-const CLUSTER_IS: Readonly<Record<Phase<'Cluster'>, string>> = {
-  Pending: 'is Pending',
+type Words<T extends PhaseTable> = Readonly<Partial<Record<Phase<T>, string>>>
+
+const CLUSTER: Words<'Cluster'> = {
   Creating: 'is being created',
   Addons: 'is getting its addons',
-  Ready: 'is Ready',
   Upgrading: 'is being upgraded',
   RollingBack: 'is being rolled back',
   Restoring: 'is being restored from a snapshot',
-  Expired: 'is Expired',
-  Unreachable: 'is Unreachable',
   Deleting: 'is being deleted',
-  Failed: 'is Failed',
+}
+const JOB: Words<'Job'> = { AwaitingPermit: 'is waiting for its permit' }
+const MAINTENANCE: Words<'Maintenance'> = { InProgress: 'is in progress' }
+
+const BY_KIND: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Cluster: CLUSTER,
+  RemedyOperationJob: JOB,
+  MaintenanceEvent: MAINTENANCE,
 }
 
-/** A phase of a later version is shown as it is. */
-export const clusterIs = (phase: string): string =>
-  Object.hasOwn(CLUSTER_IS, phase) ? CLUSTER_IS[phase as Phase<'Cluster'>] : `is ${phase}`
+/** All others are adjectives. A phase of a later version is shown as it is. */
+export function phaseWords(kind: string, phase: string): string {
+  const words = Object.hasOwn(BY_KIND, kind) ? BY_KIND[kind] : undefined
+  return words !== undefined && Object.hasOwn(words, phase) ? (words[phase] ?? '') : `is ${phase}`
+}

@@ -16,6 +16,7 @@ import { fieldsOf, objectsIn } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isGoodCondition } from './conditions.ts'
 import { maintenanceStory } from './maintenance-story.ts'
+import { phaseWords } from './phase-words.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
 import { causeOf, type Finding, notesOf, type Story, storyLines } from './finding.ts'
 import { sinceText, waitFindings } from './wait.ts'
@@ -373,7 +374,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : whole
   return {
     object: word,
-    text: `${word}${phase === '' ? '' : ` is ${phase}`}${titleOf(object)}`,
+    text: `${word}${phase === '' ? '' : ` ${phaseWords(object.kind, phase)}`}${titleOf(object)}`,
     below: [...(own.length > 0 ? own : [{ text: rest }]), ...others, ...gaps],
   }
 }

@@ -1,5 +1,5 @@
 // What is wrong with changes on their way, or what they wait for: commits, releases, sets, canaries, clusters, approvals, work on hosts. Pure.
-import { clusterIs } from '../phase-words.ts'
+import { phaseWords } from '../phase-words.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
@@ -282,7 +282,7 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
                 urgency: isWork ? 'Progressing' : 'Stopped',
                 part: 'phase',
                 cause: reason && causeIn(object, word, reason),
-                text: `${word} ${clusterIs(phase)}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
+                text: `${word} ${phaseWords('Cluster', phase)}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
                 since: waitingFor?.since,
                 first: stepOf(waitingFor, word) ?? why,
               }),

@@ -1,5 +1,5 @@
 // How far a fleet on this machine is, in a few findings that a person can watch. Pure.
-import { clusterIs } from '../phase-words.ts'
+import { phaseWords } from '../phase-words.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -149,7 +149,7 @@ export function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
       const { phase = 'Pending', waitingFor } = status ?? {}
       const waits = waitingFor === undefined ? '' : `: ${waitText(waitingFor)}`
       if (metadata.deletionTimestamp !== undefined) return [{ name, how: `is being deleted${waits}` }]
-      return here.has(name) || phase === 'Expired' ? [] : [{ name, how: `${clusterIs(phase)}${waits}` }]
+      return here.has(name) || phase === 'Expired' ? [] : [{ name, how: `${phaseWords('Cluster', phase)}${waits}` }]
     }),
     ...[...here]
       .filter((name) => name !== HUB_TARGET && !names.has(name))

@@ -4,6 +4,7 @@ import { counted } from '#lib/counted.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy, massFault } from './blocker.ts'
 import { OF_GATES, said } from './gate-blockers.ts'
 import { linesOf, type Finding } from '../finding.ts'
+import { phaseWords } from '../phase-words.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 import { OF_RULES } from './rule-blockers.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -162,7 +163,7 @@ function foundTold(seen: RepairsSeen): readonly Finding[] {
 
 function nothingText({ job, rules, node }: RepairsSeen): string {
   if (job !== undefined)
-    return `nothing blocks the repair: remedyoperationjob/${job.metadata.name} is ${job.status?.phase ?? 'Pending'}`
+    return `nothing blocks the repair: remedyoperationjob/${job.metadata.name} ${phaseWords('RemedyOperationJob', job.status?.phase ?? 'Pending')}`
   return rules.some((r) => r.fault !== undefined)
     ? 'nothing blocks the repair: a job is about to be created'
     : `no rule is true for node/${node}, so there is nothing to repair; to see the inputs of each rule, run kubenode rules simulate`
