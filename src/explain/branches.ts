@@ -16,6 +16,7 @@ import { listAll } from '#kube/list-all.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { isObject } from '#lib/json.ts'
+import { holdLine } from './hold-line.ts'
 import { healthyText } from './release/status.ts'
 import type { Branch } from './tree.ts'
 import { waitText } from './wait.ts'
@@ -50,9 +51,7 @@ async function holdsOf(client: KubeClient, { kind, metadata }: KubeObject, now: 
   return (await listAll(client, operationalHold))
     .map(readable)
     .filter((h) => isOver(h) && isInForce(h, now))
-    .map(({ metadata: own, spec }) => ({
-      text: `operationalhold/${own.name ?? ''}: ${spec.effect} until ${spec.until} by ${spec.author}: ${spec.reason}`,
-    }))
+    .map((hold) => ({ text: holdLine(hold) }))
 }
 
 function nodeText(object: KubeObject): string {

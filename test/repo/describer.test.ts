@@ -7,11 +7,23 @@ import { isTest, parseImports, type SourceFile, sourceFiles } from './source-fil
 /** `record.ts` writes the note in git of what became of a commit: a memory for later readers, and no advice. */
 const FACES = /^src\/(?:cli|console|install|programs\/local|sync\/notify\/(?!record\.ts))/
 
-/** They read conditions in a face to decide, or to hand them on as data, and say nothing of them. */
+/**
+ * They read conditions in a face to decide, or to hand them on as data, and say nothing of them; or they repeat what a server says of an object of Kubernetes
+ * itself, of which KubeNode knows no more than that.
+ */
 const READ_CONDITIONS: Readonly<Record<string, string>> = {
   'src/console/server/machine-row.ts': 'a row of numbers and states of a machine',
+  'src/console/server/node-topic.ts': 'a row for each condition of a node, as data',
   'src/programs/local/plan-clusters.ts': 'which clusters get programs on this machine',
+  'src/install/checks/observe.ts': 'how many nodes are Ready',
+  'src/install/checks/signer.ts': 'whether a signer answered a request',
+  'src/install/namespace-end.ts': 'the words of the server about a namespace that does not end',
+  'src/install/pod-trouble.ts': 'the words of the server about pods',
+  'src/install/uninstall/node.ts': 'takes the conditions of KubeNode off a node',
 }
+
+/** Conditions are looked through without the functions for it. */
+const BY_HAND = /\bconditions\??\.(?:filter|find|flatMap|map|some)\(|\['conditions'\]|, 'conditions'\)/
 
 /** The words of reasons and conditions, and what reads a condition. */
 const WORDS_OF_STATE: Readonly<Record<string, RegExp>> = {
@@ -23,12 +35,15 @@ function problemsOf({ path, text, imports }: SourceFile): readonly string[] {
   const sentences = stateSentencesIn(text).map(
     ({ line, field }) => `${path}:${line} puts ${field} into words; src/explain has the words, or gets them`,
   )
+  const mayRead = READ_CONDITIONS[path] !== undefined
+  const byHand =
+    BY_HAND.test(text) && !mayRead ? [`${path} looks through conditions: what they say is for src/explain`] : []
   const readers = imports.flatMap(({ file, typeOnly }) => {
     const names = typeOnly ? undefined : WORDS_OF_STATE[file ?? '']
-    const isAllowed = file === 'src/kube/conditions.ts' && READ_CONDITIONS[path] !== undefined
+    const isAllowed = file === 'src/kube/conditions.ts' && mayRead
     return names?.test(text) === true && !isAllowed ? [`${path} imports ${file}: what it says is for src/explain`] : []
   })
-  return [...sentences, ...readers]
+  return [...sentences, ...byHand, ...readers]
 }
 
 const faces = sourceFiles('src').filter(({ path }) => FACES.test(path) && !isTest(path))
@@ -40,7 +55,9 @@ test('no face builds a sentence about the state of an object', () => {
 
 test('what may read conditions in a face does', () => {
   const reading = new Set(
-    faces.filter((f) => f.imports.some(({ file }) => file === 'src/kube/conditions.ts')).map(({ path }) => path),
+    faces
+      .filter((f) => f.imports.some(({ file }) => file === 'src/kube/conditions.ts') || BY_HAND.test(f.text))
+      .map(({ path }) => path),
   )
   expect(Object.keys(READ_CONDITIONS).filter((path) => !reading.has(path))).toEqual([])
 })
@@ -65,6 +82,10 @@ describe('the check finds', () => {
     [
       'a condition that is looked up',
       "import { findCondition } from '#kube/conditions.ts'\nfindCondition([], 'Ready')",
+    ],
+    [
+      'a condition that is looked up by hand',
+      "const a = ({ conditions = [] }) => conditions.find((c) => c.type === 'Ready')",
     ],
     ['the words of a reason', "import { REASONS } from '#api/catalogue.ts'\nREASONS.AsDeclared.doc"],
   ])('%s', (_, text) => expect(found(text)).toBe(1))

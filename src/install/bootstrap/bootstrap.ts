@@ -3,6 +3,7 @@ import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { anchorOf, judgeTrust, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
+import { sourceProgress } from '#explain/progress/source-progress.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -11,16 +12,7 @@ import { listAll } from '#kube/list-all.ts'
 import { ifServed, until, type InstallContext } from '../context.ts'
 import { askText, may, type Ask } from '../checks/rights.ts'
 import { initErrors } from '../init/init-errors.ts'
-import {
-  existingOf,
-  GIT_SECRET,
-  progressOf,
-  secretOf,
-  SOURCE,
-  sourceOf,
-  type Followed,
-  type GitCredentials,
-} from './objects.ts'
+import { existingOf, GIT_SECRET, secretOf, SOURCE, sourceOf, type Followed, type GitCredentials } from './objects.ts'
 
 const secretType = coreKind('Secret')
 const HOW = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
@@ -116,6 +108,6 @@ export const untilApplied = (
   { commit, called }: { readonly commit: string; readonly called: string },
 ): Promise<void> =>
   until(context, `commit ${called}`, async () => {
-    const progress = progressOf(await context.client.get(fleetSource, SOURCE), commit)
+    const progress = sourceProgress(await context.client.get(fleetSource, SOURCE), commit)
     return progress.kind === 'Applied' ? { done: undefined } : { waitsFor: progress.why }
   })

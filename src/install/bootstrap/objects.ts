@@ -1,5 +1,4 @@
 // The two objects that make a cluster follow a repository: the Secret with the credentials, and the FleetSource. Pure.
-import { newestCommitText } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -80,21 +79,3 @@ export function existingOf(sources: readonly FleetSource[], wanted: Followed): E
   if (url === wanted.url && ref.branch === wanted.branch && path === wanted.path) return { kind: 'Same' }
   return { kind: 'Elsewhere', seen: `${url}, ${ref.branch ?? ref.tag ?? ref.commit ?? ''}, folder ${path}` }
 }
-
-export type Progress = { readonly kind: 'Applied' } | { readonly kind: 'Waiting'; readonly why: string }
-
-/** Whether the cluster is as the commit says: the hub, and all further clusters where the fleet has any. */
-export function progressOf(source: FleetSource | undefined, commit: string): Progress {
-  if (source === undefined) return waiting('the FleetSource is not readable yet')
-  const { commit: seen, conditions = [], tracks = [] } = source.status ?? {}
-  const bad = conditions.find((c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False')
-  if (bad !== undefined) return waiting(`${bad.reason}: ${bad.message}`)
-  if (seen === undefined) return waiting('sync has not fetched it yet')
-  if (seen !== commit) return waiting(`sync is at commit ${newestCommitText(source.status ?? {})}`)
-  const applied = conditions.find((c) => c.type === 'Applied')
-  if (applied?.status !== 'True') return waiting('sync has not applied it yet')
-  const behind = tracks.find((t) => t.release !== undefined && t.appliedCommit !== commit)
-  return behind === undefined ? { kind: 'Applied' } : waiting(`release ${behind.release ?? ''} is rolling out`)
-}
-
-const waiting = (why: string): Progress => ({ kind: 'Waiting', why })

@@ -1,7 +1,8 @@
 // Freezes and thaws a cluster, or an object of it, for the person who runs the command.
+import { holdLine } from '#explain/hold-line.ts'
 import { placeOf } from '#explain/objects/place.ts'
 import { systemClock } from '#lib/system-clock.ts'
-import { printable, shownLine } from '#lib/printable.ts'
+import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { placeHold } from '#permits/holds/placing.ts'
@@ -66,10 +67,5 @@ export async function thaw(typed: string | undefined, options: ThawOptions, io: 
       ? shownLine(`${what ?? 'the cluster'} is not frozen (${placeOf(client)})`)
       : shownLine(`thawed in ${placeOf(client)}: ${removed.join(', ')}`),
   )
-  for (const { metadata, spec } of left)
-    io.err(
-      printable(
-        `still frozen: operationalhold/${metadata.name} until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
-      ),
-    )
+  for (const hold of left) io.err(shownLine(`still frozen: ${holdLine(hold)}`))
 }

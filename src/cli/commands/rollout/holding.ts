@@ -1,6 +1,7 @@
 // Pauses, resumes, retries and aborts for the person who runs the command: each is a hold that expires.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { release } from '#api/kinds/release.ts'
+import { holdLine } from '#explain/hold-line.ts'
 import { lookUp } from '#explain/objects/find-object.ts'
 import { continuingLines } from '#explain/release/status.ts'
 import { refuseUnlessFailed } from '#explain/rollout/status.ts'
@@ -55,12 +56,7 @@ export async function resume(typed: string, options: ResumeOptions, io: Io): Pro
   const { removed, left } = await liftHolds(client, what, options.all === true, systemClock.now())
   if (removed.length === 0 && options.evenIfAbsent !== true) await findHeld(client, target, what)
   say(io, removed.length === 0 ? `${what} has no hold created by you` : `resumed: ${removed.join(', ')}`)
-  for (const { metadata, spec } of left)
-    io.err(
-      shownLine(
-        `still held: operationalhold/${metadata.name} (${spec.effect}) until ${spec.until} by ${spec.author}: ${spec.reason}`,
-      ),
-    )
+  for (const hold of left) io.err(shownLine(`still held: ${holdLine(hold)}`))
 }
 
 export async function retry(name: string, options: HoldOptions, io: Io): Promise<void> {
