@@ -146,7 +146,7 @@ function kubectlPath(): string {
   const beside = join(env['KUBEBUILDER_ASSETS'] ?? '', 'kubectl')
   if (env['KUBEBUILDER_ASSETS'] !== undefined && existsSync(beside)) return beside
   if (spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0) return 'kubectl'
-  throw new KubeNodeError(benchErrors.KN9007())
+  throw new KubeNodeError(benchErrors.KN9006_kubectl())
 }
 
 const versionOf = (kubectl: string): string =>

@@ -14,11 +14,11 @@ export const benchErrors = errorTable({
     text: 'cannot report {key} of benchmark {name}: it is {value}',
     next: 'repair bench/{name}.ts',
   },
-  KN9004: {
+  KN9003_failed: {
     text: 'the benchmark failed: {why}',
     next: 'repair it, or what it measures',
   },
-  KN9005: {
+  KN9001_server: {
     text: 'cannot run {name} on the server {server}: it knows the embedded one only',
     next: 'leave server= out',
   },
@@ -26,7 +26,7 @@ export const benchErrors = errorTable({
     text: 'cannot start a real server: {why}',
     next: 'set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler',
   },
-  KN9007: {
+  KN9006_kubectl: {
     text: 'cannot find kubectl',
     next: 'put it into the folder that KUBEBUILDER_ASSETS names, or on the PATH',
   },

@@ -18,7 +18,7 @@ import { type Ran, ranTable, runAll } from './runner/run-all.ts'
 import { measureYardstick } from './runner/yardstick.ts'
 
 /** Files beside the benchmarks that are none. */
-const OTHER_FILES = ['bench-errors.ts', 'main.ts', 'result.ts']
+const OTHER_FILES = ['bench-advice.ts', 'bench-errors.ts', 'main.ts', 'result.ts']
 const HISTORY = join(import.meta.dirname, 'history.jsonl')
 /** In their smallest form most of them wait for programs that start. */
 const SMOKES_AT_ONCE = 3
@@ -61,7 +61,7 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
   const given = parseOptions(args.filter((a) => a !== '--smoke'))
   const bench = (await import(`./${name}.ts`)) as Bench
   if (!(bench.servers ?? ['embedded']).includes(given.server))
-    throw new KubeNodeError(benchErrors.KN9005({ name, server: given.server }))
+    throw new KubeNodeError(benchErrors.KN9001_server({ name, server: given.server }))
   const options = isSmoke ? { ...given, numbers: { ...bench.smoke, ...given.numbers } } : given
   const result = await bench.run(options)
   checkResult(name, result)
@@ -178,7 +178,7 @@ try {
   console.error(
     isKubeNodeError(e)
       ? e.message
-      : numbered(benchErrors.KN9004({ why: e instanceof Error ? (e.stack ?? e.message) : messageOf(e) })),
+      : numbered(benchErrors.KN9003_failed({ why: e instanceof Error ? (e.stack ?? e.message) : messageOf(e) })),
   )
   process.exitCode = isKubeNodeError(e) && USAGE.has(e.code) ? 2 : 1
 }

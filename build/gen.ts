@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { withOrdinaryPods } from '#api/ordinary-pods.ts'
 import { releaseRoot } from '#lib/release-root.ts'
-import { ERROR_PARTS } from '#cli/error-parts.ts'
-import type { ErrorPart } from '#programs/error-parts.ts'
+import type { Advice } from '#explain/errors/advice.ts'
+import { ADVICE, ERROR_PARTS } from '#explain/errors/numbers.ts'
 import { BENCH_PART, ERROR_PAGE, errorPage } from './reference/error-page.ts'
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
 import { CONTRACT_PAGES, withContract } from './reference/contract-pages.ts'
@@ -38,14 +38,14 @@ const charted = (file: string): Promise<unknown> => import(pathToFileURL(join(ro
 const { INSTALL_DIRECTORY, HUB_DIRECTORY, installFiles } = (await charted('install.ts')) as InstallCharts
 const { KUSTOMIZE_DIRECTORY, SETTINGS_COMPONENT, releaseFiles } = (await charted('release-files.ts')) as ReleaseCharts
 const { monitoringFiles } = (await charted('monitoring.ts')) as MonitoringCharts
-const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).href)) as {
-  readonly benchErrors: ErrorPart['tables'][number]
+const bench = (await import(pathToFileURL(join(root, 'bench/bench-advice.ts')).href)) as {
+  readonly benchAdvice: Advice
 }
 const { careful } = (await import(pathToFileURL(join(root, 'rules/defender/careful.ts')).href)) as {
   readonly careful: ShippedPolicy['spec']
 }
 await makeOutline()
-const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
+const errors = errorPage({ ...ADVICE, ...bench.benchAdvice }, { ...ERROR_PARTS, 9: BENCH_PART })
 const files = new Map([
   ...generatedFiles(),
   ...installFiles(),

@@ -12,7 +12,7 @@ const PROGRAM = `
 const [name, ...args] = process.argv.slice(2)
 const line = (figures) => console.log('a table\\n' + JSON.stringify({ bench: name, figures, args }))
 if (name === 'good') line({ n: 1 })
-if (name === 'broken') { console.error('KN9004: the benchmark failed: the node did not come'); process.exitCode = 1 }
+if (name === 'broken') { console.error('KN9003: the benchmark failed: the node did not come'); process.exitCode = 1 }
 if (name === 'silent') console.log('a table')
 if (name === 'empty') line({})
 if (name === 'hanging') { console.error('waits'); setInterval(() => undefined, 1_000) }
@@ -25,7 +25,7 @@ test('a benchmark that fails, prints no figures or hangs is refused, and the oth
   const options = { command: [process.execPath, main], args: ['--smoke'], atOnce: 2, withinMs: 3_000 } as const
   const all = await runAll(benches, options)
   expect(all.map(({ bench, problem }) => [bench, problem])).toEqual([
-    ['broken', 'ended with 1: KN9004: the benchmark failed: the node did not come'],
+    ['broken', 'ended with 1: KN9003: the benchmark failed: the node did not come'],
     ['good', undefined],
     ['silent', 'printed no figures'],
     ['empty', 'printed no figures'],

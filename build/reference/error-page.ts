@@ -1,24 +1,32 @@
-// The page of all numbered errors, and the range of numbers that each part has.
-import { entriesOf } from '#cli/error-parts.ts'
-import type { ErrorPart } from '#programs/error-parts.ts'
-
-export const BENCH_PART = { thousands: 9, name: 'test bench' } as const
+// The page of all numbered errors, one section for each range of numbers.
+import type { Advice } from '#explain/errors/advice.ts'
 
 export const ERROR_PAGE = 'docs/reference/errors.md'
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replaceAll('<', '&lt;')
+export const BENCH_PART = 'test bench'
 
-export function errorPage(parts: readonly ErrorPart[]): string {
-  const sections = parts.map((part) => {
-    const rows = entriesOf(part).map(({ code, text, next }) => `| ${code} | ${cell(text)} | ${cell(next)} |`)
-    const title = `${part.name[0]?.toUpperCase()}${part.name.slice(1)} (KN${part.thousands}xxx)`
-    return [`## ${title}`, '', '| number | message | what to do |', '| --- | --- | --- |', ...rows].join('\n')
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
+
+export function errorPage(advice: Advice, parts: Readonly<Record<number, string>>): string {
+  const numbers = Object.entries(advice).toSorted(([a], [b]) => Number(a.slice(2)) - Number(b.slice(2)))
+  const sections = Object.entries(parts).map(([thousands, name]) => {
+    const rows = numbers
+      .filter(([code]) => Math.floor(Number(code.slice(2)) / 1_000) === Number(thousands))
+      .map(([code, a]) => `| ${code} | ${cell(a.cause)} | ${cell(a.check)} | ${cell(a.do)} |`)
+    return [
+      `## ${capital(name)} (KN${thousands}xxx)`,
+      '',
+      '| number | cause | check | do |',
+      '| --- | --- | --- | --- |',
+      ...rows,
+    ].join('\n')
   })
   return `${[
     '# Errors',
-    '<!-- Generated from the error tables in src by npm run gen. -->',
-    'Every error of KubeNode has a number that does not change. Words in braces are placeholders for observed values. ' +
-      'The message is followed by what to do next; findings of `kubenode lint` add the place in the file.',
+    '<!-- Generated from src/explain/errors by npm run gen. -->',
+    'A number means one thing to do. The message beside it names the object and what was observed; messages that ask for ' +
+      'the same have the same number. `kubenode explain KN1120` prints a row of this page.',
     ...sections,
   ].join('\n\n')}\n`
 }

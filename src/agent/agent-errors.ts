@@ -34,7 +34,7 @@ export const agentErrors = errorTable({
     text: 'cannot join: there is neither an identity nor a join.json in {path}',
     next: 'if this host had joined before, run kubenode machine readmit NAME --token with a kubeconfig of the cluster; unless its provider then hands it the token, run the line of kubenode machine join-command NAME on this host',
   },
-  KN8009: {
+  KN8003_token: {
     text: 'cannot join as {machine}: the join token is no longer valid',
     next: 'for a new one, print the line again with kubenode machine join-command {machine}, or recreate the machine; to give the host up, run kubenode agent leave on it',
   },
@@ -142,19 +142,19 @@ export const agentErrors = errorTable({
     text: 'cannot start {component}: unit {unit} belongs to component {owner}',
     next: 'use another unit name, or remove that component first',
   },
-  KN8040: {
+  KN1000_event: {
     text: 'cannot {event} {component} in state {from}: {refusal}',
     next: 'this is a bug',
   },
-  KN8041: {
+  KN1000_record: {
     text: 'cannot write the record of {component}: it is inconsistent',
     next: 'this is a bug',
   },
-  KN8042: {
+  KN1000_noRecord: {
     text: 'cannot switch {component}: it has no record',
     next: 'this is a bug',
   },
-  KN8043: {
+  KN8037_slot: {
     text: 'cannot use {component} {version}: slot {id} is incomplete',
     next: 'the component is installed again',
   },
@@ -174,7 +174,7 @@ export const agentErrors = errorTable({
     text: 'cannot switch the agent: {gaveUp}',
     next: 'commit another version of the agent',
   },
-  KN8052: {
+  KN8005_known: {
     text: 'cannot join as {machine} of {cluster}: this host already has {knownIdentity} in {state}',
     next: 'to turn this host into another machine, hand it back first with {leave}; never remove that folder, which holds the originals of adopted files',
   },
@@ -182,7 +182,7 @@ export const agentErrors = errorTable({
     text: 'cannot join or leave: the agent must run as root',
     next: 'run this command with sudo',
   },
-  KN8054: {
+  KN8005_again: {
     text: 'cannot join again as {machine} of {cluster}: this host is {joinedMachine} of {joinedCluster}',
     next: 'to turn this host into another machine, hand it back first with kubenode agent leave; never remove {state}, which holds the originals of adopted files',
   },
@@ -190,15 +190,15 @@ export const agentErrors = errorTable({
     text: 'cannot start {component}: unit {unit} is masked',
     next: 'to allow it to start, run systemctl unmask {unit} on the node',
   },
-  KN8056: {
+  KN3074_agent: {
     text: 'the agent keeps its configuration: {path} is refused: {why}',
     next: 'put this into {hostFile} beside it, which only an administrator of the host writes',
   },
-  KN8057: {
+  KN8021_host: {
     text: 'cannot use the path {path}: it has a part ..',
     next: 'name the file by its absolute path',
   },
-  KN8060: {
+  KN8014_missing: {
     text: 'cannot {what}: {which} not found',
     next: 'commit it to the fleet',
   },
@@ -206,19 +206,19 @@ export const agentErrors = errorTable({
     text: 'the API server refuses the certificate of machine {machine} (valid until {until}); its agent proved its key and waits for a person',
     next: 'run kubenode machine readmit {machine} with a kubeconfig of the cluster; nothing is needed on this host',
   },
-  KN8062: {
+  KN8008_refused: {
     text: 'the API server refuses the certificate of machine {machine} (valid until {until}), and it cannot come back by itself: {why}',
     next: 'run kubenode machine readmit {machine} --token with a kubeconfig of the cluster, then the line of kubenode machine join-command {machine} on this host',
   },
-  KN8064: {
+  KN8008_noToken: {
     text: 'there is no token for the key of machine {machine}',
     next: 'retried automatically; if the machine was revoked, or its host handed back, run kubenode machine readmit {machine} --token, then the line of kubenode machine join-command {machine} on this host',
   },
-  KN8070: {
+  KN8037_copy: {
     text: 'cannot copy {path}: its content changed meanwhile',
     next: 'retried automatically',
   },
-  KN8072: {
+  KN1112_leave: {
     text: 'cannot leave: there is no agent in {folder}',
     next: 'run this on the host of the node; where its folders are elsewhere, name them with --root and --agent',
   },
@@ -226,19 +226,19 @@ export const agentErrors = errorTable({
     text: 'the agent has not left this host yet',
     next: 'see journalctl -u {unit}; it continues by itself',
   },
-  KN8071: {
+  KN8044_adopt: {
     text: 'cannot adopt {path} for {component}: it is a folder or a device',
     next: 'use another path in the component, or move it away; retried within seconds',
   },
-  KN8063: {
+  KN1006_host: {
     text: 'cannot join: Node.js does not start on this host: {why}',
     next: 'install what it names, such as libatomic1 (Debian, Ubuntu) or libatomic (RHEL, Fedora), then join again',
   },
-  KN8080: {
+  KN8003_expired: {
     text: 'cannot join: this line was valid until {until}, and the clock of this host is at {now}',
     next: 'print a new one with kubenode machine join-command {machine}, or correct the clock',
   },
-  KN8081: {
+  KN1408_join: {
     text: 'cannot join: this line was printed at {printed}, and the clock of this host is at {now}',
     next: 'set the clock, for example with timedatectl set-ntp true, then run the line again',
   },
@@ -258,7 +258,7 @@ export const agentErrors = errorTable({
     text: 'cannot join: this host has no {program}',
     next: 'install or copy it, then run the line again',
   },
-  KN8086: {
+  KN1051_arch: {
     text: 'cannot join: there is no agent for {arch}',
     next: 'make one with kubenode agent bundle --node FILE, with a Node.js for these hosts',
   },
@@ -270,15 +270,15 @@ export const agentErrors = errorTable({
     text: 'the agent is installed and has not joined: {why}',
     next: 'see journalctl -u kubenode-agent on this host and kubenode why machine/{machine}',
   },
-  KN8089: {
+  KN1002_joinOption: {
     text: 'cannot join with {option}: {why}',
     next: 'correct it in kubenode machine join-command',
   },
-  KN8090: {
+  KN1449_logRestart: {
     text: 'cannot continue the log: the agent restarted',
     next: 'run kubenode logs again',
   },
-  KN8091: {
+  KN1641_agent: {
     text: 'cannot show the log of {component}: it is no component of this machine (components: {known})',
     next: 'name one of them',
   },
@@ -286,15 +286,15 @@ export const agentErrors = errorTable({
     text: 'cannot show the log of {component}: it runs no process of its own',
     next: 'see its state with kubenode describe machine/NAME',
   },
-  KN8093: {
+  KN1002_leaveOption: {
     text: 'cannot leave with {option}: {why}',
     next: 'nothing was done; correct it',
   },
-  KN8094: {
+  KN8087_component: {
     text: 'cannot write {path} on this host: {why}',
     next: 'make it writable or make room there, or use another path in the component',
   },
-  KN8095: {
+  KN8087_temporary: {
     text: 'cannot join: {folder} cannot be written: {why}',
     next: 'make room there, or set TMPDIR',
   },

@@ -32,7 +32,7 @@ export async function readConfigTexts({ files, dir }: Pick<ConfigDeps, 'dir'> & 
 export function declaredRefusal(dir: NodeDir, text: string | undefined): KubeNodeError | undefined {
   const [why] = text === undefined ? [] : gitLimitProblems(text)
   if (why === undefined) return undefined
-  return new KubeNodeError(agentErrors.KN8056({ path: configFile(dir), why, hostFile: HOST_CONFIG_NAME }))
+  return new KubeNodeError(agentErrors.KN3074_agent({ path: configFile(dir), why, hostFile: HOST_CONFIG_NAME }))
 }
 
 /** Each key of the host replaces that of agent.json. Pure. */

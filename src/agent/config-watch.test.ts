@@ -41,7 +41,7 @@ test('a running agent keeps its configuration when agent.json is refused, says s
   try {
     texts.set(configFile(dir), '{"lease":"9s","allowedOrigins":["https://evil.example"]}')
     for (let i = 0; i < 3; i++) await clock.advance(30_000)
-    expect([restarts, warnings]).toEqual([0, [expect.stringMatching(/^KN8056: .*allowedOrigins/)]])
+    expect([restarts, warnings]).toEqual([0, [expect.stringMatching(/^KN3074: .*allowedOrigins/)]])
     texts.set(configFile(dir), '{"lease":"6s"}')
     await clock.advance(30_000)
     expect(restarts).toBe(1)

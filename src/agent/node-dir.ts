@@ -91,6 +91,6 @@ export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state,
 /** A path of a component, as it is on this machine. */
 export function onNode(d: NodeDir, path: string): string {
   // Callers have checked paths of the node; this check keeps an unchecked one inside the node's folder.
-  if (climbs(path)) throw new KubeNodeError(agentErrors.KN8057({ path }))
+  if (climbs(path)) throw new KubeNodeError(agentErrors.KN8021_host({ path }))
   return join(d.root, path)
 }

@@ -1,6 +1,5 @@
 // What is wrong with an object: one entry a mistake, each with the place, what was seen and what would be right.
 import type { ErrorCode } from '#lib/errors.ts'
-import type { apiErrors } from './api-errors.ts'
 
 export interface Problem {
   readonly code: ErrorCode
@@ -21,14 +20,14 @@ export const PROBLEM_CODES = {
   unknownField: 'KN5001',
   missing: 'KN5002',
   wrongType: 'KN5003',
-  bound: 'KN5004',
-  form: 'KN5005',
+  bound: 'KN5003',
+  form: 'KN5003',
   duplicate: 'KN5006',
   rule: 'KN5007',
   immutable: 'KN5008',
   notThisKind: 'KN5009',
   unserved: 'KN5012',
-} as const satisfies Readonly<Record<string, keyof typeof apiErrors>>
+} as const satisfies Readonly<Record<string, ErrorCode>>
 
 /** Longer values are cut: a message is read by people. */
 const MAX_SEEN_CHARS = 80

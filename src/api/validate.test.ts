@@ -37,25 +37,25 @@ describe('the validator says', () => {
       'a number out of range',
       machineSet,
       { '/spec/replicas': -1 },
-      'KN5004: /spec/replicas: is out of range; got -1; allowed: 0 to 20000',
+      'KN5003: /spec/replicas: is out of range; got -1; allowed: 0 to 20000',
     ],
     [
       'an absurd number',
       machineSet,
       { '/spec/replicas': 1e300 },
-      'KN5004: /spec/replicas: is out of range; got 1e+300; allowed: 0 to 20000',
+      'KN5003: /spec/replicas: is out of range; got 1e+300; allowed: 0 to 20000',
     ],
     [
       'a percentage above all',
       machineSet,
       { '/spec/maxUnavailable': '101%' },
-      'KN5005: /spec/maxUnavailable: has the wrong format; got "101%"; allowed: a whole number, or a percentage from 0% to 100%',
+      'KN5003: /spec/maxUnavailable: has the wrong format; got "101%"; allowed: a whole number, or a percentage from 0% to 100%',
     ],
     [
       'a word that is almost right',
       machineSet,
       { '/spec/deleteOrder': 'Oldst' },
-      'KN5005: /spec/deleteOrder: is not an allowed value; got "Oldst"; allowed: Unhealthy, Newest, Oldest, Random; did you mean Oldest?',
+      'KN5003: /spec/deleteOrder: is not an allowed value; got "Oldst"; allowed: Unhealthy, Newest, Oldest, Random; did you mean Oldest?',
     ],
     [
       'a list item that was there before',
@@ -67,7 +67,7 @@ describe('the validator says', () => {
       'a duration that is none',
       nodeRemedier,
       { '/spec/cooldown': '10 minutes' },
-      'KN5005: /spec/cooldown: has the wrong format; got "10 minutes"; allowed: a duration such as 90s, 5m or 1h30m',
+      'KN5003: /spec/cooldown: has the wrong format; got "10 minutes"; allowed: a duration such as 90s, 5m or 1h30m',
     ],
     [
       'a duration longer than a year',
@@ -152,7 +152,7 @@ describe('the validator says', () => {
     let deep: unknown = {}
     for (let i = 0; i < 50_000; i++) deep = { not: deep }
     const object = { ...cloneJson(nodeRemedier.example), spec: { ...nodeRemedier.example.spec, when: deep } }
-    expect(validator.problems(nodeRemedier, object).map((p) => p.code)).toEqual(['KN5004'])
+    expect(validator.problems(nodeRemedier, object).map((p) => p.code)).toEqual(['KN5003'])
   })
 
   test('a flood of unknown fields costs no more than the first hundred', () => {
@@ -176,7 +176,7 @@ test('parse throws one error that lists every problem', () => {
   expect(() =>
     validator.parse(machineSet, rejectedObject({ kind: machineSet, changes: { '/spec/replicas': -1 } })),
   ).toThrow(
-    'KN5000: cannot accept MachineSet "workers"; fix the following and try again:\n  KN5004: /spec/replicas: is out of range; got -1; allowed: 0 to 20000',
+    'KN5000: cannot accept MachineSet "workers"; fix the following and try again:\n  KN5003: /spec/replicas: is out of range; got -1; allowed: 0 to 20000',
   )
 })
 

@@ -208,7 +208,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       await new Promise<void>((resolve, reject) => {
         http.once('error', (e) =>
           reject(
-            new KubeNodeError(apiserverErrors.KN6001({ host, port, why: messageOf(e) }), {
+            new KubeNodeError(apiserverErrors.KN1206_server({ host, port, why: messageOf(e) }), {
               cause: e,
             }),
           ),

@@ -2,11 +2,11 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const apiserverErrors = errorTable({
-  KN6000: {
+  KN2400_embedded: {
     text: 'the API server refused the request: {why}',
     next: 'correct the request',
   },
-  KN6001: {
+  KN1206_server: {
     text: 'cannot listen on {host}:{port}: {why}',
     next: 'choose another port',
   },
@@ -38,7 +38,7 @@ export const apiserverErrors = errorTable({
     text: 'cannot serve {file}: it ends at revision {revision}, but {marked} was acknowledged: the newest writes are missing',
     next: 'was {file}-wal deleted or cut, or {file} copied alone? put that file back, or restore a backup into an empty folder (kubenode apiserver backup makes one of what is left here)',
   },
-  KN6109: {
+  KN1203_database: {
     text: 'cannot read the data in {file}: it is a database of another program, and was left as it is',
     next: 'choose another folder with --data',
   },
@@ -58,7 +58,7 @@ export const apiserverErrors = errorTable({
     text: 'cannot back up {folder}: what it holds is damaged: {problems}',
     next: 'look with kubenode apiserver check',
   },
-  KN6114: {
+  KN6112_folder: {
     text: 'cannot restore into {target}: it is not empty',
     next: 'choose another folder with --data, or move this one away',
   },
@@ -70,11 +70,11 @@ export const apiserverErrors = errorTable({
     text: 'cannot lock the data folder with {file}: {why}',
     next: 'check that you may write to the folder and that the file belongs to you',
   },
-  KN6117: {
+  KN6116_io: {
     text: 'cannot read or write {file}: {why}',
     next: 'check the disk and the permissions of the folder, then start the server again',
   },
-  KN6118: {
+  KN1203_serverFolder: {
     text: 'cannot use {folder} as a data folder: it contains {stranger} and no data of kubenode',
     next: 'use an empty folder',
   },

@@ -160,7 +160,7 @@ function refuseStrangers(data: string): void {
   const names = namesIn(data)
   const [stranger] = names
   if (stranger === undefined || names.some((name) => OURS.test(name))) return
-  throw new KubeNodeError(apiserverErrors.KN6118({ folder: data, stranger }))
+  throw new KubeNodeError(apiserverErrors.KN1203_serverFolder({ folder: data, stranger }))
 }
 
 /** Never half a file: the disk may be full, and another process may be reading. On a full disk the file of an earlier start must do. */

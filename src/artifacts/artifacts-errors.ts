@@ -6,7 +6,7 @@ export const artifactsErrors = errorTable({
     text: 'cannot agree on a certificate for artifacts: the Secret {secret} keeps changing',
     next: 'let nothing else write it; tried again automatically',
   },
-  KN14002: {
+  KN1329_artifacts: {
     text: 'cannot serve artifacts with {file}: {why}',
     next: 'give --artifacts-cert and --artifacts-key a certificate and its key in PEM that belong together',
   },
@@ -14,7 +14,7 @@ export const artifactsErrors = errorTable({
     text: 'cannot serve the artifacts in {folder}: {why}',
     next: 'mount the volume with the artifacts there, or correct --artifacts-folder',
   },
-  KN14004: {
+  KN1206_artifacts: {
     text: 'cannot serve artifacts on {host} port {port}: {why}',
     next: 'give --artifacts-listen another address or port',
   },

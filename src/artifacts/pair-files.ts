@@ -26,7 +26,7 @@ export async function pairIn(files: PairFiles): Promise<ServingPair> {
 }
 
 const wrong = (file: string, why: string): KubeNodeError =>
-  new KubeNodeError(artifactsErrors.KN14002({ file, why }), { retry: 'later' })
+  new KubeNodeError(artifactsErrors.KN1329_artifacts({ file, why }), { retry: 'later' })
 
 function of<T>(file: string, parse: () => T): T {
   try {

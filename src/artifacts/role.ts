@@ -64,7 +64,7 @@ export class ArtifactsPart implements Part {
       agentToken: (uid) => sealedToken(client, uid),
     })
     this.port = await this.#server.start().catch((cause: unknown) => {
-      throw new KubeNodeError(artifactsErrors.KN14004({ host, port, why: messageOf(cause) }), { cause })
+      throw new KubeNodeError(artifactsErrors.KN1206_artifacts({ host, port, why: messageOf(cause) }), { cause })
     })
     log.info('serving artifacts', { port: this.port })
     this.#looking.start(

@@ -22,19 +22,19 @@ export const cliErrors = errorTable({
     text: 'cannot start kubenode: Node 26 does not start without the library libatomic.so.1',
     next: 'install it: apt-get install libatomic1 (Debian, Ubuntu), or dnf install libatomic (RHEL, Fedora)',
   },
-  KN1096: {
+  KN1094_number: {
     text: 'cannot use {option} {text}',
     next: 'write a number from 1 to 9999',
   },
-  KN1214: {
+  KN1002_nodes: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',
   },
   KN1733: {
     text: 'cannot explain {word}: it is no number of an error',
-    next: 'write one such as KN1121; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',
+    next: 'write one such as KN1120; what is wrong with an object: kubenode why KIND/NAME; fields of a kind: kubectl explain machines --api-version kubenode.io/v1alpha1',
   },
-  KN1734: {
+  KN1733_number: {
     text: 'cannot explain KN{number}: this version has no such error',
     next: 'docs/reference/errors.md lists all of them; kubenode version prints which version this is',
   },

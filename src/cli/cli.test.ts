@@ -112,7 +112,7 @@ ${extra}`
 
   test('an unknown kind of ours is corrected', async () => {
     write('a.yaml', 'apiVersion: kubenode.io/v1alpha1\nkind: MachinSet\nmetadata: {name: a}\n')
-    expect((await kubenode('lint', 'a.yaml')).out).toMatch(/^a\.yaml:2:1: KN1021: .*did you mean MachineSet\?/)
+    expect((await kubenode('lint', 'a.yaml')).out).toMatch(/^a\.yaml:2:1: KN1020: .*did you mean MachineSet\?/)
   })
 
   test.each(['kustomize.config.k8s.io/v1beta1', 'kubelet.config.k8s.io/v1beta1', 'kubeadm.k8s.io/v1beta4'])(
@@ -121,7 +121,7 @@ ${extra}`
       write('a.yaml', `apiVersion: ${apiVersion}\nkind: Kustomization\n`)
       expect((await kubenode('lint', 'a.yaml')).code).toBe(0)
       write('a.yaml', `apiVersion: x.${apiVersion.replace('.', '-')}\nkind: Kustomization\n`)
-      expect((await kubenode('lint', 'a.yaml')).out).toContain('KN1023')
+      expect((await kubenode('lint', 'a.yaml')).out).toContain('KN1020')
     },
   )
 
@@ -133,8 +133,8 @@ ${extra}`
     const { code, out, err } = await kubenode('lint', 'x')
     expect(code).toBe(2)
     expect(out.split('\n').map((l) => l.split(': ').slice(0, 2).join(' '))).toEqual([
-      'x/a.yaml:2:1 KN1015',
-      'x/b.json:1:39 KN1023',
+      'x/a.yaml:2:1 KN1014',
+      'x/b.json:1:39 KN1020',
       'x/c.yaml:1:1 KN1020',
       '',
     ])
@@ -145,17 +145,17 @@ ${extra}`
     write('r.json', '{"all":[{"fact":"conditionz","path":"/Ready/status","operator":"equal","value":"False"}]}')
     const { code, out } = await kubenode('lint', 'r.json')
     expect(code).toBe(2)
-    expect(out).toMatch(/^r\.json:1:\d+: KN4006: .*conditionz/)
+    expect(out).toMatch(/^r\.json:1:\d+: KN4005: .*conditionz/)
   })
 
   const hostile: readonly (readonly [string, string | Buffer, RegExp])[] = [
-    ['maps where words belong', 'apiVersion: {toString: 1}\nkind: {toString: 1}\nmetadata: {name: x}\n', /KN1022/],
+    ['maps where words belong', 'apiVersion: {toString: 1}\nkind: {toString: 1}\nmetadata: {name: x}\n', /KN1020/],
     [
       'a kind of ours that is a map',
       'apiVersion: kubenode.io/v1alpha1\nkind: {toString: 1}\nmetadata: {name: x}\n',
-      /KN1021/,
+      /KN1020/,
     ],
-    ['a list whose kind is a map', 'apiVersion: v1\nkind: {toString: null}\nitems: [1]\n', /KN1022/],
+    ['a list whose kind is a map', 'apiVersion: v1\nkind: {toString: null}\nitems: [1]\n', /KN1020/],
     ['bytes that are no UTF-8', Buffer.from([0x61, 0x3a, 0x20, 0xff, 0x0a]), /^KN1014: cannot read h\.yaml: .*UTF-8/],
   ]
   test.each(hostile)('%s: a number, no stack', async (_name, text, want) => {
@@ -178,7 +178,7 @@ ${extra}`
       expect(await kubenode('lint', name)).toMatchObject({
         code: 2,
         err: expect.stringMatching(
-          /^KN1016: cannot read .*: it is not a regular file; copy its contents into one\n$/,
+          /^KN1011: cannot read .*: it is not a regular file; copy its contents into one\n$/,
         ) as string,
       })
   })
@@ -218,12 +218,12 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
     write('a.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
     const folder = await kubenode('lint', '.')
     expect([folder.code, folder.err]).toEqual([0, '2 files, 1 object, 1 document skipped (plain data), 0 problems\n'])
-    expect(await kubenode('lint', 'size.json')).toMatchObject({ code: 2, out: expect.stringContaining('KN1022') })
+    expect(await kubenode('lint', 'size.json')).toMatchObject({ code: 2, out: expect.stringContaining('KN1020') })
   })
 
   test('an object that lacks one of its first words is no data', async () => {
     write('a.yaml', 'kind: MachineSet\nmetadata: {name: a}\nspec: {}\n')
-    expect(await kubenode('lint', '.')).toMatchObject({ code: 2, out: expect.stringContaining('KN1022') })
+    expect(await kubenode('lint', '.')).toMatchObject({ code: 2, out: expect.stringContaining('KN1020') })
   })
 
   test('a folder without such files says where its rules and charts are looked at', async () => {
@@ -239,14 +239,14 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
         file: 'a,b.yaml',
         line: 1,
         column: 1,
-        code: 'KN1022',
+        code: 'KN1020',
         message: 'every object names its apiVersion; this one does not',
         pointer: '/apiVersion',
         object: 'X/a',
       },
     ])
     expect((await kubenode('lint', '.', '-o', 'github')).out).toBe(
-      '::error file=a%2Cb.yaml,line=1,col=1,title=KN1022::every object names its apiVersion; this one does not\n',
+      '::error file=a%2Cb.yaml,line=1,col=1,title=KN1020::every object names its apiVersion; this one does not\n',
     )
   })
 })

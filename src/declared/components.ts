@@ -73,12 +73,12 @@ function problemOf(
       declared.map((c) => c.spec.version),
       MAX_VERSIONS,
     )
-    return certain(at, declaredErrors.KN3063({ component, version, versions }))
+    return certain(at, declaredErrors.KN3062_version({ component, version, versions }))
   }
   if (isScript === (found.spec.type === 'Script')) return undefined
   return isScript
     ? certain(at, declaredErrors.KN3064({ component, version, type: found.spec.type }))
-    : certain(at, declaredErrors.KN3065({ component, version }))
+    : certain(at, declaredErrors.KN3064_set({ component, version }))
 }
 
 function isElsewhere({ metadata }: KubeObject, component: string): boolean {
@@ -107,7 +107,7 @@ function repairProblems(
       if (near !== undefined)
         return [certain(at, declaredErrors.KN3062({ component, hint: ` (did you mean ${near}?)`, annotation }))]
       // Agents restart the unit of that name where there is no such component, and a rule of a library may repair what only some fleets have.
-      return name === 'restartComponent' ? [] : [doubtful(at, declaredErrors.KN3086({ component, annotation }))]
+      return name === 'restartComponent' ? [] : [doubtful(at, declaredErrors.KN3062_step({ component, annotation }))]
     }),
   )
 }

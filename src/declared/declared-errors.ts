@@ -6,11 +6,11 @@ export const declaredErrors = errorTable({
     text: 'component {component} is not declared{hint}',
     next: 'declare its MachineComponent, or name it in the annotation {annotation} when another source declares it',
   },
-  KN3086: {
+  KN3062_step: {
     text: 'reinstallComponent names component {component}, which this fleet does not declare: on its machines this step fails',
     next: 'name a declared component, or list it in the annotation {annotation} of the rule when another source declares it',
   },
-  KN3063: {
+  KN3062_version: {
     text: 'component {component} has no version {version} (declared: {versions})',
     next: 'declare the MachineComponent, or use a declared version',
   },
@@ -18,7 +18,7 @@ export const declaredErrors = errorTable({
     text: 'component {component} {version} has type {type}, but runScript runs only type Script',
     next: 'use a component of type Script',
   },
-  KN3065: {
+  KN3064_set: {
     text: 'component {component} {version} has type Script, which only repairs run',
     next: 'remove it from the components',
   },
@@ -34,11 +34,11 @@ export const declaredErrors = errorTable({
     text: 'no MachineSet or Machine declared here has the labels of the selector ({wanted})',
     next: 'ignore this if such machines are imported or labeled manually',
   },
-  KN3069: {
+  KN1108_placeholder: {
     text: 'component {component} {version} has a placeholder for a digest ({digest})',
     next: 'run kubenode artifact pack with --statement, then kubenode artifact sign',
   },
-  KN3070: {
+  KN1108_agents: {
     text: 'agents will refuse component {component} {version}: {why}',
     next: 'run kubenode artifact sign with a trusted key',
   },
@@ -50,7 +50,7 @@ export const declaredErrors = errorTable({
     text: 'agents cannot use agent.json: {why}',
     next: 'correct the file and commit it',
   },
-  KN3073: {
+  KN3066_verified: {
     text: 'the repair is verified by condition {type}, which the rule does not read (did you mean {near}?)',
     next: 'correct conditionCleared; ignore this if both conditions exist',
   },
@@ -66,7 +66,7 @@ export const declaredErrors = errorTable({
     text: 'provider {name} is none that KubeNode brings{hint}',
     next: 'correct the name; if the controllers have a remote provider of this name, list what they serve in {file}',
   },
-  KN3077: {
+  KN1451_inventory: {
     text: 'the controllers of cluster {cluster} serve no provider {name}{hint}; they serve {names} (inventory of {takenAt})',
     next: 'correct the name, or configure the provider for these controllers and take the inventory again',
   },
@@ -74,15 +74,15 @@ export const declaredErrors = errorTable({
     text: 'kind {kind} is written by KubeNode programs only',
     next: 'remove it from the fleet',
   },
-  KN3091: {
+  KN3090_decision: {
     text: 'kind {kind} records the decision of a person, which a commit cannot make',
     next: 'remove it from the fleet, and use kubenode approve, pause or freeze instead',
   },
-  KN3092: {
+  KN3090_field: {
     text: '{field} is set by programs, not by a commit',
     next: 'remove it',
   },
-  KN3093: {
+  KN3090_deletion: {
     text: 'metadata.{field} decides when an object is deleted, which a commit may not',
     next: 'remove it',
   },

@@ -86,7 +86,7 @@ const monitor = (type: string) =>
 
 describe('refused: ', () => {
   test.each<[string, readonly KubeObject[], string]>([
-    ['a version that is not declared', [beacon, set('1.0.1')], 'KN3063 MachineComponentSet/spec/components/0/version'],
+    ['a version that is not declared', [beacon, set('1.0.1')], 'KN3062 MachineComponentSet/spec/components/0/version'],
     [
       'a component that is not declared',
       [beacon, set('1.0.0', { name: 'becon' })],
@@ -110,7 +110,7 @@ describe('refused: ', () => {
     [
       'a script as a component',
       [script, set('1.0.0', { name: 'mend' })],
-      'KN3065 MachineComponentSet/spec/components/0/version',
+      'KN3064 MachineComponentSet/spec/components/0/version',
     ],
     [
       'a rule that contradicts itself',
@@ -120,12 +120,12 @@ describe('refused: ', () => {
     [
       'a rule with an unknown fact',
       [rule({ all: [{ fact: 'conditons', operator: 'exists' }] })],
-      'KN4006 NodeRemedier/spec/when/all/0/fact',
+      'KN4005 NodeRemedier/spec/when/all/0/fact',
     ],
     [
       'a policy with a rule that does not compile, which would block every disruption',
       [policy({ all: [{ fact: 'cluster', path: '/machnes', operator: 'greaterThan', value: 1 }] })],
-      'KN4007 DefenderPolicy/spec/rules/0/when/all/0/path',
+      'KN4005 DefenderPolicy/spec/rules/0/when/all/0/path',
     ],
     [
       'a policy with a rule that contradicts itself',
@@ -145,7 +145,7 @@ describe('refused: ', () => {
           ],
         }),
       ],
-      'KN4007 ReleasePipeline/spec/stages/0/after/0/custom/when/all/0/path',
+      'KN4005 ReleasePipeline/spec/stages/0/after/0/custom/when/all/0/path',
     ],
     [
       'versions that require each other',
@@ -201,7 +201,7 @@ describe('a warning, since it may be intended: ', () => {
     [
       'a repair of a component that this fleet does not declare',
       [beacon, repairs({ reinstallComponent: { component: 'kubelet' } })],
-      'perhaps KN3086 NodeRemedier/spec/ladder/0/operations/0/reinstallComponent/component',
+      'perhaps KN3062 NodeRemedier/spec/ladder/0/operations/0/reinstallComponent/component',
     ],
     [
       'a condition that no known detector reports',
@@ -216,7 +216,7 @@ describe('a warning, since it may be intended: ', () => {
           ladder: [{ operations: [{ cordon: {} }], verify: { conditionCleared: 'LogProblem-OomKil' } }],
         }),
       ],
-      'perhaps KN3073 NodeRemedier/spec/ladder/0/verify/conditionCleared',
+      'perhaps KN3066 NodeRemedier/spec/ladder/0/verify/conditionCleared',
     ],
     [
       'a condition that is nearly one of the log rules of this cluster',
@@ -267,21 +267,21 @@ describe('with a trust document', () => {
 
   test.each<[string, KubeObject, readonly string[]]>([
     ['a signed component, also when the document has expired meanwhile', signed(beacon), []],
-    ['an unsigned component', beacon, ['KN3070 MachineComponent/spec/signatures']],
+    ['an unsigned component', beacon, ['KN1108 MachineComponent/spec/signatures']],
     [
       'one that another key signed',
       { ...beacon, spec: signStatement(beacon['spec'] as never, new Signer(generateKey().pem)) },
-      ['KN3070 MachineComponent/spec/signatures'],
+      ['KN1108 MachineComponent/spec/signatures'],
     ],
     [
       'a placeholder for a digest',
       component('beacon', '1.0.0', { artifacts: artifact('0'.repeat(64)) }),
-      ['KN3069 MachineComponent/spec/artifacts/0/sha256'],
+      ['KN1108 MachineComponent/spec/artifacts/0/sha256'],
     ],
     [
       'a revoked version that is still declared',
       signed(component('beacon', '1.0.0', { artifacts: artifact('cd'.repeat(32)) })),
-      ['perhaps KN3070 MachineComponent/spec/signatures'],
+      ['perhaps KN1108 MachineComponent/spec/signatures'],
     ],
     ['a daemon set, which no agent installs', component('proxy', '1.0.0', { type: 'DaemonSet' }), []],
   ])('%s', (_, one, problems) => {

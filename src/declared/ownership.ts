@@ -67,16 +67,16 @@ export function ownershipProblem(object: KubeObject): OwnershipProblem | undefin
   const found = (pointer: string, message: ErrorMessage, isForPeople = false) => ({ pointer, message, isForPeople })
   if (apiVersion.startsWith(`${API_GROUP}/`)) {
     if (MADE_BY_PROGRAMS.has(kind)) return found('/kind', declaredErrors.KN3090({ kind }))
-    if (MADE_BY_PEOPLE.has(kind)) return found('/kind', declaredErrors.KN3091({ kind }), true)
+    if (MADE_BY_PEOPLE.has(kind)) return found('/kind', declaredErrors.KN3090_decision({ kind }), true)
   }
-  if (!isEmpty(object['status'])) return found('/status', declaredErrors.KN3092({ field: 'status' }))
+  if (!isEmpty(object['status'])) return found('/status', declaredErrors.KN3090_field({ field: 'status' }))
   for (const field of DELETION_FIELDS)
-    if (!isEmpty(metadata[field])) return found(`/metadata/${field}`, declaredErrors.KN3093({ field }))
+    if (!isEmpty(metadata[field])) return found(`/metadata/${field}`, declaredErrors.KN3090_deletion({ field }))
   for (const field of SERVER_FIELDS)
     if (!isEmpty(metadata[field]))
-      return found(`/metadata/${field}`, declaredErrors.KN3092({ field: `metadata.${field}` }))
+      return found(`/metadata/${field}`, declaredErrors.KN3090_field({ field: `metadata.${field}` }))
   const note = Object.keys(isObject(metadata['annotations']) ? metadata['annotations'] : {}).find((a) => NOTES.has(a))
   return note === undefined
     ? undefined
-    : found('/metadata/annotations', declaredErrors.KN3092({ field: `annotation ${note}` }))
+    : found('/metadata/annotations', declaredErrors.KN3090_field({ field: `annotation ${note}` }))
 }

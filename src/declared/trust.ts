@@ -29,7 +29,7 @@ function problemsOf(object: MachineComponent, trust: TrustDocument): readonly De
       ? [
           certain(
             { object, pointer: `/spec/artifacts/${i}/sha256`, words: [sha256, ...declaring] },
-            declaredErrors.KN3069({ component, version, digest: `${sha256.slice(0, 12)}…` }),
+            declaredErrors.KN1108_placeholder({ component, version, digest: `${sha256.slice(0, 12)}…` }),
           ),
         ]
       : [],
@@ -39,7 +39,7 @@ function problemsOf(object: MachineComponent, trust: TrustDocument): readonly De
   const verdict = judgeStatement(spec, trust, Number.NEGATIVE_INFINITY)
   if (verdict.kind === 'Trusted') return []
   const at = { object, pointer: '/spec/signatures', words: declaring }
-  const message = declaredErrors.KN3070({ component, version, why: verdict.reason })
+  const message = declaredErrors.KN1108_agents({ component, version, why: verdict.reason })
   // A version that was revoked, or is below the floor, may still be declared until nothing needs it.
   return [verdict.reason.startsWith('signed by') ? certain(at, message) : doubtful(at, message)]
 }

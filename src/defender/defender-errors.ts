@@ -2,11 +2,11 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const defenderErrors = errorTable({
-  KN10001: {
+  KN3001_webhookSecret: {
     text: 'cannot store the webhook certificate in Secret {webhookSecret}: too many write conflicts',
     next: 'retried automatically',
   },
-  KN10002: {
+  KN1206_webhook: {
     text: 'cannot serve the webhook on {host}:{port}: {why}',
     next: 'choose another port',
   },

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const deliveryErrors = errorTable({
-  KN7201: {
+  KN1315_apply: {
     text: 'cannot apply {kind}: the server does not serve {apiVersion} {kind}',
     next: 'install its CustomResourceDefinition first',
   },

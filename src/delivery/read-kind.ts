@@ -70,7 +70,7 @@ async function typeOrWhy(read: () => Promise<ResourceType | undefined>): Promise
     return (await read()) ?? 'Absent'
   } catch (error) {
     if (isApiError(error)) return 'Unknown'
-    if (isKubeNodeError(error) && error.code === deliveryErrors.KN7201.code) return 'Absent'
+    if (isKubeNodeError(error) && error.code === deliveryErrors.KN1315_apply.code) return 'Absent'
     throw error
   }
 }

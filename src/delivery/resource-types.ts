@@ -38,7 +38,7 @@ export class ResourceTypes {
     for (const type of BY_HEART) this.#known.set(`${apiVersionOf(type)} ${type.kind}`, type)
   }
 
-  /** Throws when the server does not serve the kind: KN7201. */
+  /** Throws when the server does not serve the kind: KN1315. */
   async of(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ResourceType> {
     const id = `${apiVersion} ${kind}`
     const known = this.#known.get(id)
@@ -46,7 +46,7 @@ export class ResourceTypes {
     await this.#discover(apiVersion, signal)
     const found = this.#known.get(id)
     if (found !== undefined) return found
-    throw new KubeNodeError(deliveryErrors.KN7201({ kind, apiVersion }), { retry: 'later' })
+    throw new KubeNodeError(deliveryErrors.KN1315_apply({ kind, apiVersion }), { retry: 'later' })
   }
 
   /** The kind in any version of its group: what an inventory needs, which remembers no versions. Undefined: it is not served. */

@@ -23,7 +23,7 @@ const source = (commit: string, ready: 'True' | 'False') =>
     metadata: { name: 'fleet' },
     status: {
       commit,
-      renderErrors: [error, 'KN3063: another one'],
+      renderErrors: [error, 'KN3062: another one'],
       conditions: [
         {
           type: 'Rendered',
@@ -69,6 +69,6 @@ test.each([
 test('a source tells its errors whole, each once', () => {
   const lines = whyLines(source(NEWER, 'False'), NOW)
   expect(lines.filter((l) => l.includes(error))).toEqual([`Rendered is False for 4m: RenderFailed: ${error}`])
-  expect(lines.filter((l) => l.includes('KN3063'))).toEqual(['  KN3063: another one'])
+  expect(lines.filter((l) => l.includes('KN3062'))).toEqual(['  KN3062: another one'])
   expect(lines.join('\n')).not.toContain('…')
 })

@@ -60,18 +60,18 @@ test('a provider that the controllers of a cluster do not serve is refused there
   expect(said('proces', [])).toEqual([['KN3076', 'test,prod', false]])
   expect(said('proces', [inventory('prod')])).toEqual([['KN3076', 'test,prod', false]])
   expect(said('proces', [inventory('prod', ['process', 'static'])])).toEqual([
-    ['KN3077', 'prod', true],
+    ['KN1451', 'prod', true],
     ['KN3076', 'test', false],
   ])
 })
 
 test('a provider of your own that the controllers serve is not doubted, and one of KubeNode that they do not serve is refused', () => {
   expect(said('own', [inventory('test', ['own']), inventory('prod', ['own'])])).toEqual([])
-  expect(said('aws', [inventory('prod', ['static'])])).toEqual([['KN3077', 'prod', true]])
+  expect(said('aws', [inventory('prod', ['static'])])).toEqual([['KN1451', 'prod', true]])
 })
 
 test('an inventory that is too old refuses nothing, and what the file of the fleet refuses is reported once', () => {
-  expect(said('aws', [inventory('prod', ['static'])], { stale: ['prod'] })).toEqual([['KN3077', 'prod', false]])
+  expect(said('aws', [inventory('prod', ['static'])], { stale: ['prod'] })).toEqual([['KN1451', 'prod', false]])
   expect(said('proces', [inventory('prod', ['static'])], { listed: ['static'] })).toEqual([
     ['KN3075', 'test,prod', true],
   ])

@@ -48,7 +48,7 @@ function notServed(
     providersNamedBy(object).flatMap(({ pointer, name }): readonly RenderedProblem[] => {
       if (name === undefined || providers.includes(name)) return []
       const near = didYouMean(name, [...providers])
-      const { code, text } = declaredErrors.KN3077({
+      const { code, text } = declaredErrors.KN1451_inventory({
         cluster,
         name,
         hint: near === undefined ? '' : ` (did you mean ${near}?)`,

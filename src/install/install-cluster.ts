@@ -90,7 +90,7 @@ function ignoredChecks(names = ''): ReadonlySet<string> {
   const [unknown] = ignored.difference(new Set<string>(CHECKS))
   if (unknown !== undefined)
     throw new KubeNodeError(
-      installErrors.KN1434({ name: JSON.stringify(unknown), known: CHECKS.filter(mayIgnore).join(', ') }),
+      installErrors.KN1002_check({ name: JSON.stringify(unknown), known: CHECKS.filter(mayIgnore).join(', ') }),
     )
   return ignored
 }

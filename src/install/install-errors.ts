@@ -38,7 +38,7 @@ export const installErrors = errorTable({
     text: 'the clock of this machine and that of the API server are {seconds} s apart (limit 5 s)',
     next: 'synchronize both clocks; leases and certificates depend on them',
   },
-  KN1447: {
+  KN1408_leader: {
     text: 'the clock of the program that leads for {role} and that of the API server are {seconds} s apart (limit 5 s)',
     next: 'synchronize the clock of the machine that it runs on; holds, windows, and waits before the next request for a permit depend on it',
   },
@@ -74,7 +74,7 @@ export const installErrors = errorTable({
     text: 'KubeNode runs in namespace {namespace} of this cluster as well ({workload})',
     next: 'remove that installation first: two would fight over the same objects',
   },
-  KN1416: {
+  KN1406_versions: {
     text: 'cannot go from version {from} to {to}: {why}',
     next: 'go through the releases in between, one after the other',
   },
@@ -94,7 +94,7 @@ export const installErrors = errorTable({
     text: 'the API server refused {object}: {why}',
     next: 'correct this, then run the command again; it continues where this one ended',
   },
-  KN1421: {
+  KN1002_flag: {
     text: 'cannot use {flag}: {why}',
     next: 'see kubenode {command} --help',
   },
@@ -106,7 +106,7 @@ export const installErrors = errorTable({
     text: 'cannot ask for confirmation: this is not a terminal',
     next: 'give --yes {name} to confirm that this is the cluster',
   },
-  KN1424: {
+  KN1423_given: {
     text: 'not confirmed: {given} is not the name of this cluster',
     next: 'run the command again and give {name}',
   },
@@ -142,7 +142,7 @@ export const installErrors = errorTable({
     text: 'cannot use these settings: {why}',
     next: 'example: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; docs/install.md lists all settings',
   },
-  KN1434: {
+  KN1002_check: {
     text: 'there is no check named {name}',
     next: 'give --ignore some of: {known}',
   },
@@ -194,11 +194,11 @@ export const installErrors = errorTable({
     text: 'this release would remove {count} of the {total} objects of this installation (limit {limit})',
     next: 'check --values and --roles, and kubenode install --diff; if they are to be removed, --ignore removals',
   },
-  KN1440: {
+  KN1430_processes: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
     next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',
   },
-  KN1441: {
+  KN1431_process: {
     text: 'the webhook of the Defender does not answer: {why}',
     next: 'the process with role defender serves it; the API server must reach the address in its --webhook-host',
   },

@@ -10,9 +10,9 @@ const folder = mkdtempSync(join(tmpdir(), 'kubenode-values-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each([
-  ['two documents', 'cluster: a\n---\ncluster: b\n', /KN1421: .* the file must be one document; remove what follows/],
-  ['a list', '- cluster: a\n', /KN1421: .* the file must be a map of settings/],
-  ['a setting twice', 'cluster: a\ncluster: b\n', /KN1421: .* Map keys must be unique at line 2/],
+  ['two documents', 'cluster: a\n---\ncluster: b\n', /KN1002: .* the file must be one document; remove what follows/],
+  ['a list', '- cluster: a\n', /KN1002: .* the file must be a map of settings/],
+  ['a setting twice', 'cluster: a\ncluster: b\n', /KN1002: .* Map keys must be unique at line 2/],
 ])('%s', (_, text, words) => {
   writeFileSync(join(folder, 'values.yaml'), text)
   let said = ''

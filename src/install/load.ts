@@ -61,11 +61,11 @@ function parsedValues(text: string, flag: string): Values {
     // The words of the parser are for programmers: they name one of its functions.
     const isList = isObject(cause) && cause['code'] === 'MULTIPLE_DOCS'
     const why = isList ? 'the file must be one document; remove what follows the line ---' : firstLine(messageOf(cause))
-    throw new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }), { cause })
+    throw new KubeNodeError(installErrors.KN1002_flag({ flag, why, command: 'install' }), { cause })
   }
   if (isObject(value)) return value
   throw new KubeNodeError(
-    installErrors.KN1421({
+    installErrors.KN1002_flag({
       flag,
       why: 'the file must be a map of settings, such as cluster: prod-1',
       command: 'install',
@@ -82,7 +82,9 @@ export function valuesFile(file: string, cwd: string): Values {
     return parsedValues(readBoundedText(resolve(cwd, file)), flag)
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(installErrors.KN1421({ flag, why: systemTrouble(cause), command: 'install' }), { cause })
+    throw new KubeNodeError(installErrors.KN1002_flag({ flag, why: systemTrouble(cause), command: 'install' }), {
+      cause,
+    })
   }
 }
 

@@ -1,28 +1,18 @@
-// Refusals of an API server are numbered by their HTTP status: KN2404 is HTTP 404.
+// Refusals of an API server are numbered by their HTTP status, where the reader does something of its own about it: KN2404 is HTTP 404.
 import { errorTable } from '#lib/error-table.ts'
 
 const TEXT = 'cannot {action} {target}: {reason}: {text}'
 
-/** KN2499 and KN2599 cover all other statuses of their class. */
+/** KN2400 covers requests that no retry helps, KN2500 whatever a retry may help. */
 export const apiRefusals = errorTable({
   KN2400: { text: TEXT, next: 'correct the request' },
   KN2401: { text: TEXT, next: 'check that the token or client certificate is valid and not expired' },
   KN2403: { text: TEXT, next: 'ask for the missing permission (kubectl auth can-i)' },
   KN2404: { text: TEXT, next: 'check the name, and that the kind is installed' },
-  KN2405: { text: TEXT, next: 'correct the request' },
-  KN2406: { text: TEXT, next: 'correct the request' },
-  KN2408: { text: TEXT, next: 'retried automatically' },
   KN2409: { text: TEXT, next: 'read the object again and decide with its current state' },
   KN2410: { text: TEXT, next: 'list again' },
   KN2413: { text: TEXT, next: 'make the request smaller' },
-  KN2415: { text: TEXT, next: 'correct the request' },
   KN2422: { text: TEXT, next: 'correct the object' },
-  KN2429: { text: TEXT, next: 'retried automatically' },
-  KN2499: { text: TEXT, next: 'retried automatically' },
   KN2500: { text: TEXT, next: 'retried automatically' },
-  KN2502: { text: TEXT, next: 'retried automatically' },
-  KN2503: { text: TEXT, next: 'retried automatically' },
-  KN2504: { text: TEXT, next: 'retried automatically' },
   KN2507: { text: TEXT, next: 'free space on the disk of the API server; retried automatically' },
-  KN2599: { text: TEXT, next: 'retried automatically' },
 })

@@ -24,9 +24,9 @@ describe('refusals', () => {
     [409, 'KN2409', 'now'],
     [410, 'KN2410', 'now'],
     [422, 'KN2422', 'never'],
-    [429, 'KN2429', 'later'],
+    [429, 'KN2500', 'later'],
     [500, 'KN2500', 'later'],
-    [504, 'KN2504', 'later'],
+    [504, 'KN2500', 'later'],
   ] as const)('%i is %s and is to be tried again: %s', (status, code, retry) => {
     expect(error(status)).toMatchObject({ code, retry, status })
   })

@@ -93,11 +93,11 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 const reasonOf = (code: number): string => REASONS[code] ?? 'Unknown'
-/** KN2404 is HTTP 404, and so on; rare ones share a number for each class. */
+/** KN2404 is HTTP 404, and so on; those with the same way out share a number. */
 function messageFor(code: number) {
   const own = `KN${2_000 + code}`
   if (Object.hasOwn(apiRefusals, own)) return apiRefusals[own as keyof typeof apiRefusals]
-  return code >= 400 && code < 500 ? apiRefusals.KN2499 : apiRefusals.KN2599
+  return FINAL.has(code) ? apiRefusals.KN2400 : apiRefusals.KN2500
 }
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text)
 

@@ -72,9 +72,9 @@ const refusal = (given: Readonly<Record<string, string>> = env()): string => {
 }
 
 test.each<[string, Readonly<Record<string, string>>, RegExp]>([
-  ['no token', { 'ca.crt': 'c' }, /^KN2026: .*serviceaccount\/token: there is no such file; mount a token/],
-  ['an empty token', { token: '\n', 'ca.crt': 'c' }, /^KN2026: .*it is empty/],
-  ['no authority', { token: 't' }, /^KN2027: .*ca\.crt: there is no such file; mount the ConfigMap kube-root-ca\.crt/],
+  ['no token', { 'ca.crt': 'c' }, /^KN2017: .*serviceaccount\/token: there is no such file; mount a token/],
+  ['an empty token', { token: '\n', 'ca.crt': 'c' }, /^KN2017: .*it is empty/],
+  ['no authority', { token: 't' }, /^KN2017: .*ca\.crt: there is no such file; mount the ConfigMap kube-root-ca\.crt/],
 ])('%s is refused with the file and what to do', (_, files, message) => {
   mount(files)
   expect(refusal()).toMatch(message)
@@ -84,7 +84,7 @@ test('a token that this user may not read is refused', (context) => {
   if (process.getuid?.() === 0) context.skip('root reads every file')
   const folder = mount(WHOLE)
   chmodSync(join(folder, '..2026', 'token'), 0)
-  expect(refusal()).toMatch(/^KN2026: .*this user may not read it/)
+  expect(refusal()).toMatch(/^KN2017: .*this user may not read it/)
 })
 
 test('without the variables of a pod there is no pod', () => {

@@ -25,8 +25,9 @@ export function podAccount(env: Environment, root = '/'): ConnectionConfig {
   const file = (name: string): string => join(root, MOUNT, name)
   const [token, ca] = [file('token'), file('ca.crt')]
   const problems = { token: problemOf(token), ca: problemOf(ca) }
-  if (problems.token !== undefined) throw new KubeNodeError(kubeErrors.KN2026({ file: token, why: problems.token }))
-  if (problems.ca !== undefined) throw new KubeNodeError(kubeErrors.KN2027({ file: ca, why: problems.ca }))
+  if (problems.token !== undefined)
+    throw new KubeNodeError(kubeErrors.KN2017_token({ file: token, why: problems.token }))
+  if (problems.ca !== undefined) throw new KubeNodeError(kubeErrors.KN2017_authority({ file: ca, why: problems.ca }))
   const namespace = readText(file('namespace'))
   return {
     server: addressIn(env),

@@ -6,7 +6,7 @@ export const kubeErrors = errorTable({
     text: 'cannot {action}: {why}',
     next: 'check the address, and that the API server is running',
   },
-  KN2002: {
+  KN2001_timeout: {
     text: 'cannot {what}: {missing} within {ms} ms',
     next: 'check that the API server is reachable and not overloaded',
   },
@@ -18,7 +18,7 @@ export const kubeErrors = errorTable({
     text: "cannot {action}: {why}: the server's certificate has expired",
     next: 'renew the certificate of the API server; if it is still valid, set the clock of this machine',
   },
-  KN2007: {
+  KN1408_notYetValid: {
     text: "cannot {action}: {why}: the server's certificate is not valid yet by the clock of this machine",
     next: 'set the clock of this machine, or wait if that of the API server is ahead',
   },
@@ -30,7 +30,7 @@ export const kubeErrors = errorTable({
     text: 'cannot {what}: the response has more than {maxBodyLength} characters',
     next: 'request smaller pages',
   },
-  KN2006: {
+  KN1314_content: {
     text: 'cannot {action} {target}: the response is {seen}',
     next: "check that the address is an API server and not a proxy's login page",
   },
@@ -38,15 +38,15 @@ export const kubeErrors = errorTable({
     text: 'cannot connect to {server}: not an https address',
     next: 'use an address such as https://host:6443',
   },
-  KN2011: {
+  KN2010_plain: {
     text: 'cannot connect to {host} over plain http: only a proxy on this host, without credentials, is allowed',
     next: 'use https',
   },
-  KN2012: {
+  KN1301_file: {
     text: 'cannot read {what} from {file}: {why}',
     next: 'check that the file exists and is readable',
   },
-  KN2013: {
+  KN1044_requests: {
     text: 'cannot queue another request: {maxWaiting} are already waiting for this API server',
     next: 'send fewer requests',
   },
@@ -58,11 +58,11 @@ export const kubeErrors = errorTable({
     text: 'cannot use context {context}: not found in {files}',
     next: 'use one of: {known}',
   },
-  KN2029: {
+  KN2015_none: {
     text: 'no context is chosen: {files} sets no current-context',
     next: 'give --context with one of: {known}; or run kubectl config use-context NAME',
   },
-  KN2016: {
+  KN1301_parse: {
     text: 'cannot read the kubeconfig {file}: {code}',
     next: 'check it with kubenode lint',
   },
@@ -70,7 +70,7 @@ export const kubeErrors = errorTable({
     text: 'cannot use the service account of this pod: the environment does not contain the address of the API server',
     next: 'run inside a pod or give a kubeconfig',
   },
-  KN2018: {
+  KN2010_proxy: {
     text: 'cannot connect to cluster {cluster}: its proxy is neither http nor https',
     next: 'use a proxy-url such as http://host:3128, or reach the server directly',
   },
@@ -78,23 +78,23 @@ export const kubeErrors = errorTable({
     text: 'cannot log in as user {user}: API servers no longer support passwords',
     next: 'use a token or a client certificate',
   },
-  KN2020: {
+  KN1348_label: {
     text: 'cannot read the label selector {text}: {why}',
     next: 'write one like pool=gpu,zone in (a,b),!spare',
   },
-  KN2021: {
+  KN1348_field: {
     text: 'cannot read the field selector {text}: {part} is not path=value',
     next: 'write one like metadata.name=m-1',
   },
-  KN2022: {
+  KN2014_path: {
     text: 'cannot {action} {target}: a path must start with a slash and contain no white space',
     next: 'correct the path',
   },
-  KN2023: {
+  KN2010_parts: {
     text: 'cannot connect to {host}: the address contains a user, a query or a fragment',
     next: 'use only scheme, host, port and path',
   },
-  KN2024: {
+  KN2015_cluster: {
     text: 'cannot use context {context}: its cluster is missing from the kubeconfig',
     next: 'add the cluster, or use another context',
   },
@@ -102,15 +102,15 @@ export const kubeErrors = errorTable({
     text: 'cannot log in as user {user}: its credential plugin failed: {why}',
     next: 'run the plugin manually to see its error',
   },
-  KN2026: {
+  KN2017_token: {
     text: 'cannot use the service account of this pod: cannot read its token from {file}: {why}',
     next: 'mount a token there for the user of this process, with automountServiceAccountToken or a projected volume',
   },
-  KN2027: {
+  KN2017_authority: {
     text: 'cannot use the service account of this pod: cannot read the certificate authority from {file}: {why}',
     next: 'mount the ConfigMap kube-root-ca.crt there, as the file ca.crt',
   },
-  KN2028: {
+  KN2019_field: {
     text: 'cannot use the kubeconfig {file}: {field} of user {user} is not supported',
     next: 'remove it, or use another user',
   },
@@ -118,15 +118,15 @@ export const kubeErrors = errorTable({
     text: 'cannot read a watch event of more than {limit} bytes ({bytes} received so far)',
     next: 'the watch is closed and reopened automatically',
   },
-  KN2031: {
+  KN2030_end: {
     text: 'the stream ended in the middle of a line, after {bytes} bytes',
     next: 'the connection was lost; retried automatically',
   },
-  KN2032: {
+  KN2030_content: {
     text: 'cannot {action} {target}: the stream contains {seen}',
     next: 'the watch is reopened automatically',
   },
-  KN2040: {
+  KN2030_stale: {
     text: 'cannot use the list of {type}: its revision {now} is older than {seen}, which was already observed; the API server lags or was restored from a backup',
     next: 'retried automatically',
   },

@@ -133,7 +133,7 @@ describe('what only client-node takes', () => {
 
   test.each(['as-uid', 'as-user-extra'])('%s is refused instead of acting as another user', async (field) => {
     const failed = loaded(JSON.stringify(kubeconfig({ user: { as: 'ada', [field]: 'x' } })))
-    expect(await failed.catch(messageOf)).toMatch(new RegExp(`^KN2028: .*${field} of user u`))
+    expect(await failed.catch(messageOf)).toMatch(new RegExp(`^KN2019: .*${field} of user u`))
   })
 
   test.each(['tokenFile', 'token-file'])('%s is beside the kubeconfig, and read when it is needed', async (field) => {
@@ -145,7 +145,7 @@ describe('what only client-node takes', () => {
     const text = (current: object) => JSON.stringify({ ...kubeconfig(), 'current-context': undefined, ...current })
     for (const current of [{}, { 'current-context': '' }])
       await expect(loaded(text(current))).rejects.toThrow(
-        /^KN2029: no context is chosen: .* sets no current-context; give --context with one of: here; or run kubectl config/,
+        /^KN2015: no context is chosen: .* sets no current-context; give --context with one of: here; or run kubectl config/,
       )
     await expect(loaded(text({}), 'her')).rejects.toThrow(/^KN2015: cannot use context "her": .*use one of: here/)
     expect((await loaded(text({}), 'here')).server).toBe('https://edge.example:6443')

@@ -62,7 +62,7 @@ export async function loadKubeconfig({ files, context, show }: KubeconfigChoice)
     throw new KubeNodeError(
       // A merged or a new file may have none.
       context === undefined && !name
-        ? kubeErrors.KN2029(where)
+        ? kubeErrors.KN2015_none(where)
         : kubeErrors.KN2015({ ...where, context: JSON.stringify(name) }),
     )
   }
@@ -82,7 +82,8 @@ const MAX_FILE_BYTES = 8 * 1024 * 1024
 const reasonOf = (e: unknown): string =>
   e instanceof Error && 'code' in e ? String(e.code) : 'not a well-formed kubeconfig'
 
-const unreadable = (file: string, code: string): KubeNodeError => new KubeNodeError(kubeErrors.KN2016({ file, code }))
+const unreadable = (file: string, code: string): KubeNodeError =>
+  new KubeNodeError(kubeErrors.KN1301_parse({ file, code }))
 
 /** The first definition of a name wins, as kubectl has it. */
 function merge(into: KubeConfig, from: KubeConfig): void {
@@ -125,7 +126,7 @@ function extrasIn(file: string, kubeconfig: Fields): ReadonlyMap<string, Extras>
     if (!isObject(entry) || !isObject(entry['user']) || typeof entry['name'] !== 'string') continue
     const { name, user } = entry as { readonly name: string; readonly user: Record<string, unknown> }
     const field = UNSUPPORTED.find((f) => user[f] !== undefined)
-    if (field !== undefined) throw new KubeNodeError(kubeErrors.KN2028({ file, user: name, field }))
+    if (field !== undefined) throw new KubeNodeError(kubeErrors.KN2019_field({ file, user: name, field }))
     const path = user['tokenFile'] ?? user['token-file']
     // The library would read it now, and never again.
     delete user['token-file']
@@ -182,7 +183,7 @@ function connectionOf(kc: KubeConfig, { extras, execConfigs, fresh, show }: Arou
   const cluster = kc.getCurrentCluster()
   const user = kc.getCurrentUser()
   if (context === null || cluster === null)
-    throw new KubeNodeError(kubeErrors.KN2024({ context: JSON.stringify(kc.currentContext) }))
+    throw new KubeNodeError(kubeErrors.KN2015_cluster({ context: JSON.stringify(kc.currentContext) }))
   const proxy = proxyOf(cluster)
   const ca = sourceOf(cluster.caData, cluster.caFile)
   const clusterInfo = async () =>
@@ -209,7 +210,7 @@ function connectionOf(kc: KubeConfig, { extras, execConfigs, fresh, show }: Arou
 function proxyOf({ name, proxyUrl }: Cluster): ConnectionConfig['proxy'] {
   if (!proxyUrl) return undefined
   const { protocol } = URL.parse(proxyUrl) ?? {}
-  if (protocol !== 'http:' && protocol !== 'https:') throw new KubeNodeError(kubeErrors.KN2018({ cluster: name }))
+  if (protocol !== 'http:' && protocol !== 'https:') throw new KubeNodeError(kubeErrors.KN2010_proxy({ cluster: name }))
   return { HTTPS_PROXY: proxyUrl }
 }
 

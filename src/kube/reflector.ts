@@ -255,7 +255,9 @@ export class Reflector<T extends KubeObject> {
     const accepted = this.#mayGoBack()
     this.#notice({ kind: 'WentBack', seen, now, accepted })
     if (accepted) return
-    throw new KubeNodeError(kubeErrors.KN2040({ type: qualifiedPlural(this.#o.type), now, seen }), { retry: 'later' })
+    throw new KubeNodeError(kubeErrors.KN2030_stale({ type: qualifiedPlural(this.#o.type), now, seen }), {
+      retry: 'later',
+    })
   }
 
   async #watch(signal: AbortSignal): Promise<void> {

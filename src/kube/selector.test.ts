@@ -35,7 +35,7 @@ describe('label selectors', () => {
   it.each(['a=1,', 'a in (1', 'a in ()b', '=x', 'a=b=c', 'A_/b=1', 'a=-x', 'a>1', 'a in', 'a b'])(
     '%s is refused with its reason',
     (text) => {
-      expect(() => parseSelector(text)).toThrow(/KN2020.*label selector/)
+      expect(() => parseSelector(text)).toThrow(/KN1348.*label selector/)
     },
   )
 
@@ -102,6 +102,6 @@ describe('field selectors', () => {
   })
 
   it.each(['metadata.name', '=p', 'a=b=c', 'a b=c', 'a=b,', 'a=b\\'])('%s is refused', (text) => {
-    expect(() => parseFieldSelector(text)).toThrow('KN2021')
+    expect(() => parseFieldSelector(text)).toThrow('KN1348')
   })
 })

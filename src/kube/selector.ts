@@ -140,7 +140,7 @@ function isLabelKey(key: string): boolean {
 
 const isLabelValue = (value: string): boolean => value === '' || NAME.test(value)
 
-const bad = (text: string, why: string) => new KubeNodeError(kubeErrors.KN2020({ text, why }))
+const bad = (text: string, why: string) => new KubeNodeError(kubeErrors.KN1348_label({ text, why }))
 
 export interface FieldRequirement {
   /** A dotted path: `metadata.name`, `spec.nodeName`. */
@@ -154,7 +154,7 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   if (text.trim() === '') return []
   return splitAtBareCommas(text).map((part) => {
     const m = /^\s*([A-Za-z0-9_.[\]-]+)\s*(==|=|!=)((?:\\.|[^\\=])*)$/.exec(part)
-    if (!m) throw new KubeNodeError(kubeErrors.KN2021({ text, part: JSON.stringify(part) }))
+    if (!m) throw new KubeNodeError(kubeErrors.KN1348_field({ text, part: JSON.stringify(part) }))
     const [, path = '', sign, value = ''] = m
     return { path, equal: sign !== '!=', value: value.replaceAll(/\\(.)/g, '$1') }
   })

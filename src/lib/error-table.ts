@@ -1,7 +1,9 @@
-// The numbers of errors: each part owns a table of texts, and an error can be made from such a text only.
-// `npm run gen` collects all tables in docs/reference/errors.md.
+// The sentences of errors: each part owns a table of them, and an error can be made from such a sentence only.
+// A number means one thing to do: sentences that ask for the same have the same number, and src/explain/errors has its cause and advice.
 
 export type ErrorCode = `KN${number}`
+/** The second and further sentences of a number have a name: KN1020_kind. */
+type ErrorKey = ErrorCode | `${ErrorCode}_${string}`
 
 /** Values are in braces: "cannot fetch {place}: {why}". */
 export interface ErrorText {
@@ -25,23 +27,24 @@ type Placeholders<T extends string> = T extends `${string}{${infer Name}}${infer
   : never
 type Values<E extends ErrorText> = Readonly<Record<Placeholders<E['text']> | Placeholders<E['next']>, string | number>>
 
-/** `agentErrors.KN8010({ place, why })`; text and next are kept for the reference page. */
-type ErrorMaker<E extends ErrorText = ErrorText> = ErrorText & { readonly code: ErrorCode } & ([
-    Placeholders<E['text']> | Placeholders<E['next']>,
-  ] extends [never]
-    ? () => ErrorMessage
-    : (values: Values<E>) => ErrorMessage)
+/** `agentErrors.KN8010({ place, why })`. */
+type ErrorMaker<E extends ErrorText = ErrorText> = { readonly code: ErrorCode } & ([
+  Placeholders<E['text']> | Placeholders<E['next']>,
+] extends [never]
+  ? () => ErrorMessage
+  : (values: Values<E>) => ErrorMessage)
 
 export type ErrorTable<T> = {
   readonly [C in keyof T]: T[C] extends ErrorText ? ErrorMaker<T[C]> : never
 }
 
-/** The numbers of one part. A new error is a line here and `new KubeNodeError(partErrors.KN…({ … }))` where it happens. */
-export function errorTable<const T extends Readonly<Record<ErrorCode, ErrorText>>>(texts: T): ErrorTable<T> {
-  const makers = Object.entries<ErrorText>(texts).map(([code, { text, next }]) => {
+/** The sentences of one part. A new error is a line here and `new KubeNodeError(partErrors.KN…({ … }))` where it happens. */
+export function errorTable<const T extends Readonly<Record<ErrorKey, ErrorText>>>(texts: T): ErrorTable<T> {
+  const makers = Object.entries<ErrorText>(texts).map(([key, { text, next }]) => {
+    const [code = key] = key.split('_', 1)
     const whole = `${text}; ${next}`
     const make = (values: Readonly<Record<string, string | number>> = {}) => ({ code, text: filled(whole, values) })
-    return [code, Object.assign(make, { code, text, next })] as const
+    return [key, Object.assign(make, { code })] as const
   })
   // The types of the makers follow from the literal texts, which Object.fromEntries forgets.
   return Object.fromEntries(makers) as unknown as ErrorTable<T>

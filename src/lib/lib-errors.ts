@@ -10,11 +10,11 @@ export const libErrors = errorTable({
     text: 'cannot use {path}: it belongs to another user (uid {uid}, not {own})',
     next: 'remove it, give it to the user that runs kubenode (chown -R), or use another folder',
   },
-  KN1041: {
+  KN1040_writable: {
     text: 'cannot use {path}: {seen}, so another user could replace what is in it',
     next: 'run {command}, or choose another folder',
   },
-  KN1042: {
+  KN1040_secondName: {
     text: 'cannot use {path}: it is a second name of a file elsewhere, and other users could write to its folder',
     next: 'remove it if it is not yours, or use another folder',
   },

@@ -63,7 +63,7 @@ test('S31 a second name in a folder that others could write to is refused: they 
   make('data', 0o700)
   make('data/open', 0o777)
   linkSync(join(folder, 'elsewhere'), join(folder, 'data/open/objects.db'))
-  expect(() => makePrivateFolder(join(folder, 'data'))).toThrow(/^KN1042: cannot use .*open\/objects\.db: /)
+  expect(() => makePrivateFolder(join(folder, 'data'))).toThrow(/^KN1040: cannot use .*open\/objects\.db: /)
   expect(modeOf('elsewhere')).toBe('600')
 })
 

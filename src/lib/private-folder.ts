@@ -52,7 +52,7 @@ export function makePrivateFolder(path: string, { isSealed = () => false }: Priv
       // deleted since it was listed
       if (stat === undefined) continue
       // Another user may have put it there for us to write to.
-      if (folder.wasWritable && isShared(stat)) throw new KubeNodeError(libErrors.KN1042({ path: entry }))
+      if (folder.wasWritable && isShared(stat)) throw new KubeNodeError(libErrors.KN1040_secondName({ path: entry }))
       closed += close(entry, stat)
       if (stat.isDirectory() && !isSealed(entry)) folders.push({ path: entry, wasWritable: isWritable(stat) })
     }

@@ -104,7 +104,7 @@ test('S31 a folder below one that every user may write to is refused with the co
   const open = make('open', 0o777)
   const data = make('open/data', 0o700)
   expect(() => requireTrustedWay(data)).toThrow(
-    `KN1041: cannot use ${data}: ${open} belongs to uid ${process.geteuid?.()} and is writable by every user (mode 0777), ` +
+    `KN1040: cannot use ${data}: ${open} belongs to uid ${process.geteuid?.()} and is writable by every user (mode 0777), ` +
       `so another user could replace what is in it; run chmod go-w ${open}, or choose another folder`,
   )
   chmodSync(open, 0o1777)
@@ -112,7 +112,7 @@ test('S31 a folder below one that every user may write to is refused with the co
   requireTrustedWay(join(data, 'not/yet'))
   chmodSync(data, 0o777)
   requireTrustedWay(data, { isClosedByCaller: true })
-  expect(() => requireTrustedWay(join(data, 'not'), { isClosedByCaller: true })).toThrow(/^KN1041: /)
+  expect(() => requireTrustedWay(join(data, 'not'), { isClosedByCaller: true })).toThrow(/^KN1040: /)
 })
 
 test('folders above the running program are only warned of: who may change them is trusted already', () => {
@@ -123,7 +123,7 @@ test('folders above the running program are only warned of: who may change them 
   requireTrustedWay(make('open/data', 0o700), { program, onWarning: ({ path }) => warned.push(path) })
   expect(warned).toEqual([open])
   const other = make('other', 0o777)
-  expect(() => requireTrustedWay(join(other, 'data'), { program })).toThrow(/^KN1041: /)
+  expect(() => requireTrustedWay(join(other, 'data'), { program })).toThrow(/^KN1040: /)
 })
 
 test("S31 another user's folder and link are refused", (context) => {
@@ -132,7 +132,7 @@ test("S31 another user's folder and link are refused", (context) => {
   const data = make('theirs/data', 0o700)
   chownSync(theirs, NOBODY, NOBODY)
   expect(() => requireTrustedWay(data)).toThrow(
-    `KN1041: cannot use ${data}: ${theirs} belongs to uid 65534 (mode 0755), so another user could replace what is in it; run chown 0 ${theirs}, or`,
+    `KN1040: cannot use ${data}: ${theirs} belongs to uid 65534 (mode 0755), so another user could replace what is in it; run chown 0 ${theirs}, or`,
   )
   make('shared', 0o1777)
   make('ours', 0o755)

@@ -157,7 +157,8 @@ export function requireTrustedWay(path: string, options: WayOptions = {}): void 
   for (const step of steps) {
     const doubt = doubtOf(step, trusted)
     if (doubt === undefined || step === folder) continue
-    if (!above.has(step.path)) throw new KubeNodeError(libErrors.KN1041({ ...doubt, path }), { retry: 'later' })
+    if (!above.has(step.path))
+      throw new KubeNodeError(libErrors.KN1040_writable({ ...doubt, path }), { retry: 'later' })
     onWarning(doubt)
   }
 }

@@ -21,7 +21,7 @@ export interface Evaluation {
 
 /** `now` in milliseconds since 1970. Facts are read where they lie and must not change before the promise resolves. */
 export async function evaluate(ruleset: Ruleset, facts: Facts, now: number): Promise<Evaluation> {
-  if (!Number.isFinite(now) || Math.abs(now) > LAST_DATE_MS) throw new KubeNodeError(policyErrors.KN4018({ now }))
+  if (!Number.isFinite(now) || Math.abs(now) > LAST_DATE_MS) throw new KubeNodeError(policyErrors.KN1000_time({ now }))
   const candidates = ruleset.index.candidates(facts)
   const fired = candidates.length === 0 ? [] : await fire(ruleset, candidates, facts, now)
   const explain = (name: string) => {

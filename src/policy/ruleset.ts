@@ -23,7 +23,7 @@ export interface RulesetOptions {
 
 export function createRuleset(rules: readonly CompiledRule[], { indexed = true }: RulesetOptions = {}): Ruleset {
   if (rules.length > MAX_RULES)
-    throw new KubeNodeError(policyErrors.KN4015({ count: rules.length, maxRules: MAX_RULES }))
+    throw new KubeNodeError(policyErrors.KN4002_set({ count: rules.length, maxRules: MAX_RULES }))
   const positions = new Map<string, number>()
   for (const [position, { name }] of rules.entries()) {
     if (positions.has(name)) throw new KubeNodeError(policyErrors.KN4016({ name: JSON.stringify(name) }))

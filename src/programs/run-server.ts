@@ -69,7 +69,7 @@ export async function runServer(options: ServerOptions, io: Io): Promise<void> {
     await ended
   }
   try {
-    if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(serverErrors.KN1095())
+    if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(serverErrors.KN1094_noServer())
     const port = portOf(options.port)
     const health = healthAt(options.healthListen)
     const planes = controlPlanes(options, { signal, io }).then(async (host) => {
@@ -132,7 +132,7 @@ const placesIn = (text: string): string =>
       const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(place.trim()) ?? []
       const host = bracketed ?? plain ?? ''
       if (isIP(host) === 0 || Number(port) > MAX_PORT)
-        throw new KubeNodeError(serverErrors.KN1089({ text: JSON.stringify(place.slice(0, 100)) }))
+        throw new KubeNodeError(serverErrors.KN1094_webhookPlaces({ text: JSON.stringify(place.slice(0, 100)) }))
       return placeText(host, Number(port))
     })
     .join(',')
@@ -161,5 +161,5 @@ function healthAt(listen: string | undefined) {
 function portOf(text: string): number {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= MAX_PORT) return port
-  throw new KubeNodeError(serverErrors.KN1031({ text: JSON.stringify(text) }))
+  throw new KubeNodeError(serverErrors.KN1002_port({ text: JSON.stringify(text) }))
 }

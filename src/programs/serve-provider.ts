@@ -92,7 +92,7 @@ function placeOf({ socket, listen, cert, key, tokenFile, name }: ServeOptions): 
     key === undefined ||
     tokenFile === undefined
   )
-    throw new KubeNodeError(providerErrors.KN1703())
+    throw new KubeNodeError(providerErrors.KN1002_served())
   return { kind: 'Https', ...addressIn('--listen', listen), files: { cert, key, tokenFile } }
 }
 
@@ -168,13 +168,13 @@ function keysIn({ cert, key, tokenFile }: KeyFiles): ServingKeys {
     try {
       return readBoundedText(file)
     } catch (cause) {
-      throw new KubeNodeError(providerErrors.KN1705({ file, why: systemTrouble(cause) }), { cause })
+      throw new KubeNodeError(providerErrors.KN1329_provider({ file, why: systemTrouble(cause) }), { cause })
     }
   }
   const token = read(tokenFile).trim()
   if (token.length < SHORTEST_TOKEN)
     throw new KubeNodeError(
-      providerErrors.KN1705({
+      providerErrors.KN1329_provider({
         file: tokenFile,
         why: `the token has ${token.length} characters, at least ${SHORTEST_TOKEN} are wanted`,
       }),

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const serverErrors = errorTable({
-  KN1031: {
+  KN1002_port: {
     text: 'cannot listen on port {text}: not a number from 0 to 65535',
     next: 'give one with --port',
   },
@@ -10,11 +10,11 @@ export const serverErrors = errorTable({
     text: 'cannot run control planes with one of --control-planes and --control-socket alone',
     next: 'give both: a folder, and the socket at which role cluster asks',
   },
-  KN1089: {
+  KN1094_webhookPlaces: {
     text: 'cannot allow webhooks of control planes at {text}: not an IP address with a port',
     next: 'give --webhook-allow places such as 127.0.0.1:9443 or [::1]:9443, joined by commas',
   },
-  KN1095: {
+  KN1094_noServer: {
     text: 'cannot start without a server of its own: no control planes are to run either',
     next: 'give --control-planes and --control-socket with --no-server',
   },

@@ -88,7 +88,7 @@ describe('the static provider', () => {
       notes: notesInMemory(new Map([['m', '{"clientToken":1}']])),
       clock: systemClock,
     })
-    await expect(provider.get('static://m')).rejects.toThrow('KN11010')
+    await expect(provider.get('static://m')).rejects.toThrow('KN11001')
   })
 })
 

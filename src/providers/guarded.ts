@@ -134,7 +134,7 @@ function shown(name: string, what: string, thrown: unknown, hide = (said: string
   const why = shortened(printableLine(hide(said)), MAX_TEXT)
   if (isKubeNodeError(thrown) && why === said) return thrown
   const retry = isKubeNodeError(thrown) ? thrown.retry : 'later'
-  return new KubeNodeError(providersErrors.KN11082({ name, what, why }), { retry })
+  return new KubeNodeError(providersErrors.KN11080_failed({ name, what, why }), { retry })
 }
 
 function saidBy(thrown: unknown): string {

@@ -14,7 +14,7 @@ export const providersErrors = errorTable({
     text: 'cannot restart the node in {dir}: some of its processes do not stop',
     next: 'retried automatically',
   },
-  KN11010: {
+  KN11001_static: {
     text: 'cannot determine the owner of the host of {machine}: the record of the static provider is damaged',
     next: 'remove the record',
   },
@@ -26,7 +26,7 @@ export const providersErrors = errorTable({
     text: 'cannot create systemd machines: root is required on this host',
     next: 'run as root, or use provider process',
   },
-  KN11021: {
+  KN11020_program: {
     text: 'cannot run {file}: {detail}',
     next: 'check that it is installed and that KubeNode runs as root',
   },
@@ -34,15 +34,15 @@ export const providersErrors = errorTable({
     text: 'cannot mount the root of a machine at {root}',
     next: 'name a folder without ":", "," and spaces',
   },
-  KN11023: {
+  KN11002_supervisor: {
     text: 'cannot start the machine in {dir}: its supervisor ended immediately',
     next: 'see {console}',
   },
-  KN11024: {
+  KN11003_powerOff: {
     text: 'cannot power off the machine in {dir}: some of its processes do not stop',
     next: 'retried automatically',
   },
-  KN11025: {
+  KN11002_notRunning: {
     text: 'the machine in {dir} is not running',
     next: 'see {console}',
   },
@@ -50,19 +50,19 @@ export const providersErrors = errorTable({
     text: 'cannot read the providers file {file}: {why}',
     next: 'name a YAML or JSON file that this user can read with --providers',
   },
-  KN11031: {
+  KN11030_form: {
     text: 'cannot use the providers file at {place}: {what}',
     next: 'write a list "providers" of names and options, as docs/reference/providers.md shows',
   },
-  KN11032: {
+  KN1704_served: {
     text: 'cannot serve the provider {name} at {place}: no provider has this name{hint}',
     next: 'use one of {names}',
   },
-  KN11033: {
+  KN11030_twice: {
     text: 'cannot serve the provider {name} twice: it is listed again at {place}',
     next: 'keep one of them',
   },
-  KN11034: {
+  KN11030_option: {
     text: 'cannot serve the provider {name} at {place}: {what}',
     next: 'correct the option; docs/reference/providers.md lists those of each provider',
   },
@@ -90,7 +90,7 @@ export const providersErrors = errorTable({
     text: 'cannot read all of {what}: the list did not end within {pages} pages',
     next: 'retried automatically; nothing is concluded from a part of a list',
   },
-  KN11046: {
+  KN11045_form: {
     text: 'cannot read the answer to {action} in {place}: {what}',
     next: 'retried automatically; check that options.endpoint is the API of the cloud',
   },
@@ -122,7 +122,7 @@ export const providersErrors = errorTable({
     text: 'cannot serve the provider {name} at {place}: {why}',
     next: 'correct the place, or end the program that uses it',
   },
-  KN11066: {
+  KN11065_check: {
     text: 'no provider can be used at {place}: {why}',
     next: 'start or correct the program that serves it, or name another place',
   },
@@ -134,11 +134,11 @@ export const providersErrors = errorTable({
     text: 'cannot {what}: provider {name} did not answer within {seconds} s',
     next: 'retried automatically; check the provider and the network to it',
   },
-  KN11081: {
+  KN11080_wrong: {
     text: 'cannot {what}: provider {name} gave an answer that cannot be right: {why}',
     next: 'retried automatically; nothing is concluded from the answer',
   },
-  KN11082: {
+  KN11080_failed: {
     text: 'cannot {what}: provider {name} failed: {why}',
     next: 'retried automatically; nothing is concluded from the failure',
   },

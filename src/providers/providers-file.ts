@@ -62,7 +62,7 @@ export function parseProviders(
   if (whole.kind === 'Problems') {
     const [problem] = whole.problems
     const place = placeIn(file, document, problem.pointer)
-    throw new KubeNodeError(providersErrors.KN11031({ place, what: whatIsWrong(problem, 'the file') }))
+    throw new KubeNodeError(providersErrors.KN11030_form({ place, what: whatIsWrong(problem, 'the file') }))
   }
   const names = new Set<string>()
   const served = whole.value.providers.map(({ name, options = {}, orphans }, i): ServedProvider => {
@@ -73,14 +73,14 @@ export function parseProviders(
     if (checked.kind === 'Value') {
       const servedName = definition.servedName?.(checked.value) ?? name
       if (names.has(servedName))
-        throw new KubeNodeError(providersErrors.KN11033({ name: servedName, place: place('/name') }))
+        throw new KubeNodeError(providersErrors.KN11030_twice({ name: servedName, place: place('/name') }))
       names.add(servedName)
       const own = { ...definition, name: servedName, ...defined({ orphans }) }
       return servedProvider(own, checked.value, dirname(file))
     }
     const [problem] = checked.problems
     const what = whatIsWrong(problem, 'options')
-    throw new KubeNodeError(providersErrors.KN11034({ name, what, place: place(`/options${problem.pointer}`) }))
+    throw new KubeNodeError(providersErrors.KN11030_option({ name, what, place: place(`/options${problem.pointer}`) }))
   })
   const always = known.filter((d) => d.isAlwaysServed === true && !names.has(d.name))
   return [...always.map((d) => servedProvider(d, {}, '')), ...served]
@@ -119,10 +119,12 @@ function documentIn(file: string, text: string): ParsedDocument {
   const [document, ...more] = documents
   if (problem !== undefined)
     throw new KubeNodeError(
-      providersErrors.KN11031({ place: `${file}:${problem.line}`, what: `it cannot be read: ${problem.message}` }),
+      providersErrors.KN11030_form({ place: `${file}:${problem.line}`, what: `it cannot be read: ${problem.message}` }),
     )
   if (document === undefined || more.length > 0)
-    throw new KubeNodeError(providersErrors.KN11031({ place: file, what: 'one YAML or JSON document is expected' }))
+    throw new KubeNodeError(
+      providersErrors.KN11030_form({ place: file, what: 'one YAML or JSON document is expected' }),
+    )
   return document
 }
 
@@ -145,6 +147,6 @@ function unknownProvider(name: string, place: string, known: readonly ProviderDe
   const meant = didYouMean(name, names)
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
   return new KubeNodeError(
-    providersErrors.KN11032({ name: JSON.stringify(name), place, hint, names: names.join(', ') }),
+    providersErrors.KN1704_served({ name: JSON.stringify(name), place, hint, names: names.join(', ') }),
   )
 }

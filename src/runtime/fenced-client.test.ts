@@ -29,7 +29,7 @@ test.each([
   const fenced = fencedClient(client as unknown as KubeClient, fence as unknown as Parameters<typeof fencedClient>[1])
   const outcome = await fenced.delete(type, { name: 'x', namespace: 'n' }, { preconditions }).then(
     () => 'deleted',
-    (error: unknown) => (String(error).includes('KN3014') ? 'refused' : String(error)),
+    (error: unknown) => (String(error).includes('KN1000') ? 'refused' : String(error)),
   )
   expect(outcome).toBe(expected)
 })

@@ -15,7 +15,7 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
     options: O | undefined,
     run: (options: O) => Promise<R>,
   ): Promise<R> => {
-    if (!leader.isLeader()) throw new KubeNodeError(runtimeErrors.KN3013({ what }), { retry: 'later' })
+    if (!leader.isLeader()) throw new KubeNodeError(runtimeErrors.KN3012_write({ what }), { retry: 'later' })
     if (options?.signal === undefined) return run({ ...options, signal: leader.signal } as O)
     const either = new AbortController()
     const unfollow = [options.signal, leader.signal].map((s) => followSignal(either, s))
@@ -74,7 +74,7 @@ function requirePreconditions(what: string, type: ResourceType, options: DeleteO
 }
 
 const unguarded = (what: string, missing: string): KubeNodeError =>
-  new KubeNodeError(runtimeErrors.KN3014({ what, missing }))
+  new KubeNodeError(runtimeErrors.KN1000_precondition({ what, missing }))
 
 const objectPath = (type: ResourceType, { metadata: { name, namespace, generateName } }: KubeObject): string =>
   pathOf(type, { name: name ?? `${generateName ?? ''}*`, namespace })

@@ -114,7 +114,7 @@ export class StatusHttp {
     const { host = '127.0.0.1', port } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', (cause) => {
-        reject(new KubeNodeError(runtimeErrors.KN3030({ host, port, why: cause.message }), { cause }))
+        reject(new KubeNodeError(runtimeErrors.KN1206_metrics({ host, port, why: cause.message }), { cause }))
       })
       this.#server.listen(port, host, () => resolve())
     })

@@ -355,7 +355,7 @@ test('F15 a leader that was stopped past its lease writes nothing, not even befo
   expect([term.isLeader(), term.signal.aborted]).toEqual([false, false])
   const node = coreKind('Node')
   const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
-  await expect(client.create(node, object)).rejects.toMatchObject({ code: 'KN3013' })
+  await expect(client.create(node, object)).rejects.toMatchObject({ code: 'KN3012' })
   expect(fake.all(node)).toEqual([])
 })
 
@@ -376,7 +376,7 @@ test.each([
       onElected: () => undefined,
       onLost: () => undefined,
     })
-  expect(make).toThrowError(/KN3010/)
+  expect(make).toThrowError(/KN1094/)
 })
 
 describe('a candidate that lacks the right', () => {

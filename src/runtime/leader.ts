@@ -95,7 +95,7 @@ export class LeaderElection {
     const { leaseMs, renewDeadlineMs, retryMs } = this.#times
     if (leaseMs > renewDeadlineMs && renewDeadlineMs > 1.5 * retryMs && retryMs > 0) return
     const seen = `lease ${leaseMs} ms, renew deadline ${renewDeadlineMs} ms, retry ${retryMs} ms`
-    throw new KubeNodeError(runtimeErrors.KN3010({ seen }))
+    throw new KubeNodeError(runtimeErrors.KN1094_leader({ seen }))
   }
 
   isLeader(): boolean {
@@ -113,7 +113,7 @@ export class LeaderElection {
 
   /** Ends the term and gives the Lease back, so that the next leader need not wait; also one that was lost only to a server that did not answer. Call it after the last write. */
   async stop(): Promise<void> {
-    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3011(), { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3002_election(), { retry: 'later' }))
     await this.#running
     this.#end('released')
     if (this.#mayHold) await this.#giveBack()

@@ -196,6 +196,6 @@ describe('endings', () => {
     const { run, terminate } = setup()
     terminate()
     await run()
-    await expect(run()).rejects.toMatchObject({ code: 'KN3040' })
+    await expect(run()).rejects.toMatchObject({ code: 'KN1000' })
   })
 })

@@ -70,7 +70,7 @@ export class Manager {
 
   /** Runs until the signal aborts or leadership is lost, and answers when all has ended. */
   async run(signal: AbortSignal): Promise<Ended> {
-    if (this.#phase !== 'New') throw new KubeNodeError(runtimeErrors.KN3040())
+    if (this.#phase !== 'New') throw new KubeNodeError(runtimeErrors.KN1000_startedTwice())
     const onAbort = () => this.#context.abort(signal.reason)
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })

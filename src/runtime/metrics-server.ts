@@ -147,7 +147,7 @@ export class MetricsServer implements Part {
       keptMs: (ca) => this.#known.ms(`previous ${ca}`),
     })
     if (after === before || (await writeSecret(client, secret, found, certificateData(after)))) return after.current
-    throw new KubeNodeError(runtimeErrors.KN3032({ ...secret }), { retry: 'later' })
+    throw new KubeNodeError(runtimeErrors.KN3001_metricsSecret({ ...secret }), { retry: 'later' })
   }
 
   #clients() {
@@ -167,7 +167,7 @@ export class MetricsServer implements Part {
     boundConnections(server, { most: MOST_CONNECTIONS, longestRequestMs: REQUEST_TIMEOUT_MS, clock, log })
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) =>
-        reject(new KubeNodeError(runtimeErrors.KN3030({ host, port, why: cause.message }), { cause })),
+        reject(new KubeNodeError(runtimeErrors.KN1206_metrics({ host, port, why: cause.message }), { cause })),
       )
       server.listen(port, host, resolve)
     })

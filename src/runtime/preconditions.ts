@@ -17,7 +17,7 @@ export function preconditionsOf(object: KubeObject): Preconditions {
   const { name, uid, resourceVersion } = object.metadata
   if (uid !== undefined && resourceVersion !== undefined) return { uid, resourceVersion }
   const missing = uid === undefined ? 'uid' : 'resourceVersion'
-  throw new KubeNodeError(runtimeErrors.KN3020({ kind: object.kind, name: name ?? '?', missing }))
+  throw new KubeNodeError(runtimeErrors.KN1000_copy({ kind: object.kind, name: name ?? '?', missing }))
 }
 
 export type Deleted = 'Deleted' | 'Deleting' | 'Gone'

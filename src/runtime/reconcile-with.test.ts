@@ -71,7 +71,7 @@ test('an object that is gone needs no plan', async () => {
 
 test('no action is begun after the signal', async () => {
   const { acted, run } = setup({ actions: [create('abort'), create('y')], notices: [] })
-  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3003' } })
+  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3001' } })
   expect(acted).toEqual(['abort'])
 })
 
@@ -82,7 +82,7 @@ test('a status that was not written is tried again', async () => {
 
 test('a decision whose reason is gone is made again', async () => {
   const { run } = setup({ actions: [create('x')], notices: [] }, { x: outdated('the node changed') })
-  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3004', retry: 'now' } })
+  expect(await run()).toMatchObject({ kind: 'Retry', error: { code: 'KN3001', retry: 'now' } })
 })
 
 test('actions that do not rest on each other are all tried, some at once, and the first failure is retried', async () => {

@@ -143,11 +143,11 @@ function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOut
     case 'Unknown':
       return retry(failed.error)
     case 'Outdated':
-      return retry(new KubeNodeError(runtimeErrors.KN3004({ why: failed.reason }), { retry: 'now' }))
+      return retry(new KubeNodeError(runtimeErrors.KN3001_outdated({ why: failed.reason }), { retry: 'now' }))
     case 'Unfinished':
       return doneOrAfter(CONTINUE_MS)
     case 'NotTried':
-      return retry(new KubeNodeError(runtimeErrors.KN3003(), { retry: 'later' }))
+      return retry(new KubeNodeError(runtimeErrors.KN3001_aborted(), { retry: 'later' }))
     default:
       return assertNever(failed)
   }

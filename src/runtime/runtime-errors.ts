@@ -10,19 +10,19 @@ export const runtimeErrors = errorTable({
     text: 'controller {name} is stopping',
     next: 'expected at shutdown',
   },
-  KN3003: {
+  KN3001_aborted: {
     text: 'the reconcile was aborted before it finished',
     next: 'retried automatically',
   },
-  KN3004: {
+  KN3001_outdated: {
     text: 'the decision was outdated: {why}',
     next: 'retried automatically with current state',
   },
-  KN3010: {
+  KN1094_leader: {
     text: 'cannot elect a leader with {seen}',
     next: 'set lease > renew deadline > 1.5 × retry',
   },
-  KN3011: {
+  KN3002_election: {
     text: 'leader election is stopping',
     next: 'expected at shutdown',
   },
@@ -30,19 +30,19 @@ export const runtimeErrors = errorTable({
     text: 'leadership ended: {reason}',
     next: 'the process starts again as a follower',
   },
-  KN3013: {
+  KN3012_write: {
     text: 'cannot {what}: this process is no longer the leader',
     next: 'the new leader does it',
   },
-  KN3014: {
+  KN1000_precondition: {
     text: "cannot {what}: a leader's write needs {missing}",
     next: 'take it from the object that the decision is based on',
   },
-  KN3020: {
+  KN1000_copy: {
     text: 'cannot change {kind} {name}: this copy has no {missing}',
     next: 'read it from the server first',
   },
-  KN3030: {
+  KN1206_metrics: {
     text: 'cannot serve metrics and health on {host}:{port}: {why}',
     next: 'choose another port',
   },
@@ -50,11 +50,11 @@ export const runtimeErrors = errorTable({
     text: 'cannot serve metrics: the Secret {namespace}/{name} for their certificate does not exist',
     next: 'apply deploy/install again, or give --metrics-tls-cert and --metrics-tls-key',
   },
-  KN3032: {
+  KN3001_metricsSecret: {
     text: 'cannot write the certificate of the metrics to the Secret {namespace}/{name}: another replica was faster',
     next: 'retried automatically',
   },
-  KN3040: {
+  KN1000_startedTwice: {
     text: 'a manager can run only once',
     next: 'create a new manager',
   },
@@ -66,11 +66,11 @@ export const runtimeErrors = errorTable({
     text: 'cannot decide: no updates of {what} for {silent}',
     next: 'check the API server',
   },
-  KN3052: {
+  KN3002_caches: {
     text: 'the caches are stopping',
     next: 'expected at shutdown',
   },
-  KN3080: {
+  KN1094_calls: {
     text: 'cannot allow calls to {text}',
     next: 'give an origin and optionally a path, such as https://hooks.example.org/repairs',
   },

@@ -172,7 +172,7 @@ describe('the status of an object', () => {
   test('that never came from a server is a bug of the caller', async () => {
     const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), kinds: [{ type, status: true }] })
     const write = writeStatus({ client: fake.client({ actor: 'a' }), type, object: made, status: {}, fieldManager })
-    await expect(write).rejects.toThrow(/KN3020/)
+    await expect(write).rejects.toThrow(/KN1000/)
   })
 
   test('enters the cache only when the server answered that it is written', async () => {

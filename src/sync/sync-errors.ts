@@ -5,15 +5,15 @@ import { renderErrors } from './render/render-errors.ts'
 import { trustErrors } from './trust/trust-errors.ts'
 
 const deliveryErrors = errorTable({
-  KN7202: {
+  KN3094_applied: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
     next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
   },
-  KN7203: {
+  KN3090_namespace: {
     text: 'cannot apply {object}: namespaces of Kubernetes, KubeNode and control planes (kube-*, kubenode-*, kc-*, default) are not declared in git',
     next: 'remove it from the fleet',
   },
-  KN7204: {
+  KN3090_renderNamespace: {
     text: 'cannot apply {object}: namespace kubenode-render is where sync renders commits, and no commit declares anything there',
     next: 'remove it from the fleet, or give it another namespace',
   },
@@ -21,11 +21,11 @@ const deliveryErrors = errorTable({
     text: 'cannot connect to cluster {id}: it has no kubeconfig yet',
     next: 'retried automatically once its Secret has one',
   },
-  KN7302: {
+  KN7301_secret: {
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} {detail}',
     next: 'put the kubeconfig there',
   },
-  KN7303: {
+  KN3096_connect: {
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} is not for this cluster',
     next: 'name the Secret {expected}, or annotate it with {annotation}: {id}',
   },
@@ -41,7 +41,7 @@ const deliveryErrors = errorTable({
     text: 'cannot read {kind} of the cluster: it returned more than {most}',
     next: 'no cluster has as many; check its API server, and who may write there',
   },
-  KN7401: {
+  KN1524_beside: {
     text: 'cannot follow FleetSource {source} beside {other}: {missing} has no spec.writes',
     next: 'list in spec.writes of each source the kinds and namespaces that it may write',
   },

@@ -226,12 +226,12 @@ const PLANNED: readonly Attempt<void>[] = [
   ...['default', 'kube-public'].map((name): Attempt<void> => ({
     name: `S25 namespace ${name} is planned like any other`,
     attempt: planned({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
-    refused: /KN7203: cannot apply Namespace/,
+    refused: /KN3090: cannot apply Namespace/,
   })),
   {
     name: 'S25 a ConfigMap where sync renders commits is planned like any other',
     attempt: planned({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'kubenode-render' } }),
-    refused: /KN7204: cannot apply ConfigMap\/kubenode-render\/a/,
+    refused: /KN3090: cannot apply ConfigMap\/kubenode-render\/a/,
   },
 ]
 
@@ -252,27 +252,27 @@ const FORGED: readonly Attempt<void>[] = [
   ...['Approval', 'OperationalHold'].map((kind): Attempt<void> => ({
     name: `S27 a commit declares a ${kind} in the name of a person`,
     attempt: render(owned(kind)),
-    refused: /KN3091/,
+    refused: /KN3090/,
   })),
   {
     name: 'S27 a commit declares the status of a Machine',
     attempt: render({ ...owned('Machine'), status: { phase: 'Ready' } }),
-    refused: /KN3092.*status/,
+    refused: /KN3090.*status/,
   },
   {
     name: 'S27 a commit names the owner of an object',
     attempt: render(configMap({ name: 'a', annotations: { 'kubenode.io/source': 'kubenode-system/fleet' } })),
-    refused: /KN3092.*kubenode\.io\/source/,
+    refused: /KN3090.*kubenode\.io\/source/,
   },
   {
     name: 'S27 a finalizer that no program removes',
     attempt: render(configMap({ name: 'a', finalizers: ['evil.example/never'] })),
-    refused: /KN3093/,
+    refused: /KN3090/,
   },
   {
     name: 'S27 an owner reference that deletes with another object',
     attempt: render(configMap({ name: 'a', ownerReferences: [{ kind: 'Machine', name: 'm-a', uid: 'x' }] })),
-    refused: /KN3093/,
+    refused: /KN3090/,
   },
   {
     name: 'S33 an apiVersion that climbs out of its path',

@@ -127,7 +127,7 @@ describe('S31 folders above those whose content is run or believed', () => {
     const { status, stderr } = start(name, above)
     expect([status === 0, stderr]).toEqual([
       false,
-      expect.stringMatching(/KN1041: .* is writable by every user \(mode 0777\)/),
+      expect.stringMatching(/KN1040: .* is writable by every user \(mode 0777\)/),
     ])
     expect(stderr).toContain(`chmod go-w ${above}`)
     expect(readdirSync(above)).toEqual([])
@@ -140,7 +140,7 @@ describe('S31 folders above those whose content is run or believed', () => {
     const { status, stderr } = start(name, above)
     expect([status === 0, stderr]).toEqual([
       false,
-      expect.stringMatching(/KN1041: .* belongs to uid 65534 \(mode 0700\)/),
+      expect.stringMatching(/KN1040: .* belongs to uid 65534 \(mode 0700\)/),
     ])
     expect(readdirSync(above)).toEqual([])
   })
@@ -195,6 +195,6 @@ test('a folder that holds something else is neither used nor closed', async () =
   mkdirSync(home)
   writeFileSync(join(home, 'letter'), '')
   chmodSync(home, 0o755)
-  await expect(runApiServer({ data: home, port: 0, signal: end.signal })).rejects.toThrow(/^KN6118: .*letter/)
+  await expect(runApiServer({ data: home, port: 0, signal: end.signal })).rejects.toThrow(/^KN1203: .*letter/)
   expect(statSync(home).mode & 0o777).toBe(0o755)
 })

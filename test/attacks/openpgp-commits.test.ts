@@ -117,7 +117,7 @@ test('a key of no signer, other content under a valid signature, and no signatur
   const raw = openLocalRepository(r.url).commitBytes(head).toString('latin1')
   const changed = Buffer.from(raw.replace(/good\n$/, 'evil\n'), 'latin1')
   const forged = r.inBare(['hash-object', '-t', 'commit', '-w', '--stdin'], changed)
-  expect(await verdict({ head: forged })).toMatch(/^BadSignature: KN7031: .*does not match the content/)
+  expect(await verdict({ head: forged })).toMatch(/^BadSignature: KN7030: .*does not match the content/)
   const unsigned = r.inBare(
     ['hash-object', '-t', 'commit', '-w', '--stdin'],
     Buffer.from(raw.replace(/gpgsig [^]*?-----END PGP SIGNATURE-----\n(?: *\n)?/, ''), 'latin1'),
@@ -139,7 +139,7 @@ test('a signer with a false name is known by the key, and a signature of another
   expect(await verdict({ head: id })).toMatch(/^BadSignature/)
   const twice = (two ?? '').replace(signature, (all) => `${all}${signature.exec(one ?? '')?.[0] ?? ''}`)
   const both = r.inBare(['hash-object', '-t', 'commit', '-w', '--stdin', '--literally'], Buffer.from(twice, 'latin1'))
-  expect(await verdict({ head: both })).toMatch(/^Malformed: KN7038: .*2 signature headers/)
+  expect(await verdict({ head: both })).toMatch(/^Malformed: KN7015: .*2 signature headers/)
 })
 
 test('a key that has ended by its own certificate, also with a back-dated commit, which gpg would believe', async () => {
@@ -148,7 +148,7 @@ test('a key that has ended by its own certificate, also with a back-dated commit
   const head = on(anchor, 'late', key.dying, old)
   expect(await verdict({ head, verify: { signers } })).toBe('Verified')
   expect(await verdict({ head, verify: { signers }, now: NOW + 3 * DAY_MS })).toMatch(
-    /^KeyExpired: KN7033: .*valid until/,
+    /^KeyExpired: KN7030: .*valid until/,
   )
   const seen = [{ commit: head, at: timestamp(NOW) }]
   expect(await verdict({ head, verify: { signers }, now: NOW + 3 * DAY_MS, status: { seen } })).toBe('Verified')

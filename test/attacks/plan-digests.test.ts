@@ -160,7 +160,7 @@ describe('a commit with the digest of its plan', () => {
 
   test.each(GROWN)('is refused when it also changes %s', async (_, grown) => {
     const refusal = await w.tried(grown, `x\n\n${trailer}`)
-    expect(refusal).toContain('KN7061')
+    expect(refusal).toContain('KN7060')
     // The reader finds both digests and the base in it.
     expect(refusal).toContain(trailer.split(' ')[1])
     expect(refusal).toContain((await w.digest(grown)).slice(0, 24))
@@ -177,7 +177,7 @@ describe('a commit with the digest of its plan', () => {
     ['capital letters', (t) => t.replace(/[0-9a-f]{64}$/, (d) => d.toUpperCase())],
     ['a character that does not show', (t) => `${t}\u200b`],
   ])('is refused with %s', async (_, message) =>
-    expect(await w.tried(NEXT, `x\n\n${message(trailer)}`)).toContain('KN7061'),
+    expect(await w.tried(NEXT, `x\n\n${message(trailer)}`)).toContain('KN7060'),
   )
 
   test('is refused when its digest is of another base, of another commit, or of what was followed before', async () => {
@@ -185,10 +185,10 @@ describe('a commit with the digest of its plan', () => {
     // The plan was read, then the fleet moved on.
     await w.followFleet(fleet('1', { test: [map('between', '1')] }))
     const moved = fleet('2', { test: [map('between', '1')] })
-    for (const next of [NEXT, moved]) expect(await w.tried(next, `x\n\n${trailer}`)).toContain('KN7061')
+    for (const next of [NEXT, moved]) expect(await w.tried(next, `x\n\n${trailer}`)).toContain('KN7060')
     // Of the commit in between, which its author had planned.
     const copied = planTrailer(await w.digest(fleet('3', { test: [map('between', '1')] })))
-    expect(await w.tried(moved, `x\n\n${copied}`)).toContain('KN7061')
+    expect(await w.tried(moved, `x\n\n${copied}`)).toContain('KN7060')
     expect(await w.tried(moved, `x\n\n${await w.trailer(moved)}`)).toMatch(FOLLOWED)
     back()
     await w.pass()
@@ -201,22 +201,22 @@ describe('a commit with the digest of its plan', () => {
     expect(await w.merged(planned, [NEXT, 'Merge branch'])).toMatch(FOLLOWED)
     expect(await w.merged([[NEXT, 'x']], [NEXT, `Merge branch\n\n${trailer}`])).toMatch(FOLLOWED)
     expect(await w.merged(planned, [NEXT, 'Merge branch'], { isReversed: true })).toMatch(FOLLOWED)
-    expect(await w.merged(planned, [grown, 'Merge branch'])).toContain('KN7061')
-    expect(await w.merged(planned, [grown, 'Merge branch'], { isReversed: true })).toContain('KN7061')
+    expect(await w.merged(planned, [grown, 'Merge branch'])).toContain('KN7060')
+    expect(await w.merged(planned, [grown, 'Merge branch'], { isReversed: true })).toContain('KN7060')
     // One digest on the branch, and another on the merge: the merge was written last, and it has to be true.
     expect(await w.merged(planned, [grown, `Merge branch\n\n${await w.trailer(grown)}`])).toMatch(FOLLOWED)
-    expect(await w.merged(planned, [NEXT, `Merge branch\n\n${await w.trailer(grown)}`])).toContain('KN7061')
+    expect(await w.merged(planned, [NEXT, `Merge branch\n\n${await w.trailer(grown)}`])).toContain('KN7060')
     // A second branch beside the planned one.
     const aside = { besides: [fleet('1'), `y\n\n${await w.trailer(grown)}`] } as const
-    expect(await w.merged(planned, [NEXT, 'Merge branches'], aside)).toContain('KN7061')
-    expect(await w.merged(planned, [grown, 'Merge branches'], { besides: [fleet('1'), 'y'] })).toContain('KN7061')
+    expect(await w.merged(planned, [NEXT, 'Merge branches'], aside)).toContain('KN7060')
+    expect(await w.merged(planned, [grown, 'Merge branches'], { besides: [fleet('1'), 'y'] })).toContain('KN7060')
   })
 
   test('is no way around the plan of a commit that is under it on the same branch', async () => {
     const { back } = w.base()
     const grown = GROWN[0]?.[1] ?? {}
     w.repository.commit(files(grown), { key: undefined, message: `x\n\n${trailer}` })
-    expect(await w.followed()).toContain('KN7061')
+    expect(await w.followed()).toContain('KN7060')
     // What the next one is planned against is what is followed, not what was refused.
     const small = fleet('22', { test: [ours('Machine', machine.example, 'm-1')] })
     const { before } = await w.targets()
@@ -284,7 +284,7 @@ describe('a source that requires plans', () => {
     const back = `Revert "x"\n\nThis reverts commit ${bad}.`
     expect(await w.tried(fleet('1'), back)).toContain('KN7060')
     // The message of the reverted commit, with its trailer, quoted by a tool.
-    expect(await w.tried(fleet('1'), `${back}\n\n${trailer}`)).toContain('KN7061')
+    expect(await w.tried(fleet('1'), `${back}\n\n${trailer}`)).toContain('KN7060')
     expect(await w.tried(fleet('1'), `${back}\n\n${await w.trailer(fleet('1'))}`)).toMatch(FOLLOWED)
     before.back()
     expect(await w.followed()).toContain('KN7060')
@@ -336,15 +336,15 @@ describe('several commits between two polls', () => {
     const [one, two] = [await step(fleet('1'), NEXT), await step(NEXT, THREE)]
     const last = [THREE, `two\n\n${two}`] as const
     const grown = GROWN[0]?.[1] ?? {}
-    expect(await pushed([[NEXT, 'no plan'], last])).toContain('KN7061')
-    expect(await pushed([[NEXT, `x\n\n${two}`], last])).toContain('KN7061')
+    expect(await pushed([[NEXT, 'no plan'], last])).toContain('KN7060')
+    expect(await pushed([[NEXT, `x\n\n${two}`], last])).toContain('KN7060')
     // More than planned, put back by the next: it was never in force, and its plan is another.
-    expect(await pushed([[grown, `x\n\n${one}`], [NEXT, 'back'], last])).toContain('KN7061')
-    expect(await pushed([[NEXT, `x\n\n${one}\n${two}`], last])).toContain('KN7061')
+    expect(await pushed([[grown, `x\n\n${one}`], [NEXT, 'back'], last])).toContain('KN7060')
+    expect(await pushed([[NEXT, `x\n\n${one}\n${two}`], last])).toContain('KN7060')
     const wrong = { ...NEXT, nowhere: [{ kind: 'ConfigMap' }] } as Fleet
-    expect(await pushed([[wrong, `x\n\n${one}`], last])).toContain('KN7061')
+    expect(await pushed([[wrong, `x\n\n${one}`], last])).toContain('KN7060')
     const texts = Array.from({ length: 8 }, () => [NEXT, 'text'] as const)
-    expect(await pushed([[NEXT, `x\n\n${one}`], ...texts, last])).toContain('KN7061')
+    expect(await pushed([[NEXT, `x\n\n${one}`], ...texts, last])).toContain('KN7060')
   })
 
   test('are refused where only the newest is verified: another author could have planned the ones below', async (context) => {
@@ -358,7 +358,7 @@ describe('several commits between two polls', () => {
     ] as const
     const signers = [{ principal: 'ada@example.org', keys: [w.repository.publicKey('ada')] }]
     for (const [mode, expected] of [
-      ['Head', expect.stringContaining('KN7061')],
+      ['Head', expect.stringContaining('KN7060')],
       ['FirstParent', expect.stringMatching(FOLLOWED)],
     ] as const) {
       w.verify({ mode, anchor, signers })

@@ -153,7 +153,7 @@ test('what no author, version, node or branch can be called is refused before an
 
 test('a change that no line of the fleet makes is refused, not guessed', async () => {
   const { status, text } = await ask('/api/prepare', { source: SOURCE, change: { ...BUMP, from: '0.9.0' }, ...ADA })
-  expect([status, text]).toEqual([422, expect.stringContaining('KN1721') as string])
+  expect([status, text]).toEqual([422, expect.stringContaining('KN1384') as string])
 })
 
 test('an import declares the Nodes as kubenode import makes them, as texts', async () => {
@@ -228,7 +228,7 @@ test('a push over https shows the token to this server for this one push, and no
     // A server that repeats what it was told does not bring it into an answer.
     git.answer = (authorization) => ({ kind: 'Refused', status: 403, text: `no: ${authorization} ${TOKEN}` })
     const refused = await push('kubenode/https', TOKEN)
-    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('KN1728') as string])
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('KN1726') as string])
     expect(refused.text).not.toMatch(/revert|spec\.push/)
     git.answer = (authorization) =>
       authorization === `Basic ${encoded}` ? { kind: 'Repository' } : { kind: 'Refused', status: 401 }
@@ -267,7 +267,7 @@ test('what one person prepared is not known to another', async () => {
   await expect(page.repository?.push({ id, branch: 'kubenode/eve' }, 'eve@example.org')).rejects.toThrow(/KN1725/)
   expect((await ask('/api/push', { id, branch: 'kubenode/ada' })).status).toBe(200)
   const again = await prepare(BUMP, { reason: 'once more' })
-  expect((await ask('/api/push', { id: again.id, branch: 'kubenode/ada' })).text).toContain('KN1730')
+  expect((await ask('/api/push', { id: again.id, branch: 'kubenode/ada' })).text).toContain('KN1726')
 })
 
 test('a push to the followed branch moves it once, with its files, and never over the work of another', async () => {
@@ -282,7 +282,7 @@ test('a push to the followed branch moves it once, with its files, and never ove
   expect(bench.repository.git('status', '--porcelain')).toBe('')
   expect(readFileSync(join(bench.repository.dir, 'fleet/versions.json'), 'utf8')).toContain('"beacon": "1.1.0"')
   expect((await ask('/api/push', { id: two.id, branch: 'main' })).text).toMatch(
-    /KN1729: cannot push [0-9a-f]{12} \\"beacon 1\.2\.0\\" to branch main: .*; prepare it again/,
+    /KN1725: cannot push [0-9a-f]{12} \\"beacon 1\.2\.0\\" to branch main: .*; prepare it again/,
   )
   await eventually(
     () => bench.releases(),

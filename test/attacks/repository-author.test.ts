@@ -87,7 +87,7 @@ test('S34 more changes than are looked at are changes of everything, so a signer
   onlyInFull(context)
   const many = Object.fromEntries(Array.from({ length: 5_200 }, (_, n) => [`rules/${n}.ts`, `${n}`]))
   expect(await judged(bobs({ 'rules/one.ts': 'x' }), ['rules/**'])).toBe('Verified')
-  expect(await judged(bobs({ ...many, 'fleet/hidden.ts': 'x' }), ['rules/**'])).toMatch(/^PathNotAllowed: KN7035/)
+  expect(await judged(bobs({ ...many, 'fleet/hidden.ts': 'x' }), ['rules/**'])).toMatch(/^PathNotAllowed: KN7032/)
 })
 
 test.each([

@@ -73,7 +73,7 @@ async function account(options: Options = {}): Promise<Page> {
   return page
 }
 
-const REFUSED = 'KN1729: the branch got other commits after this one was prepared; prepare it again'
+const REFUSED = 'KN1725: the branch got other commits after this one was prepared; prepare it again'
 
 const STATES: Readonly<Record<string, (options?: Options) => Promise<Page>>> = {
   'prepared-commit': ready,
@@ -89,7 +89,7 @@ const STATES: Readonly<Record<string, (options?: Options) => Promise<Page>>> = {
     return page
   },
   'prepared-refused': async (options) => {
-    bench.server.instead.set('/api/prepare', { status: 422, message: 'KN1721: no line of the fleet sets it' })
+    bench.server.instead.set('/api/prepare', { status: 422, message: 'KN1384: no line of the fleet sets it' })
     const page = await draft(options)
     await page.getByRole('button', { name: 'Prepare the commit' }).click()
     await page.getByRole('alert').waitFor()

@@ -69,7 +69,7 @@ const https: Kind = {
   deleted: /^KN7049: .* has no branch main; it has side; .*stays in force/,
   renamed: /^KN7049: .* has no branch main; branch trunk is at the commit that was fetched before, .*spec\.ref/,
   away: /^KN7009: .*stays in force/,
-  shallow: /^KN7053: .*shallow clone.*--unshallow/,
+  shallow: /^KN1666: .*shallow clone.*--unshallow/,
 }
 
 const ssh: Kind = {
@@ -106,9 +106,9 @@ const file: Kind = {
     },
     close: async () => undefined,
   }),
-  deleted: /^KN7002: .*main.*stays in force/,
-  renamed: /^KN7002: .*main.*stays in force/,
-  away: /^KN70\d\d: /,
+  deleted: /^KN1664: .*main.*stays in force/,
+  renamed: /^KN1664: .*main.*stays in force/,
+  away: /^KN(1011|70\d\d): /,
   // Its newest commit is whole.
   shallow: /^[0-9a-f]{40}$/,
 }

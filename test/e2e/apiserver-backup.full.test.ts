@@ -147,7 +147,7 @@ describe('exit codes', () => {
     expect(kubenode('backup', '--data', data, '--out', backup).code).toBe(0)
     expect(kubenode('restore', '--data', data, '--from', backup)).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/^KN6114: /),
+      err: expect.stringMatching(/^KN6112: /),
     })
   })
 

@@ -292,6 +292,6 @@ describe('a data folder that cannot be served', () => {
     const server = await start()
     data = join(folder, 'other')
     const started = await startApiServer(data, server.port)
-    expect('failed' in started ? started.failed.err : 'it serves').toMatch(/^KN6001: .*choose another port/)
+    expect('failed' in started ? started.failed.err : 'it serves').toMatch(/^KN1206: .*choose another port/)
   })
 })

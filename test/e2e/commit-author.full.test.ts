@@ -103,10 +103,10 @@ const CODE: readonly Attack[] = [
     /KN3090/,
     () => `object('OperationPermit', { spec: {} }, 'kubenode.io/v1alpha1')`,
   ),
-  attack('approves itself', /KN3091/, () => `object('Approval', { spec: {} }, 'kubenode.io/v1alpha1')`),
+  attack('approves itself', /KN3090/, () => `object('Approval', { spec: {} }, 'kubenode.io/v1alpha1')`),
   attack(
     'names a forged owner',
-    /KN3092/,
+    /KN3090/,
     () =>
       `object('ConfigMap', { metadata: { name: 'evil', namespace: 'default', annotations: { 'kubenode.io/source': 'a/b' } } })`,
   ),
@@ -223,7 +223,7 @@ test(
       ],
       // git itself refuses these, and names the object.
       ...['..', '.git', '.GIT', 'git~1'].map(
-        (name) => [/KN7058: .*object [0-9a-f]{12}: has/, [['100644', name, main]]] as const,
+        (name) => [/KN7015: .*object [0-9a-f]{12}: has/, [['100644', name, main]]] as const,
       ),
       ...['main.ts\r', 'a\\b'].map((name) => [/KN7015/, [['100644', name, main]]] as const),
     ] as const

@@ -170,7 +170,7 @@ describe('prototype keys', () => {
       'beneath the prototype there is nothing',
       { all: [{ fact: 'labels', path: '/constructor/prototype', operator: 'exists' }] },
       {},
-      'KN4007',
+      'KN4005',
     ],
     [
       '__proto__ as a field of a leaf is refused',
@@ -188,13 +188,13 @@ describe('prototype keys', () => {
       'constructor as an operator is refused',
       { all: [{ fact: 'name', operator: 'constructor', value: 1 }] },
       {},
-      'KN4009',
+      'KN4005',
     ],
     [
       'a second fact named __proto__ is refused',
       parse('{"all":[{"fact":"name","operator":"equal","value":{"fact":"__proto__"}}]}'),
       {},
-      'KN4006',
+      'KN4005',
     ],
   ]
   it.each(cases)('%s', async (_name, definition, labels, outcome) => {
@@ -213,7 +213,7 @@ describe('JSONPath, which can hold code, is refused', () => {
     '^',
   ])('%s', async (path) => {
     expect(await attempt({ all: [{ fact: 'labels', path, operator: 'exists' }] }, { labels: { x: 'a' } })).toBe(
-      'KN4008',
+      'KN4001',
     )
     expect('polluted' in globalThis).toBe(false)
   })
@@ -248,13 +248,13 @@ describe('S12 evil regexes', () => {
     '\\',
     'a'.repeat(MAX_REGEX_CHARS + 1),
   ])('what RE2 does not have is refused: %s', async (pattern) =>
-    expect(await attempt({ all: [{ fact: 'name', operator: 'matches', value: pattern }] }, {})).toBe('KN4012'),
+    expect(await attempt({ all: [{ fact: 'name', operator: 'matches', value: pattern }] }, {})).toBe('KN4001'),
   )
 
   it('many together are refused like one', async () => {
     const leaf = { fact: 'name', operator: 'matches', value: '[ab]*a[ab]{200}[cd]' }
     expect(await attempt({ any: Array.from({ length: 9 }, () => leaf) }, { name: 'ab' })).toBe('false')
-    expect(await attempt({ any: Array.from({ length: 10 }, () => leaf) }, {})).toBe('KN4012')
+    expect(await attempt({ any: Array.from({ length: 10 }, () => leaf) }, {})).toBe('KN4001')
   })
 
   it('arbitrary patterns never throw', async () => {

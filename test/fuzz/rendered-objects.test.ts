@@ -96,7 +96,7 @@ function one(random: Random): string {
     targets = atOnce(checkingRendered(answer.clusters, validator))
   } catch (e) {
     if (!isKubeNodeError(e)) throw e
-    expect(['KN7107', 'KN7109', 'KN7116', 'KN7119', 'KN7120']).toContain(e.code)
+    expect(['KN7107', 'KN7109', 'KN7105', 'KN7114']).toContain(e.code)
     requireOneLine(e.message)
     return 'refused'
   }

@@ -182,7 +182,7 @@ describe('an object that is there', () => {
       (await admin.list(operationalHold)).items.filter(({ spec }) => spec.effect === 'Retry').length
     const before = await retries()
     const { code, said } = await kubenode('rollout', 'retry', THERE, '--reason', 'x')
-    expect([code, said]).toEqual([2, expect.stringMatching(/^KN1398: nothing to retry: set\/worker-1 is Pending/)])
+    expect([code, said]).toEqual([2, expect.stringMatching(/^KN1374: nothing to retry: set\/worker-1 is Pending/)])
     expect(await retries()).toBe(before)
     expect((await kubenode('rollout', 'retry', THERE, '--reason', 'x', '--even-if-absent')).code).toBe(0)
   })
@@ -191,7 +191,7 @@ describe('an object that is there', () => {
     'and that no rule finds a fault on is not repaired: %s',
     async (what) => {
       const { code, said } = await kubenode('repair', what, '--reason', 'x')
-      expect([code, said]).toEqual([2, expect.stringMatching(/^KN1354: cannot repair .*: no rule is true/)])
+      expect([code, said]).toEqual([2, expect.stringMatching(/^KN1338: cannot repair .*: no rule is true/)])
       expect((await kubenode('repair', what, '--reason', 'x', '--even-if-absent')).code).toBe(0)
     },
   )

@@ -54,8 +54,8 @@ const options = (more: Partial<UpOptions>): UpOptions => ({
 })
 
 test.each([
-  ['the folder is that of another driver', { driver: 'nspawn' }, 'KN1225'],
-  ['the API server of the hub never answers', {}, 'KN1213'],
+  ['the folder is that of another driver', { driver: 'nspawn' }, 'KN1202'],
+  ['the API server of the hub never answers', {}, 'KN1211'],
 ] as const)(
   'a start that fails because %s leaves the nodes as they are',
   async (_, more, code) => {

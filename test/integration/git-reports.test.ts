@@ -49,7 +49,7 @@ test('F17 a shallow repository is reported, instead of a branch that stays as it
   repository.commit({ 'fleet/main.ts': '2' })
   const shallow = join(folder, 'shallow')
   execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.dir}`, shallow])
-  expect(await told('main', `file://${shallow}`)).toMatch(/^KN7053: .*shallow clone.*git fetch --unshallow/)
+  expect(await told('main', `file://${shallow}`)).toMatch(/^KN1666: .*shallow clone.*git fetch --unshallow/)
   execFileSync('git', ['-C', shallow, 'fetch', '--quiet', '--unshallow'])
   expect(await told('main', `file://${shallow}`)).toBe(repository.git('rev-parse', 'HEAD'))
 })
@@ -62,7 +62,7 @@ test('S8 a commit with an entry that git itself refuses is reported with the obj
   const tree = execFileSync('git', make, { cwd: repository.dir, input, encoding: 'utf8' }).trim()
   repository.git('branch', 'hostile', repository.git('commit-tree', tree, '-m', 'x'))
   const said = await told('hostile')
-  expect(said).toMatch(/^KN7058: .*contains '\.\.'; remove that object .*stays in force/)
+  expect(said).toMatch(/^KN7015: .*contains '\.\.'; remove that object .*stays in force/)
   expect(said).toContain(`object ${tree.slice(0, 12)}:`)
 })
 

@@ -64,19 +64,19 @@ describe('names of commits', () => {
 
 describe('what cannot be read says what to do', () => {
   test('no folder, and no repository in it', () => {
-    expect(() => openLocalRepository('/nowhere/at/all')).toThrow('KN7001')
+    expect(() => openLocalRepository('/nowhere/at/all')).toThrow('KN1011')
     const empty = mkdtempSync(join(tmpdir(), 'kubenode-empty-'))
     expect(() => openLocalRepository(empty)).toThrow('run git init')
     rmSync(empty, { recursive: true })
   })
 
   test('a repository without a commit', async () => {
-    await expect(open().resolve('HEAD')).rejects.toMatchObject({ code: 'KN7003' })
+    await expect(open().resolve('HEAD')).rejects.toMatchObject({ code: 'KN1209' })
   })
 
   test('a branch that was deleted', async () => {
     repository.commit({ a: '1' })
-    await expect(open().resolve('gone')).rejects.toMatchObject({ code: 'KN7002' })
+    await expect(open().resolve('gone')).rejects.toMatchObject({ code: 'KN1664' })
   })
 
   test('a shallow clone, beyond its end', async () => {
@@ -210,7 +210,7 @@ describe('a copy of a remote repository', () => {
   test.each(['ext::sh -c touch% /tmp/x', 'http://example.org/x.git', 'git://example.org/x.git'])(
     '%s is not fetched',
     async (url) => {
-      await expect(fetchMirror(url, { branch: 'main' }, mirror())).rejects.toMatchObject({ code: 'KN7018' })
+      await expect(fetchMirror(url, { branch: 'main' }, mirror())).rejects.toMatchObject({ code: 'KN1520' })
     },
   )
 

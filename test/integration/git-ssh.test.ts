@@ -166,7 +166,7 @@ test.each<[string, (s: SshServer) => Readonly<Record<string, string>>, RegExp]>(
   ['known_hosts without a host', () => ({ known_hosts: '# nothing\n' }), /known_hosts without a line such as/],
 ])('a Secret with %s is refused before anything is sent', async (_, data, wanted) => {
   secret = { ...secret, ...data(server) }
-  expect(await fetched()).toMatch(/^KN7022: /)
+  expect(await fetched()).toMatch(/^KN7021: /)
   expect(await fetched()).toMatch(wanted)
 })
 
@@ -205,5 +205,5 @@ test('a machine without a shell runs ssh with the same settings', () => {
   writeFileSync(files.knownHosts, server.knownAs(server.strange))
   expect(() => heads(without)).toThrow(/Host key verification failed/)
   expect(Object.keys(sshProgram(start, true))).toEqual(['GIT_SSH_COMMAND'])
-  expect(() => sshProgram({ ...start, path: join(own, 'nothing') })).toThrow(/^KN7045: .*no program ssh/)
+  expect(() => sshProgram({ ...start, path: join(own, 'nothing') })).toThrow(/^KN1208: .*no program ssh/)
 })

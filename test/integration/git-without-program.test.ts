@@ -124,7 +124,7 @@ test('what is refused is said as with the program git', async () => {
   server.answer = () => ({ kind: 'Failed', text: 'no such project' })
   expect(await fetched()).toMatch(/^KN7009: .*remote error: no such project;/)
   expect(await fetched({}, 'https://localhost:1/x')).toMatch(/^KN7009: .*ECONNREFUSED/)
-  expect(await fetched({}, 'ssh://git@localhost/x')).toMatch(/^KN7063: .*no program git.*install git/)
+  expect(await fetched({}, 'ssh://git@localhost/x')).toMatch(/^KN1208: .*no program git.*install git/)
 })
 
 test('a shallow clone is refused, and branches are listed', async () => {
@@ -138,7 +138,7 @@ test('a shallow clone is refused, and branches are listed', async () => {
   const shallow = await startGitServer(bare, pair)
   try {
     const at = `https://localhost:${shallow.port}/${bare.split('/').at(-1) ?? ''}`
-    expect(await fetched({}, at)).toMatch(/^KN7053: /)
+    expect(await fetched({}, at)).toMatch(/^KN1666: /)
   } finally {
     await shallow.close()
   }

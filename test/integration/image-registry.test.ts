@@ -235,5 +235,5 @@ test('an upload continues where a lost connection left it, and ends when there i
     response.writeHead(503).end()
     return true
   }
-  await expect(push()).rejects.toThrow(/KN13026.*no progress after 5 attempts/)
+  await expect(push()).rejects.toThrow(/KN1449.*no progress after 5 attempts/)
 })

@@ -115,7 +115,7 @@ describe('a provider that no controller serves', () => {
       return { code, text: out + err }
     }
     const refused = await planned('static')
-    expect(refused.text).toMatch(/KN3077: .*the controllers of cluster hub serve no provider own; they serve static/)
+    expect(refused.text).toMatch(/KN1451: .*the controllers of cluster hub serve no provider own; they serve static/)
     expect(refused.code).not.toBe(0)
     const served = await planned('own', 'static')
     expect(served, served.text).toMatchObject({ code: 0 })
@@ -260,7 +260,7 @@ describe('bootstrap', () => {
     const [before] = await sources(world)
     expect((await follow('--git', url)).code).toBe(0)
     expect((await sources(world)).map((s) => s.metadata.generation)).toEqual([before?.metadata.generation])
-    expect((await follow('--git', url, '--path', 'below')).err).toMatch(/^KN1525: .*follows file:/)
+    expect((await follow('--git', url, '--path', 'below')).err).toMatch(/^KN1524: .*follows file:/)
 
     world.repository.commit({ 'fleet/main.ts': 'throw new Error("broken")\n' })
     expect((await follow('--git', url)).err).toMatch(/^KN7102: .*broken/)
@@ -288,7 +288,7 @@ describe('bootstrap', () => {
     expect(secret).toMatch(/^KN1520: .*contains a user or a password/)
     expect(secret).not.toContain('hunter2')
     expect(await refused('--git', 'https://127.0.0.1:1/fleet.git')).toMatch(/^KN7009: cannot fetch/)
-    expect(await refused('--git', 'file:///nowhere')).toMatch(/^KN7001: /)
+    expect(await refused('--git', 'file:///nowhere')).toMatch(/^KN1011: /)
     const other = { url, tracks: [{ name: 'x', pipelineRef: { name: 'standard' } }] }
     await hub.client.create(fleetSource, {
       apiVersion: 'kubenode.io/v1alpha1',

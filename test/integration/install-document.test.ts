@@ -83,13 +83,13 @@ test('wrong input is refused before anything is written', async () => {
   expect(await refused('install', '--cluster', 'hub', '--roles', 'hub', '--image', 'kubenode:latest')).toMatch(
     /^2 KN1433: cannot use these settings: image has the wrong format \(found "kubenode:latest"\)/,
   )
-  expect(await refused('install', '--values', 'nowhere.yaml')).toMatch(/^2 KN1421: cannot use --values nowhere\.yaml/)
+  expect(await refused('install', '--values', 'nowhere.yaml')).toMatch(/^2 KN1002: cannot use --values nowhere\.yaml/)
   expect(await refused('install', '--values', 'values.yaml', '--timeout', 'soon')).toMatch(
-    /^2 KN1421: cannot use --timeout soon/,
+    /^2 KN1002: cannot use --timeout soon/,
   )
-  expect(await refused('check', '--pre', '--values', 'nowhere.yaml')).toMatch(/^2 KN1421: cannot use --values nowhere/)
+  expect(await refused('check', '--pre', '--values', 'nowhere.yaml')).toMatch(/^2 KN1002: cannot use --values nowhere/)
   expect(await refused('install', '--values', 'values.yaml', '--ignore', 'nodez')).toMatch(
-    /^2 KN1434: there is no check named "nodez"; give --ignore some of: server, policies/,
+    /^2 KN1002: there is no check named "nodez"; give --ignore some of: server, policies/,
   )
   expect(await refused('install', '--values', 'values.yaml', '--ignore', 'rights')).toMatch(
     /^2 KN1435: check rights cannot be ignored/,
@@ -103,7 +103,7 @@ test('wrong input is refused before anything is written', async () => {
   // Definitions are left, which nothing but a name deletes; without that, an uninstall that is run again finds its work done.
   const absent = 'KubeNode is not installed in this cluster; only leftovers are deleted'
   expect(await refused('uninstall', '--delete-crds')).toBe(`2 ${absent}`)
-  expect((await kubenode('uninstall', '--delete-crds', '--yes', 'other')).err).toMatch(/KN1424: not confirmed: "other"/)
+  expect((await kubenode('uninstall', '--delete-crds', '--yes', 'other')).err).toMatch(/KN1423: not confirmed: "other"/)
   expect(await refused('uninstall')).toBe(`0 ${absent}`)
   expect(await refused('uninstall', '--yes', 'hub')).toBe(`0 ${absent}`)
   answers = ['no']
@@ -145,6 +145,6 @@ test('an uninstall that was ended asks for the same name, also once the settings
   expect(other.err).toContain('this cluster is installed as hub; these settings call it prod-1\n')
   await world.admin.delete(coreKind('Secret'), { namespace: 'kubenode-system', name: 'kubenode-install' })
   const { code, err } = await kubenode('uninstall', '--yes', 'hub', '--delete-crds', '--now')
-  expect(err).not.toContain('KN1424')
+  expect(err).not.toContain('KN1423')
   expect(code).toBe(0)
 })

@@ -239,24 +239,24 @@ test('an expired line and a clock that is behind are distinguished before anythi
   expect([late.code, late.err]).toEqual([
     1,
     expect.stringMatching(
-      /^KN8080: cannot join: this line was valid until .*Z, and the clock of this host is at 20.*db-1/,
+      /^KN8003: cannot join: this line was valid until .*Z, and the clock of this host is at 20.*db-1/,
     ),
   ])
   const early = await run(line({}, ticket({ now: now + 3_600_000, expiresAt: now + 4_500_000 })), 'none')
-  expect([early.code, early.err]).toEqual([1, expect.stringMatching(/^KN8081: cannot join: .*timedatectl/)])
+  expect([early.code, early.err]).toEqual([1, expect.stringMatching(/^KN1408: cannot join: .*timedatectl/)])
 })
 
 test.each([
   [
     'curl',
     { curl: 'exit 23' },
-    /KN8095: cannot join: \/tmp cannot be written: no room; make room there, or set TMPDIR/,
+    /KN8087: cannot join: \/tmp cannot be written: no room; make room there, or set TMPDIR/,
   ],
-  ['wget', { wget: 'exit 3' }, /KN8095: cannot join: \/tmp cannot be written: no room; make room there, or set TMPDIR/],
+  ['wget', { wget: 'exit 3' }, /KN8087: cannot join: \/tmp cannot be written: no room; make room there, or set TMPDIR/],
   [
     'mktemp',
     { mktemp: 'echo "mktemp: No space left" >&2; exit 1' },
-    /^KN8095: .*\/tmp .*: mktemp: No space left; make/,
+    /^KN8087: .*\/tmp .*: mktemp: No space left; make/,
   ],
 ] as const)('a full disk is no fault of the server or of its certificate: %s', async (tool, fakes, says) => {
   const bin = join(folder, `full-${tool}`)
@@ -286,18 +286,18 @@ test.each<[string, JoinLineOptions, Partial<JoinTicket['bundle']>, RegExp]>([
     'no address of artifacts',
     {},
     { artifactBase: '' },
-    /^KN1365: .*db-1: the installation does not name where .*artifacts\.address/,
+    /^KN1360: .*db-1: the installation does not name where .*artifacts\.address/,
   ],
   [
     'artifacts in a folder, as those of a local fleet',
     {},
     { artifactBase: 'file:///a/' },
-    /^KN1365: .*file:\/\/\/a\/.*kubenode local up.*kubenode install/,
+    /^KN1360: .*file:\/\/\/a\/.*kubenode local up.*kubenode install/,
   ],
-  ['artifacts over http', {}, { artifactBase: 'http://a/' }, /^KN1365: .*over HTTPS, .*http:\/\/a\//],
-  ['no digest', {}, { joinScript: undefined }, /^KN1365: .*--join-script, or set artifacts\.joinScript/],
-  ['an address that is none', { address: 'eth0' }, {}, /^KN1366: .*--address/],
-  ['a prefix with blanks', { prefix: '/a b' }, {}, /^KN1366: .*--prefix/],
+  ['artifacts over http', {}, { artifactBase: 'http://a/' }, /^KN1360: .*over HTTPS, .*http:\/\/a\//],
+  ['no digest', {}, { joinScript: undefined }, /^KN1360: .*--join-script, or set artifacts\.joinScript/],
+  ['an address that is none', { address: 'eth0' }, {}, /^KN1002: .*--address/],
+  ['a prefix with blanks', { prefix: '/a b' }, {}, /^KN1002: .*--prefix/],
 ])('no line is printed with %s', (_, options, bundle, says) => {
   const given = ticket()
   expect(() => line(options, { ...given, bundle: { ...given.bundle, ...bundle } })).toThrow(says)
@@ -318,7 +318,7 @@ describe('join.sh of an archive', () => {
     ['Linux 4.17', { uname: 'case $1 in -r) echo 4.17.19 ;; *) echo x86_64 ;; esac' }, /^KN8004: .*Linux 4\.17\.19/],
     ['glibc 2.17', { getconf: 'echo glibc 2.17' }, /^KN8004: .*glibc 2\.17, and the agent needs 2\.28/],
     ['another C library', { getconf: 'exit 1' }, /^KN8004: .*glibc of another kind/],
-    ['a processor without an agent', { uname: 'case $1 in -r) echo 6.1 ;; *) echo s390x ;; esac' }, /^KN8086: .*s390x/],
+    ['a processor without an agent', { uname: 'case $1 in -r) echo 6.1 ;; *) echo s390x ;; esac' }, /^KN1051: .*s390x/],
     ['another user than root', { id: 'echo 1000' }, /^KN8053: /],
     ['no tar', { tar: undefined }, /^KN8085: cannot join: this host has no tar; install/],
   ] as const)('refuses a host with %s before anything is written', async (what, fakes, says) => {
@@ -383,7 +383,7 @@ describe('join.sh of an archive', () => {
   test.for<[string, (at: string) => void, RegExp]>([
     ['that belongs to another user', (at) => chownSync(at, 65_534, 65_534), /open belongs to another user or is wri/],
     ['that every user can write to', (at) => chmodSync(at, 0o777), /run chown root \S+ && chmod go-w \S+open, or/],
-    ['that a group can write to', (at) => chmodSync(at, 0o775), /KN1041/],
+    ['that a group can write to', (at) => chmodSync(at, 0o775), /KN1040/],
     ['below such a folder', (at) => (chmodSync(at, 0o777), mkdirSync(join(at, 'deep'))), /open belongs to another/],
   ])('refuses a folder %s before anything in it runs', async ([, open, says], context) => {
     if (!isRoot) context.skip('it installs below a folder of root')
@@ -396,7 +396,7 @@ describe('join.sh of an archive', () => {
       symlinkSync(target, link)
       for (const given of [target, `${target}/new/er`, link, `${link}/new`]) {
         const { code, err } = await run(`sh ${join(made, 'join.sh')} --prefix ${given} < /dev/null`)
-        expect([given, code, err]).toEqual([given, 1, expect.stringMatching(/^KN1041: cannot use /)])
+        expect([given, code, err]).toEqual([given, 1, expect.stringMatching(/^KN1040: cannot use /)])
         expect(err).toMatch(says)
       }
       expect((await run(`find ${target} -mindepth 1`)).out).toBe('')

@@ -391,7 +391,7 @@ describe('ways to the server', () => {
 
   test('a proxy-url that Node does not speak is refused, not left out', async () => {
     const refused = clientWith({ exec: { command: 'x' }, cluster: { 'proxy-url': 'socks5://127.0.0.1:1' } })
-    await expect(refused).rejects.toThrow(/^KN2018: cannot connect to cluster c: its proxy is neither http nor https/)
+    await expect(refused).rejects.toThrow(/^KN2010: cannot connect to cluster c: its proxy is neither http nor https/)
   })
 
   test('tls-server-name decides which name the certificate must have', async () => {

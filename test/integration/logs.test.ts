@@ -134,7 +134,7 @@ test('Ctrl-C ends the command that follows with 130, and nothing is left of its 
 })
 
 test('what is no component of the machine is refused by the agent too, with what there is', async () => {
-  expect((await ask({ component: 'sshd' })).problem).toMatch(/KN8091: .*sshd.*\(components: kubenode-agent, beacon\)/)
+  expect((await ask({ component: 'sshd' })).problem).toMatch(/KN1641: .*sshd.*\(components: kubenode-agent, beacon\)/)
 })
 
 test('a link in place of the log is not followed', async () => {
@@ -165,7 +165,7 @@ test('an agent that is away does not answer, and the command says so', async () 
     signal: new AbortController().signal,
     onAnswer: async () => undefined,
   }
-  await expect(showLog(asking)).rejects.toThrow(new RegExp(`KN1643: .*${MACHINE}`))
+  await expect(showLog(asking)).rejects.toThrow(new RegExp(`KN1642: .*${MACHINE}`))
   expect(await left()).toBe(0)
   for (const agent of bench.agents) agent.kill('SIGCONT')
 })

@@ -69,7 +69,7 @@ test('the digest of kubenode plan, as a trailer: followed, refused once the flee
   b.repository.commit(values({ a: '3' }), `three\n\nKubenode-Plan: ${between}`)
   await becomes({ a: '3' })
   b.repository.commit(values({ a: '2', b: '1' }), `stale\n\nKubenode-Plan: ${stale}`)
-  expect(await refusal('KN7061')).toBe('PlanExceeded')
+  expect(await refusal('KN7060')).toBe('PlanExceeded')
   b.repository.git('reset', '--quiet', '--hard', 'HEAD~1')
 
   // More than was planned.

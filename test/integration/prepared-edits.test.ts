@@ -136,7 +136,7 @@ test('a file with changes that are not committed is not overwritten', async () =
   writeFileSync(join(bench.repository.dir, 'fleet/versions.json'), mine)
   const { code, err } = await kubenode('canary', 'promote', 'both', '--write')
   expect(code).toBe(2)
-  expect(err).toMatch(/KN1731.*fleet\/versions\.json.*not committed/)
+  expect(err).toMatch(/KN1385.*fleet\/versions\.json.*not committed/)
   expect(file('fleet/versions.json')).toBe(mine)
   restore()
 })
@@ -162,7 +162,7 @@ test('rules enforce edits the mode beside the name of the rule where there is no
 test('rules enforce refuses a stage in which no single line enforces the rule', async () => {
   const { code, err } = await kubenode('rules', 'enforce', 'not-ready', '--stage', 'test')
   expect(code).toBe(2)
-  expect(err).toMatch(/KN1386: .*not-ready.* in stage test/)
+  expect(err).toMatch(/KN1384: .*not-ready.* in stage test/)
 })
 
 describe('rollback --write', () => {

@@ -122,7 +122,7 @@ test('a soak is ended by promote, the next stage waits for its window, and a web
   expect(await has('prod')).toBe(false)
   expect((await kubenode('why', `release/${name}`)).said).toContain('no maintenance window is open')
   const again = await kubenode('release', 'promote', name, '--reason', 'hurry')
-  expect(again).toMatchObject({ code: 2, said: expect.stringMatching(/^KN1649: .*WaitingForWindow/) as string })
+  expect(again).toMatchObject({ code: 2, said: expect.stringMatching(/^KN1374: .*WaitingForWindow/) as string })
   expect(heard).not.toContain('Succeeded')
 
   const opens = new Date()

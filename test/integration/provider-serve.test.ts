@@ -117,14 +117,14 @@ test('providers over https pass the kit for those with the token', { timeout: PA
 })
 
 test.each([
-  ['no place', ['--name', 'static'], 'KN1703'],
-  ['a socket without the name of one provider', ['--socket', 's'], 'KN1703'],
-  ['https without a token', ['--listen', '127.0.0.1:0', '--cert', 'c', '--key', 'k'], 'KN1703'],
+  ['no place', ['--name', 'static'], 'KN1002'],
+  ['a socket without the name of one provider', ['--socket', 's'], 'KN1002'],
+  ['https without a token', ['--listen', '127.0.0.1:0', '--cert', 'c', '--key', 'k'], 'KN1002'],
   ['a provider that the file does not have', ['--socket', 's', '--name', 'own'], 'KN1704'],
   [
     'a token file that is missing',
     ['--listen', '127.0.0.1:0', '--cert', 'c', '--key', 'k', '--token-file', 't'],
-    'KN1705',
+    'KN1329',
   ],
 ] as const)('%s is refused at the start', (_, args, code) => {
   const { status, stderr } = spawnSync(

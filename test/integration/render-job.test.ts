@@ -58,8 +58,8 @@ const pendingWith = (waiting: object) => () => ({
 const failedWith = (status: object) => () => ({ phase: 'Failed', ...status })
 
 test.each([
-  ['an image that is not there', pendingWith({ reason: 'ImagePullBackOff', message: 'not found' }), 'KN7123'],
-  ['an image that runs as root', pendingWith({ reason: 'CreateContainerConfigError', message: 'root' }), 'KN7128'],
+  ['an image that is not there', pendingWith({ reason: 'ImagePullBackOff', message: 'not found' }), 'KN1414'],
+  ['an image that runs as root', pendingWith({ reason: 'CreateContainerConfigError', message: 'root' }), 'KN7126'],
   ['an eviction', failedWith({ reason: 'Evicted', message: 'low on memory' }), 'KN7126'],
   [
     'memory that runs out',
@@ -75,7 +75,7 @@ test.each([
         },
       ],
     }),
-    'KN7115',
+    'KN7114',
   ],
 ] as const)('%s is an error of its own', async (_, fate, wanted) => {
   world.kubelet.fate = fate
@@ -84,7 +84,7 @@ test.each([
 
 test('a pod that the cluster refuses is said in its words', async () => {
   world.kubelet.refusal = 'pods "x" is forbidden: violates PodSecurity "restricted:latest": seccompProfile'
-  expect(await world.outcome(GOOD)).toMatch(/KN7125.*violates PodSecurity/)
+  expect(await world.outcome(GOOD)).toMatch(/KN1413.*violates PodSecurity/)
 })
 
 /** The pods of a Job end at once, with this log. */
@@ -97,10 +97,10 @@ async function logging(log: (lines: readonly string[]) => readonly string[], ver
 
 test.each<readonly [string, (lines: readonly string[]) => readonly string[], RegExp]>([
   ['is whole', (lines) => lines, /KN7106.*was a double/],
-  ['lost its start to a new file', (lines) => lines.slice(1), /KN7129.*was cut/],
-  ['lost its end', (lines) => lines.slice(0, -1), /KN7129.*was cut/],
-  ['is empty', () => [], /KN7129.*is empty/],
-  ['is of another program', () => ['exec /usr/bin/kubenode: exec format error\n'], /KN7129.*exec format error/],
+  ['lost its start to a new file', (lines) => lines.slice(1), /KN7126.*was cut/],
+  ['lost its end', (lines) => lines.slice(0, -1), /KN7126.*was cut/],
+  ['is empty', () => [], /KN7126.*is empty/],
+  ['is of another program', () => ['exec /usr/bin/kubenode: exec format error\n'], /KN7126.*exec format error/],
 ])('a log that %s', async (_, log, wanted) => {
   await logging(log)
   expect(await world.outcome(GOOD)).toMatch(wanted)

@@ -137,7 +137,7 @@ test('without the right key nothing is applied, and the status says which key is
     () => rendered(b),
     (c) => c?.status === 'False',
   )
-  expect(missing?.message).toMatch(/KN7135: .*Secret kubenode-clusters\/age does not exist/)
+  expect(missing?.message).toMatch(/KN7134: .*Secret kubenode-clusters\/age does not exist/)
   await giveKey(b, 'AGE-SECRET-KEY-1920V5QL54DPPA3E3XDE9D2FF7873DXF2THNJXAN6PJTU6YK86WQQDMY29R')
   const wrong = await eventually(
     () => rendered(b),

@@ -45,7 +45,7 @@ test('health, readiness and metrics are served on the loopback address', async (
 
 test('a port that is taken is said so, with what to do', async () => {
   const { http } = await serve()
-  await expect(serve(http.port)).rejects.toMatchObject({ code: 'KN3030' })
+  await expect(serve(http.port)).rejects.toMatchObject({ code: 'KN1206' })
   servers.pop()
 })
 

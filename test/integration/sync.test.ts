@@ -222,7 +222,7 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
     () => condition('Fetched'),
     (c) => c?.status === 'False',
   )
-  expect(lost).toMatchObject({ reason: 'RefMissing', message: expect.stringContaining('KN7002') as string })
+  expect(lost).toMatchObject({ reason: 'RefMissing', message: expect.stringContaining('KN1664') as string })
   expect(await versions(b)).toEqual(['1', '1'])
 
   b.repository.git('checkout', '--quiet', '-B', 'main', first)

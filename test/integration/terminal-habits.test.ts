@@ -275,14 +275,14 @@ describe.each(apiServers)('$name', ({ start }) => {
 
     test.each([
       [['nothing-like-it'], /^KN1310: /],
-      [['source', 'git', 'fleet'], /^KN1604: .*kubenode get source fleet/],
-      [[], /^KN1603: which kind\?.*machines/],
-      [['machine', 'm-1', '-l', 'a=b'], /^KN1602: /],
-      [['machines', '-L', 'zone', '-o', 'json'], /^KN1602: .*--label-columns/],
+      [['source', 'git', 'fleet'], /^KN1002: .*kubenode get source fleet/],
+      [[], /^KN1002: which kind\?.*machines/],
+      [['machine', 'm-1', '-l', 'a=b'], /^KN1002: /],
+      [['machines', '-L', 'zone', '-o', 'json'], /^KN1002: .*--label-columns/],
       [['machines', '-L', 'a=b'], /^KN1002: .*names of labels/],
-      [['machines,nodes', '-w'], /^KN1602: /],
-      [['machine/m-1', 'nodes'], /^KN1600: /],
-      [['km', '-o', 'jsonpath={.items[9].kind}'], /^KN1605: .*type kubectl get machines\.kubenode\.io .*-o 'jsonpath=/],
+      [['machines,nodes', '-w'], /^KN1002: /],
+      [['machine/m-1', 'nodes'], /^KN1002: /],
+      [['km', '-o', 'jsonpath={.items[9].kind}'], /^KN1002: .*type kubectl get machines\.kubenode\.io .*-o 'jsonpath=/],
       [['machine', 'm'], /^KN1313: .*did you mean machine\/m-1/],
       [['krel', 'r-1', '-n', 'other'], /^KN1313: .*did you mean krel\/r-2/],
       [['krel', 'r-1', '-n', '../x'], /^KN1313: /],
@@ -380,7 +380,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       const { code, err } = await kubenode('pause', 'm-1', '--reason', 'x')
       expect([code, err]).toEqual([
         2,
-        expect.stringMatching(/^KN1359: .*pause machine\/m-1, or .*pause machineset\/m-1/),
+        expect.stringMatching(/^KN1311: .*pause machine\/m-1, or .*pause machineset\/m-1/),
       ])
       await admin.delete(machineSet, { name: 'm-1' })
     })
@@ -409,7 +409,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       const { spec } = fleetSource.example
       await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'other', SYSTEM_NAMESPACE) })
       const { code, out, err } = await kubenode('reconcile', 'now', '--no-wait')
-      expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^KN1697: .* source\/fleet, source\/other/)])
+      expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^KN1311: .* source\/fleet, source\/other/)])
       await admin.delete(fleetSource, { name: 'other', namespace: SYSTEM_NAMESPACE })
     })
 
@@ -488,16 +488,16 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect(all.items.map((r) => r.metadata.name)).toEqual(['r-1'])
       const fleet = JSON.parse((await kubenode('history', '-o', 'json')).out) as { items: readonly KubeObject[] }
       expect(fleet.items.map((r) => r.metadata.name)).toEqual(['r-1'])
-      expect((await kubenode('history', 'nothing')).err).toMatch(/^KN1380: cannot find an object called "nothing"/)
+      expect((await kubenode('history', 'nothing')).err).toMatch(/^KN1313: cannot find an object called "nothing"/)
       const late = await kubenode('release', 'status', 'r-1', '--timeout', '1ms')
       expect([late.code, late.err]).toEqual([1, 'still in progress after 1ms; it continues\n'])
       const both = await kubenode('release', 'status', 'r-1', '-w', '-o', 'json')
-      expect([both.code, both.err]).toEqual([2, expect.stringMatching(/^KN1602: .*--watch.*--output/)])
+      expect([both.code, both.err]).toEqual([2, expect.stringMatching(/^KN1002: .*--watch.*--output/)])
     })
 
     test('a release is promoted only while a stage soaks, and the hold names the stage', async () => {
       const refused = await kubenode('release', 'promote', 'r-1', '--reason', 'x')
-      expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/^KN1649: .*no stage of it soaks/)])
+      expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/^KN1374: .*no stage of it soaks/)])
       const found = await admin.get(release, { name: 'r-1', namespace: SYSTEM_NAMESPACE })
       if (found === undefined) throw new Error('no release')
       const waitingFor = { predicate: 'MinSuccessTime', since: '2026-01-01T00:00:00Z' }
@@ -545,7 +545,7 @@ describe.each(apiServers)('$name', ({ start }) => {
     expect((await kubenode('events', '-A')).out).toBe(out)
     expect(await kubenode('events', '-A', 'machine/m-1')).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/^KN1624: .*machine\/m-1/) as string,
+      err: expect.stringMatching(/^KN1002: .*machine\/m-1/) as string,
     })
     expect((await kubenode('events', '--for', 'machine/m-1', '--types', 'normal')).out).toBe(out)
     expect(await kubenode('events', '--types', 'Warning')).toMatchObject({
@@ -595,7 +595,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect.stringMatching(/\n {2}to continue: kubenode thaw set\/held\n$/),
     ])
     await admin.delete(machineComponentSet, { name: 'held' })
-    expect((await kubenode('watch', 'set/held', '--timeout', '1s')).err).toMatch(/^KN1623: /)
+    expect((await kubenode('watch', 'set/held', '--timeout', '1s')).err).toMatch(/^KN1002: /)
   })
 
   test('why takes several objects and ends with what to do first', async () => {
@@ -622,7 +622,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'twice' } })
       expect(await kubenode('why', 'twice')).toMatchObject({
         code: 2,
-        err: 'KN1359: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
+        err: 'KN1311: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
       })
       expect((await kubenode('why-not', 'machine/twice')).err).toMatch(
         /^KN1381: .*it has no Node yet.*see kubenode why machine\/twice/,
@@ -641,14 +641,14 @@ describe.each(apiServers)('$name', ({ start }) => {
         /^controllers\nStopped: .*\n.*\n\ndefender\nStopped: .*\n.*\n\nSilent \(node\/twice\): /,
       )
       // A command of few kinds has fewer to choose from.
-      expect((await kubenode('watch', 'twice')).err).toMatch(/^KN1380: /)
+      expect((await kubenode('watch', 'twice')).err).toMatch(/^KN1313: /)
       await admin.delete(machine, { name: 'twice' })
       await admin.delete(nodeType, { name: 'twice' })
     })
 
     test('is suggested by spelling when no object has the name', async () => {
       const { code, err } = await kubenode('why', 'fleeet')
-      expect([code, err]).toEqual([2, expect.stringMatching(/^KN1380: .*"fleeet".*did you mean source\/fleet\?/)])
+      expect([code, err]).toEqual([2, expect.stringMatching(/^KN1313: .*"fleeet".*did you mean source\/fleet\?/)])
     })
 
     test('that is missing hides no other: each is reported, and the command fails', async () => {

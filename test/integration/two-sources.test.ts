@@ -157,7 +157,7 @@ test('S27 without spec.writes the later source is refused, the first goes on, an
   await says(
     sourceStatus,
     'shop',
-    'KN7401: cannot follow FleetSource kubenode-system/shop beside kubenode-system/fleet',
+    'KN1524: cannot follow FleetSource kubenode-system/shop beside kubenode-system/fleet',
   )
   b.repository.commit(fleet(`config('shared/a', '2')`, HUB))
   await has('shared/a', '2')
@@ -223,7 +223,7 @@ object({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'noted', namespa
   )
   expect(errors).toMatch(/ConfigMap\/platform\/new .*KN7403/)
   expect(errors).toContain('KN3090: kind Inventory is written by KubeNode programs only')
-  expect(errors).toContain('KN3092: annotation kubenode.io/source')
+  expect(errors).toContain('KN3090: annotation kubenode.io/source')
   expect([await versionOf('shared/a'), await versionOf('platform/p'), await versionOf('platform/new')]).toEqual([
     '1',
     '1',

@@ -118,7 +118,7 @@ test('between ~/.kube/config and a local fleet that runs nothing is guessed, nei
     expect([code, err]).toEqual([
       2,
       expect.stringMatching(
-        /^KN1350: cannot choose a cluster: ~\/\.kube\/config and the local fleet in .* are both there/,
+        /^KN1002: cannot choose a cluster: ~\/\.kube\/config and the local fleet in .* are both there/,
       ),
     ])
     expect(err).toContain(`--kubeconfig ${join(dir, 'checkout/.kubenode/admin.kubeconfig')}`)
@@ -132,7 +132,7 @@ test('a context that only one of them has decides; one that both have does not',
   expect((await kubenode(`${FREEZE} --context test`)).err).toContain('changing context test of the local fleet')
   expect((await kubenode(`${FREEZE} --context work`)).err).toContain('changing context work of ~/.kube/config')
   home('test')
-  expect((await kubenode(`${FREEZE} --context test`)).err).toMatch(/^KN1350/)
+  expect((await kubenode(`${FREEZE} --context test`)).err).toMatch(/^KN1002/)
 })
 
 test('a named file without the context names the local fleet that has it', async () => {
@@ -158,7 +158,7 @@ test('a ~/.kube/config without a context counts as none, and one that cannot be 
   for (const end of unlock.splice(0)) end()
   expect((await kubenode('get machines')).err).toMatch(/^KN1301: cannot read the kubeconfig .*config: it is a folder/)
   fleet()
-  expect((await kubenode('get machines')).err).toMatch(/^KN1350/)
+  expect((await kubenode('get machines')).err).toMatch(/^KN1002/)
 })
 
 test.each([

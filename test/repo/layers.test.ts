@@ -257,8 +257,7 @@ const CLI_FLOORS: readonly RegExp[] = [
   /^src\/cli\/follow\//,
   /^src\/cli\/complete\//,
   /^src\/cli\/(advice|for-kubectl|missing)\.ts$/,
-  // Commands, and the list of their errors.
-  /^src\/cli\/(commands\/|error-parts\.ts$)/,
+  /^src\/cli\/commands\//,
   // The tree of commands, and the entries of the programs.
   /^src\/cli\/[^/]+\.ts$/,
 ]

@@ -34,7 +34,7 @@ function ofDisk(error: unknown): string | undefined {
   const what = DISK[error.code]
   const path = 'dest' in error ? error.dest : 'path' in error ? error.path : undefined
   if (what === undefined || typeof path !== 'string') return undefined
-  return numbered(agentErrors.KN8094({ path, why: `${what} (${error.code})` }))
+  return numbered(agentErrors.KN8087_component({ path, why: `${what} (${error.code})` }))
 }
 
 /** A code with several causes carries the one that applies. */

@@ -20,7 +20,7 @@ export async function copyFile(files: Files, from: string, to: string, as: CopyA
   await files.remove(partial)
   const sha256 = await orRemoved(files, partial, async () => {
     const found = await writeCopy(files, from, partial, as)
-    if (as.sha256 !== undefined && as.sha256 !== found) throw new KubeNodeError(agentErrors.KN8070({ path: to }))
+    if (as.sha256 !== undefined && as.sha256 !== found) throw new KubeNodeError(agentErrors.KN8037_copy({ path: to }))
     await files.rename(partial, to)
     return found
   })
@@ -35,7 +35,7 @@ export async function copyWhole(files: Files, from: string, to: string, sha256?:
   if ((await files.copyWhole?.(from, partial)) !== true) return false
   await orRemoved(files, partial, async () => {
     if (sha256 !== undefined && (await digestOf(files, partial)) !== sha256)
-      throw new KubeNodeError(agentErrors.KN8070({ path: to }))
+      throw new KubeNodeError(agentErrors.KN8037_copy({ path: to }))
     await files.rename(partial, to)
   })
   await files.syncFolder(dirname(to))

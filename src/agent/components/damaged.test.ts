@@ -156,7 +156,7 @@ test('F31 F47 a hand-back on a full disk says so, puts nothing half in place, an
   disk.link = (path, target, owner) => (isFull ? Promise.reject(refused(path)) : link(path, target, owner))
   const node = await run(disk, undefined)
   expect(node.worker.removalProblem).toMatch(
-    /^cannot be handed back yet: KN8094: cannot write \S+ on this host: the disk is full \(ENOSPC\); /,
+    /^cannot be handed back yet: KN8087: cannot write \S+ on this host: the disk is full \(ENOSPC\); /,
   )
   for (const path of [PROGRAM, CONFIG]) expect(await text(disk, path)).toBe('Link')
   isFull = false

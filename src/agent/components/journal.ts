@@ -86,7 +86,7 @@ export class Journal {
     const step = nextComponentState(from, event, facts)
     if (!step.ok)
       throw new KubeNodeError(
-        agentErrors.KN8040({ event, component: this.#component, from, refusal: JSON.stringify(step.refusal) }),
+        agentErrors.KN1000_event({ event, component: this.#component, from, refusal: JSON.stringify(step.refusal) }),
       )
     return this.#write({ ...change, state: step.state })
   }
@@ -105,7 +105,7 @@ export class Journal {
       since: before?.state === merged.state ? before?.since : clock.now(),
     })
     const parsed = parseRecord(next)
-    if (parsed === undefined) throw new KubeNodeError(agentErrors.KN8041({ component: this.#component }))
+    if (parsed === undefined) throw new KubeNodeError(agentErrors.KN1000_record({ component: this.#component }))
     await writeDurably(files, recordFile(dir, this.#component), JSON.stringify(parsed))
     this.#record = parsed
     return parsed

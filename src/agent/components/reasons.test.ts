@@ -133,12 +133,12 @@ test.each([
   [
     'a link on a read-only /usr',
     { code: 'EROFS', path: 'slot/kubelet', dest: '/usr/bin/kubelet' },
-    /^KN8094: cannot write \/usr\/bin\/kubelet on this host: the file system is read-only \(EROFS\); make it writable/,
+    /^KN8087: cannot write \/usr\/bin\/kubelet on this host: the file system is read-only \(EROFS\); make it writable/,
   ],
   [
     'a full disk',
     { code: 'ENOSPC', path: '/etc/kubernetes/kubelet.yaml' },
-    /^KN8094: cannot write \/etc\/kubernetes\/kubelet.yaml on this host: the disk is full \(ENOSPC\)/,
+    /^KN8087: cannot write \/etc\/kubernetes\/kubelet.yaml on this host: the disk is full \(ENOSPC\)/,
   ],
   ['anything else of the system', { code: 'ENOENT', path: '/x' }, /^ENOENT: x$/],
   ['a full disk that names no path', { code: 'ENOSPC' }, /^ENOSPC: x$/],

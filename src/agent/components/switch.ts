@@ -281,14 +281,16 @@ export class Switcher {
 
   #demand(): ComponentRecord {
     const { record } = this.#journal
-    if (record === undefined) throw new KubeNodeError(agentErrors.KN8042({ component: this.#component }))
+    if (record === undefined) throw new KubeNodeError(agentErrors.KN1000_noRecord({ component: this.#component }))
     return record
   }
 
   async #specOf(slot: Slot): Promise<MachineComponentSpec> {
     const spec = await readSlot(this.#deps, this.#component, slot.id)
     if (spec === undefined)
-      throw new KubeNodeError(agentErrors.KN8043({ component: this.#component, version: slot.version, id: slot.id }))
+      throw new KubeNodeError(
+        agentErrors.KN8037_slot({ component: this.#component, version: slot.version, id: slot.id }),
+      )
     return spec
   }
 

@@ -64,6 +64,7 @@ export class Catalogue {
 }
 
 const missing = (what: string, which: string): KubeNodeError =>
-  new KubeNodeError(agentErrors.KN8060({ what, which }), { retry: 'later' })
+  new KubeNodeError(agentErrors.KN8014_missing({ what, which }), { retry: 'later' })
 
-export const isMissing = (e: unknown): boolean => e instanceof KubeNodeError && e.code === agentErrors.KN8060.code
+export const isMissing = (e: unknown): boolean =>
+  e instanceof KubeNodeError && e.code === agentErrors.KN8014_missing.code

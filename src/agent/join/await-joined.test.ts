@@ -28,8 +28,8 @@ test('ends as soon as the agent has deleted the bundle', async () => {
 })
 
 test.each([
-  ['failed', 'KN8009: cannot join as m: the token is old; print "it" again\n', /^KN8009: .*print "it" again$/],
+  ['failed', 'KN8003: cannot join as m: the token is old; print "it" again\n', /^KN8003: .*print "it" again$/],
   ['failed', '', /^it ended$/],
-  ['active', '{"msg":"x","error":"KN2020: cannot \\"reach\\" it"}\n', /^KN2020: cannot "reach" it$/],
+  ['active', '{"msg":"x","error":"KN1348: cannot \\"reach\\" it"}\n', /^KN1348: cannot "reach" it$/],
   ['active', '', /^no answer after 60s$/],
 ])('an agent that is %s and logs %j', async (state, log, why) => expect(await waiting(state, log)).toMatch(why))

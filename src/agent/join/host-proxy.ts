@@ -20,7 +20,10 @@ export function parseHostProxy(value: unknown): HostProxy | undefined {
   const { url, not, api } = isObject(value) ? value : {}
   if (typeof url !== 'string' || url.length > MAX_CHARS || !isProxyUrl(url))
     throw new KubeNodeError(
-      agentErrors.KN8089({ option: 'HTTPS_PROXY', why: 'it is not an address such as http://proxy.example.org:3128' }),
+      agentErrors.KN1002_joinOption({
+        option: 'HTTPS_PROXY',
+        why: 'it is not an address such as http://proxy.example.org:3128',
+      }),
     )
   const hasExceptions = typeof not === 'string' && not !== '' && not.length <= MAX_CHARS
   return { url, ...(hasExceptions && { not }), ...(api === true && { api }) }

@@ -133,7 +133,7 @@ function refuseAnother(
   const knownIdentity = isObject(known)
     ? `the identity of ${String(known['machine'])} of ${String(known['cluster'])}`
     : 'an identity'
-  throw new KubeNodeError(agentErrors.KN8052({ machine, cluster, knownIdentity, state: dir.state, leave }))
+  throw new KubeNodeError(agentErrors.KN8005_known({ machine, cluster, knownIdentity, state: dir.state, leave }))
 }
 
 function copyPrograms(from: string, prefix: string, node: string): void {
@@ -153,7 +153,7 @@ const SYSTEMD_RUNS = '/run/systemd/system'
 export async function joinMain(args: readonly string[]): Promise<number> {
   const given = hostWords(args, JOIN_OPTIONS, 1)
   if (given.kind === 'Wrong') {
-    const error = new KubeNodeError(agentErrors.KN8089({ option: given.word, why: given.why }))
+    const error = new KubeNodeError(agentErrors.KN1002_joinOption({ option: given.word, why: given.why }))
     stderr.write(`${shownLine(messageOf(error))}${USAGE}`)
     return 2
   }
@@ -214,12 +214,14 @@ export function hostChoices(
 ): HostChoices {
   if (address !== undefined && isIP(address) === 0)
     throw new KubeNodeError(
-      agentErrors.KN8089({ option: '--address', why: `${JSON.stringify(address)} is no address` }),
+      agentErrors.KN1002_joinOption({ option: '--address', why: `${JSON.stringify(address)} is no address` }),
     )
   const url = given['https_proxy'] || given['HTTPS_PROXY'] || ''
   const not = given['no_proxy'] || given['NO_PROXY'] || ''
   if (url === '' && proxyApi)
-    throw new KubeNodeError(agentErrors.KN8089({ option: '--proxy-api', why: 'the variable HTTPS_PROXY is not set' }))
+    throw new KubeNodeError(
+      agentErrors.KN1002_joinOption({ option: '--proxy-api', why: 'the variable HTTPS_PROXY is not set' }),
+    )
   return {
     ...defined({ nodeAddress: address }),
     ...(url !== '' && { proxy: { url, ...(not !== '' && { not }), ...(proxyApi && { api: true }) } }),

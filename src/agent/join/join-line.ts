@@ -63,7 +63,7 @@ export function joinLine(ticket: LineTicket, options: JoinLineOptions): string {
     ...clockChecks(ticket),
     proxies,
     'umask 077',
-    `${UNWRITTEN}() ${shellError(agentErrors.KN8095({ folder: '${TMPDIR:-/tmp}', why: '$1' }))}`,
+    `${UNWRITTEN}() ${shellError(agentErrors.KN8087_temporary({ folder: '${TMPDIR:-/tmp}', why: '$1' }))}`,
     `d=$(mktemp -d 2>&1) && cd "$d" || ${UNWRITTEN} "$d"`,
     `trap 'rm -rf "$d"' EXIT`,
     `u=${quoted(`${base}join.sh`)}`,
@@ -93,8 +93,8 @@ function clockChecks({ machine, now, expiresAt }: LineTicket): readonly string[]
   if (now === undefined || expiresAt === undefined) return []
   const seconds = (ms: number) => Math.floor(ms / 1_000)
   const seen = '$(date -u +%Y-%m-%dT%H:%M:%SZ)'
-  const expired = agentErrors.KN8080({ until: timestamp(expiresAt), now: seen, machine })
-  const behind = agentErrors.KN8081({ printed: timestamp(now), now: seen })
+  const expired = agentErrors.KN8003_expired({ until: timestamp(expiresAt), now: seen, machine })
+  const behind = agentErrors.KN1408_join({ printed: timestamp(now), now: seen })
   return [
     `[ "$(date +%s)" -lt ${seconds(expiresAt)} ] || ${shellError(expired)}`,
     `[ "$(date +%s)" -gt ${seconds(now) - BEHIND_SECONDS} ] || ${shellError(behind)}`,
@@ -110,7 +110,7 @@ interface Source {
 }
 
 function sourceOf({ machine, bundle }: LineTicket, { script }: JoinLineOptions): Source {
-  const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1365({ name: machine, why }))
+  const cannot = (why: string) => new KubeNodeError(machinesErrors.KN1360_server({ name: machine, why }))
   const { artifactBase, artifactCaData } = bundle
   if (artifactBase === '')
     throw cannot(
@@ -133,7 +133,7 @@ function sourceOf({ machine, bundle }: LineTicket, { script }: JoinLineOptions):
 }
 
 function hostArguments({ proxyApi, address, prefix }: HostOptions): readonly string[] {
-  const wrong = (why: string) => new KubeNodeError(machinesErrors.KN1366({ why }))
+  const wrong = (why: string) => new KubeNodeError(machinesErrors.KN1002_hostLine({ why }))
   if (address !== undefined && isIP(address) === 0) throw wrong(`--address ${JSON.stringify(address)} is no IP address`)
   if (prefix !== undefined && !/^\/[\w./-]+$/.test(prefix))
     throw wrong(`--prefix ${JSON.stringify(prefix)} is no absolute path of plain characters`)
@@ -145,7 +145,7 @@ function hostArguments({ proxyApi, address, prefix }: HostOptions): readonly str
 }
 
 export function requireProxy({ proxy, proxyExcept, proxyApi }: HostOptions): void {
-  const wrong = (why: string) => new KubeNodeError(machinesErrors.KN1366({ why }))
+  const wrong = (why: string) => new KubeNodeError(machinesErrors.KN1002_hostLine({ why }))
   if (proxy === undefined && proxyExcept !== undefined) throw wrong('--proxy-except needs --proxy')
   if (proxy !== undefined && !['http:', 'https:'].includes(URL.parse(proxy)?.protocol ?? ''))
     throw wrong(`--proxy ${JSON.stringify(proxy)} is no address such as http://proxy.example.org:3128`)

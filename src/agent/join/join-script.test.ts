@@ -23,7 +23,7 @@ test('a host on which Node.js does not start names the package to install', () =
   const { status, stderr } = joined(`echo '${said}' >&2; exit 127`)
   expect(status).toBe(1)
   expect(stderr).toMatch(
-    /^KN8063: cannot join: Node\.js does not start on this host: .*libatomic\.so\.1.*; install what it names, such as libatomic1/,
+    /^KN1006: cannot join: Node\.js does not start on this host: .*libatomic\.so\.1.*; install what it names, such as libatomic1/,
   )
 })
 

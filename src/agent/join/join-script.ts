@@ -22,7 +22,7 @@ const number = ([major, minor]: readonly [number, number]): number => major * 1_
  * their owners as in /tmp.
  */
 const othersCanReplace = shellError(
-  libErrors.KN1041({
+  libErrors.KN1040_writable({
     path: '$prefix',
     seen: '$way belongs to another user or is writable by others',
     command: 'chown root $way && chmod go-w $way',
@@ -70,7 +70,7 @@ if ! [ -x "$here/bin/node" ]; then
   done
   machine=$(uname -m) arch='' sha=''
   case $machine in
-${archives.map(({ arch, sha256 }) => `    ${MACHINES[arch]}) arch=${arch} sha=${sha256} ;;\n`).join('')}    *) ${shellError(agentErrors.KN8086({ arch: '$machine' }))} ;;
+${archives.map(({ arch, sha256 }) => `    ${MACHINES[arch]}) arch=${arch} sha=${sha256} ;;\n`).join('')}    *) ${shellError(agentErrors.KN1051_arch({ arch: '$machine' }))} ;;
   esac
   trusted() {
     at=$(CDPATH='' cd -P -- "$1" && pwd -P) || exit 1
@@ -110,7 +110,7 @@ starts() { LD_LIBRARY_PATH=$dir/lib "$dir/bin/node" --version 2>&1; }
 if ! why=$(starts); then
   # Those of the bundle may need a newer C library than this host has; its own, where it has them, do not.
   rm -f ${LATER.map((name) => `"$dir/lib/${name}"`).join(' ')} 2>/dev/null
-  why=$(starts) || ${shellError(agentErrors.KN8063({ why: '$why' }))}
+  why=$(starts) || ${shellError(agentErrors.KN1006_host({ why: '$why' }))}
 fi
 LD_LIBRARY_PATH=$dir/lib "$dir/bin/node" "$dir/agent.mjs" join "$@" --prefix "$prefix"
 `

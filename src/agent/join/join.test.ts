@@ -163,7 +163,7 @@ describe('joining', () => {
       'for another machine is not taken',
       { machine: 'm-2', token: 'ghijkl.0123456789abcdef' },
       true,
-      'KN8054: cannot join again as m-2 of test: this host is m-1 of test',
+      'KN8005: cannot join again as m-2 of test: this host is m-1 of test',
     ],
     ['that is none is not taken', { token: undefined }, true, 'KN8003'],
     [

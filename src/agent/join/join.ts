@@ -77,7 +77,7 @@ export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined
   }
   if (bundle.machine !== known.machine || bundle.cluster !== known.cluster)
     throw new KubeNodeError(
-      agentErrors.KN8054({
+      agentErrors.KN8005_again({
         machine: bundle.machine,
         cluster: bundle.cluster,
         joinedMachine: known.machine,
@@ -151,7 +151,7 @@ async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<Cre
   } catch (e) {
     const token = isUnauthorized(e) ? await atTokenDoor(deps, bundle, key) : undefined
     if (token !== undefined) return token
-    if (isUnauthorized(e)) throw new KubeNodeError(agentErrors.KN8009({ machine: bundle.machine }), { cause: e })
+    if (isUnauthorized(e)) throw new KubeNodeError(agentErrors.KN8003_token({ machine: bundle.machine }), { cause: e })
     throw e
   } finally {
     client.close()

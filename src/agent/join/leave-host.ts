@@ -44,7 +44,7 @@ export async function leaveMain(args: readonly string[]): Promise<number> {
   const given = hostWords(args, OPTIONS, 0)
   // A host is handed back by the exact command only.
   if (given.kind === 'Wrong') {
-    const error = new KubeNodeError(agentErrors.KN8093({ option: given.word, why: given.why }))
+    const error = new KubeNodeError(agentErrors.KN1002_leaveOption({ option: given.word, why: given.why }))
     stderr.write(`${shownLine(messageOf(error))}${USAGE}\n`)
     return 2
   }
@@ -87,7 +87,7 @@ const hasCredential = (dir: NodeDir): boolean => [pairFile(dir), tokenFile(dir)]
 /** An agent that never joined has nothing to hand back, and cannot start to do it itself. */
 async function leaveUnjoined(dir: NodeDir, { root, isDryRun }: LeaveWish): Promise<number> {
   const trace = [joinFile(dir), identityFile(dir)].find((path) => existsSync(path))
-  if (trace === undefined) throw new KubeNodeError(agentErrors.KN8072({ folder: root }))
+  if (trace === undefined) throw new KubeNodeError(agentErrors.KN1112_leave({ folder: root }))
   for (const line of planLines([], root)) stdout.write(shownLine(line))
   if (isDryRun) return 0
   await leaveHost({ files: realFiles, dir, log: silentLogger, systemctl: systemctlOf() })

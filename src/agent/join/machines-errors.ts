@@ -6,35 +6,35 @@ export const machinesErrors = errorTable({
     text: 'cannot print the join command of {name}: {why}',
     next: 'see kubenode why for this machine',
   },
-  KN1361: {
+  KN1002_noNodes: {
     text: 'cannot import: no Nodes are named',
     next: 'name them, or give --selector, --all, or --provider with --tag',
   },
-  KN1362: {
+  KN1002_output: {
     text: 'cannot print {output}',
     next: 'use yaml or ts',
   },
-  KN1363: {
+  KN1002_readmit: {
     text: 'cannot readmit machines: {why}',
     next: 'see kubenode machine readmit --help',
   },
-  KN1364: {
+  KN1002_revoke: {
     text: 'cannot revoke keys: {why}',
     next: 'see kubenode machine revoke --help',
   },
-  KN1365: {
+  KN1360_server: {
     text: 'cannot print the join command of {name}: {why}',
     next: 'hosts that have the files of kubenode agent bundle need neither: --offline',
   },
-  KN1366: {
+  KN1002_hostLine: {
     text: 'cannot print a line for hosts: {why}',
     next: 'correct the option',
   },
-  KN1368: {
+  KN1367_file: {
     text: 'cannot read the join script {file}: {why}',
     next: 'give --join-script the join.sh that kubenode agent bundle made',
   },
-  KN1369: {
+  KN1002_byTag: {
     text: 'cannot choose Nodes by the tag of their hosts: {why}',
     next: 'give --provider NAME, --tag KEY=VALUE and --providers FILE, together and without other Nodes',
   },

@@ -79,7 +79,7 @@ async function nextToken(
   old: TokenPair,
 ): Promise<Credential> {
   const next = await fetchToken(client, old, signal)
-  if (next === undefined) throw new KubeNodeError(agentErrors.KN8064({ machine: identity.machine }))
+  if (next === undefined) throw new KubeNodeError(agentErrors.KN8008_noToken({ machine: identity.machine }))
   // The connection may have fetched the same one meanwhile.
   if (next.token === old.token) return pair()
   await writeCredential({ files, dir }, next)
@@ -104,10 +104,10 @@ async function atTheDoor(deps: RenewDeps, old: Pair, cause: unknown): Promise<Re
         why: new KubeNodeError(agentErrors.KN8061({ machine, until })),
       }
     case 'Refused':
-      throw new KubeNodeError(agentErrors.KN8062({ machine, until, why: found.why }), { cause })
+      throw new KubeNodeError(agentErrors.KN8008_refused({ machine, until, why: found.why }), { cause })
     case 'NoDoor':
       throw new KubeNodeError(
-        agentErrors.KN8062({ machine, until, why: 'this API server has no door for expired certificates' }),
+        agentErrors.KN8008_refused({ machine, until, why: 'this API server has no door for expired certificates' }),
         { cause },
       )
     default:

@@ -109,7 +109,7 @@ describe('keys rotate', () => {
     const two = { ...publisher.trust().document, threshold: 2 }
     writeFileSync(trustPath(), JSON.stringify({ document: two, signatures: [publisher.signer.sign(trustBytes(two))] }))
     const before = snapshot()
-    expect(() => rotate()).toThrow(/^KN1107: .*threshold 2 cannot be met/)
+    expect(() => rotate()).toThrow(/^KN1024: .*threshold 2 cannot be met/)
     expect(snapshot()).toEqual(before)
   })
 })
@@ -124,6 +124,6 @@ describe('trust on a host', () => {
     expect(JSON.parse(readFileSync(join(node, 'trust-from-host.json'), 'utf8'))).toEqual(document())
     expect(() => putTrustOnHost(trustPath(), components, NOW)).toThrow(/^KN1112: .*no agent in this folder/)
     writeFileSync(trustPath(), '{}')
-    expect(() => putTrustOnHost(trustPath(), node, NOW)).toThrow(/^KN1107: /)
+    expect(() => putTrustOnHost(trustPath(), node, NOW)).toThrow(/^KN1024: /)
   })
 })

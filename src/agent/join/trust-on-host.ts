@@ -15,7 +15,7 @@ export function putTrustOnHost(trustPath: string, root: string, now: number): nu
   const verdict = judgeTrust({ ...anchorOf(signed?.document ?? NONE), sequence: 0 }, signed, now)
   if (signed === undefined || verdict.kind === 'Refused') {
     const reason = verdict.kind === 'Refused' ? verdict.reason : 'it is not a trust document'
-    throw new KubeNodeError(artifactErrors.KN1107({ trust: trustPath, why: reason }))
+    throw new KubeNodeError(artifactErrors.KN1024_damaged({ trust: trustPath, why: reason }))
   }
   if (!existsSync(join(root, 'state'))) throw new KubeNodeError(artifactErrors.KN1112({ root }))
   requireTrustedFolder(root)

@@ -47,7 +47,7 @@ export async function answerLogRequest(
     const request = await client.get(logRequest, { name }, { signal })
     if (request === undefined || request.spec.ticket !== ticket || !isOwn(deps, request)) return
     // Answers are counted in memory: after a restart of the agent nothing is known of the pages before.
-    if (request.status?.phase === 'Answering') throw new KubeNodeError(agentErrors.KN8090())
+    if (request.status?.phase === 'Answering') throw new KubeNodeError(agentErrors.KN1449_logRestart())
     if (request.status?.phase !== undefined) return
     const { by, component } = request.spec
     log.info('log requested', { by, component, request: name })
@@ -67,7 +67,7 @@ async function answer(deps: LogAnswerDeps, request: LogRequest, signal: AbortSig
   const { component, tail = MOST_LINES, sinceSeconds, follow = false } = request.spec
   const known = components()
   if (!known.includes(component))
-    throw new KubeNodeError(agentErrors.KN8091({ component, known: known.join(', ') || 'none' }))
+    throw new KubeNodeError(agentErrors.KN1641_agent({ component, known: known.join(', ') || 'none' }))
   const place = placeOf(component)
   if (place === undefined) throw new KubeNodeError(agentErrors.KN8092({ component }))
   const redactor = new Redactor(await secretsOf(component))

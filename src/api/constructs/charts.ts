@@ -24,8 +24,9 @@ export class ClusterChart extends Chart {
   readonly cluster: string
 
   constructor(scope: Construct, cluster: string) {
-    if (!CLUSTER_NAME.test(cluster)) throw new KubeNodeError(apiErrors.KN5010({ cluster: JSON.stringify(cluster) }))
-    if (cluster === HUB_TARGET) throw new KubeNodeError(apiErrors.KN5014({ cluster }))
+    if (!CLUSTER_NAME.test(cluster))
+      throw new KubeNodeError(apiErrors.KN3097_chart({ cluster: JSON.stringify(cluster) }))
+    if (cluster === HUB_TARGET) throw new KubeNodeError(apiErrors.KN3097_hub({ cluster }))
     super(scope, `cluster-${cluster}`, { labels: { [CLUSTER_LABEL]: cluster } })
     this.cluster = cluster
   }

@@ -68,8 +68,8 @@ test('objects of a cluster chart say which cluster they are for', () => {
   expect(new MachineSet(chart, 'workers', { spec: workers }).toJson()).toMatchObject({
     metadata: { labels: { 'kubenode.io/cluster': 'prod' } },
   })
-  expect(() => new ClusterChart(new App(), 'Prod_1')).toThrow('KN5010: cannot create a chart for cluster "Prod_1"')
-  expect(() => new ClusterChart(new App(), 'hub')).toThrow('KN5014: cannot create a chart for cluster hub')
+  expect(() => new ClusterChart(new App(), 'Prod_1')).toThrow('KN3097: cannot create a chart for cluster "Prod_1"')
+  expect(() => new ClusterChart(new App(), 'hub')).toThrow('KN3097: cannot create a chart for cluster hub')
 })
 
 function caught(act: () => unknown): string {

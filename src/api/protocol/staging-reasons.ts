@@ -19,7 +19,6 @@ const REASONS: Readonly<Record<string, Reason>> = {
   KN8024: 'ReferenceMissing',
   KN8025: 'InstallFailed',
   KN8026: 'ReferenceMissing',
-  KN8060: 'ComponentMissing',
 }
 
 /** Lost I/O with the API server, the network or the disk has no number. */

@@ -49,7 +49,7 @@ export class Signer {
       throw new KubeNodeError(apiErrors.KN5101(), { cause })
     }
     if (this.#key.asymmetricKeyType !== 'ed25519') {
-      throw new KubeNodeError(apiErrors.KN5102({ type: String(this.#key.asymmetricKeyType) }))
+      throw new KubeNodeError(apiErrors.KN5101_type({ type: String(this.#key.asymmetricKeyType) }))
     }
     this.publicKey = describePublic(createPublicKey(this.#key))
   }

@@ -22,7 +22,7 @@ export class Refusal extends KubeNodeError {
     status: Omit<Status, 'kind' | 'apiVersion' | 'metadata' | 'status'>,
     headers: Readonly<Record<string, string>> = {},
   ) {
-    super(apiserverErrors.KN6000({ why: status.message ?? `status ${status.code}` }))
+    super(apiserverErrors.KN2400_embedded({ why: status.message ?? `status ${status.code}` }))
     this.status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status }
     this.headers = headers
   }

@@ -331,7 +331,7 @@ describe('backup, restore, check', () => {
   test.each([
     ['a folder without a server', 'KN6111', () => backupData(join(root, 'none'), join(root, 'b'))],
     ['an existing file', 'KN6112', () => backupData(folder, file)],
-    ['a folder that is not empty', 'KN6114', () => restoreData(join(root, 'good'), folder, NEVER)],
+    ['a folder that is not empty', 'KN6112', () => restoreData(join(root, 'good'), folder, NEVER)],
     ['a file that is not there', 'KN6115', () => restoreData(join(root, 'none'), join(root, 'new'), NEVER)],
     ['a file of objects instead of a backup', 'KN6115', () => restoreData(file, join(root, 'new'), NEVER)],
     [

@@ -63,7 +63,7 @@ export function restoreData(from: string, folder: string, time: RestoreTime): Da
 
 function refuseUsed(target: string): void {
   if (!existsSync(target) || readdirSync(target).length === 0) return
-  throw new KubeNodeError(apiserverErrors.KN6114({ target }))
+  throw new KubeNodeError(apiserverErrors.KN6112_folder({ target }))
 }
 
 function checkedBackup(from: string): DataReport {

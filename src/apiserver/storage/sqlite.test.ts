@@ -79,7 +79,7 @@ describe('a folder that cannot be used is refused with a number', () => {
     ],
     [
       'the database of another program',
-      /^KN6109: .* of another program, .* choose another folder with --data/,
+      /^KN1203: .* of another program, .* choose another folder with --data/,
       () => plantDatabase('CREATE TABLE songs (title TEXT)'),
     ],
     [
@@ -100,7 +100,7 @@ describe('a folder that cannot be used is refused with a number', () => {
 
   test('and the files of another program are left as they were', () => {
     plantDatabase('CREATE TABLE songs (title TEXT)')
-    expect(() => sqliteStorage(file)).toThrow('KN6109')
+    expect(() => sqliteStorage(file)).toThrow('KN1203')
     const db = new DatabaseSync(file)
     expect(db.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'songs' }])
     db.close()

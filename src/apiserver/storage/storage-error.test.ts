@@ -12,13 +12,13 @@ test.each(['ENOSPC', 'EDQUOT'])('F27 a file system without space (%s) is a full 
 })
 
 test('F27 what the file system refuses otherwise is no damage either', () => {
-  expect(openFailure('/data', ofSystem('EACCES')).message).toMatch(/^KN6117: .*this user may not read it/)
+  expect(openFailure('/data', ofSystem('EACCES')).message).toMatch(/^KN6116: .*this user may not read it/)
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-storage-error-'))
   try {
     copyFileSync(join(folder, 'none'), join(folder, 'copy'))
     expect.unreachable()
   } catch (e) {
-    expect(openFailure(folder, e).message).toMatch(/^KN6117: .*there is no such file/)
+    expect(openFailure(folder, e).message).toMatch(/^KN6116: .*there is no such file/)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

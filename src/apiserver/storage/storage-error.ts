@@ -50,15 +50,15 @@ export function openFailure(file: string, e: unknown): KubeNodeError {
   if (isFull(errcode) || hasNoSpace(e)) return new KubeNodeError(apiserverErrors.KN6106({ file }), because)
   if (isBusy(errcode)) return new KubeNodeError(apiserverErrors.KN6107({ file }), because)
   // Of the file system, before SQLite saw the file: no word about what is in it.
-  if (isOfSystem(e)) return new KubeNodeError(apiserverErrors.KN6117({ file, why: systemTrouble(e) }), because)
+  if (isOfSystem(e)) return new KubeNodeError(apiserverErrors.KN6116_io({ file, why: systemTrouble(e) }), because)
   if (primary === CORRUPT || primary === NO_DATABASE || errcode === 0) return damaged(file, messageOf(e), e)
-  return new KubeNodeError(apiserverErrors.KN6117({ file, why: messageOf(e) }), because)
+  return new KubeNodeError(apiserverErrors.KN6116_io({ file, why: messageOf(e) }), because)
 }
 
 export const damaged = (file: string, seen: string, cause?: unknown): KubeNodeError =>
   new KubeNodeError(apiserverErrors.KN6102({ file, seen }), cause === undefined ? {} : { cause })
 
-export const foreign = (file: string): KubeNodeError => new KubeNodeError(apiserverErrors.KN6109({ file }))
+export const foreign = (file: string): KubeNodeError => new KubeNodeError(apiserverErrors.KN1203_database({ file }))
 
 export const newer = (file: string, format: number, known: number): KubeNodeError =>
   new KubeNodeError(apiserverErrors.KN6110({ file, format, known }))

@@ -6,27 +6,27 @@ export const artifactErrors = errorTable({
     text: 'cannot pack {path}: only regular files and folders are unpacked on a node',
     next: 'remove it',
   },
-  KN1102: {
+  KN1101_empty: {
     text: 'cannot pack {folder}: it contains no files',
     next: 'name a folder with files',
   },
-  KN1103: {
+  KN1101_tooMany: {
     text: 'cannot pack {folder}: {length} entries, at most {maxFiles}',
     next: 'split it, or leave files out',
   },
-  KN1104: {
+  KN1011_input: {
     text: 'cannot read the {what} {path}: {why}',
     next: 'check the path',
   },
-  KN1105: {
+  KN1014_detail: {
     text: 'cannot read the {what} {path}: {detail}',
     next: 'correct the file',
   },
-  KN1106: {
+  KN1024_used: {
     text: 'cannot use {trust}: it is not a trust document',
     next: 'make one with kubenode artifact keys trust',
   },
-  KN1107: {
+  KN1024_damaged: {
     text: 'cannot use {trust}: {why}',
     next: 'correct the trust document',
   },
@@ -34,7 +34,7 @@ export const artifactErrors = errorTable({
     text: '{path} is not trusted: {why}',
     next: 'sign it with a trusted key',
   },
-  KN1109: {
+  KN1108_digest: {
     text: '{artifact} has digest {digest}, which {path} does not name',
     next: 'pass the artifact that was signed, or sign this one',
   },
@@ -50,11 +50,11 @@ export const artifactErrors = errorTable({
     text: 'cannot change the trust of {root}: there is no agent in this folder',
     next: 'name the folder of its agent with --root',
   },
-  KN1113: {
+  KN1101_refused: {
     text: 'cannot pack {folder}: agents would refuse the archive: {why}',
     next: 'correct the folder, then pack it again',
   },
-  KN1114: {
+  KN1110_document: {
     text: 'cannot write the trust document {path}: {why}',
     next: 'correct --sequence, --threshold, --expires or --key; nothing was written',
   },
@@ -66,7 +66,7 @@ export const artifactErrors = errorTable({
     text: 'cannot make a component for {wanted} from {file}: it is for {known}',
     next: 'name one of these with --arch, or download the one for your nodes',
   },
-  KN1132: {
+  KN1002_missing: {
     text: 'cannot tell the {what} of {file}',
     next: 'give it with {flag}',
   },
@@ -74,7 +74,7 @@ export const artifactErrors = errorTable({
     text: 'cannot make a component from {file}: {why}',
     next: 'choose with --take, --leave and --unit; --dry-run shows what would be made',
   },
-  KN1134: {
+  KN1133_tooMany: {
     text: 'cannot make a component from {file}: {programs} files to install and {files} texts, at most {maxPrograms} and {maxFiles}',
     next: 'name the ones that you need with --take, or leave folders out with --leave',
   },
@@ -82,11 +82,11 @@ export const artifactErrors = errorTable({
     text: '{statement} names another artifact for {arch}: {signed}, and this one is {found}',
     next: 'use the same download and options to make it again, or give the new content another version with --as',
   },
-  KN1136: {
+  KN1002_form: {
     text: 'cannot use {option} {text}',
     next: 'write {form}',
   },
-  KN1137: {
+  KN1133_hostFile: {
     text: 'cannot make a component from {file}: {path} belongs to {owner}, and a host does not run without it',
     next: 'leave it out with --leave, or give your unit another name with --file FILE=/etc/systemd/system/NAME.service',
   },

@@ -41,7 +41,11 @@ function entriesOf(folder: string): readonly Entry[] {
       const path = below === '' ? name : `${below}/${name}`
       if (entries.length >= ARCHIVE_LIMITS.entries)
         throw new KubeNodeError(
-          artifactErrors.KN1103({ folder, length: `more than ${entries.length}`, maxFiles: ARCHIVE_LIMITS.entries }),
+          artifactErrors.KN1101_tooMany({
+            folder,
+            length: `more than ${entries.length}`,
+            maxFiles: ARCHIVE_LIMITS.entries,
+          }),
         )
       const stat = packedStat(folder, path)
       names.add({ path: checkedPath(path, stat.isFile() ? 'File' : 'Folder'), kind: stat.isFile() ? 'File' : 'Folder' })
@@ -91,7 +95,7 @@ export async function packFolder(folder: string, target: string): Promise<Packed
   try {
     const entries = entriesOf(root)
     const files = entries.filter((e) => e.stat.isFile()).length
-    if (files === 0) throw new KubeNodeError(artifactErrors.KN1102({ folder }))
+    if (files === 0) throw new KubeNodeError(artifactErrors.KN1101_empty({ folder }))
     rmSync(partial, { force: true })
     const packed = await writeTar(root, entries, partial)
     await requireReadable(partial, entries)
@@ -99,7 +103,7 @@ export async function packFolder(folder: string, target: string): Promise<Packed
     return { ...packed, files }
   } catch (e) {
     if (!isKubeNodeError(e) || e.code !== 'KN8020') throw e
-    throw new KubeNodeError(artifactErrors.KN1113({ folder, why: String(e.data['why']) }), { cause: e })
+    throw new KubeNodeError(artifactErrors.KN1101_refused({ folder, why: String(e.data['why']) }), { cause: e })
   } finally {
     rmSync(partial, { force: true })
   }

@@ -46,18 +46,18 @@ export async function sign(path: string, { key }: { key: string }, io: Io): Prom
 
 export async function verify(path: string, options: { trust: string; artifact?: string }, io: Io): Promise<void> {
   const signed = parseSignedTrust(readJson(options.trust, 'trust document'))
-  if (signed === undefined) throw new KubeNodeError(artifactErrors.KN1106({ trust: options.trust }))
+  if (signed === undefined) throw new KubeNodeError(artifactErrors.KN1024_used({ trust: options.trust }))
   const now = Date.now()
   const self = judgeTrust({ ...anchorOf(signed.document), sequence: 0 }, signed, now)
   if (self.kind === 'Refused')
-    throw new KubeNodeError(artifactErrors.KN1107({ trust: options.trust, why: self.reason }))
+    throw new KubeNodeError(artifactErrors.KN1024_damaged({ trust: options.trust, why: self.reason }))
   const statement = readStatement(path)
   const verdict = judgeStatement(statement.spec as Parameters<typeof judgeStatement>[0], self.trust, now)
   if (verdict.kind === 'Refused') throw new KubeNodeError(artifactErrors.KN1108({ path, why: verdict.reason }))
   if (options.artifact !== undefined) {
     const digest = createHash('sha256').update(readFileSync(options.artifact)).digest('hex')
     if (!(statement.spec.artifacts ?? []).some((a) => a.sha256 === digest)) {
-      throw new KubeNodeError(artifactErrors.KN1109({ artifact: options.artifact, digest, path }))
+      throw new KubeNodeError(artifactErrors.KN1108_digest({ artifact: options.artifact, digest, path }))
     }
   }
   io.out(`${path}: ${statement.spec.component} ${statement.spec.version} is trusted\n`)

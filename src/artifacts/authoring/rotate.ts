@@ -61,12 +61,13 @@ export function rotateKeys(options: RotateOptions): Rotated {
 
 function documentAt(path: string): SignedTrust {
   const signed = parseSignedTrust(readJson(path, 'trust document'))
-  if (signed === undefined) throw new KubeNodeError(artifactErrors.KN1106({ trust: path }))
+  if (signed === undefined) throw new KubeNodeError(artifactErrors.KN1024_used({ trust: path }))
   return signed
 }
 
 function requireGood(verdict: ReturnType<typeof judgeTrust>, path: string): void {
-  if (verdict.kind === 'Refused') throw new KubeNodeError(artifactErrors.KN1107({ trust: path, why: verdict.reason }))
+  if (verdict.kind === 'Refused')
+    throw new KubeNodeError(artifactErrors.KN1024_damaged({ trust: path, why: verdict.reason }))
 }
 
 function nextDocument(before: TrustDocument, key: PublicKey, { keep, expires }: RotateOptions): TrustDocument {

@@ -17,7 +17,7 @@ export function readText(path: string, what: string): string {
   try {
     return readBoundedText(path)
   } catch (cause) {
-    throw new KubeNodeError(artifactErrors.KN1104({ what, path, why: systemTrouble(cause) }), { cause })
+    throw new KubeNodeError(artifactErrors.KN1011_input({ what, path, why: systemTrouble(cause) }), { cause })
   }
 }
 
@@ -26,7 +26,7 @@ export function readJson(path: string, what: string): unknown {
   const [problem] = problems
   if (problem !== undefined || documents.length !== 1) {
     throw new KubeNodeError(
-      artifactErrors.KN1105({
+      artifactErrors.KN1014_detail({
         what,
         path,
         detail:

@@ -21,7 +21,7 @@ export interface DockerConfigPlace {
 /** Undefined for a registry that the file does not name. */
 export function credentialsOf(host: string, { file: given, env }: DockerConfigPlace): Credentials | undefined {
   const file = given ?? usualPlace(env)
-  const bad = (why: string) => new KubeNodeError(ociErrors.KN13025({ file: file ?? '', why }))
+  const bad = (why: string) => new KubeNodeError(ociErrors.KN13022_file({ file: file ?? '', why }))
   if (file === undefined) return undefined
   if (!existsSync(file)) {
     if (given === undefined) return undefined

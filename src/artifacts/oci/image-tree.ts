@@ -6,7 +6,7 @@ import { ociErrors } from './oci-errors.ts'
 
 export async function requireManifest(store: ImageStore, reference: string): Promise<StoredManifest> {
   const found = await store.manifest(reference)
-  if (found === undefined) throw new KubeNodeError(ociErrors.KN13012({ what: reference, place: store.place }))
+  if (found === undefined) throw new KubeNodeError(ociErrors.KN13011_missing({ what: reference, place: store.place }))
   return found
 }
 

@@ -47,7 +47,7 @@ export function neededFiles({ architecture, entries, programs, others }: NeededO
 }
 
 const missing = (architecture: string, binary: string, library: string): KubeNodeError =>
-  new KubeNodeError(ociErrors.KN13004({ architecture, binary, library }))
+  new KubeNodeError(ociErrors.KN1120_library({ architecture, binary, library }))
 
 function librariesByName(entries: readonly TarEntry[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>()

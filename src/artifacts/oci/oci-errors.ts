@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const ociErrors = errorTable({
-  KN13001: {
+  KN1101_layer: {
     text: 'cannot put {path} into a layer: {why}',
     next: 'leave the file out, or give it another name',
   },
@@ -10,7 +10,7 @@ export const ociErrors = errorTable({
     text: 'cannot read the package {file}: {why}',
     next: 'install the program that is missing, or delete the file, so that it is fetched again',
   },
-  KN13004: {
+  KN1120_library: {
     text: 'cannot build the base of the image for {architecture}: {binary} needs {library}, which no package in the lock file has',
     next: 'run npm run image:lock',
   },
@@ -22,7 +22,7 @@ export const ociErrors = errorTable({
     text: 'cannot use the image reference {reference}: {why}',
     next: 'write it as HOST/NAME:TAG or HOST/NAME@sha256:DIGEST',
   },
-  KN13012: {
+  KN13011_missing: {
     text: 'cannot find {what} in {place}',
     next: 'check the name and the tag',
   },
@@ -50,11 +50,11 @@ export const ociErrors = errorTable({
     text: 'cannot talk to {host} without TLS',
     next: 'give the registry a certificate, or allow this host with --insecure {host}',
   },
-  KN13025: {
+  KN13022_file: {
     text: 'cannot read the credentials in {file}: {why}',
     next: 'correct the file, or name another with --docker-config FILE',
   },
-  KN13026: {
+  KN1449_upload: {
     text: 'cannot upload {digest} to {host}: no progress after {attempts} attempts: {why}',
     next: 'run the command again; layers that were uploaded whole are not sent again',
   },

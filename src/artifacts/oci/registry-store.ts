@@ -158,7 +158,7 @@ export class RegistryStore implements ImageStore {
         why = e.message
         attempts = offset > before ? 1 : attempts + 1
         if (attempts > MAX_ATTEMPTS)
-          throw new KubeNodeError(ociErrors.KN13026({ digest, host: this.#host, attempts: MAX_ATTEMPTS, why }))
+          throw new KubeNodeError(ociErrors.KN1449_upload({ digest, host: this.#host, attempts: MAX_ATTEMPTS, why }))
         await wait(this.#options.pauseMs ?? PAUSE_MS)
         const there = await this.#uploaded(place, what)
         place = there.place

@@ -38,7 +38,7 @@ export const paddingOf = (size: number): Buffer => Buffer.alloc((BLOCK - (size %
 export const endOfTar = (): Buffer => Buffer.alloc(2 * BLOCK)
 
 const refused = (path: string, why: string): KubeNodeError =>
-  new KubeNodeError(ociErrors.KN13001({ path: JSON.stringify(path), why }))
+  new KubeNodeError(ociErrors.KN1101_layer({ path: JSON.stringify(path), why }))
 
 /** By bytes of the path, so that no locale has a say and a folder comes before what it contains. */
 function inOrder(entries: readonly TarEntry[]): readonly TarEntry[] {

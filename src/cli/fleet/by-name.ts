@@ -64,7 +64,7 @@ async function withKind(name: string, search: Search): Promise<readonly Named[]>
   const meant = search.withNode === true || !isOneHost(found) ? found : found.filter(({ noun }) => noun === 'machine')
   if (meant.length > 1 && !isOneHost(meant)) {
     const commands = found.map(({ noun }) => `kubenode ${command} ${noun}/${name}`)
-    throw new KubeNodeError(inspectErrors.KN1359({ name, commands: commands.join(', or ') }))
+    throw new KubeNodeError(inspectErrors.KN1311_kinds({ name, commands: commands.join(', or ') }))
   }
   if (meant.length > 0) return meant.map(({ noun }) => named([`${noun}/${name}`]))
   // What may not be read may be there.
@@ -93,5 +93,5 @@ async function noObject(name: string, search: Search): Promise<KubeNodeError> {
   )
   const found = all.find(({ known }) => known === near)
   const hint = found === undefined ? '' : ` (did you mean ${found.what}?)`
-  return new KubeNodeError(inspectErrors.KN1380({ name: JSON.stringify(name), place: placeOf(client), hint }))
+  return new KubeNodeError(inspectErrors.KN1313_name({ name: JSON.stringify(name), place: placeOf(client), hint }))
 }

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const clusterErrors = errorTable({
-  KN1689: {
+  KN1313_preview: {
     text: 'cannot wait for a preview of {branch}: no FleetSource of this server gives such branches one',
     next: 'write a branch as in spec.previews.branches of a FleetSource, such as preview/my-change; kubenode preview list shows them',
   },
@@ -10,11 +10,11 @@ export const clusterErrors = errorTable({
     text: 'cannot extend cluster/{name}: it has no time to live, so it does not expire',
     next: 'to give it one, commit spec.ttl',
   },
-  KN1691: {
+  KN1010_extension: {
     text: 'cannot extend a cluster with {given}',
     next: 'write either --for with a duration such as 2h, counted from its present end, or --until with a time such as 2026-02-01T18:00:00Z; at most 30 days from now',
   },
-  KN1692: {
+  KN1010_earlier: {
     text: 'cannot extend cluster/{name} until {until}: it {expires}',
     next: 'write a later time',
   },
@@ -22,7 +22,7 @@ export const clusterErrors = errorTable({
     text: 'cannot extend cluster/{name} until {until}: policy {policy} allows at most {most} from now',
     next: 'run the command with --until {latest} or earlier, or change spec.clusters.maxTtl of defenderpolicy/{policy} with a commit',
   },
-  KN1694: {
+  KN1690_deleted: {
     text: 'cannot extend cluster/{name}: it is being deleted',
     next: 'declare a Cluster of another name, or of this one once it is deleted',
   },
@@ -30,7 +30,7 @@ export const clusterErrors = errorTable({
     text: 'cannot print the kubeconfig of cluster/{name}: {why}',
     next: 'run kubenode cluster show {name}',
   },
-  KN1696: {
+  KN1402_secret: {
     text: 'cannot read Secret {namespace}/{secret} with the kubeconfig of cluster/{name}: your user is not permitted',
     next: 'users with the right to get Secrets in namespace {namespace} of the hub can run this command; the roles of KubeNode permit it to the programs sync and cluster alone',
   },

@@ -80,7 +80,7 @@ async function readAnswer(asking: Asking, made: LogRequest, privateKey: string):
       both.throwIfAborted()
       seen = await client.get(logRequest, { name }, { signal: both })
     }
-    throw new KubeNodeError(logsErrors.KN1647())
+    throw new KubeNodeError(logsErrors.KN1449_logDeleted())
   } catch (error) {
     if (late.signal.aborted && !signal.aborted) throw late.signal.reason
     throw error
@@ -121,13 +121,15 @@ class Answer {
     this.#hasAnswer = true
     await onAnswer()
     if (phase === 'Refused')
-      throw new KubeNodeError(logsErrors.KN1645({ component: spec.component, machine: spec.machine, why: message }))
+      throw new KubeNodeError(
+        logsErrors.KN1642_component({ component: spec.component, machine: spec.machine, why: message }),
+      )
     if (page > this.#page && sealed !== undefined) {
       if (page > this.#page + 1) io.err(shownLine(`… ${page - this.#page - 1} pages were missed`))
       this.#page = page
       const text = pageText(this.#privateKey, spec.machine, metadata.name ?? '', page, sealed)
       if (text === undefined)
-        throw new KubeNodeError(logsErrors.KN1645({ ...spec, why: 'the answer cannot be opened' }))
+        throw new KubeNodeError(logsErrors.KN1642_component({ ...spec, why: 'the answer cannot be opened' }))
       const { omittedLines = 0 } = status ?? {}
       if (omittedLines > 0) io.err(shownLine(`… ${omittedLines} older lines left out`))
       if (message !== '') io.err(shownLine(message))
@@ -153,7 +155,7 @@ class Answer {
       if (passedOnAt === undefined && now - start > PASSED_ON_WITHIN_MS)
         throw new KubeNodeError(logsErrors.KN1644({ machine: name, waited: formatDuration(PASSED_ON_WITHIN_MS) }))
       if (passedOnAt !== undefined && now - passedOnAt > ANSWERED_WITHIN_MS)
-        throw new KubeNodeError(logsErrors.KN1643({ machine: name, waited: formatDuration(ANSWERED_WITHIN_MS) }))
+        throw new KubeNodeError(logsErrors.KN1642_silent({ machine: name, waited: formatDuration(ANSWERED_WITHIN_MS) }))
     }
   }
 }

@@ -20,6 +20,8 @@ export function waitOf({ watch, timeout, output }: WaitOptions): { readonly time
   const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout)
   if (watch !== true && timeoutMs === undefined) return undefined
   if (output !== undefined)
-    throw new KubeNodeError(getErrors.KN1602({ one: watch === true ? '--watch' : '--timeout', other: '--output' }))
+    throw new KubeNodeError(
+      getErrors.KN1002_combined({ one: watch === true ? '--watch' : '--timeout', other: '--output' }),
+    )
   return timeoutMs === undefined ? {} : { timeoutMs }
 }

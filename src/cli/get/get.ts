@@ -42,7 +42,7 @@ const isWatched = ({ watch, watchOnly }: GetOptions): boolean => watch === true 
 
 function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
   const refuse = (one: string, other: string): never => {
-    throw new KubeNodeError(getErrors.KN1602({ one, other }))
+    throw new KubeNodeError(getErrors.KN1002_combined({ one, other }))
   }
   const isNamed = wanted.some((w) => w.name !== undefined)
   const isTabular = options.output === undefined || options.output.kind === 'table'

@@ -26,5 +26,5 @@ test.each([
     "releases.kubenode.io --context hub -n x -l 'a=b'\\''c' --sort-by .a --no-headers -w",
   ],
 ])('kubenode get %j is answered with the line of kubectl, without a server', async (argv, line) => {
-  expect(await told('get', ...argv)).toMatch(new RegExp(`^KN1605: .*; type kubectl get ${RegExp.escape(line)}\\n`))
+  expect(await told('get', ...argv)).toMatch(new RegExp(`^KN1002: .*; type kubectl get ${RegExp.escape(line)}\\n`))
 })

@@ -11,7 +11,8 @@ export function refuseForKubectl(wanted: readonly Wanted[], options: GetOptions)
   const { output, sortBy } = options
   const option =
     output?.kind === 'kubectl' ? `-o ${output.text}` : sortBy === undefined ? undefined : `--sort-by ${sortBy}`
-  if (option !== undefined) throw new KubeNodeError(getErrors.KN1605({ option, command: kubectlLine(wanted, options) }))
+  if (option !== undefined)
+    throw new KubeNodeError(getErrors.KN1002_kubectlOption({ option, command: kubectlLine(wanted, options) }))
 }
 
 /** The same objects, with the options that kubectl has too. */

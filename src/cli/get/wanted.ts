@@ -15,11 +15,11 @@ export interface Wanted {
 export function wantedOf(words: readonly string[]): readonly Wanted[] {
   const [first, ...rest] = words
   if (first === undefined || /^[, ]*$/.test(first))
-    throw new KubeNodeError(getErrors.KN1603({ kinds: kindWords().join(', ') }))
+    throw new KubeNodeError(getErrors.KN1002_noKind({ kinds: kindWords().join(', ') }))
   const [slash] = words.filter((w) => w.includes('/'))
   if (slash !== undefined) {
     const [kind] = words.filter((w) => !w.includes('/'))
-    if (kind !== undefined) throw new KubeNodeError(getErrors.KN1600({ kind, what: slash }))
+    if (kind !== undefined) throw new KubeNodeError(getErrors.KN1002_getForms({ kind, what: slash }))
     return words.map((word) => named([word]))
   }
   const kinds = first.split(',').filter((w) => w !== '')
@@ -35,5 +35,5 @@ const FLUX_FORMS: ReadonlySet<string> = new Set(['all', 'bucket', 'chart', 'git'
 
 function refuseForm({ kind }: ResourceType, noun: string, [form = '', ...names]: readonly string[]): void {
   if (kind !== 'FleetSource' || !FLUX_FORMS.has(form)) return
-  throw new KubeNodeError(getErrors.KN1604({ form, command: `kubenode get ${[noun, ...names].join(' ')}` }))
+  throw new KubeNodeError(getErrors.KN1002_sourceForm({ form, command: `kubenode get ${[noun, ...names].join(' ')}` }))
 }

@@ -47,7 +47,7 @@ async function preparedVersion(change: VersionWish, { base, files, planOf, clien
       branch: `kubenode/${component}-${to}`.replace(/[^A-Za-z0-9._/-]/g, '-'),
     }
   }
-  throw new KubeNodeError(consoleRepositoryErrors.KN1721({ commit: shortCommit(base), component, set, from }))
+  throw new KubeNodeError(consoleRepositoryErrors.KN1384_version({ commit: shortCommit(base), component, set, from }))
 }
 
 type ImportWish = Extract<ChangeWish, { readonly kind: 'Import' }>

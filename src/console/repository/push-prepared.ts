@@ -74,8 +74,9 @@ interface NotPushed {
 
 function notPushed({ commit: id, subject, branch, url, why, isFollowed }: NotPushed): KubeNodeError {
   const commit = commitText(id, { subject })
-  if (!why.includes(MOVED)) return new KubeNodeError(consoleRepositoryErrors.KN1728({ commit, branch, url, why }))
-  return new KubeNodeError(consoleRepositoryErrors[isFollowed ? 'KN1729' : 'KN1730']({ commit, branch }))
+  if (!why.includes(MOVED))
+    return new KubeNodeError(consoleRepositoryErrors.KN1726_refused({ commit, branch, url, why }))
+  return new KubeNodeError(consoleRepositoryErrors[isFollowed ? 'KN1725_moved' : 'KN1726_exists']({ commit, branch }))
 }
 
 /** What git says when a branch is not where it must be. */

@@ -2,11 +2,11 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const consoleRepositoryErrors = errorTable({
-  KN1720: {
+  KN1044_plans: {
     text: '{most} plans are waiting already',
     next: 'wait until one is done, or run kubenode plan in a terminal',
   },
-  KN1721: {
+  KN1384_version: {
     text: 'no line of the fleet in {commit} that could be edited sets {component} of {set} to {from}',
     next: 'edit the file by hand, and read the effect with kubenode plan --dirty',
   },
@@ -34,19 +34,19 @@ export const consoleRepositoryErrors = errorTable({
     text: 'cannot push with these credentials: {why}',
     next: 'enter an access token that may write to the repository',
   },
-  KN1728: {
+  KN1726_refused: {
     text: 'cannot push {commit} to branch {branch} of {url}: {why}',
     next: 'check the access token and the rules of the branch, or apply the patch with git am in a clone',
   },
-  KN1729: {
+  KN1725_moved: {
     text: 'cannot push {commit} to branch {branch}: the branch got other commits after this one was prepared',
     next: 'prepare it again, so that it has them',
   },
-  KN1730: {
+  KN1726_exists: {
     text: 'cannot push {commit} to branch {branch}: there is such a branch already',
     next: 'merge or delete that branch, or apply the patch with git am in a clone',
   },
-  KN1731: {
+  KN1385_edit: {
     text: 'cannot edit {path}: {why}',
     next: 'commit or stash what is there, then run the command again; without --write it prints the change',
   },

@@ -63,7 +63,7 @@ export class ConsoleRepository implements FleetRepository {
   readonly #oneAtATime = new Semaphore(1, {
     what: 'plans',
     mostWaiting: MOST_WAITING,
-    full: () => new KubeNodeError(consoleRepositoryErrors.KN1720({ most: MOST_WAITING }), { retry: 'later' }),
+    full: () => new KubeNodeError(consoleRepositoryErrors.KN1044_plans({ most: MOST_WAITING }), { retry: 'later' }),
   })
   readonly #rendered = new Map<string, Rendered>()
   readonly #prepared = new Map<string, Kept>()

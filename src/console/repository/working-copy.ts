@@ -65,7 +65,7 @@ export class WorkingCopy {
     const { workTree } = this.#repository.folder
     if (workTree === undefined)
       throw new KubeNodeError(
-        consoleRepositoryErrors.KN1731({ path: this.#repository.name, why: 'it has no work tree' }),
+        consoleRepositoryErrors.KN1385_edit({ path: this.#repository.name, why: 'it has no work tree' }),
       )
     for (const { path, before } of edits) {
       const at = join(workTree, path)
@@ -73,7 +73,7 @@ export class WorkingCopy {
       const now = kind?.isFile() === true ? await readFile(at, 'utf8') : undefined
       if (now === before && (kind === undefined || kind.isFile())) continue
       const why = kind?.isSymbolicLink() === true ? 'it is a symbolic link' : 'it has changes that are not committed'
-      throw new KubeNodeError(consoleRepositoryErrors.KN1731({ path, why }))
+      throw new KubeNodeError(consoleRepositoryErrors.KN1385_edit({ path, why }))
     }
     for (const { path, after } of edits) {
       await mkdir(dirname(join(workTree, path)), { recursive: true })

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const consoleErrors = errorTable({
-  KN16001: {
+  KN1206_console: {
     text: 'cannot serve the console on {host} port {port}: {why}',
     next: 'give --port another port, or 0 for one that is free',
   },
@@ -10,7 +10,7 @@ export const consoleErrors = errorTable({
     text: 'cannot show {found} clusters, {most} at most',
     next: 'name the contexts to show with --context',
   },
-  KN16003: {
+  KN1329_console: {
     text: 'cannot serve the console with the certificate {file}: {why}',
     next: 'name a certificate and its key in PEM that belong together',
   },

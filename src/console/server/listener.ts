@@ -121,7 +121,7 @@ export class Listener {
     })
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) =>
-        reject(new KubeNodeError(consoleErrors.KN16001({ host, port, why: cause.message }), { cause })),
+        reject(new KubeNodeError(consoleErrors.KN1206_console({ host, port, why: cause.message }), { cause })),
       )
       server.listen(port, host, () => resolve())
     })

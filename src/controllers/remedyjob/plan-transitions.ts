@@ -30,7 +30,7 @@ export function move(seen: Seen, event: JobEvent, facts: JobFacts): Pick<JobChan
   const step = nextJobPhase(phaseOf(seen.job), event, facts)
   if (step.ok) return { phase: step.state }
   throw new KubeNodeError(
-    remedyjobErrors.KN12001({ event, name: String(seen.job.metadata.name), refusal: JSON.stringify(step.refusal) }),
+    remedyjobErrors.KN3001_job({ event, name: String(seen.job.metadata.name), refusal: JSON.stringify(step.refusal) }),
     { retry: 'later' },
   )
 }

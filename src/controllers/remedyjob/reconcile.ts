@@ -240,5 +240,5 @@ const againMs = (seen: Seen, { requeueAfter, needsFresh }: JobPlan, { result }: 
 function troubleOf(action: JobAction, outcome: Exclude<ActionOutcome, { kind: 'Applied' }>): unknown {
   if ('error' in outcome) return outcome.error
   const why = outcome.kind === 'Outdated' ? outcome.reason : 'not tried'
-  return new KubeNodeError(remedyjobErrors.KN12003({ kind: action.kind, why }), { retry: 'now' })
+  return new KubeNodeError(remedyjobErrors.KN3001_request({ kind: action.kind, why }), { retry: 'now' })
 }

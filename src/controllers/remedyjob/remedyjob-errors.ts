@@ -2,15 +2,15 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const remedyjobErrors = errorTable({
-  KN12001: {
+  KN3001_job: {
     text: 'cannot {event} job {name}: {refusal}',
     next: 'retried automatically',
   },
-  KN12002: {
+  KN3001_step: {
     text: 'cannot {event} a step: {refusal}',
     next: 'retried automatically',
   },
-  KN12003: {
+  KN3001_request: {
     text: 'cannot {kind}: {why}',
     next: 'retried automatically',
   },

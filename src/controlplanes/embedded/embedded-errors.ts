@@ -10,7 +10,7 @@ export const embeddedErrors = errorTable({
     text: 'cannot read {file}: no record of the control plane in its folder',
     next: 'restore the file from a backup, or move its folder away and let the Cluster be made again',
   },
-  KN1092: {
+  KN1090_snapshot: {
     text: 'cannot name a snapshot {name}',
     next: 'use lowercase letters, digits, dots and dashes',
   },

@@ -6,5 +6,5 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,98}[a-z0-9])?$/
 
 export function requireName(name: string): void {
   if (!NAME.test(name) || name.includes('..'))
-    throw new KubeNodeError(embeddedErrors.KN1092({ name: JSON.stringify(name.slice(0, 100)) }))
+    throw new KubeNodeError(embeddedErrors.KN1090_snapshot({ name: JSON.stringify(name.slice(0, 100)) }))
 }

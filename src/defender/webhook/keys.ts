@@ -72,7 +72,7 @@ export class KeyKeeper {
         return keys
       }
     }
-    throw new KubeNodeError(defenderErrors.KN10001({ webhookSecret: WEBHOOK_SECRET }), { retry: 'later' })
+    throw new KubeNodeError(defenderErrors.KN3001_webhookSecret({ webhookSecret: WEBHOOK_SECRET }), { retry: 'later' })
   }
 
   /** What the registration is to hold. */

@@ -79,7 +79,7 @@ export class WebhookServer {
     const { host, port } = this.#options
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause) =>
-        reject(new KubeNodeError(defenderErrors.KN10002({ host, port, why: cause.message }), { cause })),
+        reject(new KubeNodeError(defenderErrors.KN1206_webhook({ host, port, why: cause.message }), { cause })),
       )
       this.#server.listen(port, host, resolve)
     })

@@ -18,11 +18,11 @@ export const inspectErrors = errorTable({
     text: 'cannot get the objects: the server does not understand the request: {answer}',
     next: 'correct --selector or --field-selector',
   },
-  KN1359: {
+  KN1311_kinds: {
     text: 'cannot tell which {name} is meant: several objects have this name',
     next: 'type {commands}',
   },
-  KN1380: {
+  KN1313_name: {
     text: 'cannot find an object called {name} in {place}{hint}',
     next: 'list what there is with kubenode get machines,sets, and on a hub with kubenode get releases,sources',
   },

@@ -102,7 +102,7 @@ export function revisionCalled(
   const name = String(set.metadata.name)
   throw new KubeNodeError(
     known.length === 0
-      ? rolloutErrors.KN1382({ revision, name })
+      ? rolloutErrors.KN1372_none({ revision, name })
       : rolloutErrors.KN1372({ revision, name, option, known: known.join(', ') }),
   )
 }

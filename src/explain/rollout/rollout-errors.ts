@@ -2,15 +2,15 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const rolloutErrors = errorTable({
-  KN1370: {
+  KN1325_pause: {
     text: 'cannot pause or resume {what}: name it as {Object}',
     next: 'kubenode freeze holds whole clusters',
   },
-  KN1698: {
+  KN1325_fluxKind: {
     text: 'cannot pause or resume {what}: that is a kind of Flux; here sync reads sources',
     next: 'run kubenode pause source/NAME --reason WHY, or kubenode resume source/NAME; kubenode get sources lists them',
   },
-  KN1371: {
+  KN1010_hold: {
     text: 'cannot hold for {length}',
     next: 'write a duration such as 30m or 4h, at most 30d',
   },
@@ -18,7 +18,7 @@ export const rolloutErrors = errorTable({
     text: 'cannot find {revision} of set/{name}',
     next: 'name one with {option}: {known}',
   },
-  KN1382: {
+  KN1372_none: {
     text: 'cannot find {revision} of set/{name}: no other revision is kept',
     next: 'commit another version; kubenode rollout history {name} lists what is kept',
   },
@@ -38,7 +38,7 @@ export const rolloutErrors = errorTable({
     text: 'cannot roll back now without a reason',
     next: 'give one with --reason; it is shown to others while the set is pinned',
   },
-  KN1378: {
+  KN1374_abort: {
     text: 'cannot abort release/{name}: it is {phase}',
     next: 'revert its commit to take it back',
   },
@@ -50,15 +50,15 @@ export const rolloutErrors = errorTable({
     text: 'cannot write the change of {what} into the fleet: no single line does exactly this',
     next: 'run it without --write for the components, write them by hand, and read the effect with kubenode plan --dirty',
   },
-  KN1398: {
+  KN1374_retry: {
     text: 'nothing to retry: {what} is {phase}, and nothing of it failed',
     next: 'kubenode why {what} shows what it waits for',
   },
-  KN1649: {
+  KN1374_soak: {
     text: 'cannot promote release/{name}: no stage of it soaks; {why}',
     next: 'see kubenode why release/{name}: gates open by themselves or with kubenode approve, and a pause ends with kubenode resume',
   },
-  KN1650: {
+  KN1325_history: {
     text: 'cannot list the history of {what}: only clusters and sets have one',
     next: 'name cluster/NAME on the hub or set/NAME in its cluster; kubenode trace shows where another object comes from',
   },

@@ -95,7 +95,7 @@ export function refuseUnlessFailed({ metadata, status = {} }: MachineComponentSe
     (counts?.failed ?? 0) > 0 ||
     slices.some((s) => s.phase === 'Failed') ||
     conditions.some((c) => c.type === 'Stalled' && c.status === 'True' && FAILURES.has(c.reason))
-  if (!hasFailed) throw new KubeNodeError(rolloutErrors.KN1398({ what: `set/${metadata.name}`, phase }))
+  if (!hasFailed) throw new KubeNodeError(rolloutErrors.KN1374_retry({ what: `set/${metadata.name}`, phase }))
 }
 
 export function canaryStory(canary: ComponentCanary, now: number): Story {

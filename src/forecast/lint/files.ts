@@ -35,10 +35,10 @@ function walk(folder: string, found: string[]): string[] {
 function read(path: string, name: string, isNamed: boolean): LintFile {
   const stat = statSync(path)
   // Reading a pipe waits for a writer, and some devices never end.
-  if (!stat.isFile()) throw new KubeNodeError(lintErrors.KN1016({ file: name }))
+  if (!stat.isFile()) throw new KubeNodeError(lintErrors.KN1011_notRegular({ file: name }))
   const { size } = stat
   if (size > MAX_TEXT_BYTES) {
-    throw new KubeNodeError(lintErrors.KN1013({ name, size, maxTextBytes: MAX_TEXT_BYTES }))
+    throw new KubeNodeError(lintErrors.KN1012_size({ name, size, maxTextBytes: MAX_TEXT_BYTES }))
   }
   const bytes = readFileSync(path)
   if (!isUtf8(bytes)) throw new KubeNodeError(lintErrors.KN1014({ name }))

@@ -10,7 +10,7 @@ export const lintErrors = errorTable({
     text: 'cannot lint {folder}: more than {maxFiles} files',
     next: 'name a smaller folder',
   },
-  KN1013: {
+  KN1012_size: {
     text: 'cannot lint {name}: {size} bytes, at most {maxTextBytes} are read',
     next: 'split the file',
   },
@@ -18,11 +18,11 @@ export const lintErrors = errorTable({
     text: 'cannot read {name}: it is not UTF-8 text',
     next: 'save it as UTF-8',
   },
-  KN1015: {
+  KN1014_syntax: {
     text: '{place}: cannot be read: {why}',
     next: 'correct the syntax',
   },
-  KN1016: {
+  KN1011_notRegular: {
     text: 'cannot read {file}: it is not a regular file',
     next: 'copy its contents into one',
   },
@@ -30,15 +30,15 @@ export const lintErrors = errorTable({
     text: '{place}: not an object',
     next: 'write a map with apiVersion, kind and metadata',
   },
-  KN1021: {
+  KN1020_kind: {
     text: '{place}: unknown kind {kind}',
     next: 'use the suggested kind',
   },
-  KN1022: {
+  KN1020_field: {
     text: '{place}: the object has no {field}',
     next: 'add it',
   },
-  KN1023: {
+  KN1020_name: {
     text: '{place}: {kind} has no metadata.name',
     next: 'give it one',
   },
@@ -46,7 +46,7 @@ export const lintErrors = errorTable({
     text: '{place}: not a trust document',
     next: 'make one with kubenode artifact keys trust',
   },
-  KN1025: {
+  KN1020_metadata: {
     text: '{place}: {problem}',
     next: 'use letters, digits and dashes as Kubernetes allows them',
   },

@@ -92,7 +92,7 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     return [
       {
-        code: lintErrors.KN1021.code,
+        code: lintErrors.KN1020_kind.code,
         message: `no kind ${JSON.stringify(value['kind'])} in ${API_GROUP_VERSION}${hint}`,
         pointer: '/kind',
       },
@@ -126,7 +126,7 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof value[field] !== 'string' || value[field] === '') {
       out.push({
-        code: lintErrors.KN1022.code,
+        code: lintErrors.KN1020_field.code,
         message: `every object names its ${field}; this one does not`,
         pointer: `/${field}`,
       })
@@ -136,7 +136,7 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   const named = isObject(meta) && (typeof meta['name'] === 'string' || typeof meta['generateName'] === 'string')
   if (out.length === 0 && !named && !CONFIGURATION.test(textOf(value['apiVersion']))) {
     out.push({
-      code: lintErrors.KN1023.code,
+      code: lintErrors.KN1020_name.code,
       message: `${textOf(value['kind'])} has no metadata.name; give it one`,
       pointer: '/metadata',
     })
@@ -151,7 +151,7 @@ function commitProblems(value: Record<string, unknown>): Unplaced[] {
   if (named !== undefined) {
     // A missing name is reported with the frame.
     if (named.message.startsWith('has no ')) return []
-    return [{ code: lintErrors.KN1025.code, message: `the object ${named.message}`, pointer: named.pointer }]
+    return [{ code: lintErrors.KN1020_metadata.code, message: `the object ${named.message}`, pointer: named.pointer }]
   }
   const owned = ownershipProblem(value as unknown as KubeObject)
   if (owned === undefined) return []
@@ -258,7 +258,7 @@ export function lintText(given: LintFile, validator: Validator): LintResult {
     file,
     line: p.line,
     column: p.column,
-    code: lintErrors.KN1015.code,
+    code: lintErrors.KN1014_syntax.code,
     message: `cannot be read: ${p.message}`,
   }))
   return {

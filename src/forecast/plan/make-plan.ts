@@ -78,7 +78,7 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
   const shown = cluster === undefined ? all : all.filter((d) => d.cluster === cluster)
   if (cluster !== undefined && shown.length === 0)
     throw new KubeNodeError(
-      syncErrors.KN7013({ cluster: JSON.stringify(cluster), all: all.map((d) => d.cluster).join(', ') }),
+      syncErrors.KN1663_unknown({ cluster: JSON.stringify(cluster), all: all.map((d) => d.cluster).join(', ') }),
     )
   const planned = { before, after: after.targets, shown, commit }
   const outlook =

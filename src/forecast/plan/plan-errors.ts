@@ -6,7 +6,7 @@ export const planErrors = errorTable({
     text: 'cannot plan {range}',
     next: 'write BASE..HEAD with two commits or branches, or BASE...HEAD for what HEAD changed since it left BASE, without --base and --commit',
   },
-  KN1665: {
+  KN1660_oneEnd: {
     text: 'cannot tell the other end of the range from {revision} alone',
     next: 'for what changed since then write {revision}..HEAD; for what that commit itself changed, {revision}~1..{revision}',
   },
@@ -14,7 +14,7 @@ export const planErrors = errorTable({
     text: 'cannot read the inventory {file}: {problem}',
     next: 'make it again with kubenode inventory export',
   },
-  KN1662: {
+  KN1002_twoInventories: {
     text: 'cannot predict cluster {cluster} from two inventories: {first} and {second}',
     next: 'leave one out',
   },

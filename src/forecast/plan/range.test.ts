@@ -17,7 +17,7 @@ const repository = {
   name: '/fleet',
   resolve: async (name: string) => {
     if (name === 'main' || name === 'HEAD') return 'd'
-    throw new KubeNodeError(gitErrors.KN7002({ revision: JSON.stringify(name), repository: '/fleet' }))
+    throw new KubeNodeError(gitErrors.KN1664_read({ revision: JSON.stringify(name), repository: '/fleet' }))
   },
   commit: async (id: string) => commitWith(id, PARENTS[id] ?? []),
 }
@@ -80,7 +80,7 @@ describe('three dots', () => {
     resolve: async (name: string) => names[name] ?? name,
     commit: async (id: string) => {
       const of = parents[id]
-      if (of === undefined) throw new KubeNodeError(gitErrors.KN7002({ revision: id, repository: '/fleet' }))
+      if (of === undefined) throw new KubeNodeError(gitErrors.KN1664_read({ revision: id, repository: '/fleet' }))
       return commitWith(id, of)
     },
   }
@@ -101,7 +101,7 @@ describe('the warning of commits that went apart', () => {
     commit: (id: string) => {
       const of = parents[id]
       return of === undefined
-        ? Promise.reject(new KubeNodeError(gitErrors.KN7002({ revision: id, repository: '/fleet' })))
+        ? Promise.reject(new KubeNodeError(gitErrors.KN1664_read({ revision: id, repository: '/fleet' })))
         : Promise.resolve(commitWith(id, of))
     },
   }

@@ -25,7 +25,7 @@ export interface Range {
 
 /** As git writes them. */
 export function rangeOf(range: string): Range {
-  if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1665({ revision: range }))
+  if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1660_oneEnd({ revision: range }))
   const [, base, dots, head] = /^((?:[^.][^]*?)?)(?<!\.)(\.{2,3})((?:[^.][^]*)?)$/.exec(range) ?? []
   if (base === undefined || head === undefined || base + head === '') throw noRange(range)
   return { base: base || HERE, head: head || HERE, isFromFork: dots === '...' }
@@ -45,7 +45,8 @@ export async function commitCalled(repository: Commits, revision: string): Promi
   try {
     id = await repository.resolve(name === '@' ? HERE : name)
   } catch (e) {
-    if (isKubeNodeError(e) && e.code === gitErrors.KN7002.code) throw missing('no branch, tag or commit has this name')
+    if (isKubeNodeError(e) && e.code === gitErrors.KN1664_read.code)
+      throw missing('no branch, tag or commit has this name')
     throw e
   }
   for (const parent of stepsBack(back)) {

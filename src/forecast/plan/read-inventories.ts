@@ -16,7 +16,8 @@ export function readInventories(files: readonly string[], cwd: string): readonly
     const inventory = readOne(resolve(cwd, file), file)
     const { cluster } = inventory
     const known = byCluster.get(cluster)
-    if (known !== undefined) throw new KubeNodeError(planErrors.KN1662({ cluster, first: known.file, second: file }))
+    if (known !== undefined)
+      throw new KubeNodeError(planErrors.KN1002_twoInventories({ cluster, first: known.file, second: file }))
     byCluster.set(cluster, { file, inventory })
   }
   return [...byCluster.values()].map((f) => f.inventory)

@@ -50,7 +50,10 @@ export async function showDiff(range: string | undefined, options: DiffAsked, io
   const shown = options.cluster === undefined ? all : all.filter((d) => d.cluster === options.cluster)
   if (options.cluster !== undefined && shown.length === 0)
     throw new KubeNodeError(
-      syncErrors.KN7013({ cluster: JSON.stringify(options.cluster), all: all.map((d) => d.cluster).join(', ') }),
+      syncErrors.KN1663_unknown({
+        cluster: JSON.stringify(options.cluster),
+        all: all.map((d) => d.cluster).join(', '),
+      }),
     )
   const paint = paintOf(hasColors(io))
   const lines = shown.flatMap((d) => contentLines(d, old.get(d.cluster), now.get(d.cluster)))

@@ -52,7 +52,7 @@ const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCa
 /** The code of the files runs in the cage, as in a render; only its exports arrive here. */
 export async function ruleFiles(folder: string, cwd: string, cage: () => Promise<Cage>): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
-  if (!existsSync(root)) throw new KubeNodeError(rulesErrors.KN1340({ folder }))
+  if (!existsSync(root)) throw new KubeNodeError(rulesErrors.KN1011_rules({ folder }))
   const all = below(root)
   // Links among them, too: the cage says that it has no such file.
   const files = all
@@ -129,11 +129,11 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
     const [, path = '', line = ''] = /^(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
     const broken = path === '' ? shown : shownPath(cwd, join(root, '..', path))
     const why = `${message}${line === '' ? '' : ` (${broken}${line})`}`
-    return notUsable(name, broken, numbered(rulesErrors.KN1342({ file: broken, why })))
+    return notUsable(name, broken, numbered(rulesErrors.KN1014_rule({ file: broken, why })))
   }
   const { rule, cases } = isObject(module.exports) ? module.exports : {}
   if (!isObject(rule) || !Array.isArray(cases))
-    return notUsable(name, shown, numbered(rulesErrors.KN1343({ file: shown })))
+    return notUsable(name, shown, numbered(rulesErrors.KN1341_exports({ file: shown })))
   const malformed = malformedCases(cases)
   const object = {
     apiVersion: API_GROUP_VERSION,
@@ -172,7 +172,7 @@ function notesOn(root: Term, { ladder }: NodeRemedier['spec'], reported: Readonl
   const types = new Set([...asked, ...verifiedConditions(ladder).map((v) => v.type)])
   return [...types].flatMap((type) => {
     const near = meantCondition(type, asked, reported)
-    if (near !== undefined) return [declaredErrors.KN3073({ type, near }).text]
+    if (near !== undefined) return [declaredErrors.KN3066_verified({ type, near }).text]
     return isKnownCondition(type, reported)
       ? []
       : [declaredErrors.KN3066({ type, hint: conditionHint(type, reported) }).text]

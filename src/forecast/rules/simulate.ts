@@ -37,7 +37,7 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
   const { documents, problems } = parseDocuments(readText(file, cwd))
   const [problem] = problems
   if (problem !== undefined)
-    throw new KubeNodeError(rulesErrors.KN1344({ file, line: problem.line, why: problem.message }))
+    throw new KubeNodeError(rulesErrors.KN1014_line({ file, line: problem.line, why: problem.message }))
   const objects = documents.flatMap(({ value }) => itemsOf(value)).filter(isObject)
   const ofKind = (kind: string) => objects.filter((o) => o['kind'] === kind).map((o) => shaped(o, file))
   const nodes: readonly Node[] = ofKind('Node')
@@ -58,7 +58,7 @@ function readText(file: string, cwd: string): string {
   try {
     return readBoundedText(resolve(cwd, file), MAX_BYTES)
   } catch (cause) {
-    throw new KubeNodeError(rulesErrors.KN1346({ file, why: systemTrouble(cause) }), {
+    throw new KubeNodeError(rulesErrors.KN1345_unreadable({ file, why: systemTrouble(cause) }), {
       cause,
     })
   }
@@ -70,7 +70,7 @@ function shaped(object: Record<string, unknown>, file: string): KubeObject {
   const name = isObject(metadata) ? metadata['name'] : undefined
   const bad = (what: string): never => {
     throw new KubeNodeError(
-      rulesErrors.KN1347({
+      rulesErrors.KN1345_object({
         file,
         kind: String(kind),
         detail: typeof name === 'string' ? name : 'without a name',

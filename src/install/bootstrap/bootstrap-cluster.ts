@@ -59,7 +59,7 @@ export async function bootstrapCluster(
   const values = await chosenValues(options, io, context)
   const roles = values?.['roles']
   if (options.install && Array.isArray(roles) && !roles.includes('hub'))
-    throw new KubeNodeError(initErrors.KN1527({ url, roles: roles.join(', ') }))
+    throw new KubeNodeError(initErrors.KN1433_roles({ url, roles: roles.join(', ') }))
   refuseForeignTrust(called, values?.['trust'], trust, now)
   if (options.install) {
     const defaults = trust === undefined ? {} : { trust }
@@ -92,7 +92,7 @@ function givenCredentials({ username, tokenFile, ...flags }: BootstrapWish, io: 
     try {
       return readBoundedText(resolve(io.cwd, file))
     } catch (cause) {
-      throw new KubeNodeError(initErrors.KN1504({ flag, value: file, why: systemTrouble(cause) }), { cause })
+      throw new KubeNodeError(initErrors.KN1002_value({ flag, value: file, why: systemTrouble(cause) }), { cause })
     }
   }
   const fromEnvironment = (name: string): string | undefined => (io.env[name] === '' ? undefined : io.env[name])
@@ -105,7 +105,11 @@ function givenCredentials({ username, tokenFile, ...flags }: BootstrapWish, io: 
   const user = username ?? fromEnvironment(GIT_VARIABLES.username)
   if (user !== undefined && token === undefined)
     throw new KubeNodeError(
-      initErrors.KN1504({ flag: '--username', value: user, why: 'there is no token; name its file with --token-file' }),
+      initErrors.KN1002_value({
+        flag: '--username',
+        value: user,
+        why: 'there is no token; name its file with --token-file',
+      }),
     )
   return {
     ...(token !== undefined && { username: user ?? ANY_USER, password: token }),

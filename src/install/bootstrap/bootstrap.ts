@@ -43,7 +43,7 @@ export async function refuseOtherSource({ client }: InstallContext, wanted: Foll
     throw new KubeNodeError(initErrors.KN1524({ url, source: existing.source, other: existing.url }))
   if (existing.kind === 'Elsewhere')
     throw new KubeNodeError(
-      initErrors.KN1525({ url, source: `${SOURCE.namespace}/${SOURCE.name}`, seen: existing.seen }),
+      initErrors.KN1524_same({ url, source: `${SOURCE.namespace}/${SOURCE.name}`, seen: existing.seen }),
     )
 }
 
@@ -67,7 +67,7 @@ const WRITES: readonly Ask[] = [
 export async function requireRights({ client }: InstallContext, url: string): Promise<void> {
   const missing: string[] = []
   for (const ask of WRITES) if (!(await may(client, ask))) missing.push(askText(ask))
-  if (missing.length > 0) throw new KubeNodeError(initErrors.KN1526({ url, missing: missing.join(', ') }))
+  if (missing.length > 0) throw new KubeNodeError(initErrors.KN1402_follow({ url, missing: missing.join(', ') }))
 }
 
 /** Of an earlier run. */

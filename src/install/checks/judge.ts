@@ -100,7 +100,7 @@ const versions: Judge = (seen, { release }) =>
       return passed('versions', `KubeNode ${to}; its programs run as processes, without Deployments`)
     if (from === undefined && seen.running !== undefined) return failed('versions', installErrors.KN1422())
     if (from === undefined) return passed('versions', `KubeNode ${to}; none is installed`)
-    if (skip !== undefined) return failed('versions', installErrors.KN1416({ from, to, why: skip }))
+    if (skip !== undefined) return failed('versions', installErrors.KN1406_versions({ from, to, why: skip }))
     return passed(
       'versions',
       from === to ? `KubeNode ${to} is installed` : `KubeNode ${from} is installed; ${to} may follow it`,
@@ -207,7 +207,7 @@ const programClocks = ({ clocks }: NonNullable<CheckSeen['running']>): readonly 
     all
       .filter(({ apartMs }) => apartMs >= MAX_SKEW_MS)
       .map(({ role, apartMs }) =>
-        failed('clock', installErrors.KN1447({ role, seconds: Math.round(apartMs / 1_000) })),
+        failed('clock', installErrors.KN1408_leader({ role, seconds: Math.round(apartMs / 1_000) })),
       ),
   )
 
@@ -300,12 +300,14 @@ const runningProcesses = (now: NonNullable<CheckSeen['running']>): readonly Find
   ...read('leaders', now.leaderless, (roles) =>
     roles.length === 0
       ? passed('leaders', 'each role has one')
-      : failed('leaders', installErrors.KN1440({ roles: roles.join(', '), flag: roles.join(',') })),
+      : failed('leaders', installErrors.KN1430_processes({ roles: roles.join(', '), flag: roles.join(',') })),
   ),
   ...(now.webhook === 'NotAsked'
     ? []
     : read('webhook', now.webhook, (why) =>
-        why === undefined ? passed('webhook', 'reviews requests') : failed('webhook', installErrors.KN1441({ why })),
+        why === undefined
+          ? passed('webhook', 'reviews requests')
+          : failed('webhook', installErrors.KN1431_process({ why })),
       )),
 ]
 

@@ -59,7 +59,7 @@ function packagesOf(root: string): readonly TarEntry[] {
   const packages = readNpmPackages(root)
   const shipped = [...packages.locked].filter(([folder, p]) => !p.isExtra && !TYPES.test(folder)).map(([f]) => f)
   const other = shipped.find((folder) => !isAsLocked(packages, folder))
-  if (other !== undefined) throw new KubeNodeError(imageErrors.KN1124({ folder: other, root }))
+  if (other !== undefined) throw new KubeNodeError(imageErrors.KN1050_image({ folder: other, root }))
   // A package in another has a folder of its own in the list.
   return shipped.flatMap((folder) =>
     filesOf(join(root, folder), `${APP}/${folder}`, (path) => UNREAD.test(path) || /(^|\/)node_modules\//.test(path)),

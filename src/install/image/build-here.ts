@@ -26,7 +26,7 @@ export async function buildHere(flags: BuildWish, io: Io): Promise<void> {
   const architectures = flags.arch.split(',').map((text) => {
     const known = ARCHITECTURES.find((a) => a === text.trim())
     if (known !== undefined) return known
-    throw new KubeNodeError(imageErrors.KN1128({ text: JSON.stringify(text), known: ARCHITECTURES.join(', ') }))
+    throw new KubeNodeError(imageErrors.KN1002_arch({ text: JSON.stringify(text), known: ARCHITECTURES.join(', ') }))
   })
   const { tag = VERSION, ...named } = parseReference(flags.name)
   const root = releaseRoot()

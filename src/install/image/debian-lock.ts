@@ -120,7 +120,7 @@ function whyOf({ error, stderr }: ReturnType<typeof spawnSync>): string {
 }
 
 const cannotFetch = (cache: string, p: LockedPackage, why: string, url: string): KubeNodeError =>
-  new KubeNodeError(imageErrors.KN1121({ name: p.name, version: p.version, why, url, file: fileOf(cache, p) }))
+  new KubeNodeError(imageErrors.KN1120_fetch({ name: p.name, version: p.version, why, url, file: fileOf(cache, p) }))
 
 /** Checked each time: the cache may be shared, and what lies in it ends up in images. */
 export function readPackage(cache: string, p: LockedPackage): Buffer {

@@ -36,7 +36,7 @@ export function loadImage(options: LoadOptions): string {
       throw new KubeNodeError(imageErrors.KN1126({ command: commands.map((c) => c.join(' ')).join(' && ') }))
     if (error !== undefined || status !== 0) {
       const why = error?.message ?? stderr.trim().split('\n').at(-1) ?? ''
-      throw new KubeNodeError(imageErrors.KN1127({ file: options.file, address: options.address, why }))
+      throw new KubeNodeError(imageErrors.KN1126_socket({ file: options.file, address: options.address, why }))
     }
   }
   return byDigest(options.image)

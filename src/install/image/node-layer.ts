@@ -40,7 +40,7 @@ interface Wanted {
 }
 
 async function fetched(cache: string, { name, version, integrity }: Wanted): Promise<Buffer> {
-  const bad = (why: string) => new KubeNodeError(imageErrors.KN1123({ name, version, why }))
+  const bad = (why: string) => new KubeNodeError(imageErrors.KN1050_fetch({ name, version, why }))
   const kept = join(cache, `${name}-${version}.tgz`)
   if (!existsSync(kept)) pack(cache, `${name}@${version}`, kept, bad)
   const packed = readFileSync(kept)

@@ -10,15 +10,15 @@ export const initErrors = errorTable({
     text: 'cannot keep the private key in {file}: that is inside the repository, where it would be committed',
     next: 'name a file outside of it with --key',
   },
-  KN1503: {
+  KN1501_write: {
     text: 'cannot write {path}: {why}',
     next: 'move it away, or name another folder',
   },
-  KN1504: {
+  KN1002_value: {
     text: 'cannot use {value} for {flag}: {why}',
     next: 'give another one',
   },
-  KN1505: {
+  KN1208_init: {
     text: 'cannot make a git repository: {why}',
     next: 'install git',
   },
@@ -42,15 +42,15 @@ export const initErrors = errorTable({
     text: 'cannot follow {url}: FleetSource {source} follows {other} already, and only one source may declare everything',
     next: 'delete it, or declare what each of them may write in spec.writes',
   },
-  KN1525: {
+  KN1524_same: {
     text: 'cannot follow {url}: FleetSource {source} follows {seen}',
     next: 'change its spec, or delete it; what it applied stays until another source takes over',
   },
-  KN1526: {
+  KN1402_follow: {
     text: 'cannot make the cluster follow {url}: this user may not {missing}',
     next: 'use the account of a cluster administrator',
   },
-  KN1527: {
+  KN1433_roles: {
     text: 'cannot follow {url}: the settings give this cluster the roles {roles}, and only role hub runs sync',
     next: 'set roles to hub, or to hub and business',
   },

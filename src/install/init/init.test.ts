@@ -81,7 +81,7 @@ test('a folder that is not empty is refused; an empty one is used', async () => 
   await init()
   await expect(init()).rejects.toThrow(/^KN1501: .* it is not empty \(it has \.git, \.github, \.gitignore\)/)
   writeFileSync(join(home, 'file'), '')
-  await expect(init({ dir: 'file' })).rejects.toThrow(/^KN1503: .*it exists and is not a folder/)
+  await expect(init({ dir: 'file' })).rejects.toThrow(/^KN1501: .*it exists and is not a folder/)
 })
 
 test('--force adds what is missing and changes nothing that is there', async () => {
@@ -104,7 +104,7 @@ test('S31 --force writes through no link', async () => {
   mkdirSync(at())
   symlinkSync(join(home, 'elsewhere'), at('fleet'))
   symlinkSync(join(home, 'elsewhere/made.json'), at('package.json'))
-  await expect(init({ force: true })).rejects.toThrow(/^KN1503: .*it is not a folder/)
+  await expect(init({ force: true })).rejects.toThrow(/^KN1501: .*it is not a folder/)
   expect(readdirSync(join(home, 'elsewhere'))).toEqual([])
 })
 
@@ -122,9 +122,9 @@ test('an interrupted run leaves no half repository, and the next one succeeds wi
 describe('refused', () => {
   test.each<[string, Partial<InitOptions>, RegExp]>([
     ['a key inside the repository', { key: 'fleet/signing.pem' }, /^KN1502/],
-    ['a name that npm does not take', { name: 'My Fleet' }, /^KN1504: .*--name/],
-    ['a name that leaves the folder of keys', { name: '../x' }, /^KN1504: .*--name/],
-    ['a name of no cluster', { cluster: 'Prod_1' }, /^KN1504: .*--cluster/],
+    ['a name that npm does not take', { name: 'My Fleet' }, /^KN1002: .*--name/],
+    ['a name that leaves the folder of keys', { name: '../x' }, /^KN1002: .*--name/],
+    ['a name of no cluster', { cluster: 'Prod_1' }, /^KN1002: .*--cluster/],
   ])('%s', async (_, options, why) => {
     await expect(init(options)).rejects.toThrow(why)
     expect(existsSync(at())).toBe(false)
@@ -138,6 +138,6 @@ describe('refused', () => {
 
   test('a machine without git', async () => {
     const env = { HOME: home, PATH: '/nonexistent' }
-    await expect(init({}, { env })).rejects.toThrow(/^KN1505: .*git is not installed/)
+    await expect(init({}, { env })).rejects.toThrow(/^KN1208: .*git is not installed/)
   })
 })

@@ -75,13 +75,13 @@ export async function initFleet(options: InitOptions, { cwd, env, now, pack }: I
 }
 
 const refusedValue = (flag: string, value: string, why: string): KubeNodeError =>
-  new KubeNodeError(initErrors.KN1504({ flag, value: JSON.stringify(value), why }))
+  new KubeNodeError(initErrors.KN1002_value({ flag, value: JSON.stringify(value), why }))
 
 function contentOf(folder: string): readonly string[] {
   const stat = lstatSync(folder, { throwIfNoEntry: false })
   if (stat === undefined) return []
   if (!stat.isDirectory())
-    throw new KubeNodeError(initErrors.KN1503({ path: folder, why: 'it exists and is not a folder' }))
+    throw new KubeNodeError(initErrors.KN1501_write({ path: folder, why: 'it exists and is not a folder' }))
   return readdirSync(folder)
 }
 
@@ -105,7 +105,7 @@ function moved(staged: string, folder: string): readonly string[] {
 /** A link would lead out of the repository. */
 function makeFolder(path: string, there: { isDirectory(): boolean } | undefined): void {
   if (there === undefined) mkdirSync(path)
-  else if (!there.isDirectory()) throw new KubeNodeError(initErrors.KN1503({ path, why: 'it is not a folder' }))
+  else if (!there.isDirectory()) throw new KubeNodeError(initErrors.KN1501_write({ path, why: 'it is not a folder' }))
 }
 
 async function git(args: readonly string[], cwd: string, env: InitWorld['env']): Promise<void> {
@@ -114,6 +114,8 @@ async function git(args: readonly string[], cwd: string, env: InitWorld['env']):
     await promisify(execFile)('git', ['-c', 'init.templateDir=', ...args], { cwd, env: { ...env } })
   } catch (cause) {
     const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT'
-    throw new KubeNodeError(initErrors.KN1505({ why: isAbsent ? 'git is not installed' : messageOf(cause) }), { cause })
+    throw new KubeNodeError(initErrors.KN1208_init({ why: isAbsent ? 'git is not installed' : messageOf(cause) }), {
+      cause,
+    })
   }
 }

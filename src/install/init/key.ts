@@ -25,7 +25,7 @@ export function signerAt(file: string, repository: string): { readonly signer: S
     return { signer: new Signer(pem), isNew: true }
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(initErrors.KN1503({ path: file, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(initErrors.KN1501_write({ path: file, why: messageOf(cause) }), { cause })
   }
 }
 

@@ -28,10 +28,11 @@ export async function importNodes(
   const { provider, tag, providers, ...others } = options
   const isTagged = [provider, tag, providers].some((o) => o !== undefined)
   const isNamed = names.length > 0 || options.selector !== undefined || options.all === true
-  if (isTagged && isNamed) throw new KubeNodeError(machinesErrors.KN1369({ why: 'other Nodes are chosen as well' }))
-  if (!isTagged && !isNamed) throw new KubeNodeError(machinesErrors.KN1361())
+  if (isTagged && isNamed)
+    throw new KubeNodeError(machinesErrors.KN1002_byTag({ why: 'other Nodes are chosen as well' }))
+  if (!isTagged && !isNamed) throw new KubeNodeError(machinesErrors.KN1002_noNodes())
   if (options.output !== undefined && !['yaml', 'ts'].includes(options.output))
-    throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))
+    throw new KubeNodeError(machinesErrors.KN1002_output({ output: options.output }))
   const at = providers === undefined ? {} : { providers: resolve(io.cwd, providers) }
   const hosts = isTagged
     ? await (await import('./tagged-hosts.ts')).taggedHosts({ ...options, ...at, env: io.env })

@@ -48,6 +48,6 @@ function scriptDigest(file: string): string {
   try {
     return createHash('sha256').update(readBounded(file)).digest('hex')
   } catch (cause) {
-    throw new KubeNodeError(machinesErrors.KN1368({ file, why: systemTrouble(cause) }), { cause })
+    throw new KubeNodeError(machinesErrors.KN1367_file({ file, why: systemTrouble(cause) }), { cause })
   }
 }

@@ -24,7 +24,7 @@ export interface ReadmitWish extends MachineChoice {
   readonly allWaiting?: string
 }
 
-const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1363({ why }), { cause })
+const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1002_readmit({ why }), { cause })
 
 /** How long they may come back, in milliseconds. */
 export function readmittedFor(length: string): number {

@@ -19,7 +19,7 @@ export interface RevokeWish extends MachineChoice {
   readonly now: number
 }
 
-const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1364({ why }), { cause })
+const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1002_revoke({ why }), { cause })
 
 export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
   const { reason = '' } = wish

@@ -51,4 +51,4 @@ function checked({ provider, tag, providers }: Omit<TagWish, 'env'>): Tag {
   return { provider, file: providers, name: tag.slice(0, at), value: tag.slice(at + 1) }
 }
 
-const refused = (why: string): KubeNodeError => new KubeNodeError(machinesErrors.KN1369({ why }))
+const refused = (why: string): KubeNodeError => new KubeNodeError(machinesErrors.KN1002_byTag({ why }))

@@ -133,7 +133,7 @@ const packedImports = (text: string): string =>
 function copyPackages(root: string, folder: string, sources: Sources): void {
   const packages = readNpmPackages(root)
   for (const below of bundledFolders(sources)) {
-    if (!isAsLocked(packages, below)) throw new KubeNodeError(imageErrors.KN1124({ folder: below, root }))
+    if (!isAsLocked(packages, below)) throw new KubeNodeError(imageErrors.KN1050_image({ folder: below, root }))
     for (const path of filesBelow(join(root, below))) {
       // A package in another has a folder of its own in the list.
       if (/(^|\/)node_modules\//.test(path) || UNREAD.test(path)) continue

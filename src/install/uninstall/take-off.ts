@@ -44,5 +44,5 @@ async function confirmName(name: string, given: string | undefined, io: Io): Pro
   if (given === undefined && io.ask === undefined) throw new KubeNodeError(installErrors.KN1423({ name }))
   const answer = given ?? (await io.ask?.(`type the name of the cluster, ${name}, to uninstall KubeNode: `)) ?? ''
   if (answer.trim() !== name)
-    throw new KubeNodeError(installErrors.KN1424({ given: JSON.stringify(answer.trim()), name }))
+    throw new KubeNodeError(installErrors.KN1423_given({ given: JSON.stringify(answer.trim()), name }))
 }

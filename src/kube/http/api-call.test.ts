@@ -25,7 +25,7 @@ describe('a page of a list', () => {
     ['null among the items', { metadata: {}, items: [null] }],
     ['an item without metadata', { metadata: {}, items: [{}] }],
   ])('is refused by number: %s', (_name, body) => {
-    expect(() => page(body)).toThrow(/^KN2006: cannot list nodes: the response is /)
+    expect(() => page(body)).toThrow(/^KN1314: cannot list nodes: the response is /)
   })
 })
 

@@ -144,7 +144,7 @@ export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknow
 
 export const notUnderstood = (call: ApiCall, seen: string, cause?: unknown) =>
   new ConnectionError(
-    kubeErrors.KN2006({ action: call.action, target: call.target, seen }),
+    kubeErrors.KN1314_content({ action: call.action, target: call.target, seen }),
     call.method === 'GET' ? 'no' : 'unknown',
     cause,
   )

@@ -357,7 +357,10 @@ export class HttpKubeClient implements KubeClient {
 
   #wire(call: ApiCall): WireRequest {
     if (!call.path.startsWith('/') || /[\r\n\0 ]/.test(call.path))
-      throw new ConnectionError(kubeErrors.KN2022({ action: call.action, target: JSON.stringify(call.target) }), 'no')
+      throw new ConnectionError(
+        kubeErrors.KN2014_path({ action: call.action, target: JSON.stringify(call.target) }),
+        'no',
+      )
     return {
       method: call.method,
       path: call.path,

@@ -14,7 +14,7 @@ describe('the address of an API server', () => {
     ['nothing to another host, where answers could be changed', { server: 'http://edge.example:8080' }],
     ['a token to a name that begins like this host', { server: 'http://127.0.0.1.example:8001', ...token }],
   ])('over plain http does not get %s', (_, config) => {
-    expect(() => parseServer(config)).toThrow(/KN2011.*use https/)
+    expect(() => parseServer(config)).toThrow(/KN2010.*use https/)
   })
 
   test('over plain http is a proxy on this host', () => {

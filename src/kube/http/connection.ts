@@ -39,11 +39,12 @@ export function parseServer(config: ConnectionConfig): URL {
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     throw new KubeNodeError(kubeErrors.KN2010({ server: JSON.stringify(safeText(config.server)) }))
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new KubeNodeError(kubeErrors.KN2023({ host: url.host }))
+    throw new KubeNodeError(kubeErrors.KN2010_parts({ host: url.host }))
   if (url.protocol === 'https:') return url
   const hasCredentials =
     config.token !== undefined || config.clientCertificate !== undefined || config.identity !== undefined
-  if (!LOOPBACK.test(url.hostname) || hasCredentials) throw new KubeNodeError(kubeErrors.KN2011({ host: url.host }))
+  if (!LOOPBACK.test(url.hostname) || hasCredentials)
+    throw new KubeNodeError(kubeErrors.KN2010_plain({ host: url.host }))
   return url
 }
 

@@ -106,7 +106,7 @@ export class Credentials {
 function tokenIn(source: Source | undefined, text: string | undefined): string | undefined {
   const token = text?.trim()
   if (token === '' && source !== undefined && 'file' in source)
-    throw new KubeNodeError(kubeErrors.KN2012({ what: 'the token', file: source.file, why: 'it is empty' }), {
+    throw new KubeNodeError(kubeErrors.KN1301_file({ what: 'the token', file: source.file, why: 'it is empty' }), {
       retry: 'later',
     })
   return token
@@ -118,7 +118,7 @@ async function readSource(source: Source | undefined, what: string): Promise<str
   try {
     return await readFile(source.file, 'utf8')
   } catch (e) {
-    throw new KubeNodeError(kubeErrors.KN2012({ what, file: source.file, why: systemTrouble(e) }), {
+    throw new KubeNodeError(kubeErrors.KN1301_file({ what, file: source.file, why: systemTrouble(e) }), {
       retry: 'later',
       cause: e,
     })

@@ -16,7 +16,7 @@ export class LineTooLong extends KubeNodeError {
 /** The stream ended inside a line: the incomplete line is worthless. */
 export class CutLine extends KubeNodeError {
   constructor(bytes: number) {
-    super(kubeErrors.KN2031({ bytes }), {
+    super(kubeErrors.KN2030_end({ bytes }), {
       retry: 'later',
     })
   }

@@ -56,7 +56,7 @@ export class RequestLanes {
 
   constructor(options: LaneOptions) {
     this.#options = options
-    const full = () => new KubeNodeError(kubeErrors.KN2013({ maxWaiting: MAX_WAITING }), { retry: 'later' })
+    const full = () => new KubeNodeError(kubeErrors.KN1044_requests({ maxWaiting: MAX_WAITING }), { retry: 'later' })
     const turns = (lane: Lane, most = Math.min(IN_FLIGHT[lane], options.atOnce)) =>
       new Semaphore(most, { what: 'requests', mostWaiting: MAX_WAITING, full })
     this.#turns = {

@@ -75,7 +75,7 @@ const WATCH_KEEPALIVE_MS = 15_000
 /** Of every other refusal it is said that none of the configured authorities signed the certificate. */
 const TLS_ERRORS: Readonly<Record<string, typeof kubeErrors.KN2004>> = {
   CERT_HAS_EXPIRED: kubeErrors.KN2003,
-  CERT_NOT_YET_VALID: kubeErrors.KN2007,
+  CERT_NOT_YET_VALID: kubeErrors.KN1408_notYetValid,
   ERR_TLS_CERT_ALTNAME_INVALID: kubeErrors.KN2008,
 }
 const TLS_CODES: ReadonlySet<string> = new Set([kubeErrors.KN2004, ...Object.values(TLS_ERRORS)].map((e) => e.code))
@@ -272,7 +272,7 @@ const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD
 const appliedBy = (request: WireRequest): 'no' | 'unknown' => (isRead(request.method) ? 'no' : 'unknown')
 
 const timedOut = (request: WireRequest, what: string, ms: number, applied: 'no' | 'unknown') =>
-  new ConnectionError(kubeErrors.KN2002({ what: request.what, missing: what, ms }), applied)
+  new ConnectionError(kubeErrors.KN2001_timeout({ what: request.what, missing: what, ms }), applied)
 
 /** The error for the caller of a broken exchange. */
 export function reasonOf(request: WireRequest, state: Progress, error: unknown): unknown {
@@ -308,7 +308,7 @@ export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionErro
 
 /** No other kubeconfig helps. */
 export const isExpiredServer = (e: unknown): boolean =>
-  e instanceof ConnectionError && (e.code === kubeErrors.KN2003.code || e.code === kubeErrors.KN2007.code)
+  e instanceof ConnectionError && (e.code === kubeErrors.KN2003.code || e.code === kubeErrors.KN1408_notYetValid.code)
 
 export function headerOf(headers: http.IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name]

@@ -6,7 +6,7 @@ export const serverKeysErrors = errorTable({
     text: 'cannot use the keys in {folder}: {missing} missing',
     next: 'restore them from a copy, or move the folder away to have all keys recreated (then every client needs a new kubeconfig)',
   },
-  KN6105: {
+  KN6104_file: {
     text: 'cannot use {file}: {why}',
     next: 'restore it from a copy, or move the folder {folder} away to have all keys recreated (then every client needs a new kubeconfig)',
   },

@@ -72,7 +72,7 @@ function givenIn(folder: string): Credentials | undefined {
     createPrivateKey(given.tokenKey)
     return given
   } catch (e) {
-    throw new KubeNodeError(serverKeysErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
+    throw new KubeNodeError(serverKeysErrors.KN6104_file({ file, why: messageOf(e), folder }), { cause: e })
   }
 }
 
@@ -121,7 +121,7 @@ function readCredentials(folder: string): Credentials {
       createPrivateKey(text)
       return text
     } catch (e) {
-      throw new KubeNodeError(serverKeysErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
+      throw new KubeNodeError(serverKeysErrors.KN6104_file({ file, why: messageOf(e), folder }), { cause: e })
     }
   }
   return {

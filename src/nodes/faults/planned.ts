@@ -48,7 +48,7 @@ function placeOf(word: string, kindOf: KindOf): Place {
   const [kind = '', name = '', ...rest] = word.split('/')
   const found = placeKind(kind, kindOf)
   if (found === undefined || name === '' || rest.length > 0)
-    throw new KubeNodeError(maintenanceErrors.KN1680({ what: JSON.stringify(word) }))
+    throw new KubeNodeError(maintenanceErrors.KN1325_maintenance({ what: JSON.stringify(word) }))
   return { kind: found, name }
 }
 
@@ -66,11 +66,13 @@ export function spanOf(
   const start = from === undefined ? now : timeOf(from, '--from')
   const length = durationMs(until)
   const end = length === undefined ? timeOf(until, '--until') : start + length
-  if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
+  if (end <= start || end <= now)
+    throw new KubeNodeError(maintenanceErrors.KN1010_plannedEnd({ until: timestamp(end) }))
   // It would count as begun at once, and the node would never be drained.
-  if (from !== undefined && start <= now) throw new KubeNodeError(maintenanceErrors.KN1699({ from: timestamp(start) }))
+  if (from !== undefined && start <= now)
+    throw new KubeNodeError(maintenanceErrors.KN1010_past({ from: timestamp(start) }))
   if (end - start > LONGEST_PLANNED_DAYS * DAY_MS)
-    throw new KubeNodeError(maintenanceErrors.KN1687({ until: timestamp(end), days: LONGEST_PLANNED_DAYS }))
+    throw new KubeNodeError(maintenanceErrors.KN1010_tooLong({ until: timestamp(end), days: LONGEST_PLANNED_DAYS }))
   return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 
@@ -83,14 +85,16 @@ export const isDrainedNow = ({ from }: Span, now: number): boolean =>
 
 function timeOf(text: string, option: string): number {
   const ms = instantMs(text)
-  if (ms === undefined) throw new KubeNodeError(maintenanceErrors.KN1681({ text: JSON.stringify(text), option }))
+  if (ms === undefined)
+    throw new KubeNodeError(maintenanceErrors.KN1010_planned({ text: JSON.stringify(text), option }))
   return ms
 }
 
 export function machinesIn(places: readonly Place[], machines: readonly Machine[]): readonly Machine[] {
   const found = places.flatMap((place) => {
     const there = machines.filter((m) => isAt(m, place))
-    if (there.length === 0) throw new KubeNodeError(maintenanceErrors.KN1683({ what: `${place.kind}/${place.name}` }))
+    if (there.length === 0)
+      throw new KubeNodeError(maintenanceErrors.KN1313_machines({ what: `${place.kind}/${place.name}` }))
     return there
   })
   const once = [...new Map(found.map((m) => [m.metadata.name, m])).values()]
@@ -107,9 +111,9 @@ const isAt = ({ metadata, spec, status }: Machine, { kind, name }: Place): boole
 /** Why, for all who meet the drained node, in one line. */
 export function reasonOf(text: string): string {
   const reason = text.replaceAll(/\s+/gu, ' ').trim()
-  if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1688())
+  if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1376_maintenance())
   if (reason.length > LONGEST_REASON)
-    throw new KubeNodeError(maintenanceErrors.KN1679({ count: reason.length, most: LONGEST_REASON }))
+    throw new KubeNodeError(maintenanceErrors.KN1376_tooLong({ count: reason.length, most: LONGEST_REASON }))
   return reason
 }
 
@@ -160,7 +164,7 @@ export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel', by: str
   if (isOver(event) || spec.state === 'Executed' || spec.state === 'Cancelled') return undefined
   const phase = phaseOfEvent(event)
   if (verb === 'cancel' && (phase === 'InProgress' || phase === 'Missed' || phase === 'Verifying'))
-    throw new KubeNodeError(maintenanceErrors.KN1686({ name }))
+    throw new KubeNodeError(maintenanceErrors.KN1685_begun({ name }))
   return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled', endedBy: by } }
 }
 

@@ -64,7 +64,7 @@ export async function provideArtifacts(provided: Provided): Promise<number> {
       const packed = await pack(source, target)
       if (packed.sha256 !== sha256) {
         throw new KubeNodeError(
-          debianErrors.KN1207({
+          debianErrors.KN1108_source({
             component,
             version,
             source,

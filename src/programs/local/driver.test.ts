@@ -43,6 +43,6 @@ test('systemd machines: what is absent is named with its package', () => {
 test('a folder keeps its driver: another one is refused, and none asks for the same', () => {
   expect(driverOf(undefined, undefined, '')).toBe('process')
   expect(driverOf(undefined, {}, '')).toBe('process')
-  expect(() => driverOf('nspawn', {}, '')).toThrow(/KN1225.*nspawn.*made with process/)
-  expect(() => driverOf('process', { driver: 'nspawn' }, '')).toThrow(/KN1225/)
+  expect(() => driverOf('nspawn', {}, '')).toThrow(/KN1202.*nspawn.*made with process/)
+  expect(() => driverOf('process', { driver: 'nspawn' }, '')).toThrow(/KN1202/)
 })

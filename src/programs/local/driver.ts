@@ -56,7 +56,7 @@ export function driverOf(
 ): Driver {
   const known = before === undefined ? undefined : (before.driver ?? 'process')
   if (asked !== undefined && known !== undefined && asked !== known)
-    throw new KubeNodeError(localErrors.KN1225({ known, asked }))
+    throw new KubeNodeError(localErrors.KN1202_driver({ known, asked }))
   const driver = asked ?? known ?? 'process'
   const why = missingFor(driver, { uid: process.getuid?.(), arch: process.arch, path })
   if (why !== undefined) throw new KubeNodeError(localErrors.KN1224({ driver, why }))

@@ -22,5 +22,5 @@ export async function installManifests(
 ): Promise<void> {
   const tools = { client, clock, fieldManager: FIELD_MANAGERS.cli }
   const failure = await deliverRelease({ ...tools, kinds, objects: isHub ? [...rest, ...hub] : rest })
-  if (failure !== undefined) throw new KubeNodeError(localErrors.KN1212(failure))
+  if (failure !== undefined) throw new KubeNodeError(localErrors.KN1211_install(failure))
 }

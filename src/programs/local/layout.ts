@@ -184,14 +184,14 @@ export function readState(layout: Layout): FleetState | undefined {
   try {
     seen = JSON.parse(readFileSync(layout.state, 'utf8'))
   } catch (cause) {
-    throw new KubeNodeError(localErrors.KN1204({ state: layout.state, why: messageOf(cause) }), {
+    throw new KubeNodeError(localErrors.KN1202_damaged({ state: layout.state, why: messageOf(cause) }), {
       cause,
     })
   }
   if (isState(seen)) {
     const here = realpathSync(layout.root)
     if (seen.folder === undefined || seen.folder === here) return seen
-    throw new KubeNodeError(localErrors.KN1221({ root: here, folder: seen.folder }))
+    throw new KubeNodeError(localErrors.KN1202_moved({ root: here, folder: seen.folder }))
   }
   const format = isObject(seen) ? JSON.stringify(seen['format']) : 'none'
   throw new KubeNodeError(localErrors.KN1202({ root: layout.root, format, dataFormat: DATA_FORMAT }))

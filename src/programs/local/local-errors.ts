@@ -14,7 +14,7 @@ export const localErrors = errorTable({
     text: 'cannot use {root}: it contains {stranger} and no fleet.json, so it is not a KubeNode data folder',
     next: 'choose another folder with --data',
   },
-  KN1204: {
+  KN1202_damaged: {
     text: 'cannot read {state}: {why}',
     next: 'start over with --reset',
   },
@@ -38,11 +38,11 @@ export const localErrors = errorTable({
     text: 'cannot create the identity {name}: its certificate was not signed within {signWithinMs} s',
     next: 'check the log of the API server',
   },
-  KN1212: {
+  KN1211_install: {
     text: 'cannot install {object}: {message}',
     next: 'check the log of the API server',
   },
-  KN1213: {
+  KN1211_unreachable: {
     text: 'cannot reach the API server of {kubeconfig}: {why}',
     next: 'check the log of the API server',
   },
@@ -50,11 +50,11 @@ export const localErrors = errorTable({
     text: 'no local fleet in {data}',
     next: 'start one with npx kubenode local up in the folder of a fleet, or npm start in the checkout of KubeNode; or give its folder with --data',
   },
-  KN1216: {
+  KN1206_none: {
     text: 'cannot start the API server of {cluster}: no free port on {host}',
     next: 'free a port: stop a program that listens on this host',
   },
-  KN1220: {
+  KN1205_demo: {
     text: 'cannot make the repository of the demo in {target}: {why}',
     next: 'free space or fix the permissions there, or choose another folder with --data',
   },
@@ -62,15 +62,15 @@ export const localErrors = errorTable({
     text: 'cannot make the machines of the fleet with the driver {driver}: {why}',
     next: 'see docs/machines.md, or leave --driver out: then nodes are processes of this user',
   },
-  KN1225: {
+  KN1202_driver: {
     text: 'cannot use the driver {asked}: the fleet in this folder was made with {known}',
     next: 'leave --driver out, start over with --reset, or use another folder with --data',
   },
-  KN1227: {
+  KN1202_programs: {
     text: 'cannot run the programs of Kubernetes: the fleet in this folder was made with the embedded server',
     next: 'leave --real out, start over with --reset, or use another folder with --data',
   },
-  KN1228: {
+  KN1097_local: {
     text: 'cannot run the programs of Kubernetes: {why}',
     next: 'set {variable} to a folder with etcd, kube-apiserver and kube-controller-manager of one version',
   },
@@ -86,11 +86,11 @@ export const localErrors = errorTable({
     text: 'cannot serve the components of the fleet: the commit has no {file}, which names the keys that nodes trust',
     next: 'commit the one that kubenode init made',
   },
-  KN1233: {
+  KN1202_followed: {
     text: 'cannot start the fleet in {root}: it follows {known}, not {asked}',
     next: 'use another folder with --data, or start over with --reset',
   },
-  KN1221: {
+  KN1202_moved: {
     text: 'cannot use {root}: it was copied or moved from {folder}, where the identities of its nodes belong',
     next: 'start the fleet there, or start a new one here with --reset',
   },

@@ -35,7 +35,7 @@ describe('the data folder', () => {
     writeState(layoutOf(from), { format: DATA_FORMAT, ports: { hub: 1 } })
     cpSync(from, to, { recursive: true })
     expect(() => readState(layoutOf(to))).toThrow(
-      /^KN1221: cannot use .*to: it was copied or moved from .*from, .*--reset/,
+      /^KN1202: cannot use .*to: it was copied or moved from .*from, .*--reset/,
     )
     expect(readState(layoutOf(from))?.ports).toEqual({ hub: 1 })
     symlinkSync(from, join(dir, 'link'))
@@ -49,7 +49,7 @@ describe('the data folder', () => {
       (at) => writeFileSync(join(at, 'fleet.json'), '{"format":99,"ports":{}}'),
       /^KN1202: .*format is 99.*--reset/,
     ],
-    ['a broken one', (at) => writeFileSync(join(at, 'fleet.json'), '{'), /^KN1204: cannot read/],
+    ['a broken one', (at) => writeFileSync(join(at, 'fleet.json'), '{'), /^KN1202: cannot read/],
   ])('%s is refused and left as it is', (_name, prepare, message) => {
     prepare(dir)
     expect(() => readState(layoutOf(dir))).toThrow(message)
@@ -427,11 +427,11 @@ describe('the summary', () => {
           {
             metadata: { name: 'r' },
             spec: { commit: COMMIT },
-            status: { phase: 'Progressing', waitingFor: { predicate: 'ApplyFailed', seen: 'test: KN4009' } },
+            status: { phase: 'Progressing', waitingFor: { predicate: 'ApplyFailed', seen: 'test: KN4005' } },
           },
         ],
       }),
-      'release r is Progressing: test: KN4009',
+      'release r is Progressing: test: KN4005',
     ],
     [
       'a release that was deleted, when an older one succeeded',

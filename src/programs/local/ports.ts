@@ -15,7 +15,7 @@ export async function portsFor(
     if (before !== undefined && (await freePort(before)) === undefined)
       throw new KubeNodeError(localErrors.KN1206({ cluster: name, port: before }))
     const port = before ?? (await freePort())
-    if (port === undefined) throw new KubeNodeError(localErrors.KN1216({ cluster: name, host: LOOPBACK }))
+    if (port === undefined) throw new KubeNodeError(localErrors.KN1206_none({ cluster: name, host: LOOPBACK }))
     ports[name] = port
   }
   return ports

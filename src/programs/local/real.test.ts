@@ -24,14 +24,14 @@ test('a new fleet gets the programs it asks for, and keeps them without being as
 })
 
 test('a fleet that was made with the embedded server does not change', () => {
-  expect(() => programsFor(true, {}, folder)).toThrow(/KN1227.*--reset/)
+  expect(() => programsFor(true, {}, folder)).toThrow(/KN1202.*--reset/)
 })
 
 test('programs that are not there are named before anything starts', () => {
-  expect(() => programsFor(true, undefined, undefined)).toThrow(/KN1228.*KUBEBUILDER_ASSETS is not set/)
-  expect(() => programsFor(false, { controlPlanes: 'programs' }, '')).toThrow(/KN1228/)
+  expect(() => programsFor(true, undefined, undefined)).toThrow(/KN1097.*KUBEBUILDER_ASSETS is not set/)
+  expect(() => programsFor(false, { controlPlanes: 'programs' }, '')).toThrow(/KN1097/)
   rmSync(join(folder, 'kube-apiserver'))
-  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1228.*no executable kube-apiserver in/)
+  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1097.*no executable kube-apiserver in/)
   chmodSync(join(folder, 'etcd'), 0o644)
-  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1228.*no executable etcd, kube-apiserver in/)
+  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1097.*no executable etcd, kube-apiserver in/)
 })

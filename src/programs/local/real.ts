@@ -14,14 +14,14 @@ export function programsFor(
   folder: string | undefined,
 ): string | undefined {
   const isKnown = before?.controlPlanes === 'programs'
-  if (asked && before !== undefined && !isKnown) throw new KubeNodeError(localErrors.KN1227())
+  if (asked && before !== undefined && !isKnown) throw new KubeNodeError(localErrors.KN1202_programs())
   if (!asked && !isKnown) return undefined
   if (folder === undefined || folder === '')
-    throw new KubeNodeError(localErrors.KN1228({ why: `${ASSETS} is not set`, variable: ASSETS }))
+    throw new KubeNodeError(localErrors.KN1097_local({ why: `${ASSETS} is not set`, variable: ASSETS }))
   const missing = missingPrograms(folder)
   if (missing.length > 0)
     throw new KubeNodeError(
-      localErrors.KN1228({ why: `no executable ${missing.join(', ')} in ${folder}`, variable: ASSETS }),
+      localErrors.KN1097_local({ why: `no executable ${missing.join(', ')} in ${folder}`, variable: ASSETS }),
     )
   return folder
 }

@@ -129,7 +129,7 @@ test('one that cannot be made is a numbered error and leaves nothing', async () 
   mkdirSync(target)
   writeFileSync(join(target, 'mine'), '')
   await expect(provideDemo(ROOT, target, NOW)).rejects.toThrow(
-    /^KN1220: cannot make the repository of the demo in .*; free space/,
+    /^KN1205: cannot make the repository of the demo in .*; free space/,
   )
   expect(existsSync(`${target}.partial`)).toBe(false)
   expect(existsSync(join(target, 'mine'))).toBe(true)

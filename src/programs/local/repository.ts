@@ -56,7 +56,7 @@ async function makeDemo(root: string, target: string, now: number): Promise<void
   } catch (cause) {
     rmSync(partial, { recursive: true, force: true })
     if (cause instanceof KubeNodeError) throw cause
-    throw new KubeNodeError(localErrors.KN1220({ target, why: lastLine(cause) }), { cause })
+    throw new KubeNodeError(localErrors.KN1205_demo({ target, why: lastLine(cause) }), { cause })
   }
 }
 

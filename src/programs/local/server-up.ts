@@ -28,7 +28,7 @@ export async function serverUp(kubeconfig: string, connect: Connect, signal: Abo
       connection.client.close()
     } catch (cause) {
       if (systemClock.monotonic() > until) {
-        throw new KubeNodeError(localErrors.KN1213({ kubeconfig, why: messageOf(cause) }), { cause })
+        throw new KubeNodeError(localErrors.KN1211_unreachable({ kubeconfig, why: messageOf(cause) }), { cause })
       }
     }
     await systemClock.sleep(LOOK_EVERY_MS, signal)

@@ -190,7 +190,7 @@ async function layoutFor({ data, own, reset: isReset }: UpOptions): Promise<Layo
   const known = before?.follows
   if (before !== undefined && (known?.repository !== follows?.repository || known?.path !== follows?.path)) {
     const nameIn = (f: Followed | undefined) => (f === undefined ? 'the demo' : join(f.repository, f.path))
-    throw new KubeNodeError(localErrors.KN1233({ root: data, known: nameIn(known), asked: nameIn(follows) }))
+    throw new KubeNodeError(localErrors.KN1202_followed({ root: data, known: nameIn(known), asked: nameIn(follows) }))
   }
   return layoutOf(data, follows)
 }

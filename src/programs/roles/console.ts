@@ -8,7 +8,7 @@ import type { RolesConfig } from './config.ts'
 /** Without a leader: each replica has people and sessions of its own. */
 export const consoleRole = ({ cluster, connection, console: served }: RolesConfig): RoleSetup => ({
   setup(context) {
-    if (served === undefined) throw new KubeNodeError(runErrors.KN1357())
+    if (served === undefined) throw new KubeNodeError(runErrors.KN1094_console())
     return [new ConsolePart({ ...served, cluster, connection, context })]
   },
 })

@@ -27,7 +27,7 @@ function trustOf(path: string | undefined): JoinBundle['trust'] {
   const document = parseSignedTrust(JSON.parse(readBoundedText(path)))
   const anchor = document && { ...anchorOf(document.document), sequence: 0 }
   if (document === undefined || anchor === undefined || judgeTrust(anchor, document, Date.now()).kind === 'Refused') {
-    throw new KubeNodeError(runErrors.KN1304({ path }))
+    throw new KubeNodeError(runErrors.KN1024_hosts({ path }))
   }
   return { anchor, document }
 }

@@ -140,6 +140,9 @@ async function pairIn({ cert, key }: Pick<ConsoleFile, 'cert' | 'key'>): Promise
       throw new Error(`${key} is not its key`)
     return pair
   } catch (e) {
-    throw new KubeNodeError(consoleErrors.KN16003({ file: cert, why: messageOf(e) }), { retry: 'later', cause: e })
+    throw new KubeNodeError(consoleErrors.KN1329_console({ file: cert, why: messageOf(e) }), {
+      retry: 'later',
+      cause: e,
+    })
   }
 }

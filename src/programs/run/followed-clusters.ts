@@ -120,7 +120,7 @@ function kubeconfigsOf(entry: string): string | undefined {
 
 /** Each as its own text, by which it is known. */
 export function entriesIn(text: string, file: string): readonly string[] {
-  const refused = (why: string) => new KubeNodeError(runErrors.KN1356({ file, why }))
+  const refused = (why: string) => new KubeNodeError(runErrors.KN1094_follow({ file, why }))
   let found: unknown
   try {
     found = JSON.parse(text)

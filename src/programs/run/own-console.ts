@@ -25,7 +25,7 @@ export interface ConsoleAsked {
 function portOf(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text !== '') return port
-  throw new KubeNodeError(serverErrors.KN1031({ text: JSON.stringify(text) }))
+  throw new KubeNodeError(serverErrors.KN1002_port({ text: JSON.stringify(text) }))
 }
 
 /** Until it is ended; the link is printed once. */

@@ -59,9 +59,9 @@ describe('S25 files by role', () => {
       /^KN1320: cannot run controllers and approver with one identity \(\/f\).*controllers=<kubeconfig of kubenode:controllers> --kubeconfig approver=<kubeconfig of kubenode:approver>.*--shared-identity/s,
     ],
     ['one for a role that does not run', ['sync'], ['approver=/a'], /^KN1321: .*approver: this process runs sync/],
-    ['two for one role', ['sync'], ['sync=/a', 'sync=/b'], /^KN1322: cannot use \/b: sync/],
-    ['two for all', ['sync'], ['/a', '/b'], /^KN1322/],
-    ['none for one of two', ['controllers', 'approver'], ['approver=/a'], /^KN1323: cannot run the role controllers/],
+    ['two for one role', ['sync'], ['sync=/a', 'sync=/b'], /^KN1321: cannot use \/b: sync/],
+    ['two for all', ['sync'], ['/a', '/b'], /^KN1321/],
+    ['none for one of two', ['controllers', 'approver'], ['approver=/a'], /^KN1321: cannot run the role controllers/],
   ])('%s is refused', (_, names, files, message) => {
     expect(refusal(names, files)).toMatch(message)
   })

@@ -38,7 +38,7 @@ export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole
     throw new KubeNodeError(runErrors.KN1321({ role: extra.role, roles: names.join(', ') }))
   const twice = read.find(({ role }, n) => read.findIndex((r) => r.role === role) !== n)
   if (twice !== undefined)
-    throw new KubeNodeError(runErrors.KN1322({ file: twice.file, role: twice.role ?? 'all roles' }))
+    throw new KubeNodeError(runErrors.KN1321_two({ file: twice.file, role: twice.role ?? 'all roles' }))
   const plain = read.find(({ role }) => role === undefined)?.file
   // A role whose file was forgotten must not silently run as the pod.
   const isPod = files.length === 0 && isInPod(env)
@@ -46,7 +46,7 @@ export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole
   return new Map(
     names.map((name) => {
       const file = read.find(({ role }) => role === name)?.file ?? plain
-      if (file === undefined && !isPod) throw new KubeNodeError(runErrors.KN1323({ role: name }))
+      if (file === undefined && !isPod) throw new KubeNodeError(runErrors.KN1321_none({ role: name }))
       return [name, file]
     }),
   )

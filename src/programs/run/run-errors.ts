@@ -10,19 +10,19 @@ export const runErrors = errorTable({
     text: 'cannot tell hosts how to trust {server}: the kubeconfig names no certificate authority',
     next: 'add certificate-authority-data',
   },
-  KN1303: {
+  KN1094_role: {
     text: 'cannot run the role {r}',
     next: 'use one of {roleNames}',
   },
-  KN1304: {
+  KN1024_hosts: {
     text: 'cannot give {path} to hosts: it is not a valid trust document',
     next: 'make one with kubenode artifact keys trust',
   },
-  KN1305: {
+  KN1094_webhookPort: {
     text: 'cannot serve the webhook on port {webhookPort}: not a number from 0 to {maxPort}',
     next: '0 takes a free one',
   },
-  KN1306: {
+  KN1094_address: {
     text: 'cannot listen at the address of {option}: {text} is not an IP address with a port',
     next: 'give one such as 0.0.0.0:8081 or [::]:8081',
   },
@@ -30,11 +30,11 @@ export const runErrors = errorTable({
     text: 'cannot run the role {role}: {why}',
     next: 'run it with a kubeconfig of {identity}, or bind this user to the roles of that name (deploy/install/2-rbac.yaml)',
   },
-  KN1308: {
+  KN1094_sharedPort: {
     text: 'cannot serve metrics of {roles} on port {port}: it is one port',
     next: 'run each role as a process of its own, or leave --metrics-port out',
   },
-  KN1309: {
+  KN1094_metricsPort: {
     text: 'cannot serve metrics on port {port}: give a number from 0 to {maxPort}',
     next: '0 takes a free one',
   },
@@ -42,19 +42,19 @@ export const runErrors = errorTable({
     text: 'cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and no local fleet runs around this folder',
     next: 'name one with --kubeconfig FILE or KUBECONFIG; kubenode local up starts one in the folder of a fleet',
   },
-  KN1350: {
+  KN1002_twoClusters: {
     text: 'cannot choose a cluster: {first} and {second} are both there',
     next: 'name one: {option} or {other}',
   },
-  KN1316: {
+  KN1094_service: {
     text: 'cannot serve the webhook for --webhook-service {service}',
     next: 'give NAMESPACE/NAME of the Service, and no --webhook-host',
   },
-  KN1317: {
+  KN1094_metricsPair: {
     text: 'cannot serve metrics with half of a certificate',
     next: 'give both --metrics-tls-cert and --metrics-tls-key, or neither',
   },
-  KN1318: {
+  KN1094_hostServer: {
     text: 'cannot use --host-server {url}: not an https address',
     next: 'give one such as https://api.example.org:6443',
   },
@@ -66,31 +66,31 @@ export const runErrors = errorTable({
     text: 'cannot use the kubeconfig of role {role}: this process runs {roles}',
     next: 'leave it out, or add the role to --roles',
   },
-  KN1322: {
+  KN1321_two: {
     text: 'cannot use {file}: {role} has another kubeconfig already',
     next: 'give one kubeconfig for each role',
   },
-  KN1323: {
+  KN1321_none: {
     text: 'cannot run the role {role}: it has no kubeconfig, and this process does not run in a pod',
     next: 'add --kubeconfig {role}=FILE',
   },
-  KN1324: {
+  KN1094_cluster: {
     text: 'cannot tell the name of this cluster: in a pod there is no kubeconfig whose context would name it',
     next: 'add --cluster NAME, as the hub calls it',
   },
-  KN1326: {
+  KN1094_life: {
     text: 'cannot read --certificate-life {text}',
     next: 'give a duration from 1h to 365d, such as 7d',
   },
-  KN1327: {
+  KN1094_renderImage: {
     text: 'cannot render in Jobs of the cluster: --render-image names no image (seen: {seen})',
     next: 'give --render-image the reference of the image that this program runs from, or render in a process with --render process, where the machine allows namespaces',
   },
-  KN1391: {
+  KN1094_placement: {
     text: 'cannot use --render-placement {seen}: it is no JSON of nodeSelector and tolerations, each with a key',
     next: 'write nodeSelector and tolerations as in the settings of an installation, as one line of JSON (kubenode run --help shows an empty one)',
   },
-  KN1328: {
+  KN1094_artifacts: {
     text: 'cannot serve artifacts: {what}',
     next: 'correct the options of role artifacts; kubenode run --help lists them',
   },
@@ -102,27 +102,27 @@ export const runErrors = errorTable({
     text: 'cannot use --join-script {value}: it is no SHA-256 in hexadecimal digits',
     next: 'give the one that kubenode agent bundle prints for join.sh',
   },
-  KN1319: {
+  KN1094_gitAllow: {
     text: 'cannot allow the git server {host}: it is no HOST or HOST:PORT',
     next: 'write the host as in the address of the repository: --git-allow git.example.org,localhost:3000',
   },
-  KN1379: {
+  KN1094_inspections: {
     text: 'cannot let inspections ask {url}',
     next: 'write an origin such as http://prometheus.monitoring:9090',
   },
-  KN1339: {
+  KN1094_repositorySize: {
     text: 'cannot use --max-repository {seen}: it is a number of MiB from 16 to {limit}',
     next: 'give a number, such as 1024',
   },
-  KN1355: {
+  KN1094_roles: {
     text: 'cannot run without roles: --roles is not given',
     next: 'give --roles LIST, such as --roles controllers; or --follow FILE, whose clusters name theirs',
   },
-  KN1356: {
+  KN1094_follow: {
     text: 'cannot read the clusters to run from {file}: {why}',
     next: 'write a list of lists of options, each as after -- of kubenode run: [["--roles","defender","--kubeconfig","FILE"]]',
   },
-  KN1396: {
+  KN1094_planes: {
     text: 'cannot run role cluster without a host of control planes',
     next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver, or --control-plane-versions FILE',
   },
@@ -134,7 +134,7 @@ export const runErrors = errorTable({
     text: '{left} of {all} parts of this process did not end within {seconds} s of the first',
     next: 'the process exits, and its supervisor starts it again; its log names the part that failed first',
   },
-  KN1357: {
+  KN1094_console: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/console.md)',
   },

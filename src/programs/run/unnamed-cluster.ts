@@ -52,7 +52,7 @@ export async function unnamedCluster(place: Place, context: string | undefined):
   const [first, second] = having.length > 0 ? having : usable
   if (first === undefined || second === undefined) return first?.one
   throw new KubeNodeError(
-    runErrors.KN1350({
+    runErrors.KN1002_twoClusters({
       first: first.one.called,
       second: second.one.called,
       option: `--kubeconfig ${first.one.file}`,

@@ -41,7 +41,7 @@ export function createAccount<Part, P extends CommonParams>(
   const newInstance = instanceReader(dialect, cluster)
   const whole = ({ action, params }: Asked) => ({ action, params: { ...dialect.everyCall(region), ...params } })
   const unreadable = (action: string, what: string) =>
-    new KubeNodeError(providersErrors.KN11046({ action, place, what }), { retry: 'later' })
+    new KubeNodeError(providersErrors.KN11045_form({ action, place, what }), { retry: 'later' })
 
   const pages = <T>(
     what: string,

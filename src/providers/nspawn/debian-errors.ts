@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const debianErrors = errorTable({
-  KN1207: {
+  KN1108_source: {
     text: 'cannot provide {component} {version}: {source} packs to digest {packedDigest}…, but {file} is signed for {signedDigest}…',
     next: 'run kubenode artifact pack, then kubenode artifact sign',
   },

@@ -73,5 +73,5 @@ test.each([
 
 test('another content than the signed one is refused', async () => {
   apt(LISTED, FETCHED)
-  await expect(provide('d2')).rejects.toThrow(/KN1207/)
+  await expect(provide('d2')).rejects.toThrow(/KN1108/)
 })

@@ -62,7 +62,7 @@ export async function provideFromDebian(wanted: Wanted, store: DebianStore, sign
   if (made.sha256 === sha256) return true
   const [packed, signed] = [made.sha256, sha256].map((digest) => digest.slice(0, 12))
   throw new KubeNodeError(
-    debianErrors.KN1207({
+    debianErrors.KN1108_source({
       component,
       version,
       source: deb,

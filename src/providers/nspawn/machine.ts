@@ -154,7 +154,7 @@ export async function startMachine(machine: MachineLayout, spec: MachineSpec): P
   } finally {
     await console.close()
   }
-  throw new KubeNodeError(providersErrors.KN11023({ dir: machine.dir, console: machine.console }), {
+  throw new KubeNodeError(providersErrors.KN11002_supervisor({ dir: machine.dir, console: machine.console }), {
     retry: 'later',
   })
 }

@@ -285,7 +285,7 @@ class Nspawn implements NspawnProvider {
     const supervisor = await findSupervisor(at, agent)
     const end = await cutPower(at, supervisor, clock, async () => onPowerOff?.(machine))
     if (end === 'Left')
-      throw new KubeNodeError(providersErrors.KN11024({ dir: at.dir }), {
+      throw new KubeNodeError(providersErrors.KN11003_powerOff({ dir: at.dir }), {
         retry: 'later',
       })
   }
@@ -347,4 +347,4 @@ const PRIVILEGED = 'privileged'
 const isPrivileged = (params: HostRequest['params']): boolean => params['privileged'] === 'true'
 
 const notUp = (at: MachineLayout): KubeNodeError =>
-  new KubeNodeError(providersErrors.KN11025({ dir: at.dir, console: at.console }), { retry: 'later' })
+  new KubeNodeError(providersErrors.KN11002_notRunning({ dir: at.dir, console: at.console }), { retry: 'later' })

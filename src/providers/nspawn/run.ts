@@ -31,7 +31,7 @@ export function run(file: string, args: readonly string[], options: RunOptions =
         const last = stderr.trim().split('\n').at(-1) ?? ''
         reject(
           new KubeNodeError(
-            providersErrors.KN11021({ file, detail: last === '' ? messageOf(error) : last.slice(0, 300) }),
+            providersErrors.KN11020_program({ file, detail: last === '' ? messageOf(error) : last.slice(0, 300) }),
             { retry: 'later', cause: error },
           ),
         )

@@ -24,7 +24,7 @@ export interface ConformanceAsked extends PlaceOptions {
 
 export async function conformance(options: ConformanceAsked, io: Io): Promise<void> {
   const withinMs = durationMs(options.timeout) ?? 0
-  if (withinMs <= 0) throw new KubeNodeError(providerErrors.KN1702({ timeout: JSON.stringify(options.timeout) }))
+  if (withinMs <= 0) throw new KubeNodeError(providerErrors.KN1010_wait({ timeout: JSON.stringify(options.timeout) }))
   const params = Object.fromEntries((options.params ?? []).map(paramOf))
   const place = placeOf(options, io.cwd)
   const isJson = options.output === 'json'
@@ -33,14 +33,14 @@ export async function conformance(options: ConformanceAsked, io: Io): Promise<vo
 
 function paramOf(text: string): readonly [string, string] {
   const at = text.indexOf('=')
-  if (at < 1) throw new KubeNodeError(providerErrors.KN1701({ text: JSON.stringify(text) }))
+  if (at < 1) throw new KubeNodeError(providerErrors.KN1002_parameter({ text: JSON.stringify(text) }))
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
 function placeOf({ socket, url, ca, tokenFile }: PlaceOptions, cwd: string): RemotePlace {
   if (socket !== undefined && url === undefined) return { kind: 'Socket', path: resolve(cwd, socket) }
   if (socket !== undefined || url === undefined || ca === undefined || URL.parse(url)?.protocol !== 'https:')
-    throw new KubeNodeError(providerErrors.KN1700())
+    throw new KubeNodeError(providerErrors.KN1002_provider())
   const token = tokenFile === undefined ? {} : { tokenFile: resolve(cwd, tokenFile) }
   return { kind: 'Https', url, ca: resolve(cwd, ca), ...token }
 }

@@ -98,7 +98,7 @@ export async function approveDeletion(
     const listed = new Map(orphansIn(found, now).hosts.map((h) => [h.host, h]))
     for (const host of hosts)
       if (found === undefined || !listed.has(host))
-        throw new KubeNodeError(providerErrors.KN1706({ host, hint: hintFor(host, [...listed.keys()]) }))
+        throw new KubeNodeError(providerErrors.KN1313_host({ host, hint: hintFor(host, [...listed.keys()]) }))
     const before = [...approvalsIn(found, now)].filter(([host]) => listed.get(host)?.isApproved === true)
     const added = hosts.flatMap((host) => {
       const own = listed.get(host)

@@ -339,7 +339,7 @@ export async function saidBy(place: RemotePlace, clock: Clock): Promise<SaidCapa
     if (isKubeNodeError(cause)) throw cause
     const of = cause instanceof BadAnswer ? 'cannot use its answer to capabilities: ' : ''
     const why = `${of}${printableLine(connectTrouble(cause)).slice(0, 300)}`
-    throw new KubeNodeError(providersErrors.KN11066({ place: placeText(place), why }), { cause })
+    throw new KubeNodeError(providersErrors.KN11065_check({ place: placeText(place), why }), { cause })
   } finally {
     asker?.close()
   }

@@ -64,7 +64,7 @@ function parseNote(machine: string, text: string): Note {
   const value: unknown = JSON.parse(text)
   const { clientToken, createdAt, address, machineUid } = isObject(value) ? value : {}
   if (typeof clientToken !== 'string' || typeof createdAt !== 'string')
-    throw new KubeNodeError(providersErrors.KN11010({ machine }))
+    throw new KubeNodeError(providersErrors.KN11001_static({ machine }))
   return withOwner({
     clientToken,
     createdAt,

@@ -44,7 +44,7 @@ async function problemOf(
     if (await isListed(client, listing, signal)) continue
     const { why, verb, resource, name, namespace } = listing
     const where = namespace === '' ? '' : ` in namespace ${namespace}`
-    return numbered(syncErrors.KN7202({ object, why, resource, name, where, verb, group: API_GROUP }))
+    return numbered(syncErrors.KN3094_applied({ object, why, resource, name, where, verb, group: API_GROUP }))
   }
   return undefined
 }

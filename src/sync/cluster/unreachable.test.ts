@@ -46,7 +46,7 @@ test('a server whose certificate is not of the authority in the kubeconfig', () 
 test('a server whose own certificate has expired: another kubeconfig would not help', () => {
   const refused = new ConnectionError(kubeErrors.KN2003({ action: 'list', why: 'CERT_HAS_EXPIRED' }), 'no')
   expect(unreachableReason(refused)).toBe('ServerCertificateExpired')
-  const ahead = new ConnectionError(kubeErrors.KN2007({ action: 'list', why: 'CERT_NOT_YET_VALID' }), 'no')
+  const ahead = new ConnectionError(kubeErrors.KN1408_notYetValid({ action: 'list', why: 'CERT_NOT_YET_VALID' }), 'no')
   expect(unreachableReason(ahead)).toBe('ServerCertificateExpired')
 })
 

@@ -18,7 +18,7 @@ export type UnreachableReason = Extract<
 
 /** Codes of kubeconfigs that we do not use: malformed, or running programs, reading files, skipping TLS checks. */
 const KUBECONFIG_REFUSED = /^KN21\d\d$/
-const NO_KUBECONFIG: ReadonlySet<string> = new Set(['KN7301', 'KN7302'])
+const NO_KUBECONFIG = 'KN7301'
 const AWAITED = 'KN7305'
 const TOO_MANY_REQUESTS = 429
 
@@ -34,7 +34,7 @@ export function unreachableReason(error: unknown): UnreachableReason {
   if (!isKubeNodeError(error)) return 'ReconcileFailed'
   if (KUBECONFIG_REFUSED.test(error.code)) return 'CredentialsInvalid'
   if (error.code === AWAITED) return 'WaitingForOther'
-  return NO_KUBECONFIG.has(error.code) ? 'ReferenceMissing' : 'ReconcileFailed'
+  return error.code === NO_KUBECONFIG ? 'ReferenceMissing' : 'ReconcileFailed'
 }
 
 /** A control plane that is being made is no error: its wait has no number. */

@@ -47,48 +47,48 @@ test.each<[string, object, Readonly<Record<string, string>> | undefined, RegExp]
   ['ssh without a key of its own', { ...SSH, writes: WRITES }, undefined, /KN7021/],
   ['ssh without a key of its own, also alone', SSH, undefined, /KN7021/],
   ['a password in an address of ssh', { url: 'ssh://git:b@git.example/shop', ...OWN }, {}, /KN7026/],
-  ['a Secret that does not exist', OWN, undefined, /KN7022.*fleet\/git of spec.secretRef does not exist/],
-  ['a Secret without a password', OWN, { username: 'a' }, /KN7022.*no password/],
+  ['a Secret that does not exist', OWN, undefined, /KN7021.*fleet\/git of spec.secretRef does not exist/],
+  ['a Secret without a password', OWN, { username: 'a' }, /KN7021.*no password/],
   [
     'a password that would become another header',
     OWN,
     { username: 'a', password: 'b\r\nX: y' },
-    /KN7022.*a password of several lines/,
+    /KN7021.*a password of several lines/,
   ],
   [
     'a token with the newline of an editor',
     OWN,
     { bearerToken: 't\n' },
-    /KN7022.*bearerToken that ends with a newline; write/,
+    /KN7021.*bearerToken that ends with a newline; write/,
   ],
-  ['a token with a space', OWN, { token: 'Bearer t' }, /KN7022.*a token with spaces/],
-  ['a username that would end in the password', OWN, { username: 'a:b', password: 'c' }, /KN7022.*colon/],
-  ['a token of any length', OWN, { bearerToken: 't'.repeat(9_000) }, /KN7022.*more than 8192/],
+  ['a token with a space', OWN, { token: 'Bearer t' }, /KN7021.*a token with spaces/],
+  ['a username that would end in the password', OWN, { username: 'a:b', password: 'c' }, /KN7021.*colon/],
+  ['a token of any length', OWN, { bearerToken: 't'.repeat(9_000) }, /KN7021.*more than 8192/],
   [
     'two kinds of credentials',
     OWN,
     { username: 'a', password: 'b', token: 't' },
-    /KN7022.*has username, password, token: keep/,
+    /KN7021.*has username, password, token: keep/,
   ],
-  ['two tokens', OWN, { bearerToken: 't', token: 't' }, /KN7022.*has bearerToken, token: keep/],
-  ['an empty Secret', OWN, {}, /KN7022.*neither username and password, nor bearerToken, nor ca.crt/],
-  ['an authority that is none', OWN, { 'ca.crt': 'x' }, /KN7022.*not a certificate in PEM/],
+  ['two tokens', OWN, { bearerToken: 't', token: 't' }, /KN7021.*has bearerToken, token: keep/],
+  ['an empty Secret', OWN, {}, /KN7021.*neither username and password, nor bearerToken, nor ca.crt/],
+  ['an authority that is none', OWN, { 'ca.crt': 'x' }, /KN7021.*not a certificate in PEM/],
   ['a user in the URL beside a Secret', { url: 'https://a@git.example/shop', ...OWN }, { token: 't' }, /KN7026/],
   ['a password in the URL', { url: 'https://a:b@git.example/shop' }, undefined, /KN7026/],
-  ['a key without hosts', { ...SSH, ...OWN }, { 'ssh-privatekey': PEM }, /KN7022.*no known_hosts/],
-  ['hosts without a key', { ...SSH, ...OWN }, { known_hosts: HOSTS }, /KN7022.*no ssh-privatekey/],
-  ['a locked key', { ...SSH, ...OWN }, { 'ssh-privatekey': LOCKED, known_hosts: HOSTS }, /KN7022.*with a passphrase/],
+  ['a key without hosts', { ...SSH, ...OWN }, { 'ssh-privatekey': PEM }, /KN7021.*no known_hosts/],
+  ['hosts without a key', { ...SSH, ...OWN }, { known_hosts: HOSTS }, /KN7021.*no ssh-privatekey/],
+  ['a locked key', { ...SSH, ...OWN }, { 'ssh-privatekey': LOCKED, known_hosts: HOSTS }, /KN7021.*with a passphrase/],
   [
     'a key that is none',
     { ...SSH, ...OWN },
     { 'ssh-privatekey': 'k', known_hosts: HOSTS },
-    /KN7022.*not a private key/,
+    /KN7021.*not a private key/,
   ],
   [
     'hosts of any size',
     { ...SSH, ...OWN },
     { 'ssh-privatekey': PEM, known_hosts: HOSTS.repeat(2_000) },
-    /KN7022.*more than 65536/,
+    /KN7021.*more than 65536/,
   ],
 ])('S27 a source is refused with %s', (_, spec, data, wanted) => {
   expect(() => accessOf(source(spec), data && secret(data), NOW)).toThrow(wanted)
@@ -102,5 +102,5 @@ test('a folder of the command line is for all sources, or for one', () => {
 
 test('the token of a service account is not sent to a git server', () => {
   const given = { ...secret({ token: 't', 'ca.crt': 'c' }), type: 'kubernetes.io/service-account-token' }
-  expect(() => accessOf(source(OWN), given, NOW)).toThrow(/KN7022.*service-account-token, which is not for git/)
+  expect(() => accessOf(source(OWN), given, NOW)).toThrow(/KN7021.*service-account-token, which is not for git/)
 })

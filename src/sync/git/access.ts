@@ -55,7 +55,8 @@ export function accessOf(source: FleetSource, secret: KubeObject | undefined, no
   const { url, secretRef, proxy } = source.spec
   const key = namespacedName(source)
   if (hasCredentials(url, secretRef !== undefined)) throw new KubeNodeError(syncErrors.KN7026({ source: key }))
-  if (proxy !== undefined && !url.startsWith('https:')) throw new KubeNodeError(syncErrors.KN7048({ url, source: key }))
+  if (proxy !== undefined && !url.startsWith('https:'))
+    throw new KubeNodeError(syncErrors.KN7047_scheme({ url, source: key }))
   if (secretRef === undefined) {
     if (url.startsWith('ssh:')) throw new KubeNodeError(syncErrors.KN7021({ url, source: key }))
     return proxy === undefined
@@ -64,7 +65,9 @@ export function accessOf(source: FleetSource, secret: KubeObject | undefined, no
   }
   const { namespace, name } = secretOf(source, secretRef)
   const refuse = (why: string) =>
-    new KubeNodeError(syncErrors.KN7022({ source: key, secret: `${namespace}/${name}`, why }), { retry: 'later' })
+    new KubeNodeError(syncErrors.KN7021_content({ source: key, secret: `${namespace}/${name}`, why }), {
+      retry: 'later',
+    })
   if (secret === undefined) throw refuse('does not exist')
   const type = typeof secret['type'] === 'string' ? secret['type'] : 'Opaque'
   if (!TYPES.has(type)) throw refuse(`has the type ${type}, which is not for git`)

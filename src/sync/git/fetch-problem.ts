@@ -22,7 +22,7 @@ export async function fetchProblem({ url, access, reach, said }: FailedFetch): P
   const [, object, fault] = /^error: object ([0-9a-f]{40,64}): (.+)$/m.exec(said) ?? []
   if (object !== undefined && fault !== undefined)
     return later(
-      syncErrors.KN7058({ url, object: object.slice(0, 12), why: shownCause(withoutSecrets(fault, access)) }),
+      syncErrors.KN7015_refused({ url, object: object.slice(0, 12), why: shownCause(withoutSecrets(fault, access)) }),
     )
   const [memory] = /^fatal( error)?: .*(out of memory|allocation failed).*$/im.exec(said) ?? []
   if (memory !== undefined) return later(syncErrors.KN7059({ url, why: shownCause(withoutSecrets(memory, access)) }))

@@ -2,15 +2,15 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const gitErrors = errorTable({
-  KN7001: {
+  KN1011_repository: {
     text: 'cannot read the repository {folder}: no such folder',
     next: 'check the path',
   },
-  KN7002: {
+  KN1664_read: {
     text: 'cannot find {revision} in {repository}: there is no such branch, tag or commit',
     next: 'name one that git log or git branch -a shows; what was rendered before stays in force',
   },
-  KN7003: {
+  KN1209_noCommit: {
     text: 'cannot find a commit in {name}: HEAD names {branch}, which has none yet',
     next: 'make a first commit',
   },
@@ -30,7 +30,7 @@ export const gitErrors = errorTable({
     text: 'cannot read {what} in {repository}: {why}: the object is missing or damaged',
     next: 'in a shallow clone run git fetch --unshallow, otherwise run git fsck',
   },
-  KN7008: {
+  KN1449_slowRead: {
     text: 'cannot read {where} within {deadlineMs} ms',
     next: 'try again',
   },
@@ -46,11 +46,11 @@ export const gitErrors = errorTable({
     text: 'cannot render commit {commit} of {repository}: it has no {entry}',
     next: 'commit one, or set the path of the FleetSource',
   },
-  KN7013: {
+  KN1663_unknown: {
     text: 'cannot plan for cluster {cluster}: the fleet has {all}',
     next: 'name one of these',
   },
-  KN7014: {
+  KN7010_form: {
     text: 'cannot read the revision {revision}',
     next: 'write a branch, a tag or a commit, optionally with ~1',
   },
@@ -58,19 +58,19 @@ export const gitErrors = errorTable({
     text: 'cannot read {path}: it has {problem}, which git itself never writes',
     next: 'remove the entry and rewrite the commit',
   },
-  KN7016: {
+  KN7015_type: {
     text: 'cannot read {path}: {object} is not a {type}',
     next: 'run git fsck in the repository',
   },
-  KN7017: {
+  KN1209_noRepository: {
     text: 'cannot read the repository {folder}: it has no .git',
     next: 'run git init && git add -A && git commit there, or name another folder',
   },
-  KN7018: {
+  KN1520_scheme: {
     text: 'cannot fetch {url}: only https, ssh and file addresses are supported',
     next: 'correct the address',
   },
-  KN7019: {
+  KN7015_object: {
     text: 'cannot read {what} in {repository}: the git object {object} {why}, which git itself never writes',
     next: 'run git fsck in the repository; remove the object and whatever refers to it',
   },
@@ -82,7 +82,7 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url} for FleetSource {source}: ssh needs a key of its own',
     next: 'name a Secret with ssh-privatekey and known_hosts in spec.secretRef',
   },
-  KN7022: {
+  KN7021_content: {
     text: 'cannot fetch for FleetSource {source}: the Secret {secret} of spec.secretRef {why}',
     next: 'https takes username and password, or bearerToken, and ca.crt for a private authority; ssh takes ssh-privatekey and known_hosts',
   },
@@ -114,7 +114,7 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: the server refused the ssh key {key}: {why}',
     next: 'register its public key at the server as a deploy key that may read the repository, and check the user in spec.url, such as git@; the next fetch tries it again',
   },
-  KN7045: {
+  KN1208_ssh: {
     text: 'cannot fetch over ssh: this machine has no program ssh on the PATH',
     next: 'install openssh-client where sync runs, or use an https address',
   },
@@ -126,7 +126,7 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: the proxy {proxy} refused the connection: {why}',
     next: 'check spec.proxy, proxyUsername and proxyPassword of the Secret of spec.secretRef, and whether the proxy may reach this server',
   },
-  KN7048: {
+  KN7047_scheme: {
     text: 'cannot fetch {url} for FleetSource {source}: spec.proxy is for https addresses',
     next: 'use the https address of the repository, or remove spec.proxy',
   },
@@ -134,7 +134,7 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: it has no {ref}{hint}',
     next: 'push it again, or set spec.ref of the FleetSource to what replaces it; the commit fetched before stays in force',
   },
-  KN7053: {
+  KN1666_fetched: {
     text: 'cannot fetch {url}: the repository there is a shallow clone, without the history that tells what a commit follows',
     next: 'run git fetch --unshallow in it, or name the repository that it was cloned from; the commit fetched before stays in force',
   },
@@ -142,11 +142,11 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: {host} leads to {address}, and no source may have sync call its own machine, its network link, a program of Kubernetes, or where a cloud hands out credentials',
     next: 'use an address by which other machines reach the git server; if it really is there, start sync with --git-allow {host}',
   },
-  KN7055: {
+  KN1520_host: {
     text: 'cannot fetch {url}: {host} is not a host that every program reads alike',
     next: 'write the name of the server in ASCII letters, or its address, with nothing but a user before it and a port behind it',
   },
-  KN7063: {
+  KN1208_fetch: {
     text: 'cannot reach {url}: this machine has no program git on the PATH, and only https works without it',
     next: 'install git where this program runs, or use an https address',
   },
@@ -154,7 +154,7 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: the copies of all repositories would have more than {limit} MiB, three times what one may have; {copies} copies have {used} MiB',
     next: 'delete sources that are not needed, or raise --max-repository of sync and the disk below --cache; the commit fetched before stays in force',
   },
-  KN7058: {
+  KN7015_refused: {
     text: 'cannot fetch {url}: git refuses its object {object}: {why}',
     next: 'remove that object from the history of the branch and push it again; the commit fetched before stays in force',
   },

@@ -130,7 +130,7 @@ export class LocalRepository implements GitRepository {
       if (target === undefined) break
       oid = target
     }
-    throw new KubeNodeError(syncErrors.KN7016({ path: this.#place, object: id, type: 'commit' }))
+    throw new KubeNodeError(syncErrors.KN7015_type({ path: this.#place, object: id, type: 'commit' }))
   }
 
   readonly #commits = new Map<string, Awaited<ReturnType<typeof parseCommit>>>()
@@ -205,7 +205,7 @@ export class LocalRepository implements GitRepository {
     const where = printableLine(`${path} of commit ${shortCommit(walk.commit)} in ${this.name}`)
     const now = this.#clock.monotonic()
     if (now > walk.until)
-      throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
+      throw new KubeNodeError(syncErrors.KN1449_slowRead({ where, deadlineMs: this.#deadlineMs }), {
         retry: 'later',
       })
     if (++walk.entries > walk.limits.maxEntries)
@@ -268,7 +268,7 @@ export class LocalRepository implements GitRepository {
   #content(oid: string, type: 'blob' | 'tree', where: string, limit: number): Uint8Array {
     const found = this.#object(oid, limit, where)
     if (found.type === type) return found.content
-    throw new KubeNodeError(syncErrors.KN7016({ path: where, object: oid, type }))
+    throw new KubeNodeError(syncErrors.KN7015_type({ path: where, object: oid, type }))
   }
 
   #object(oid: string, limit: number, what: string): GitObject {
@@ -280,7 +280,9 @@ export class LocalRepository implements GitRepository {
     } catch (error) {
       if (error instanceof TooLarge) throw tooLarge(what, `is the git object ${oid} and ${error.message}`)
       if (error instanceof Damaged)
-        throw new KubeNodeError(syncErrors.KN7019({ what, repository: this.#place, object: oid, why: error.message }))
+        throw new KubeNodeError(
+          syncErrors.KN7015_object({ what, repository: this.#place, object: oid, why: error.message }),
+        )
       // After a repack removed a pack, the next attempt no longer lists it.
       throw missing(`${oid}: ${messageOf(error)}`, error)
     }
@@ -291,7 +293,7 @@ export class LocalRepository implements GitRepository {
   commitBytes(id: string): Buffer {
     const { type, content } = this.#object(id, MAX_COMMIT_BYTES, `commit ${id}`)
     if (type === 'commit') return content
-    throw new KubeNodeError(syncErrors.KN7016({ path: this.#place, object: id, type: 'commit' }))
+    throw new KubeNodeError(syncErrors.KN7015_type({ path: this.#place, object: id, type: 'commit' }))
   }
 
   /** An annotated tag as it is stored; undefined if the name is that of a commit. */
@@ -326,7 +328,7 @@ export class LocalRepository implements GitRepository {
       const [id] = ids
       if (ids.length === 1 && id !== undefined) return id
     }
-    throw new KubeNodeError(syncErrors.KN7002({ revision: JSON.stringify(name), repository: this.name }))
+    throw new KubeNodeError(syncErrors.KN1664_read({ revision: JSON.stringify(name), repository: this.name }))
   }
 
   async #head(): Promise<string> {
@@ -335,7 +337,9 @@ export class LocalRepository implements GitRepository {
     const branch = text.replace(/^ref:\s*/, '')
     const id = await this.#ref(branch)
     if (id !== undefined) return id
-    throw new KubeNodeError(syncErrors.KN7003({ name: this.name, branch: printableLine(branch).slice(0, MAX_WHY) }))
+    throw new KubeNodeError(
+      syncErrors.KN1209_noCommit({ name: this.name, branch: printableLine(branch).slice(0, MAX_WHY) }),
+    )
   }
 
   /** Loose first, as git does; this is what a poll costs. */

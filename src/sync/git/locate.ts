@@ -19,7 +19,7 @@ const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToP
 /** `above` also searches parent folders, as git does for a user in a subfolder. */
 export function locateGit(url: string, { above = false }: { readonly above?: boolean } = {}): GitFolder {
   const start = resolve(localPath(url))
-  if (!existsSync(start)) throw new KubeNodeError(syncErrors.KN7001({ folder: start }))
+  if (!existsSync(start)) throw new KubeNodeError(syncErrors.KN1011_repository({ folder: start }))
   for (let dir = start; ; dir = dirname(dir)) {
     const found = gitFolderAt(dir)
     if (found !== undefined) {
@@ -28,7 +28,7 @@ export function locateGit(url: string, { above = false }: { readonly above?: boo
     }
     if (!above || dirname(dir) === dir) break
   }
-  throw new KubeNodeError(syncErrors.KN7017({ folder: start }))
+  throw new KubeNodeError(syncErrors.KN1209_noRepository({ folder: start }))
 }
 
 function gitFolderAt(dir: string): GitFolder | undefined {

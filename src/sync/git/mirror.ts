@@ -217,7 +217,7 @@ function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: Mirr
 /** A pattern would fetch every ref of the server. */
 function sameRef(ref: string): RefSpec {
   if (refFileName(ref) === undefined)
-    throw new KubeNodeError(syncErrors.KN7014({ revision: JSON.stringify(ref.slice(0, 100)) }))
+    throw new KubeNodeError(syncErrors.KN7010_form({ revision: JSON.stringify(ref.slice(0, 100)) }))
   return { from: ref, to: ref }
 }
 

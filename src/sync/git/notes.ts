@@ -28,7 +28,7 @@ const DEFAULT_DEADLINE_MS = 60_000
 const MAX_BYTES = 256 * 1024 * 1024
 const IDENTITY = ['-c', 'user.name=KubeNode sync', '-c', 'user.email=sync@kubenode.io']
 
-/** Throws KN7056 when the server refuses, or another client wrote notes at the same time. */
+/** Throws KN7051 when the server refuses, or another client wrote notes at the same time. */
 export async function writeNote(
   { url, commit, text, repository, access }: Note,
   { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} }: PushPlace,
@@ -38,7 +38,7 @@ export async function writeNote(
   sweepOwnedFolders(folders)
   const dir = makeOwnedFolder(folders)
   const failed = (said: string) =>
-    new KubeNodeError(syncErrors.KN7056({ commit: shortCommit(commit), url, why: reasonIn(said, access) }), {
+    new KubeNodeError(syncErrors.KN7051_note({ commit: shortCommit(commit), url, why: reasonIn(said, access) }), {
       retry: 'later',
     })
   const run: GitRun = { url, env, access, reach, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }

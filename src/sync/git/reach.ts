@@ -69,7 +69,7 @@ function placeIn(address: string, url: string): Place {
   const [, written = '', port = ''] =
     /^[a-z]+:\/\/(?:[^/?#\\@]*@)?(\[[^\]/?#\\@]*\]|[^:/?#\\@[\]]*)(?::(\d+))?(?:\/|$)/.exec(address) ?? []
   const parsed = URL.parse(address)
-  const refuse = () => new KubeNodeError(syncErrors.KN7055({ url, host: JSON.stringify(written.slice(0, 100)) }))
+  const refuse = () => new KubeNodeError(syncErrors.KN1520_host({ url, host: JSON.stringify(written.slice(0, 100)) }))
   if (parsed === null || !PLAIN_HOST.test(written)) throw refuse()
   if (parsed.hostname.toLowerCase() !== written.toLowerCase() && !isSameAddress(parsed.hostname, written))
     throw refuse()

@@ -15,7 +15,7 @@ test.each([
 })
 
 test.each(['', '-n', '--upload-pack=x', 'a b', 'a:b', 'main@{1}', '../x', 'a\nb'])('%j is no revision', (text) => {
-  expect(() => parseRevision(text)).toThrow('KN7014')
+  expect(() => parseRevision(text)).toThrow('KN7010')
 })
 
 test.each([

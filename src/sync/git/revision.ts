@@ -14,7 +14,8 @@ const MAX_STEPS = 10_000
 
 export function parseRevision(text: string): Revision {
   const [, base, suffix = ''] = FORM.exec(text) ?? []
-  if (base === undefined) throw new KubeNodeError(syncErrors.KN7014({ revision: JSON.stringify(text.slice(0, 100)) }))
+  if (base === undefined)
+    throw new KubeNodeError(syncErrors.KN7010_form({ revision: JSON.stringify(text.slice(0, 100)) }))
   const steps: number[] = []
   for (const [, kind, digits = ''] of suffix.matchAll(/([~^])(\d*)/g)) {
     const n = digits === '' ? 1 : Number(digits)

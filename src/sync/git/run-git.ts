@@ -53,7 +53,7 @@ const SETTINGS = [
 ]
 
 export function requireKnownProtocol(url: string): void {
-  if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN7018({ url }))
+  if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN1520_scheme({ url }))
 }
 
 /** The output on success. */
@@ -81,7 +81,7 @@ export async function runProgram(program: Program, run: GitRun): Promise<string>
     case 'Loud':
       throw unknownProblem(url, `it sent more than ${MAX_GIT_MESSAGES / MIB} MiB of messages`)
     case 'Shallow':
-      throw new KubeNodeError(syncErrors.KN7053({ url }), { retry: 'later' })
+      throw new KubeNodeError(syncErrors.KN1666_fetched({ url }), { retry: 'later' })
     case 'Failed':
       throw await fetchProblem({ url, access, reach, said: ended.said })
     case 'NotStarted':

@@ -108,7 +108,7 @@ async function byStandIn({ run }: ServerCall, asked: Asked[keyof Asked]): Promis
   const { url, access, reach = {} } = run
   requireKnownProtocol(url)
   if (!url.startsWith('https:') || access.kind === 'SshKey')
-    throw new KubeNodeError(syncErrors.KN7063({ url }), { retry: 'later' })
+    throw new KubeNodeError(syncErrors.KN1208_fetch({ url }), { retry: 'later' })
   const { authorization, authorities, proxy } = access.kind === 'Https' ? access : {}
   const maxBytes = Math.min(run.within.maxBytes, MAX_ANSWER_BYTES)
   const server: Server = {

@@ -19,7 +19,7 @@ export function sshProgram(start: SshStart, hasShell = existsSync(SHELL)): Reado
     .split(delimiter)
     .map((folder) => join(folder, 'ssh'))
     .find((file) => existsSync(file))
-  if (ssh === undefined) throw new KubeNodeError(syncErrors.KN7045(), { retry: 'later' })
+  if (ssh === undefined) throw new KubeNodeError(syncErrors.KN1208_ssh(), { retry: 'later' })
   if (hasShell) return { GIT_SSH_COMMAND: `${quoted(ssh)} -F ${quoted(start.config)}` }
   // git starts the program that GIT_SSH names directly, and takes no options for it.
   const script = join(start.folder, 'ssh')

@@ -22,7 +22,7 @@ test('what a stranger wrote is bounded, and steers neither a terminal nor the re
 
 test('a commit that the repository lacks has its hash alone', async () => {
   const lacks = {
-    commit: () => Promise.reject(new KubeNodeError(gitErrors.KN7002({ revision: ID, repository: '/fleet' }))),
+    commit: () => Promise.reject(new KubeNodeError(gitErrors.KN1664_read({ revision: ID, repository: '/fleet' }))),
   }
   expect(await titledIn(lacks, ID)).toBe('1a2b3c4d5e6f')
 })

@@ -72,17 +72,17 @@ test('a Secret of any name is for the Cluster that its annotation names', async 
 })
 
 test('S25 a Cluster does not open the kubeconfig of another', async () => {
-  await expect(open({ [PROD]: {} }, clusterNamed('test', pointingAt('cluster-prod')))).rejects.toThrow(/KN7303/)
+  await expect(open({ [PROD]: {} }, clusterNamed('test', pointingAt('cluster-prod')))).rejects.toThrow(/KN3096/)
 })
 
 test('S25 a name does not count against the annotation', async () => {
   const secrets = { [PROD]: { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/other` } }
-  await expect(open(secrets, clusterNamed('prod'))).rejects.toThrow(/KN7303/)
+  await expect(open(secrets, clusterNamed('prod'))).rejects.toThrow(/KN3096/)
 })
 
 test('S25 a Cluster of that name in another namespace is another Cluster', async () => {
   const secrets = { 'shop/from-capi': { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/prod` } }
-  await expect(open(secrets, clusterNamed('prod', pointingAt('from-capi'), 'shop'))).rejects.toThrow(/KN7303/)
+  await expect(open(secrets, clusterNamed('prod', pointingAt('from-capi'), 'shop'))).rejects.toThrow(/KN3096/)
 })
 
 test('S25 the status of a Cluster names no kubeconfig', async () => {

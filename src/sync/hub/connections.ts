@@ -64,7 +64,7 @@ export class Connections {
     const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
     if (secret === undefined || text === undefined)
       throw new KubeNodeError(
-        syncErrors.KN7302({
+        syncErrors.KN7301_secret({
           id,
           namespace: from,
           ref: ref.name,
@@ -74,7 +74,7 @@ export class Connections {
       )
     if (!isFor(secret, cluster))
       throw new KubeNodeError(
-        syncErrors.KN7303({
+        syncErrors.KN3096_connect({
           id,
           namespace: from,
           ref: ref.name,

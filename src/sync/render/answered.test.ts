@@ -74,24 +74,24 @@ describe('the lines of an answer', () => {
     ['lines after the end', `${whole({ target: 'a' })}{"target":"b"}\n`],
     ['lines after the error', `{"error":{}}\n{"end":1}\n`],
   ])('are refused where there is %s', (_, text) => {
-    expect(refusalOf(text).message).toMatch(/^KN7116: cannot render commit c0ffee: /)
+    expect(refusalOf(text).message).toMatch(/^KN7105: cannot render commit c0ffee: /)
   })
 })
 
 describe('S28 what may not be in an answer', () => {
   test('a cluster twice is refused: reviewers and sync could each believe another one', () => {
     const refused = refusalOf(whole({ target: 'a' }, { object: { kind: 'x' } }, { target: 'b' }, { target: 'a' }))
-    expect(refused.message).toMatch(/^KN7120: cannot render commit c0ffee: .*the cluster a twice/)
+    expect(refused.message).toMatch(/^KN7105: cannot render commit c0ffee: .*the cluster a twice/)
   })
 
   test('a module twice is refused', () => {
-    expect(refusalOf(whole({ module: 'a', loaded: {} }, { module: 'a', loaded: {} })).code).toBe('KN7120')
+    expect(refusalOf(whole({ module: 'a', loaded: {} }, { module: 'a', loaded: {} })).code).toBe('KN7105')
   })
 
   test('a line that is too long is refused before it is put together', () => {
     const line = `{"object":"${'x'.repeat(MAX_LINE_BYTES)}"}`
     expect(refusalOf(`{"target":"a"}\n${line}\n`).message).toMatch(
-      /KN7119: .* object 1 of a has more than 8388608 bytes/,
+      /KN7114: .* object 1 of a has more than 8388608 bytes/,
     )
   })
 
@@ -99,7 +99,7 @@ describe('S28 what may not be in an answer', () => {
     const parse = vi.spyOn(JSON, 'parse')
     const fields = Array.from({ length: MAX_FIELDS + 2 }, (_, i) => `"k${i}":{}`)
     expect(refusalOf(`{"target":"a"}\n{"object":{${fields.join()}}}\n`).message).toMatch(
-      /KN7119: .* object 1 of a has more than 100000 fields and list items/,
+      /KN7114: .* object 1 of a has more than 100000 fields and list items/,
     )
     expect(parse).toHaveBeenCalledTimes(1)
   })
@@ -108,7 +108,7 @@ describe('S28 what may not be in an answer', () => {
     const object = `{"object":{"x":[${Array.from({ length: 90_000 }, () => '{}').join()}]}}\n`
     const count = Math.ceil(MAX_FIELDS_IN_ALL / 90_000)
     expect(refusalOf(`{"target":"a"}\n${object.repeat(count + 1)}`).message).toMatch(
-      /KN7119: .* its output has more than 4000000 fields and list items/,
+      /KN7114: .* its output has more than 4000000 fields and list items/,
     )
   })
 
@@ -119,14 +119,14 @@ describe('S28 what may not be in an answer', () => {
 
   test('more lines than anybody declares are refused', () => {
     const lines = `{"target":"a"}\n${'{"object":1}\n'.repeat(MAX_LINES)}`
-    expect(refusalOf(lines).message).toMatch(/KN7119: .* its output has more than 1000000 lines/)
+    expect(refusalOf(lines).message).toMatch(/KN7114: .* its output has more than 1000000 lines/)
   })
 
   test.each([
     syncErrors.KN7109({ key: 'x', target: 'x', where: '' }),
-    syncErrors.KN7116({ what: 'x', line: 1, problem: 'x' }),
-    syncErrors.KN7119({ what: 'x', seen: 'x', limit: 1 }),
-    syncErrors.KN7120({ what: 'x', kind: 'x', name: 'x' }),
+    syncErrors.KN7105_line({ what: 'x', line: 1, problem: 'x' }),
+    syncErrors.KN7114_count({ what: 'x', seen: 'x', limit: 1 }),
+    syncErrors.KN7105_twice({ what: 'x', kind: 'x', name: 'x' }),
   ])('$code is the fault of the commit, which is not rendered again at once', (message) => {
     expect(isOfTheFleet(new KubeNodeError(message))).toBe(true)
   })

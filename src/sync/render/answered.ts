@@ -47,7 +47,7 @@ export function* answering(end: CagedEnd, what: string): Generator<void, Answere
     case 'AnswerTooLarge':
       throw new KubeNodeError(syncErrors.KN7114({ what, limit: end.limit }))
     case 'OutOfMemory':
-      throw new KubeNodeError(syncErrors.KN7115({ what }))
+      throw new KubeNodeError(syncErrors.KN7114_memory({ what }))
     case 'Superseded':
       throw new KubeNodeError(syncErrors.KN7113({ what }))
     case 'Ended':
@@ -95,7 +95,9 @@ class Reading {
   take(bytes: Buffer): void {
     if (this.#ended !== undefined) throw this.malformed('comes after the end')
     if (this.#lines >= MAX_LINES)
-      throw new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen: 'its output', limit: `${MAX_LINES} lines` }))
+      throw new KubeNodeError(
+        syncErrors.KN7114_count({ what: this.#what, seen: 'its output', limit: `${MAX_LINES} lines` }),
+      )
     this.#count(bytes)
     this.#add(this.#parsed(bytes))
     this.#lines++
@@ -109,7 +111,7 @@ class Reading {
     this.#bytes += bytes.length
     if (this.#fields > MAX_FIELDS_IN_ALL) {
       const limit = `${MAX_FIELDS_IN_ALL} fields and list items`
-      throw new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen: 'its output', limit }))
+      throw new KubeNodeError(syncErrors.KN7114_count({ what: this.#what, seen: 'its output', limit }))
     }
   }
 
@@ -149,7 +151,7 @@ class Reading {
 
   malformed(problem: string, cause?: unknown): KubeNodeError {
     const options = cause === undefined ? {} : { cause }
-    return new KubeNodeError(syncErrors.KN7116({ what: this.#what, line: this.#lines + 1, problem }), options)
+    return new KubeNodeError(syncErrors.KN7105_line({ what: this.#what, line: this.#lines + 1, problem }), options)
   }
 
   tooMuch(limit: string): KubeNodeError {
@@ -158,11 +160,11 @@ class Reading {
       target === undefined || objects === undefined
         ? `line ${this.#lines + 1} of its output`
         : `object ${objects.length + 1} of ${shown(target)}`
-    return new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen, limit }))
+    return new KubeNodeError(syncErrors.KN7114_count({ what: this.#what, seen, limit }))
   }
 
   #twice(kind: string, name: string): KubeNodeError {
-    return new KubeNodeError(syncErrors.KN7120({ what: this.#what, kind, name: shown(name) }))
+    return new KubeNodeError(syncErrors.KN7105_twice({ what: this.#what, kind, name: shown(name) }))
   }
 }
 

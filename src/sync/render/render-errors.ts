@@ -58,11 +58,11 @@ export const renderErrors = errorTable({
     text: 'cannot {what}: its objects have more than {limit} bytes',
     next: 'split the fleet into several sources',
   },
-  KN7115: {
+  KN7114_memory: {
     text: 'cannot {what}: its code needs more memory than a render may use',
     next: 'declare fewer or smaller objects',
   },
-  KN7116: {
+  KN7105_line: {
     text: 'cannot {what}: line {line} of its output {problem}',
     next: 'remove code that writes to the render output',
   },
@@ -70,15 +70,15 @@ export const renderErrors = errorTable({
     text: 'cannot use commit {commit}: {first}{more}',
     next: 'correct it in a new commit; kubenode plan lists every problem',
   },
-  KN7119: {
+  KN7114_count: {
     text: 'cannot {what}: {seen} has more than {limit}',
     next: 'declare fewer or smaller objects',
   },
-  KN7120: {
+  KN7105_twice: {
     text: 'cannot {what}: its output has the {kind} {name} twice',
     next: 'remove code that writes to the render output',
   },
-  KN7121: {
+  KN7006_job: {
     text: 'cannot render in a Job: the files of the fleet are {bytes} bytes when packed, and a Job gets at most {limit}',
     next: 'remove files that do not belong to the fleet, or split it into several sources',
   },
@@ -86,7 +86,7 @@ export const renderErrors = errorTable({
     text: 'cannot render in a Job: the quota of namespace kubenode-render is full: {why}',
     next: 'wait for other renders, remove Jobs that are not of KubeNode from that namespace, or raise the ResourceQuota',
   },
-  KN7123: {
+  KN1414_render: {
     text: 'cannot render in Job {job}: its image cannot be pulled: {why}',
     next: 'check that nodes reach the registry and that the image exists; a private registry needs imagePullSecrets on the account kubenode-render of namespace kubenode-render',
   },
@@ -94,7 +94,7 @@ export const renderErrors = errorTable({
     text: 'cannot render in Job {job}: no node has room for its pod: {why}',
     next: 'add a node, or free memory and processor time on one',
   },
-  KN7125: {
+  KN1413_render: {
     text: 'cannot render in Job {job}: the cluster refuses its pod: {why}',
     next: 'let an admission policy of the platform pass pods of namespace kubenode-render as they are',
   },
@@ -102,15 +102,15 @@ export const renderErrors = errorTable({
     text: 'cannot render in Job {job}: its pod was ended from outside ({reason}): {why}',
     next: 'retried automatically; when it repeats, read the events of the node',
   },
-  KN7127: {
+  KN7126_failed: {
     text: 'cannot render in Job {job}: {why}',
     next: 'retried automatically',
   },
-  KN7128: {
+  KN7126_start: {
     text: 'cannot render in Job {job}: its program did not start: {why}',
     next: 'retried automatically; when it repeats, read the events of namespace kubenode-render',
   },
-  KN7129: {
+  KN7126_log: {
     text: 'cannot render in Job {job}: its log {problem}',
     next: 'a node that rotates logs below 10 MiB (containerLogMaxSize) or ends pods early does this; retried automatically',
   },
@@ -122,7 +122,7 @@ export const renderErrors = errorTable({
     text: 'cannot render in a Job: the cluster refuses the {kind} that sync makes in namespace kubenode-render: {why}',
     next: 'apply the install manifests of this version again; kubenode run --render process renders in a process where the machine has namespaces',
   },
-  KN7132: {
+  KN7114_log: {
     text: 'cannot render in a Job: the objects of the fleet are {bytes} bytes when packed, and the log of a pod holds {limit}',
     next: 'split the fleet into several sources',
   },
@@ -134,7 +134,7 @@ export const renderErrors = errorTable({
     text: 'cannot decrypt {file}: the FleetSource has no spec.decryption',
     next: 'put the key of age into a Secret as age.agekey, and name that in spec.decryption.secretRef',
   },
-  KN7135: {
+  KN7134_secret: {
     text: 'cannot decrypt the files of FleetSource {source}: Secret {secret} {why}',
     next: 'put the lines of age-keygen into its entry age.agekey',
   },

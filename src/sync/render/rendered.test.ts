@@ -122,20 +122,20 @@ describe('S27 what programs own', () => {
     (_, { example: object }) => {
       expect(check(object)?.rejected).toEqual([])
       expect(check({ ...object, status: { phase: 'Ready' } })?.rejected.map(({ problem }) => problem)).toEqual([
-        expect.stringContaining('KN3092: status is set by programs'),
+        expect.stringContaining('KN3090: status is set by programs'),
       ])
     },
   )
 
   test.each([
-    ['finalizers', { finalizers: ['example.org/never'] }, 'KN3093'],
-    ['ownerReferences', { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'y' }] }, 'KN3093'],
-    ['managedFields', { managedFields: [{ manager: 'kubenode-sync' }] }, 'KN3092'],
-    ['a uid', { uid: 'x' }, 'KN3092'],
-    ['a resourceVersion', { resourceVersion: '1' }, 'KN3092'],
-    ['the mark of another source', { annotations: { 'kubenode.io/source': 'fleet/other' } }, 'KN3092'],
-    ['a forged commit', { annotations: { 'kubenode.io/commit': 'f'.repeat(40) } }, 'KN3092'],
-    ['namespace of renders', { namespace: 'kubenode-render' }, 'KN7204'],
+    ['finalizers', { finalizers: ['example.org/never'] }, 'KN3090'],
+    ['ownerReferences', { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'y' }] }, 'KN3090'],
+    ['managedFields', { managedFields: [{ manager: 'kubenode-sync' }] }, 'KN3090'],
+    ['a uid', { uid: 'x' }, 'KN3090'],
+    ['a resourceVersion', { resourceVersion: '1' }, 'KN3090'],
+    ['the mark of another source', { annotations: { 'kubenode.io/source': 'fleet/other' } }, 'KN3090'],
+    ['a forged commit', { annotations: { 'kubenode.io/commit': 'f'.repeat(40) } }, 'KN3090'],
+    ['namespace of renders', { namespace: 'kubenode-render' }, 'KN3090'],
   ])('a commit declares no %s', (_, metadata, code) => {
     expect(check(named(metadata))?.rejected.map(({ problem }) => problem)).toEqual([expect.stringContaining(code)])
   })

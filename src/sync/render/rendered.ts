@@ -132,9 +132,9 @@ function problemOf(object: KubeObject, ref: ObjectRef, { validator }: Checks): s
 }
 
 function namespaceProblem(ref: ObjectRef): ErrorMessage | undefined {
-  if (ref.namespace === RENDER_NAMESPACE) return syncErrors.KN7204({ object: refText(ref) })
+  if (ref.namespace === RENDER_NAMESPACE) return syncErrors.KN3090_renderNamespace({ object: refText(ref) })
   return ref.group === '' && ref.kind === 'Namespace' && isNamespaceNeverDeclared(ref.name)
-    ? syncErrors.KN7203({ object: refText(ref) })
+    ? syncErrors.KN3090_namespace({ object: refText(ref) })
     : undefined
 }
 

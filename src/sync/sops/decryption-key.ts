@@ -26,7 +26,7 @@ export async function identitiesOf(
   const at = secretOf(source, { name })
   const refuse = (why: string) => {
     const values = { source: namespacedName(source), secret: `${at.namespace}/${at.name}`, why }
-    return new KubeNodeError(syncErrors.KN7135(values), { retry: 'later' })
+    return new KubeNodeError(syncErrors.KN7134_secret(values), { retry: 'later' })
   }
   if (secret === undefined) throw refuse('does not exist')
   const type = secret['type'] ?? 'Opaque'

@@ -22,7 +22,7 @@ export function standingProblem(source: FleetSource, all: readonly FleetSource[]
     .find((other) => source.spec.writes === undefined || other.spec.writes === undefined)
   if (silent === undefined) return undefined
   const missing = source.spec.writes === undefined ? key : namespacedName(silent)
-  return syncErrors.KN7401({ source: key, other: namespacedName(silent), missing })
+  return syncErrors.KN1524_beside({ source: key, other: namespacedName(silent), missing })
 }
 
 function isBefore(a: FleetSource, b: FleetSource): boolean {

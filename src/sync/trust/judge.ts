@@ -56,7 +56,8 @@ export function refusalOf(commit: JudgedCommit, policy: Policy, now: number): Re
   const shown = `${what} ${shortCommit(id)}`
   const refuse = (reason: RefusalReason, message: ErrorMessage): Refusal => ({ commit: id, reason, message })
   if (signature.kind === 'None') return refuse('Unsigned', syncErrors.KN7030({ commit: shown }))
-  if (signature.kind === 'Bad') return refuse('BadSignature', syncErrors.KN7031({ commit: shown, why: signature.why }))
+  if (signature.kind === 'Bad')
+    return refuse('BadSignature', syncErrors.KN7030_broken({ commit: shown, why: signature.why }))
   const { key } = signature
   if (signature.kind === 'Unknown') return refuse('UnknownKey', syncErrors.KN7032({ commit: shown, key }))
   const signer = policy.byKey.get(key)
@@ -73,7 +74,7 @@ export function refusalOf(commit: JudgedCommit, policy: Policy, now: number): Re
   if (outside !== undefined) {
     const { principal, paths = [] } = signer
     const values = { commit: shown, principal, key, path: outside, paths: few(paths) }
-    return refuse('PathNotAllowed', syncErrors.KN7035(values))
+    return refuse('PathNotAllowed', syncErrors.KN7032_path(values))
   }
   const missing = missingApprovals(commit, signer, policy, now)
   return missing === undefined
@@ -107,11 +108,11 @@ function keyRefusal(
     }
     case 'Early': {
       const valid = `from ${timestamp(problem.since)} on`
-      return ['KeyNotYetValid', syncErrors.KN7033({ commit, principal, key, valid, seen })]
+      return ['KeyNotYetValid', syncErrors.KN7030_expired({ commit, principal, key, valid, seen })]
     }
     case 'Late': {
       const valid = `until ${timestamp(problem.until)}`
-      return ['KeyExpired', syncErrors.KN7033({ commit, principal, key, valid, seen })]
+      return ['KeyExpired', syncErrors.KN7030_expired({ commit, principal, key, valid, seen })]
     }
     default:
       return assertNever(problem)

@@ -6,7 +6,7 @@ export const trustErrors = errorTable({
     text: 'cannot follow {commit}: it has no signature',
     next: 'sign it with git commit --amend -S (a range: git rebase --exec "git commit --amend --no-edit -S" BASE) and push again; what was followed before stays in force',
   },
-  KN7031: {
+  KN7030_broken: {
     text: 'cannot follow {commit}: its signature {why}',
     next: 'sign it again with git commit --amend -S; what was followed before stays in force',
   },
@@ -14,7 +14,7 @@ export const trustErrors = errorTable({
     text: 'cannot follow {commit}: it is signed with {key}, which is not a key of a signer',
     next: 'have a signer sign it, or add the key to spec.verify.signers of the FleetSource or, in a commit before this one, to its signers file',
   },
-  KN7033: {
+  KN7030_expired: {
     text: 'cannot follow {commit}: it is signed with {key} of {principal}, valid {valid}, and was first seen at {seen}',
     next: 'sign it with a key that is valid now; dates inside the commit do not count',
   },
@@ -22,7 +22,7 @@ export const trustErrors = errorTable({
     text: 'cannot follow {commit}: it is signed with {key}, which is revoked{since}; it was first seen at {seen}',
     next: 'check what it changes, revert it if it is in force, and sign what is good with another key',
   },
-  KN7035: {
+  KN7032_path: {
     text: 'cannot follow {commit}: {principal} ({key}) may change {paths}, and it changes {path}',
     next: 'have a signer of this path sign it',
   },
@@ -34,7 +34,7 @@ export const trustErrors = errorTable({
     text: 'cannot follow {commit} of {principal} ({key}) yet: {why}',
     next: 'another signer reads it and runs kubenode approve source/NAME',
   },
-  KN7038: {
+  KN7015_commit: {
     text: 'cannot follow {commit}: it {why}',
     next: 'make the commit again with git; no git writes it like this',
   },
@@ -46,7 +46,7 @@ export const trustErrors = errorTable({
     text: 'cannot follow {commit}: it does not descend from {verified}, the last verified commit',
     next: 'push a branch that contains it; to give it up, review the new history and set spec.verify.anchor of the FleetSource to a commit of it',
   },
-  KN7041: {
+  KN7040_far: {
     text: 'cannot follow {commit}: too many commits lie between it and {verified}, the last verified one',
     next: 'review the newest and set spec.verify.anchor of the FleetSource to it',
   },
@@ -74,7 +74,7 @@ export const trustErrors = errorTable({
     text: 'cannot sign reverts of {source}: the Secret {secret} {why}',
     next: 'put an Ed25519 private key of OpenSSH without a passphrase into signing-key: ssh-keygen -t ed25519 -N "" -f sync',
   },
-  KN7056: {
+  KN7051_note: {
     text: 'cannot write the note of commit {commit} to refs/notes/kubenode of {url}: {why}',
     next: 'let the credentials of spec.push write that ref, or set spec.push.notes to false; retried automatically',
   },
@@ -82,7 +82,7 @@ export const trustErrors = errorTable({
     text: 'cannot follow {commit}: it changes objects and names no plan, which spec.requirePlan demands',
     next: 'read kubenode plan --base {before}; if it is right, add its digest: git commit --allow-empty -m "as planned" --trailer "Kubenode-Plan: {actual}"',
   },
-  KN7061: {
+  KN7060_other: {
     text: 'cannot follow {commit}: its message names plan {named}, and from {before} on it is plan {actual}',
     next: 'another commit came in between, or the fleet was changed after the plan: read kubenode plan --base {before} again; if it is right, name it: git commit --allow-empty -m "as planned" --trailer "Kubenode-Plan: {actual}"',
   },

@@ -78,7 +78,7 @@ export class RangeVerifier {
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
       const values = { commit: `commit ${shortCommit(at)}`, why: error.message }
-      return { kind: 'Refused', commit: at, reason: 'Malformed', message: syncErrors.KN7038(values) }
+      return { kind: 'Refused', commit: at, reason: 'Malformed', message: syncErrors.KN7015_commit(values) }
     }
   }
 
@@ -339,5 +339,5 @@ function outOfRange(range: Exclude<Range, { kind: 'Range' }>, from: string, to: 
   const values = { commit: `commit ${shortCommit(to)}`, verified: shortCommit(from) }
   return range.kind === 'Unrelated'
     ? { kind: 'Refused', commit: to, reason: 'HistoryRewritten', message: syncErrors.KN7040(values) }
-    : { kind: 'Refused', commit: to, reason: 'TooLong', message: syncErrors.KN7041(values) }
+    : { kind: 'Refused', commit: to, reason: 'TooLong', message: syncErrors.KN7040_far(values) }
 }

@@ -101,7 +101,7 @@ describe.each([
     expect([code, out]).toEqual([
       1,
       expect.stringContaining(
-        `KN8052: cannot join as other of test: this host already has the identity of ${DOCUMENTED}`,
+        `KN8005: cannot join as other of test: this host already has the identity of ${DOCUMENTED}`,
       ),
     ])
     await joined(DOCUMENTED)
@@ -137,7 +137,7 @@ describe.each([
     await world.admin.delete({ ...secrets }, { namespace: 'kube-system', name: await tokenSecret(world) })
     expect(late).toBeDefined()
     const { code, out } = await shell(line)
-    expect([code, out]).toEqual([1, expect.stringMatching(/KN8088: .*has not joined: KN8009: cannot join as late/)])
+    expect([code, out]).toEqual([1, expect.stringMatching(/KN8088: .*has not joined: KN8003: cannot join as late/)])
   })
 
   test('user data of cloud-init, its file and its commands as printed', async () => {

@@ -305,7 +305,7 @@ describe('the whole way', () => {
       },
       60_000,
     )
-    expect(refusal).toMatch(/KN4006: .*conditionz/)
+    expect(refusal).toMatch(/KN4005: .*conditionz/)
   })
 
   test('a second start in the same folder is refused with a number', async () => {

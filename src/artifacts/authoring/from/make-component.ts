@@ -126,7 +126,7 @@ function differingFields({ spec: a }: MachineComponentInput, { spec: b }: Machin
 }
 
 const missing = ({ name }: Source, what: string, flag: string): KubeNodeError =>
-  new KubeNodeError(artifactErrors.KN1132({ file: name, what, flag }))
+  new KubeNodeError(artifactErrors.KN1002_missing({ file: name, what, flag }))
 
 function chosen(source: Source, wishes: Wishes): Choice {
   const found = chosenFrom(source, wishes)
@@ -139,11 +139,11 @@ function chosen(source: Source, wishes: Wishes): Choice {
   ]) {
     const owner = path.startsWith('/') ? ownerOfPath(path) : ownerOfUnit(path)
     if (owner !== undefined)
-      throw new KubeNodeError(artifactErrors.KN1137({ file: source.name, path: printableLine(path), owner }))
+      throw new KubeNodeError(artifactErrors.KN1133_hostFile({ file: source.name, path: printableLine(path), owner }))
   }
   if (programs.length > MAX_PROGRAMS || files.length > MAX_FILES)
     throw new KubeNodeError(
-      artifactErrors.KN1134({
+      artifactErrors.KN1133_tooMany({
         file: source.name,
         programs: programs.length,
         files: files.length,

@@ -76,7 +76,7 @@ async function sourceOf(kind: SourceKind, path: string, arch: string | undefined
 }
 
 const wrong = (option: string, text: string, form: string): KubeNodeError =>
-  new KubeNodeError(artifactErrors.KN1136({ option, text: JSON.stringify(text), form }))
+  new KubeNodeError(artifactErrors.KN1002_form({ option, text: JSON.stringify(text), form }))
 
 /** Here, so that the mistake is named and not the object that would have been made. */
 function componentNameOf(text: string): string {

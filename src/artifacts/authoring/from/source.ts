@@ -62,7 +62,9 @@ export function wholeFile(path: string): FilePart {
     if (!stat.isFile()) throw new Error('it is not a regular file')
     length = stat.size
   } catch (cause) {
-    throw new KubeNodeError(artifactErrors.KN1104({ what: 'download', path, why: systemTrouble(cause) }), { cause })
+    throw new KubeNodeError(artifactErrors.KN1011_input({ what: 'download', path, why: systemTrouble(cause) }), {
+      cause,
+    })
   }
   if (length > MAX_SOURCE_BYTES)
     throw sourceRefused(path, `it has ${length} bytes, at most ${MAX_SOURCE_BYTES} are read`)

@@ -37,7 +37,7 @@ async function placeOf(options: Options, io: Io) {
 export async function events(words: readonly string[], options: EventsOptions, io: Io): Promise<void> {
   const all = [...words, ...(options.for === undefined ? [] : [options.for])]
   if (options.allNamespaces === true && all.length > 0)
-    throw new KubeNodeError(exploreErrors.KN1624({ what: all.join(' ') }))
+    throw new KubeNodeError(exploreErrors.KN1002_allNamespaces({ what: all.join(' ') }))
   const asked = all.length === 0 ? undefined : namedAll(all)
   const { client, namespace } = await placeOf(options, io)
   const wanted = asked && (await withKinds(asked, { client, namespace, command: 'events', withNode: true }))
@@ -50,7 +50,7 @@ export async function events(words: readonly string[], options: EventsOptions, i
 export async function tree(words: readonly string[], options: Options, io: Io): Promise<void> {
   const asked = namedOne(words)
   if (asked.type !== undefined && !['Machine', 'Node', 'Release', 'MachineComponentSet'].includes(asked.type.kind))
-    throw new KubeNodeError(exploreErrors.KN1620({ what: `${asked.noun}/${asked.name}` }))
+    throw new KubeNodeError(exploreErrors.KN1325_belongings({ what: `${asked.noun}/${asked.name}` }))
   const { client, namespace } = await placeOf(options, io)
   const search = { client, namespace, command: 'tree', nouns: ['machine', 'node', 'set', 'release'] }
   const [wanted] = await withKinds([asked], search)
@@ -63,12 +63,13 @@ export async function tree(words: readonly string[], options: Options, io: Io): 
 
 export async function watch(words: readonly string[], options: WatchOptions, io: Io): Promise<void> {
   const timeoutMs = options.timeout === undefined ? undefined : parseDuration(options.timeout)
-  if (timeoutMs !== undefined && options.untilDone !== true) throw new KubeNodeError(exploreErrors.KN1623())
+  if (timeoutMs !== undefined && options.untilDone !== true) throw new KubeNodeError(exploreErrors.KN1002_timeout())
   const asked = words.length === 0 ? [] : namedAll(words)
   const other = asked.find(
     (one) => one.type !== undefined && one.type.kind !== 'MachineComponentSet' && one.type.kind !== 'Release',
   )
-  if (other?.type !== undefined) throw new KubeNodeError(exploreErrors.KN1621({ what: `${other.noun}/${other.name}` }))
+  if (other?.type !== undefined)
+    throw new KubeNodeError(exploreErrors.KN1325_follow({ what: `${other.noun}/${other.name}` }))
   const { client, namespace } = await placeOf(options, io)
   const wanted = await withKinds(asked, { client, namespace, command: 'watch', nouns: ['set', 'release'] })
   const until = { isUntilDone: options.untilDone === true, ...defined({ timeoutMs }) }

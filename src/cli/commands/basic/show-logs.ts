@@ -36,7 +36,7 @@ const LONGEST_SINCE_MS = 30 * 86_400_000
 
 function oneOf(argument: string | undefined, option: string | undefined): string | undefined {
   if (argument !== undefined && option !== undefined && argument !== option)
-    throw new KubeNodeError(logsErrors.KN1648({ first: argument, second: option }))
+    throw new KubeNodeError(logsErrors.KN1002_twoComponents({ first: argument, second: option }))
   return argument ?? option
 }
 
@@ -49,10 +49,10 @@ export async function showLogs(
   const name = oneOf(component, options.container)
   const tail = options.tail === undefined ? undefined : countOf(options.tail)
   const sinceSeconds = options.since === undefined ? undefined : secondsOf(options.since)
-  if (PROGRAM.test(what)) throw new KubeNodeError(logsErrors.KN1640({ what }))
+  if (PROGRAM.test(what)) throw new KubeNodeError(logsErrors.KN1325_logs({ what }))
   const wanted = named([what.includes('/') || KIND.test(what) ? what : `machine/${what}`])
   if (wanted.type.kind !== 'Machine' && wanted.type.kind !== 'Node')
-    throw new KubeNodeError(logsErrors.KN1640({ what }))
+    throw new KubeNodeError(logsErrors.KN1325_logs({ what }))
   const client = await connect(options, io)
   const machine = await machineOf(client, wanted)
   const found = componentOf(machine, name)
@@ -103,7 +103,7 @@ function secondsOf(text: string): number {
 }
 
 const wrongValue = (option: string, value: string, wanted: string): KubeNodeError =>
-  new KubeNodeError(logsErrors.KN1646({ option, value: JSON.stringify(value), wanted }))
+  new KubeNodeError(logsErrors.KN1002_log({ option, value: JSON.stringify(value), wanted }))
 
 /** A Node has the name of its Machine, unless it was imported under another. */
 async function machineOf(client: KubeClient, { type, name, noun }: Named): Promise<Machine> {

@@ -135,7 +135,7 @@ async function kubeconfig(name: string, options: PlaceOptions, io: Io): Promise<
   const { namespace, secret, key } = place
   const stored = await client.get(coreKind('Secret'), { namespace, name: secret }).catch((error: unknown) => {
     if (!isApiError(error) || error.status !== 403) throw error
-    throw new KubeNodeError(clusterErrors.KN1696({ name, namespace, secret }), { cause: error })
+    throw new KubeNodeError(clusterErrors.KN1402_secret({ name, namespace, secret }), { cause: error })
   })
   const data = isObject(stored?.['data']) ? stored['data'] : {}
   const text = key === undefined ? (data['value'] ?? data['kubeconfig']) : data[key]

@@ -76,16 +76,16 @@ describe('the new end', () => {
 describe('refused is', () => {
   test.each<[string, Case, RegExp]>([
     ['a cluster without a time to live', { of: cluster(undefined), words: { for: '1h' }, hours: 1 }, /KN1690.*pr-7/],
-    ['a duration that is none', { words: { for: 'long' }, hours: 1 }, /KN1691.*--for "long"/],
-    ['a duration of nothing', { words: { for: '0s' }, hours: 1 }, /KN1691/],
-    ['a duration of months', { words: { for: '90d' }, hours: 1 }, /KN1691/],
-    ['a time that is none', { words: { until: 'tomorrow' }, hours: 1 }, /KN1691.*--until "tomorrow"/],
-    ['a day that its month does not have', { words: { until: '2030-01-00T09:00:00Z' }, hours: 1 }, /KN1691/],
-    ['one at the end of it', { of: cluster('4h'), words: { until: '2030-01-32T09:00:00Z' }, hours: 1 }, /KN1691/],
-    ['a time that is over', { words: { until: at(0) }, hours: 1 }, /KN1691/],
-    ['a duration and a time', { words: { for: '1h', until: at(9) }, hours: 1 }, /KN1691.*both/],
-    ['neither of them', { words: {}, hours: 1 }, /KN1691.*neither/],
-    ['an end before the present one', { words: { until: at(3) }, hours: 1 }, /KN1692.*expires at 2030-01-01T04:00:00/],
+    ['a duration that is none', { words: { for: 'long' }, hours: 1 }, /KN1010.*--for "long"/],
+    ['a duration of nothing', { words: { for: '0s' }, hours: 1 }, /KN1010/],
+    ['a duration of months', { words: { for: '90d' }, hours: 1 }, /KN1010/],
+    ['a time that is none', { words: { until: 'tomorrow' }, hours: 1 }, /KN1010.*--until "tomorrow"/],
+    ['a day that its month does not have', { words: { until: '2030-01-00T09:00:00Z' }, hours: 1 }, /KN1010/],
+    ['one at the end of it', { of: cluster('4h'), words: { until: '2030-01-32T09:00:00Z' }, hours: 1 }, /KN1010/],
+    ['a time that is over', { words: { until: at(0) }, hours: 1 }, /KN1010/],
+    ['a duration and a time', { words: { for: '1h', until: at(9) }, hours: 1 }, /KN1010.*both/],
+    ['neither of them', { words: {}, hours: 1 }, /KN1010.*neither/],
+    ['an end before the present one', { words: { until: at(3) }, hours: 1 }, /KN1010.*expires at 2030-01-01T04:00:00/],
     [
       'more than a policy allows at once',
       { words: { for: '4h' }, hours: 1, policies: [policy('6h'), policy('10h', 'wider')] },
@@ -94,7 +94,7 @@ describe('refused is', () => {
     [
       'a cluster that is being deleted',
       { of: cluster('4h', { deletionTimestamp: at(1) }), words: { for: '1h' }, hours: 1 },
-      /KN1694/,
+      /KN1690/,
     ],
   ])('%s', (_, asked, message) => expect(() => extended(asked)).toThrow(message))
 

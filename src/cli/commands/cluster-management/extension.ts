@@ -25,7 +25,7 @@ type Wanted = { readonly byMs: number } | { readonly to: number }
 
 /** A mistyped one is reported before any request. */
 export function wantedEnd({ for: length, until }: ExtensionWords, now: number): Wanted {
-  const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1691({ given }))
+  const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1010_extension({ given }))
   if (length !== undefined && until !== undefined) throw refuse('both --for and --until')
   if (length !== undefined) {
     const byMs = durationMs(length)
@@ -57,7 +57,7 @@ export function extension(
   now: number,
 ): Extension {
   const { name = '', namespace = '', deletionTimestamp } = cluster.metadata
-  if (deletionTimestamp !== undefined) throw new KubeNodeError(clusterErrors.KN1694({ name }))
+  if (deletionTimestamp !== undefined) throw new KubeNodeError(clusterErrors.KN1690_deleted({ name }))
   const lifetime = lifetimeOf(cluster, holds, capsOf(policies, cluster), now)
   if (lifetime.state === 'Unlimited') throw new KubeNodeError(clusterErrors.KN1690({ name }))
   const { expiresAt } = lifetime
@@ -68,7 +68,7 @@ export function extension(
       expiresAt === undefined
         ? `is extended without an end by ${lifetime.extendedBy}`
         : `expires at ${timestamp(expiresAt)}`
-    throw new KubeNodeError(clusterErrors.KN1692({ name, until, expires }))
+    throw new KubeNodeError(clusterErrors.KN1010_earlier({ name, until, expires }))
   }
   const cap = ttlCap(policies, cluster)
   if (cap !== undefined && end > now + cap.ms)
@@ -87,7 +87,7 @@ export function extension(
       target: { kind: 'Cluster', namespace, name },
       effect: 'Extend',
       longestMs: LONGEST_MS,
-      refuse: () => clusterErrors.KN1691({ given: `an end at ${until}` }),
+      refuse: () => clusterErrors.KN1010_extension({ given: `an end at ${until}` }),
     },
     { ...said, for: `${end - now}ms` },
     now,

@@ -30,7 +30,7 @@ export async function contextOf(options: ServerOptions & Partial<Waiting>, io: I
   const timeoutMs = durationMs(options.timeout ?? '5m')
   if (timeoutMs === undefined)
     throw new KubeNodeError(
-      installErrors.KN1421({
+      installErrors.KN1002_flag({
         flag: `--timeout ${options.timeout}`,
         why: 'write a duration such as 5m',
         command: 'install',

@@ -161,9 +161,9 @@ describe('a Debian package', () => {
     ['a unit that is not there', ['--unit', 'x.service'], /no unit x.service; its services: a.service, lamp.service/],
     ['a path that it would not install', ['--unit', 'none', '--leave', '/opt/x'], /would not install \/opt\/x/],
     ['a file that it does not have', ['--take', 'usr/bin/none=/usr/bin/none'], /no file usr\/bin\/none/],
-    ['a target that climbs', ['--take', 'usr/sbin/lampd=/usr/../etc/x'], /KN1136: .*absolute path/],
-    ['a name in capitals', ['--component', 'Lamp'], /KN1136: cannot use --component "Lamp"; write lower-case letters/],
-    ['half of a requirement', ['--requires', 'runc'], /KN1136: .*COMPONENT=RANGE/],
+    ['a target that climbs', ['--take', 'usr/sbin/lampd=/usr/../etc/x'], /KN1002: .*absolute path/],
+    ['a name in capitals', ['--component', 'Lamp'], /KN1002: cannot use --component "Lamp"; write lower-case letters/],
+    ['half of a requirement', ['--requires', 'runc'], /KN1002: .*COMPONENT=RANGE/],
     ['an unknown recipe', ['--recipe', 'docker'], /kubelet, containerd/],
     ['a recipe that is not in it', ['--recipe', 'kubelet', '--arch', 'arm64', '--take', 'usr/bin/none'], /no file/],
   ])('%s ends in a message that says what to do', async (_, flags, says) => {
@@ -264,7 +264,7 @@ describe('a release archive', () => {
   })
 
   test('one program as it was downloaded, with a version that only the user knows', async () => {
-    expect((await from('tar', elf(AMD64), 'kubelet', '--recipe', 'kubelet')).err).toMatch(/KN1132: .*--as VERSION/)
+    expect((await from('tar', elf(AMD64), 'kubelet', '--recipe', 'kubelet')).err).toMatch(/KN1002: .*--as VERSION/)
     const { out } = await from('tar', elf(AMD64), 'kubelet', '--recipe', 'kubelet', '--as', '1.36.2', '-o', 'json')
     expect((JSON.parse(out) as MachineComponentInput).spec).toMatchObject({
       component: 'kubelet',
@@ -324,7 +324,7 @@ describe('a release archive', () => {
     const flags = ['--component', 'lamp', '--file', `own=${path}`, '--dry-run']
     const { code, err } = await from('tar', elf(AMD64), 'lamp-1.0.0', ...flags)
     expect([code, err]).toEqual(
-      owner === undefined ? [0, expect.any(String)] : [2, expect.stringContaining(`KN1137: `)],
+      owner === undefined ? [0, expect.any(String)] : [2, expect.stringContaining(`KN1133: `)],
     )
     if (owner !== undefined) expect(err).toContain(`${path} belongs to ${owner}`)
   })
@@ -343,7 +343,7 @@ describe('a release archive', () => {
   test('more programs than an agent links are refused with their number', async () => {
     const many = tarOf(Array.from({ length: 40 }, (_, n) => ({ name: `bin/p${n}`, content: 'x', mode: 0o755 })))
     expect((await from('tar', many, 'many-1.0.0.tar', '--component', 'many')).err).toMatch(
-      /KN1134: .*40 files to install/,
+      /KN1133: .*40 files to install/,
     )
   })
 })

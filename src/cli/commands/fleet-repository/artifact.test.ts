@@ -117,7 +117,7 @@ test('pack, sign and verify agree, and a changed byte anywhere is found', async 
   writeFileSync(p('a.tar'), 'other bytes')
   expect(
     (await kubenode('artifact', 'verify', p('s.json'), '--trust', p('t.json'), '--artifact', p('a.tar'))).err,
-  ).toMatch(/^KN1109/)
+  ).toMatch(/^KN1108/)
   writeFileSync(p('s.json'), readFileSync(p('s.json'), 'utf8').replace('/opt/beacon/bin', '/opt/evil/bin'))
   expect((await kubenode('artifact', 'verify', p('s.json'), '--trust', p('t.json'))).err).toMatch(/^KN1108/)
 })

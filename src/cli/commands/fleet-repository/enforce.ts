@@ -39,7 +39,7 @@ export async function enforce(name: string, options: EnforceOptions, io: Io): Pr
     return
   }
   const where = options.stage === undefined ? '' : ` in stage ${options.stage}`
-  throw new KubeNodeError(rulesErrors.KN1386({ name, where }))
+  throw new KubeNodeError(rulesErrors.KN1384_remedier({ name, where }))
 }
 
 /** The newest, so that a reader can check some of them. */

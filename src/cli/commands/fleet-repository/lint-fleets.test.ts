@@ -53,7 +53,7 @@ new ApiObject(chart, 'b', { apiVersion: 'kubenode.io/v1alpha1', kind: 'MachineSe
   })
   const { code, out, err } = await lint('fleet')
   expect(code).toBe(2)
-  expect(out).toMatch(/^fleet\/data\.yaml:2:1: KN1021: /m)
+  expect(out).toMatch(/^fleet\/data\.yaml:2:1: KN1020: /m)
   expect(out).toMatch(/^fleet\/main\.ts:5:1: KN\d+: Inventory\.kubenode\.io\/a: /m)
   expect(out).toMatch(/^fleet\/main\.ts:6:1: KN50\d\d: MachineSet\.kubenode\.io\/b: /m)
   expect(err).toMatch(/1 file, 3 objects, \d+ problems/)

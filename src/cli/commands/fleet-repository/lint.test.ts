@@ -52,7 +52,7 @@ test('a version that no file declares is an error in the file of the set, at its
   const { code, out } = await lint({ 'component.yaml': component('1.0.0'), 'set.yaml': set('1.1.0') })
   expect(code).toBe(2)
   expect(out()).toBe(
-    'set.yaml:7:23: KN3063: MachineComponentSet/base: component beacon has no version 1.1.0 (declared: 1.0.0); declare the MachineComponent, or use a declared version\n',
+    'set.yaml:7:23: KN3062: MachineComponentSet/base: component beacon has no version 1.1.0 (declared: 1.0.0); declare the MachineComponent, or use a declared version\n',
   )
 })
 
@@ -80,12 +80,12 @@ spec: { target: { kind: Machine, name: m-1 }, effect: Freeze, reason: night, aut
   expect(code).toBe(2)
   expect(out().split('\n')).toEqual([
     'forged.yaml:2:1: KN3090: Inventory/forged: kind Inventory is written by KubeNode programs only; remove it from the fleet',
-    'forged.yaml:8:42: KN3093: ConfigMap/a: metadata.finalizers decides when an object is deleted, which a commit may not; remove it',
-    String.raw`forged.yaml:11:1: KN1025: ConfigMap�::error::forged/b: the object has an invalid kind "ConfigMap\n::error::forged"`.replace(
+    'forged.yaml:8:42: KN3090: ConfigMap/a: metadata.finalizers decides when an object is deleted, which a commit may not; remove it',
+    String.raw`forged.yaml:11:1: KN1020: ConfigMap�::error::forged/b: the object has an invalid kind "ConfigMap\n::error::forged"`.replace(
       String.raw`\ufffd`,
       '\ufffd',
     ),
-    expect.stringMatching(/^hold\.yaml:2:1: warning: KN3091: /),
+    expect.stringMatching(/^hold\.yaml:2:1: warning: KN3090: /),
     '',
   ])
 })
@@ -93,7 +93,7 @@ spec: { target: { kind: Machine, name: m-1 }, effect: Freeze, reason: night, aut
 test('a placeholder is an error once a trust document is there', async () => {
   expect((await lint({ 'component.yaml': component('1.0.0') })).code).toBe(0)
   const { code, out } = await lint({ 'trust.json': TRUST })
-  expect([code, out()]).toEqual([2, expect.stringMatching(/^component\.yaml:8:\d+: KN3069: /)])
+  expect([code, out()]).toEqual([2, expect.stringMatching(/^component\.yaml:8:\d+: KN1108: /)])
 })
 
 test('a rule that can never be true is an error, and a condition that no known program reports a warning', async () => {

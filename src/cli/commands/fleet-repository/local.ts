@@ -19,7 +19,7 @@ function nodesOf(text: string | undefined): { nodes: number } | Record<string, n
   if (text === undefined) return {}
   const nodes = Number(text)
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > MAX_LOCAL_NODES) {
-    throw new KubeNodeError(cliErrors.KN1214({ text, maxLocalNodes: MAX_LOCAL_NODES }))
+    throw new KubeNodeError(cliErrors.KN1002_nodes({ text, maxLocalNodes: MAX_LOCAL_NODES }))
   }
   return { nodes }
 }

@@ -77,7 +77,7 @@ function withRange(options: PlanOptions, range: string | undefined): PlanOptions
 
 async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (options.dirty === true && options.commit !== 'HEAD')
-    throw new KubeNodeError(getErrors.KN1602({ one: '--dirty', other: '--commit' }))
+    throw new KubeNodeError(getErrors.KN1002_combined({ one: '--dirty', other: '--commit' }))
   const { showPlan } = await import('#forecast/plan/show-plan.ts')
   await showPlan({ ...options, weakCageNote }, io)
 }

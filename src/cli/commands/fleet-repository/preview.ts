@@ -83,7 +83,7 @@ async function wait(branch: string, { commit, timeout, ...options }: WaitOptions
   for (let said = ''; ;) {
     const { declaring, previews } = await previewsOn(client)
     if (!declaring.some((s) => isGiven(s, branch)))
-      throw new KubeNodeError(clusterErrors.KN1689({ branch: printableLine(branch) }))
+      throw new KubeNodeError(clusterErrors.KN1313_preview({ branch: printableLine(branch) }))
     const found = previews.filter((p) => p.branch === branch)
     const { kind, text } = judgePreview(branch, found, commit)
     if (kind === 'Ready') {

@@ -155,11 +155,11 @@ describe('a folder in which little is right', () => {
     const { code, out, err } = await cli(broken, 'lint', '-d', '.')
     expect([code, err]).toEqual([2, '6 rules, 8 problems\n'])
     for (const said of [
-      /^cut\.ts: KN1342: [^]*cut\.ts:\d+/m,
+      /^cut\.ts: KN1014: [^]*cut\.ts:\d+/m,
       /^odd\.cases\.ts: case "x": unknown verdict "fire"; use one of "fires", "does not fire", "unknown"$/m,
       /^odd\.cases\.ts: case "x": unknown field condition, did you mean conditions\?/m,
       /^odd\.cases\.ts: case 1: not an object$/m,
-      /^none\.cases\.ts: KN1343: /m,
+      /^none\.cases\.ts: KN1341: /m,
       /^never\.ts: KN4019: the rule can never be true: unschedulable cannot be equal true and equal false/m,
       /^never\.cases\.ts: case "x": unknown verdict "nope"/m,
       /^bare\.ts: it has no cases: write bare\.cases\.ts beside it$/m,
@@ -174,7 +174,7 @@ describe('a folder in which little is right', () => {
       cwd: broken,
       encoding: 'utf8',
     })
-    expect(stdout).toMatch(/^cut\.ts: KN1342: .*\(cut\.ts:3\)/m)
+    expect(stdout).toMatch(/^cut\.ts: KN1014: .*\(cut\.ts:3\)/m)
     expect(stdout).not.toMatch(/^cut\.cases\.ts/m)
   })
 
@@ -185,11 +185,11 @@ describe('a folder in which little is right', () => {
   })
 
   test.each([
-    ['no-name.yaml', 'kind: Node\nmetadata: {}', /^KN1347: .*metadata\.name is missing/],
+    ['no-name.yaml', 'kind: Node\nmetadata: {}', /^KN1345: .*metadata\.name is missing/],
     [
       'odd.yaml',
       'kind: Node\nmetadata: {name: n}\nstatus: {conditions: oops}',
-      /^KN1347: .*Node n: status\.conditions is not a list/,
+      /^KN1345: .*Node n: status\.conditions is not a list/,
     ],
     [
       'bare.yaml',
@@ -229,10 +229,10 @@ describe('S28 rules of a stranger', () => {
       `import { readFileSync } from 'node:fs'; console.log(readFileSync('/etc/passwd'))`,
       'node:fs',
     ],
-    ['a builtin by the back door', `(process as any).getBuiltinModule('fs').readFileSync('/etc/passwd')`, 'KN1342'],
-    ['an import from elsewhere', `import x from '/etc/hostname' with { type: 'text' }`, 'KN1342'],
+    ['a builtin by the back door', `(process as any).getBuiltinModule('fs').readFileSync('/etc/passwd')`, 'KN1014'],
+    ['an import from elsewhere', `import x from '/etc/hostname' with { type: 'text' }`, 'KN1014'],
     ['gigabytes of output', `for (;;) console.log('x'.repeat(1e6))`, 'KN7105'],
-    ['an end of the process', `process.exit(0)`, 'KN1342'],
+    ['an end of the process', `process.exit(0)`, 'KN1014'],
     ['a promise that nothing fulfils', `await new Promise(() => undefined)`, 'KN7106'],
   ])('%s is refused, with the error of a render', async (_, text, wanted) => {
     put(text)
@@ -250,9 +250,9 @@ describe('S28 rules of a stranger', () => {
 })
 
 test.each([
-  [['simulate', '--node', 'nowhere.yaml'], 'KN1346'],
-  [['simulate', '--node', 'src'], 'KN1346'],
-  [['test', '-d', 'nowhere'], 'KN1340'],
+  [['simulate', '--node', 'nowhere.yaml'], 'KN1345'],
+  [['simulate', '--node', 'src'], 'KN1345'],
+  [['test', '-d', 'nowhere'], 'KN1011'],
   [['test', '-d', 'docs'], 'KN1341'],
   [['simulate', '--node', 'package.json'], 'KN1345'],
 ])('%j is refused by number', async (argv, code) => {

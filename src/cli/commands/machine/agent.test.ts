@@ -72,7 +72,7 @@ test.each([
 })
 
 test.each([
-  ['leave', 'KN8072: cannot leave'],
+  ['leave', 'KN1112: cannot leave'],
   ['join', 'KN8085: cannot join'],
 ])('agent %s on a host without the programs says so', async (what, says) => {
   const said: string[] = []
@@ -130,12 +130,12 @@ describe('joining a host', () => {
     ]) {
       identity(JSON.stringify(other))
       expect(() => prepareHost(host())).toThrow(
-        `KN8052: cannot join as m-1 of test: this host already has the identity of ${other.machine} of ${other.cluster}`,
+        `KN8005: cannot join as m-1 of test: this host already has the identity of ${other.machine} of ${other.cluster}`,
       )
     }
     identity('half writ')
     expect(() => prepareHost(host())).toThrow(
-      /^KN8052: cannot join as m-1 of test: this host already has an identity in .*; .*hand it back first with .*\/bin\/node .*\/agent\.mjs leave; never remove/,
+      /^KN8005: cannot join as m-1 of test: this host already has an identity in .*; .*hand it back first with .*\/bin\/node .*\/agent\.mjs leave; never remove/,
     )
   })
 
@@ -173,13 +173,13 @@ describe('joining a host', () => {
   })
 
   test.each([
-    [{ address: 'eth0', proxyApi: false }, {}, /^KN8089: .*--address.*"eth0" is no address/],
-    [{ address: undefined, proxyApi: true }, {}, /^KN8089: .*--proxy-api: .*HTTPS_PROXY is not set/],
+    [{ address: 'eth0', proxyApi: false }, {}, /^KN1002: .*--address.*"eth0" is no address/],
+    [{ address: undefined, proxyApi: true }, {}, /^KN1002: .*--proxy-api: .*HTTPS_PROXY is not set/],
   ])('refuses %j with %j', (given, env, says) => expect(() => hostChoices(given, env)).toThrow(says))
 
   test('refuses a proxy that nothing could use, and a folder that cannot be written', () => {
     const own = hostChoices({ address: undefined, proxyApi: false }, { HTTPS_PROXY: 'socks5://p:1' })
-    expect(() => prepareHost(host({ own }))).toThrow(/^KN8089: .*HTTPS_PROXY.*http:\/\/proxy/)
+    expect(() => prepareHost(host({ own }))).toThrow(/^KN1002: .*HTTPS_PROXY.*http:\/\/proxy/)
     writeFileSync(join(folder, 'opt'), 'a file')
     expect(() => prepareHost(host())).toThrow(/^KN8087: cannot join: \S+opt cannot be written: .*--prefix/)
   })

@@ -62,7 +62,7 @@ export function register(program: Command, io: Io): void {
     .action(async (options: { agent: string; root: string; dryRun?: boolean }) => {
       const { spawnSync } = await import('node:child_process')
       const program = join(options.agent, 'agent.mjs')
-      if (!existsSync(program)) throw new KubeNodeError(agentErrors.KN8072({ folder: options.agent }))
+      if (!existsSync(program)) throw new KubeNodeError(agentErrors.KN1112_leave({ folder: options.agent }))
       const args = ['leave', '--root', options.root, ...(options.dryRun === true ? ['--dry-run'] : [])]
       const { status } = spawnSync(process.execPath, [program, ...args], { stdio: 'inherit' })
       if (status !== 0) throw new Exit(status ?? 1)

@@ -95,7 +95,7 @@ test('a person approves the deletion of one host, and of no other that gets its 
 
 test('a host that is not listed cannot be approved', async () => {
   const { publish, person, clock } = world()
-  await expect(approveDeletion(person, ['cloud://a'], clock.now())).rejects.toThrow(/KN1706/)
+  await expect(approveDeletion(person, ['cloud://a'], clock.now())).rejects.toThrow(/KN1313/)
   await publish([host('a')])
   await expect(approveDeletion(person, ['cloud://a', 'cloud://x'], clock.now())).rejects.toThrow(/cloud:\/\/x/)
   expect((await readOrphans(person, clock.now())).hosts.some((h) => h.isApproved)).toBe(false)

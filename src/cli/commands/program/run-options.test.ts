@@ -19,18 +19,18 @@ test.each([
   'https://hooks.example.org/?q=1',
   'hooks.example.org',
 ])('S13 a place for webhooks that cannot be meant is refused at the start: %s', async (place) =>
-  expect(await refused('--call-allow', `https://good.example.org,${place}`)).toMatch(/^KN3080: cannot allow calls to/),
+  expect(await refused('--call-allow', `https://good.example.org,${place}`)).toMatch(/^KN1094: cannot allow calls to/),
 )
 
 test('S13 places that can be meant are taken, and the next thing is looked at', async () =>
   expect(await refused('--call-allow', 'https://hooks.example.org/repairs, http://10.0.0.7:8080')).toMatch(/^KN1301/))
 
 test.each([
-  [['--metrics-port', 'abc'], /^KN1309: cannot serve metrics on port "abc"/],
-  [['--metrics-port', '70000'], /^KN1309/],
+  [['--metrics-port', 'abc'], /^KN1094: cannot serve metrics on port "abc"/],
+  [['--metrics-port', '70000'], /^KN1094/],
   [
     ['--roles', 'sync,controllers', '--metrics-port', '9100'],
-    /^KN1308: cannot serve metrics of sync and controllers on port 9100/,
+    /^KN1094: cannot serve metrics of sync and controllers on port 9100/,
   ],
   [['--roles', 'sync,controllers', '--metrics-port', '0'], /^KN1320/],
   [['--roles', 'sync,controllers', '--shared-identity'], /^KN1301/],
@@ -47,9 +47,9 @@ function providersFile(text: string, mode = 0o600): readonly string[] {
 }
 
 test.each<[string, string, RegExp]>([
-  ['a provider of this name is unknown', 'providers: [{name: proces}]', /^KN11032: .*did you mean process\?/],
-  ['an option is missing', 'providers: [{name: process}]', /^KN11034: .*dir is required/],
-  ['another user could replace the folder', 'providers: [{name: process, options: {dir: open}}]', /^KN1041/],
+  ['a provider of this name is unknown', 'providers: [{name: proces}]', /^KN1704: .*did you mean process\?/],
+  ['an option is missing', 'providers: [{name: process}]', /^KN11030: .*dir is required/],
+  ['another user could replace the folder', 'providers: [{name: process, options: {dir: open}}]', /^KN1040/],
   ['all is well', 'providers: [{name: process, options: {dir: nodes}}]', /^KN1301/],
 ])('a providers file: %s', async (_, text, message) => {
   const [flag = '', file = ''] = providersFile(text)
@@ -60,7 +60,7 @@ test.each<[string, string, RegExp]>([
 })
 
 test('a providers file that every user may write is refused', async () =>
-  expect(await refused(...providersFile('providers: []', 0o666))).toMatch(/^KN1041/))
+  expect(await refused(...providersFile('providers: []', 0o666))).toMatch(/^KN1040/))
 
 test('a providers file that is not there is refused', async () =>
   expect(await refused('--providers', '/nowhere/providers.yaml')).toMatch(/^KN11030: .*: there is no such file/))
@@ -85,5 +85,5 @@ test('hosts are given the authority of now: a rotation replaces it while the pro
   writeFileSync(file, 'given second')
   expect([ofProgram?.ca(), ofFile?.ca()]).toEqual(['first and second', 'given second'])
   rmSync(file)
-  expect(() => clusterConfigOf({ hostCa: file } as RunOptions, cluster)).toThrow(/^KN1104: /)
+  expect(() => clusterConfigOf({ hostCa: file } as RunOptions, cluster)).toThrow(/^KN1011: /)
 })

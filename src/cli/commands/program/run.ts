@@ -37,7 +37,7 @@ type FollowingOptions = UncheckedOptions & { readonly follow?: string }
 
 function withRoles(options: UncheckedOptions): RunOptions {
   const { roles } = options
-  if (roles === undefined) throw new KubeNodeError(runErrors.KN1355())
+  if (roles === undefined) throw new KubeNodeError(runErrors.KN1094_roles())
   return { ...options, roles }
 }
 

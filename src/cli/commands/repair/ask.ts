@@ -26,10 +26,10 @@ export function askHold({ verb, what, reason, for: length, author }: AskWish, no
   const [noun = '', name = '', ...rest] = what.split('/')
   const kind = KINDS.find((k) => k === kindOf(noun))
   if (kind === undefined || name === '' || rest.length > 0)
-    throw new KubeNodeError(repairErrors.KN1351({ verb, what: JSON.stringify(what) }))
+    throw new KubeNodeError(repairErrors.KN1325_repair({ verb, what: JSON.stringify(what) }))
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(repairErrors.KN1352({ verb, length: JSON.stringify(length) }))
+    throw new KubeNodeError(repairErrors.KN1010_repair({ verb, length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',

@@ -18,7 +18,7 @@ export const FREEZABLE_BY_NAME = ['machine', 'node', 'set', 'remedier'] as const
 
 const FREEZABLE: HoldTargets = {
   nouns: [...FREEZABLE_BY_NAME, 'cluster'],
-  refuse: holdErrors.KN1330,
+  refuse: holdErrors.KN1325_freeze,
 }
 
 /** `machine/m-1`, or nothing for everything in the cluster. */
@@ -34,7 +34,7 @@ export interface FreezeWish extends HoldWords {
 export function freezeHold(wish: FreezeWish, now: number): OperationalHold {
   const target = freezeTarget(wish.what)
   return newHold(
-    { name: freezeName(target), target, effect: 'Freeze', longestMs: LONGEST_MS, refuse: holdErrors.KN1331 },
+    { name: freezeName(target), target, effect: 'Freeze', longestMs: LONGEST_MS, refuse: holdErrors.KN1010_freeze },
     wish,
     now,
   )

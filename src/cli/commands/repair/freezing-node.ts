@@ -10,7 +10,7 @@ import { freezeNode, thawNode } from './node-file.ts'
 /** A file on a node freezes that node until it is removed. */
 function refuseBeside(isGiven: boolean, what: string): void {
   if (!isGiven) return
-  throw new KubeNodeError(holdErrors.KN1337({ what }))
+  throw new KubeNodeError(holdErrors.KN1002_nodeFolder({ what }))
 }
 
 interface FolderFreeze {

@@ -41,10 +41,10 @@ test('freezing twice says the newer reason', async () => {
 })
 
 test.each([
-  ['a folder without an agent', ['freeze', '--reason', 'x'], /^KN1336: cannot freeze or thaw a node at /],
-  ['a thing of the cluster', ['freeze', 'machine/m', '--reason', 'x'], /^KN1337: /],
-  ['an end', ['freeze', '--reason', 'x', '--for', '1h'], /^KN1337: /],
-  ['every freeze', ['thaw', '--all'], /^KN1337: /],
+  ['a folder without an agent', ['freeze', '--reason', 'x'], /^KN1112: cannot freeze or thaw a node at /],
+  ['a thing of the cluster', ['freeze', 'machine/m', '--reason', 'x'], /^KN1002: /],
+  ['an end', ['freeze', '--reason', 'x', '--for', '1h'], /^KN1002: /],
+  ['every freeze', ['thaw', '--all'], /^KN1002: /],
 ])('the file of a node together with %s is refused by number', async (_what, argv, says) => {
   const { code, err } = await kubenode(...argv, '--node-folder', folder)
   expect([code, err]).toEqual([2, expect.stringMatching(says)])

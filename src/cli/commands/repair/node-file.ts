@@ -12,7 +12,7 @@ async function nodeFolder(path: string): Promise<NodeDir> {
   const marks = [dir.state, joinFile(dir), configFile(dir)]
   const found = await Promise.all(marks.map((mark) => access(mark).then(isThere, isNotThere)))
   if (found.includes(true)) return dir
-  throw new KubeNodeError(holdErrors.KN1336({ path }))
+  throw new KubeNodeError(holdErrors.KN1112_freeze({ path }))
 }
 
 const isThere = (): boolean => true

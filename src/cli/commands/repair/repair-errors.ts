@@ -2,15 +2,15 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const repairErrors = errorTable({
-  KN1351: {
+  KN1325_repair: {
     text: 'cannot {verb} {what}',
     next: 'name it as node/NAME, machine/NAME or remedier/NAME',
   },
-  KN1352: {
+  KN1010_repair: {
     text: 'cannot {verb} for {length}',
     next: 'write a duration such as 30m or 4h, at most 7d',
   },
-  KN1353: {
+  KN1325_whyNot: {
     text: 'cannot explain why {what} is not repaired',
     next: 'name a node, like node/NAME, or a machine, like machine/NAME',
   },
@@ -18,7 +18,7 @@ export const repairErrors = errorTable({
     text: 'cannot explain why machine/{name} is not repaired: it has no Node yet, and rules read conditions of Nodes',
     next: 'see kubenode why machine/{name}',
   },
-  KN1354: {
+  KN1338_repair: {
     text: 'cannot repair {what}: no rule is true for any node that it names, so there is nothing to repair',
     next: 'see kubenode why-not node/NAME; use --even-if-absent to request it anyway',
   },

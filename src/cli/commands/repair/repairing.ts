@@ -28,7 +28,7 @@ export async function repair(what: string, options: RepairOptions, io: Io): Prom
   if (!mayBeAbsent) await findHeld(client, request.spec.target, what)
   if (verb === 'repair') {
     const outlook = await requestOutlook(client, request, systemClock.now())
-    if (outlook.kind === 'Nothing' && !mayBeAbsent) throw new KubeNodeError(repairErrors.KN1354({ what }))
+    if (outlook.kind === 'Nothing' && !mayBeAbsent) throw new KubeNodeError(repairErrors.KN1338_repair({ what }))
     if (outlook.kind === 'MassFault') {
       const { rule, why } = outlook
       throw new KubeNodeError(repairErrors.KN1732({ what, rule, why }))

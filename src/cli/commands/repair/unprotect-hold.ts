@@ -11,7 +11,7 @@ const LONGEST_MS = 24 * 3_600_000
 
 const UNPROTECTABLE: HoldTargets = {
   nouns: ['cluster', 'source', 'machineset', 'set', 'canary', 'remedier', 'policy', 'machine', 'node'],
-  refuse: holdErrors.KN1383,
+  refuse: holdErrors.KN1325_protection,
 }
 
 /** `cluster/prod`, or nothing for everything in the cluster. */
@@ -30,7 +30,7 @@ export function unprotectHold(wish: UnprotectWish, now: number): OperationalHold
       target,
       effect: 'Unprotect',
       longestMs: LONGEST_MS,
-      refuse: holdErrors.KN1332,
+      refuse: holdErrors.KN1010_protection,
     },
     wish,
     now,

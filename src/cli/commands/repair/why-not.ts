@@ -40,7 +40,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   const [noun = '', word = '', ...rest] = what.includes('/') ? what.split('/') : ['node', what]
   const kind = kindOf(noun)
   if ((kind !== 'Node' && kind !== 'Machine') || word === '' || rest.length > 0)
-    throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
+    throw new KubeNodeError(repairErrors.KN1325_whyNot({ what: JSON.stringify(what) }))
   const [{ look }, { blockerLines, blockers }, { stoppedPrograms, stoppedStories }, { storyLines }] = await Promise.all(
     [
       import('#explain/repairs/look.ts'),

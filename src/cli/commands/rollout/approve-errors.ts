@@ -2,11 +2,11 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const approveErrors = errorTable({
-  KN1333: {
+  KN1010_approval: {
     text: 'cannot approve for {length}',
     next: 'write a duration such as 1h, at most 7d',
   },
-  KN1334: {
+  KN1325_approve: {
     text: 'cannot approve {what}',
     next: 'name it as operationpermit/NAME, release/NAME or source/NAME, or as the whole digest of a plan, sha256:…',
   },

@@ -92,7 +92,7 @@ async function requested(what: string, options: Options, io: Io): Promise<Reques
     const { object, request } = await findRequest(client, wanted)
     return { client, object, requests: [request] }
   }
-  const wrong = () => new KubeNodeError(approveErrors.KN1334({ what: JSON.stringify(what) }))
+  const wrong = () => new KubeNodeError(approveErrors.KN1325_approve({ what: JSON.stringify(what) }))
   if (what.startsWith('sha256:')) throw wrong()
   const [{ operationPermit }, { release }, { fleetSource }] = await Promise.all([
     import('#api/kinds/operation-permit.ts'),

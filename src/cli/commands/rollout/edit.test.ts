@@ -77,7 +77,7 @@ test.each<[string, Listed, boolean, RegExp]>([
     'an object that git does not declare',
     { isListed: false, hasCopy: false },
     true,
-    /^KN1392: .* git does not declare it/,
+    /^KN1374: .* git does not declare it/,
   ],
   ['an edit without a copy of what git declares', { hasCopy: false }, true, /^KN1393: .* apply it from the repository/],
 ])('%s is not put back, and the message says why', async (_, listed, isEdited, says) => {
@@ -96,7 +96,7 @@ test('putting back what is in sync with git succeeds and changes nothing, as tha
 test('an edit that was not made cannot be allowed', async () => {
   const { client } = await cluster()
   const wish = { what: WHAT, digest: '0123456789abcdef', reason: 'git is away', for: '8h', author: 'ada' }
-  await expect(checkDigest(client, wish, NOW)).rejects.toThrow(/^KN1397: .* it is in sync with git/)
+  await expect(checkDigest(client, wish, NOW)).rejects.toThrow(/^KN1374: .* it is in sync with git/)
 })
 
 test('exactly the content that a person looked at is allowed, and the hold is valid', async () => {
@@ -142,17 +142,17 @@ test('F45 an edit that comes while another one is put back stays, and the messag
   const { client, edit, replicas } = await cluster()
   await edit()
   const again = () => client.patch(machineSet, key, { type: 'merge', value: { spec: { replicas: 60 } } })
-  await expect(putBack(disturbed(client, again), WHAT, NOW)).rejects.toThrow(/^KN1399: .* edited again/)
+  await expect(putBack(disturbed(client, again), WHAT, NOW)).rejects.toThrow(/^KN1395: .* edited again/)
   expect(await replicas()).toBe(60)
 })
 
 test.each(['machine/m-1', 'component/x'])('%s cannot be put back or allowed', (what) => {
-  expect(() => editable(what)).toThrow(/^KN1390/)
+  expect(() => editable(what)).toThrow(/^KN1325/)
 })
 
 test.each(['', '0s', '8d'])('an edit is not allowed for %j', (length) => {
   const wish = { what: WHAT, digest: 'x', reason: 'r', for: length, author: 'a' }
-  expect(() => allowHold(wish, NOW)).toThrow(/^KN1394/)
+  expect(() => allowHold(wish, NOW)).toThrow(/^KN1010/)
 })
 
 test('an object that is not there is not found', async () => {

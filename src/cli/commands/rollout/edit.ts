@@ -28,7 +28,7 @@ export interface FoundEdit extends Found {
 /** What can be edited against git, by the words of `kubenode get`. */
 export function editable(what: string): Named {
   const target = named([what])
-  if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(editsErrors.KN1390({ what }))
+  if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(editsErrors.KN1325_edit({ what }))
   return target
 }
 
@@ -38,7 +38,7 @@ export async function findEdit(client: KubeClient, what: string, now: number): P
   const live = await findObject(client, type, name, noun)
   const items = await listAll(client, inventory)
   const committed = committedOf({ ...live, kind: type.kind }, committedIn(items))
-  if (committed === undefined) throw new KubeNodeError(editsErrors.KN1392({ what }))
+  if (committed === undefined) throw new KubeNodeError(editsErrors.KN1374_notCorrected({ what }))
   const view = viewOf(live, committed, [], now)
   return view.edit === undefined ? undefined : { type, live, view, edit: view.edit }
 }
@@ -61,7 +61,7 @@ async function overwriteEdit(client: KubeClient, what: string, now: number): Pro
     const { type, live, view, edit } = found
     if (view.isHeld) throw new KubeNodeError(editsErrors.KN1393({ what }))
     first ??= edit
-    if (edit.digest !== first.digest) throw new KubeNodeError(editsErrors.KN1399({ what }))
+    if (edit.digest !== first.digest) throw new KubeNodeError(editsErrors.KN1395_restore({ what }))
     const { managedFields: _, ...metadata } = live.metadata
     const object = { ...live, metadata, spec: view.object['spec'] }
     try {
@@ -114,7 +114,7 @@ export function allowHold(wish: AllowWish, now: number): OperationalHold {
       effect: 'AllowEdit',
       to: wish.digest,
       longestMs: LONGEST_MS,
-      refuse: editsErrors.KN1394,
+      refuse: editsErrors.KN1010_edit,
     },
     wish,
     now,
@@ -124,7 +124,7 @@ export function allowHold(wish: AllowWish, now: number): OperationalHold {
 /** Refuses a digest of anything but the current edit: the object may have been edited again. */
 export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
   const found = await findEdit(client, what, now)
-  if (found === undefined) throw new KubeNodeError(editsErrors.KN1397({ what }))
+  if (found === undefined) throw new KubeNodeError(editsErrors.KN1374_inSync({ what }))
   const { edit } = found
   if (edit.digest !== digest) throw new KubeNodeError(editsErrors.KN1395({ what, digest, found: edit.digest }))
 }

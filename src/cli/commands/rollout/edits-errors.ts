@@ -2,11 +2,11 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const editsErrors = errorTable({
-  KN1390: {
+  KN1325_edit: {
     text: 'cannot restore or allow edits of {what}',
     next: 'name set/NAME, machineset/NAME, canary/NAME, remedier/NAME or policy/NAME',
   },
-  KN1392: {
+  KN1374_notCorrected: {
     text: 'nothing to do for {what}: git does not declare it, or its source does not correct drift',
     next: 'edits of it take effect at once',
   },
@@ -14,7 +14,7 @@ export const editsErrors = errorTable({
     text: 'cannot restore {what}: the cluster has no copy of the version in git',
     next: 'apply it from the repository, or wait for sync',
   },
-  KN1394: {
+  KN1010_edit: {
     text: 'cannot allow the edit for {length}',
     next: 'write a duration such as 30m or 8h, at most 7d',
   },
@@ -22,11 +22,11 @@ export const editsErrors = errorTable({
     text: 'cannot allow {digest}: the content of {what} is {found} now',
     next: 'kubenode trace {what} shows who wrote it',
   },
-  KN1397: {
+  KN1374_inSync: {
     text: 'cannot allow an edit of {what}: it is in sync with git',
     next: 'edit it first, then allow the digest that kubenode why shows',
   },
-  KN1399: {
+  KN1395_restore: {
     text: 'cannot restore {what}: it was edited again just now',
     next: 'check the newer edit, then run the command again',
   },

@@ -15,7 +15,7 @@ import { holdName } from '#permits/holds/names.ts'
 
 export const HOLDABLE: HoldTargets = {
   nouns: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'],
-  refuse: rolloutErrors.KN1370,
+  refuse: rolloutErrors.KN1325_pause,
 }
 
 /** Kinds of the hub, which live in a namespace. */
@@ -23,7 +23,7 @@ const NAMESPACED: ReadonlySet<string> = new Set(['FleetSource', 'Release'])
 
 export function heldTarget(what: string): HoldTarget {
   if (FLUX_KINDS.has(what.split('/', 1)[0] ?? ''))
-    throw new KubeNodeError(rolloutErrors.KN1698({ what: JSON.stringify(what) }))
+    throw new KubeNodeError(rolloutErrors.KN1325_fluxKind({ what: JSON.stringify(what) }))
   const { kind, name } = namedTarget(what, HOLDABLE)
   return { kind, ...(NAMESPACED.has(kind) && { namespace: SYSTEM_NAMESPACE }), name }
 }
@@ -42,7 +42,7 @@ export function holdFor(wish: HoldWish, now: number): OperationalHold {
   const base = holdName(target, effect)
   const name = effect === 'Retry' ? `${base}-${Math.floor(now / 1_000).toString(36)}` : base
   return newHold(
-    { name, target, effect, ...defined({ to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1371 },
+    { name, target, effect, ...defined({ to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1010_hold },
     wish,
     now,
   )

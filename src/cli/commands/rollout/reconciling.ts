@@ -41,7 +41,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
       : [await findObject(client, fleetSource, name, 'source')]
   if (what === NOW && sources.length > 1) {
     const names = sources.map(({ metadata }) => `source/${metadata.name ?? ''}`)
-    throw new KubeNodeError(exploreErrors.KN1697({ names: names.join(', ') }))
+    throw new KubeNodeError(exploreErrors.KN1311_sources({ names: names.join(', ') }))
   }
   if (sources.length === 0) {
     showProblem(io, shownLine(await withHubHint(client, 'no sources to reconcile')))
@@ -71,7 +71,7 @@ function sourceNameIn(what: string | undefined): string | undefined {
   if (what !== undefined && !what.includes('/') && !isKindWord(what)) return what
   const [noun, name, ...rest] = (what ?? 'source').split('/')
   if (kindOf(noun ?? '') !== fleetSource.kind || rest.length > 0 || (what !== undefined && (name ?? '') === ''))
-    throw new KubeNodeError(exploreErrors.KN1622({ what: JSON.stringify(what) }))
+    throw new KubeNodeError(exploreErrors.KN1325_reconcile({ what: JSON.stringify(what) }))
   return name
 }
 

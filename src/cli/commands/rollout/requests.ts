@@ -52,7 +52,7 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
   const { name, release, place } = await asked(word, 'Retry', options, io)
   const { status = {} } = release
   if (!canBeRetried(status))
-    throw new KubeNodeError(rolloutErrors.KN1398({ what: `release/${name}`, phase: status.phase ?? 'Pending' }))
+    throw new KubeNodeError(rolloutErrors.KN1374_retry({ what: `release/${name}`, phase: status.phase ?? 'Pending' }))
   const hold = await place({ effect: 'Retry' })
   const clusters = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
   const failed = [...clusters, ...failedGates(status.stages ?? [])]
@@ -69,7 +69,7 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
 export async function promoteRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
   const { name, release, place } = await asked(word, 'Promote', options, io)
   const soaking = soakingStage(release)
-  if (soaking === undefined) throw new KubeNodeError(rolloutErrors.KN1649({ name, why: stateText(release) }))
+  if (soaking === undefined) throw new KubeNodeError(rolloutErrors.KN1374_soak({ name, why: stateText(release) }))
   const hold = await place({ effect: 'Promote', to: soaking.name })
   const soak = soaking.soakUntil === undefined ? '' : `, which would last until ${soaking.soakUntil}`
   io.out(
@@ -83,7 +83,7 @@ export async function promoteRelease(word: string, options: RequestOptions, io: 
 export async function abortRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
   const { name, release, place } = await asked(word, 'Pause', options, io)
   const { spec, status = {} } = release
-  if (isOver(status)) throw new KubeNodeError(rolloutErrors.KN1378({ name, phase: status.phase ?? 'Pending' }))
+  if (isOver(status)) throw new KubeNodeError(rolloutErrors.KN1374_abort({ name, phase: status.phase ?? 'Pending' }))
   const hold = await place({ effect: 'Pause' })
   io.out(
     shownInWindow(io, [

@@ -45,17 +45,17 @@ describe('a hold', () => {
   })
 
   test.each(['base', 'set/', 'set/a/b', 'pod/x', '__proto__/x', 'cluster/c'])('of %s is refused by number', (what) => {
-    expect(() => heldTarget(what)).toThrow(/^KN1370/)
+    expect(() => heldTarget(what)).toThrow(/^KN1325/)
   })
 
   test.each(['kustomization/apps', 'ks/apps', 'helmrelease/a', 'gitrepository/fleet'])(
     'of the Flux object %s is refused with the command for a source',
-    (what) => expect(() => heldTarget(what)).toThrow(/^KN1698.*kubenode resume source\/NAME/),
+    (what) => expect(() => heldTarget(what)).toThrow(/^KN1325.*kubenode resume source\/NAME/),
   )
 
   test.each(['', '0s', 'soon', '31d'])('for %j is refused by number', (length) => {
     expect(() => holdFor({ ...wish, for: length, target: heldTarget('set/a'), effect: 'Pause' }, NOW)).toThrow(
-      /^KN1371/,
+      /^KN1010/,
     )
   })
 
@@ -176,7 +176,7 @@ describe('the revisions of a set', () => {
       /^KN1372: cannot find revision "7" of set\/base; name one with --to: 3, 2, 1/,
     )
     expect(() => revisionCalled(set, [], undefined)).toThrow(
-      /^KN1382: cannot find an earlier revision with a completed rollout of set\/base: no other revision is kept; commit/,
+      /^KN1372: cannot find an earlier revision with a completed rollout of set\/base: no other revision is kept; commit/,
     )
   })
 
@@ -398,7 +398,7 @@ describe('a retry of a set', () => {
   ] as const)('that %s is refused', (_, status) => {
     const { status: _before, ...bare } = set
     expect(() => refuseUnlessFailed({ ...bare, ...defined({ status }) })).toThrow(
-      /^KN1398: nothing to retry: set\/base/,
+      /^KN1374: nothing to retry: set\/base/,
     )
   })
 })

@@ -35,7 +35,7 @@ export async function showFleetHistory(what: string | undefined, options: FormOp
   const target = isName ? await withHistory(asked.name, options, io) : what === undefined ? undefined : named([what])
   if (target?.type.kind === 'MachineComponentSet') return rolloutHistory(target.name, options, io)
   if (target !== undefined && target.type.kind !== 'Cluster')
-    throw new KubeNodeError(rolloutErrors.KN1650({ what: JSON.stringify(what) }))
+    throw new KubeNodeError(rolloutErrors.KN1325_history({ what: JSON.stringify(what) }))
   const client = await connect(options, io)
   const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
   const seen = { releases, approvals }

@@ -188,7 +188,7 @@ function check(
 ): { readonly outcome?: 'Skipped' } {
   const step = nextStepState({ executor, state, event, facts, by: 'kubenode-remedyjob' })
   if (!step.ok)
-    throw new KubeNodeError(remedyjobErrors.KN12002({ event, refusal: JSON.stringify(step.refusal) }), {
+    throw new KubeNodeError(remedyjobErrors.KN3001_step({ event, refusal: JSON.stringify(step.refusal) }), {
       retry: 'later',
     })
   return step.state === 'Skipped' ? { outcome: 'Skipped' } : {}

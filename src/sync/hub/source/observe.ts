@@ -93,9 +93,9 @@ const failure = (type: Failure['type'], reason: string, message: string): Failur
 
 /** Other failures are FetchError. */
 const FETCH_REASONS: Readonly<Record<string, string>> = {
-  [syncErrors.KN7002.code]: 'RefMissing',
+  [syncErrors.KN1664_read.code]: 'RefMissing',
   [syncErrors.KN7049.code]: 'RefMissing',
-  [syncErrors.KN7053.code]: 'ShallowRepository',
+  [syncErrors.KN1666_fetched.code]: 'ShallowRepository',
   [syncErrors.KN7046.code]: 'RepositoryTooLarge',
   [syncErrors.KN7057.code]: 'RepositoryTooLarge',
 }
@@ -213,7 +213,7 @@ async function render(
     }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
-    const isPlan = error.code === 'KN7060' || error.code === 'KN7061'
+    const isPlan = error.code === syncErrors.KN7060.code
     return failure('Rendered', isPlan ? 'PlanExceeded' : 'RenderFailed', messageOf(error))
   }
 }

@@ -63,7 +63,7 @@ export async function refuseOtherPlan(renders: Renders, planned: Planned): Promi
   if (await isPlannedByStep(renders, planned, before)) return
   const values = { commit: `commit ${commitText(id, title)}`, before: shortCommit(before), actual }
   if (plans.length === 0) throw new KubeNodeError(syncErrors.KN7060(values))
-  throw new KubeNodeError(syncErrors.KN7061({ ...values, named: plans.map(planText).join(', ').slice(0, 200) }))
+  throw new KubeNodeError(syncErrors.KN7060_other({ ...values, named: plans.map(planText).join(', ').slice(0, 200) }))
 }
 
 const planText = (named: string): string => (named === '' ? '(empty)' : named)

@@ -107,7 +107,7 @@ export class JobRenderer implements Renderer {
     const input = { run, limits: { deadlineMs, maxAnswerBytes, maxPrintedBytes }, request }
     const packed = await packInput(input)
     if (packed.length > MAX_INPUT_BYTES)
-      throw new KubeNodeError(syncErrors.KN7121({ bytes: packed.length, limit: MAX_INPUT_BYTES }))
+      throw new KubeNodeError(syncErrors.KN7006_job({ bytes: packed.length, limit: MAX_INPUT_BYTES }))
     const ending = new AbortController()
     // One for each request.
     setMaxListeners(0, ending.signal)
@@ -220,7 +220,10 @@ class Attempt {
       if (!hasStarted && this.#tookMs() > START_MS) throw failure(tooLate(name, last.for, last.why))
       if (this.#tookMs() > wholeDeadlineMs(this.#deadlineMs))
         throw failure(
-          syncErrors.KN7127({ job: name, why: 'its pod runs longer than it may, which its node should have ended' }),
+          syncErrors.KN7126_failed({
+            job: name,
+            why: 'its pod runs longer than it may, which its node should have ended',
+          }),
         )
       await this.#change(seen)
     }
@@ -277,15 +280,15 @@ class Attempt {
     const job = jobName(this.#run)
     const log = await this.#log(job, pod)
     const logged = resultIn(this.#run, log)
-    if (logged.kind !== 'Whole') throw failure(syncErrors.KN7129({ job, problem: problemOf(logged.kind, log) }))
+    if (logged.kind !== 'Whole') throw failure(syncErrors.KN7126_log({ job, problem: problemOf(logged.kind, log) }))
     const ended = await unpackEnd(logged.result, maxAnswerBytes)
-    if (typeof ended === 'string') throw failure(syncErrors.KN7129({ job, problem: `has a result that ${ended}` }))
+    if (typeof ended === 'string') throw failure(syncErrors.KN7126_log({ job, problem: `has a result that ${ended}` }))
     const { version: own } = this.#options
     if (ended.version !== own)
       throw failure(syncErrors.KN7130({ job, seen: printableLine(ended.version.slice(0, MAX_TAIL_CHARS)), own }))
     const { end } = ended
     if (end.kind === 'PackedTooLarge')
-      throw new KubeNodeError(syncErrors.KN7132({ bytes: end.bytes, limit: end.limit }))
+      throw new KubeNodeError(syncErrors.KN7114_log({ bytes: end.bytes, limit: end.limit }))
     return end
   }
 
@@ -298,7 +301,7 @@ class Attempt {
       const { status, text } = await client.raw({ method: 'GET', path, signal: this.#signal })
       if (status === 200) return text
       if (attempt === LOG_ATTEMPTS)
-        throw failure(syncErrors.KN7129({ job, problem: `cannot be read: ${printableLine(text.slice(0, 300))}` }))
+        throw failure(syncErrors.KN7126_log({ job, problem: `cannot be read: ${printableLine(text.slice(0, 300))}` }))
       await clock.sleep(AGAIN_MS, this.#signal)
     }
   }

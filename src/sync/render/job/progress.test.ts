@@ -36,7 +36,7 @@ function said(more: Partial<SeenJob>): string {
 
 test.each<readonly [string, Partial<SeenJob>, string]>([
   ['a new Job', {}, 'waits for Pod'],
-  ['a Job that is gone', { job: undefined }, 'KN7127'],
+  ['a Job that is gone', { job: undefined }, 'KN7126'],
   [
     'a pod that the quota has no room for',
     { events: [event('Error creating: pods "x" is forbidden: exceeded quota: render, requested: pods=1')] },
@@ -45,12 +45,12 @@ test.each<readonly [string, Partial<SeenJob>, string]>([
   [
     'a pod that Pod Security refuses',
     { events: [event('Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest"')] },
-    'KN7125',
+    'KN1413',
   ],
   [
     'a pod that a webhook refuses',
     { events: [event('Error creating: admission webhook "w" denied the request: no')] },
-    'KN7125',
+    'KN1413',
   ],
   [
     'a pod that could not be made for a moment',
@@ -73,9 +73,9 @@ test.each<readonly [string, Partial<SeenJob>, string]>([
     'waits for Node: 0/3 nodes',
   ],
   ['a first pull that failed', { pods: [pod(waiting('ErrImagePull', 'timeout'))] }, 'waits for Image: ErrImagePull'],
-  ['an image that is not there', { pods: [pod(waiting('ImagePullBackOff', 'not found'))] }, 'KN7123'],
-  ['an image that is no name', { pods: [pod(waiting('InvalidImageName'))] }, 'KN7123'],
-  ['a user that is root', { pods: [pod(waiting('CreateContainerConfigError', 'will run as root'))] }, 'KN7128'],
+  ['an image that is not there', { pods: [pod(waiting('ImagePullBackOff', 'not found'))] }, 'KN1414'],
+  ['an image that is no name', { pods: [pod(waiting('InvalidImageName'))] }, 'KN1414'],
+  ['a user that is root', { pods: [pod(waiting('CreateContainerConfigError', 'will run as root'))] }, 'KN7126'],
   ['a pod that is being made', { pods: [pod(waiting('ContainerCreating'))] }, 'waits for Start: ContainerCreating'],
   ['a pod that runs', { pods: [pod({ phase: 'Running', ...container({ running: {} }) })] }, 'Running'],
   ['a pod that ended well', { pods: [pod({ phase: 'Succeeded' })] }, 'ended: render-x-abcde'],
@@ -110,11 +110,11 @@ test.each<readonly [string, Partial<SeenJob>, string]>([
     },
     'KN7126: cannot render in Job render-x: its pod was ended from outside (Deleted): preempted by a pod',
   ],
-  ['the deadline of the Job', { pods: [pod({ phase: 'Failed', reason: 'DeadlineExceeded' })] }, 'KN7127'],
+  ['the deadline of the Job', { pods: [pod({ phase: 'Failed', reason: 'DeadlineExceeded' })] }, 'KN7126'],
   [
     'a Job that failed and has no pod',
     { job: job({ conditions: [{ type: 'Failed', status: 'True', reason: 'DeadlineExceeded', message: 'late' }] }) },
-    'KN7127: cannot render in Job render-x: DeadlineExceeded: late',
+    'KN7126: cannot render in Job render-x: DeadlineExceeded: late',
   ],
 ])('%s', (_, more, wanted) => {
   expect(said(more)).toContain(wanted)
@@ -125,9 +125,9 @@ test('what a render waited for too long decides its error', () => {
   expect(['Quota', 'Node', 'Image', 'Start', 'Pod'].map((a) => code(a as 'Quota'))).toEqual([
     'KN7122',
     'KN7124',
-    'KN7123',
-    'KN7128',
-    'KN7128',
+    'KN1414',
+    'KN7126',
+    'KN7126',
   ])
 })
 

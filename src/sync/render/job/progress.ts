@@ -39,21 +39,21 @@ const REFUSED = /is forbidden|denied the request|violates PodSecurity|is invalid
 
 export function progressOf({ name, job, pods, events }: SeenJob): Progress {
   if (job === undefined || job.metadata.deletionTimestamp !== undefined)
-    return failed(syncErrors.KN7127({ job: name, why: 'it was deleted while it ran' }))
+    return failed(syncErrors.KN7126_failed({ job: name, why: 'it was deleted while it ran' }))
   const [pod] = pods
   if (pod !== undefined) return ofPod(name, pod)
   const ended = objectsIn(fieldsOf(job['status'])['conditions']).find(
     (c) => c['type'] === 'Failed' && c['status'] === 'True',
   )
   if (ended !== undefined)
-    return failed(syncErrors.KN7127({ job: name, why: `${shown(ended['reason'])}: ${shown(ended['message'])}` }))
+    return failed(syncErrors.KN7126_failed({ job: name, why: `${shown(ended['reason'])}: ${shown(ended['message'])}` }))
   const said = events.filter((e) => e['reason'] === 'FailedCreate').map((e) => shown(e['message']))
   return ofNoPod(name, said.at(-1) ?? '')
 }
 
 function ofNoPod(name: string, said: string): Progress {
   if (said.includes(QUOTA)) return { kind: 'Waiting', for: 'Quota', why: said }
-  if (REFUSED.test(said)) return failed(syncErrors.KN7125({ job: name, why: said }))
+  if (REFUSED.test(said)) return failed(syncErrors.KN1413_render({ job: name, why: said }))
   return { kind: 'Waiting', for: 'Pod', why: said === '' ? 'the Job has no pod yet' : said }
 }
 
@@ -70,7 +70,7 @@ function ofPod(name: string, pod: KubeObject): Progress {
   if (phase === 'Failed' && typeof reason === 'string' && reason !== '')
     return failed(
       reason === 'DeadlineExceeded'
-        ? syncErrors.KN7127({ job: name, why: 'it did not end in time' })
+        ? syncErrors.KN7126_failed({ job: name, why: 'it did not end in time' })
         : syncErrors.KN7126({ job: name, reason: shown(reason), why: shown(status['message']) }),
     )
   if (phase === 'Succeeded' || phase === 'Failed') return { kind: 'Ended', pod: pod.metadata.name ?? '' }
@@ -87,8 +87,8 @@ const whyDisrupted = (status: Fields): string =>
 function ofWaiting(name: string, pod: KubeObject, waiting: Fields): Progress {
   const why = [shown(waiting['reason']), shown(waiting['message'])].filter((t) => t !== '').join(': ')
   const reason = String(waiting['reason'] ?? '')
-  if (NO_IMAGE.includes(reason)) return failed(syncErrors.KN7123({ job: name, why }))
-  if (CANNOT_START.includes(reason)) return failed(syncErrors.KN7128({ job: name, why }))
+  if (NO_IMAGE.includes(reason)) return failed(syncErrors.KN1414_render({ job: name, why }))
+  if (CANNOT_START.includes(reason)) return failed(syncErrors.KN7126_start({ job: name, why }))
   if (PULLING.includes(reason)) return { kind: 'Waiting', for: 'Image', why }
   const unscheduled = objectsIn(fieldsOf(pod['status'])['conditions']).find(
     (c) => c['type'] === 'PodScheduled' && c['status'] === 'False',
@@ -105,10 +105,10 @@ export function tooLate(name: string, waited: Awaited, why: string): ErrorMessag
     case 'Node':
       return syncErrors.KN7124({ job: name, why })
     case 'Image':
-      return syncErrors.KN7123({ job: name, why })
+      return syncErrors.KN1414_render({ job: name, why })
     case 'Pod':
     case 'Start':
-      return syncErrors.KN7128({ job: name, why })
+      return syncErrors.KN7126_start({ job: name, why })
     default:
       return assertNever(waited)
   }
