@@ -1,4 +1,5 @@
-// Everything that KubeNode shows is plain English, and collected in `test/words/` to be read in one go. `npm run words` writes the files again.
+// Everything that KubeNode shows is plain English, and the sentences of its main paths are in `test/words/`, a story each, to be read in one sitting.
+// `npm run words` writes the files again.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,19 +8,11 @@ import { AVOIDED, AVOIDED_IN_STATUS, avoidedIn } from '#test/support/tools/plain
 import { spokenIn } from '#test/support/tools/spoken.ts'
 import { ROOT, filesUnder } from './source-files.ts'
 
-/** The embedded server and its schemas answer in the words of a real kube-apiserver: held to plain English, but not ours to review. */
-const IN_WORDS_OF_KUBERNETES = new Set(['apiserver'])
-
 const IN_STATUS = [...AVOIDED, ...AVOIDED_IN_STATUS]
 
 const sources = filesUnder('src').filter((f) => !f.endsWith('.test.ts'))
 
-const roomOf = (path: string): string => {
-  const [, room = '', part = ''] = path.split('/')
-  return room === 'controllers' && !part.endsWith('.ts') ? `controllers-${part}` : room
-}
-
-const rooms = [...Map.groupBy(sources, roomOf)].toSorted(([a], [b]) => (a < b ? -1 : 1))
+const rooms = [...Map.groupBy(sources, (path) => path.split('/')[1] ?? '')].toSorted(([a], [b]) => (a < b ? -1 : 1))
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
 /** Asked twice: reading the code of a room takes seconds. */
@@ -41,20 +34,110 @@ test.each(rooms)('what %s shows has none of the words and forms that plain Engli
   expect(found).toEqual([])
 })
 
-test.each(rooms.filter(([room]) => !IN_WORDS_OF_KUBERNETES.has(room)))(
-  'test/words/%s.txt holds every sentence that it shows; run npm run words when it does not',
-  async (room, files) => {
-    const parts = files.toSorted().flatMap((path) => {
-      const sentences = [...new Set(spokenBy(path).map((s) => s.text.replaceAll('\n', '\\n')))]
-      return sentences.length === 0 ? [] : [`${path}\n${sentences.map((s) => `  ${s}\n`).join('')}`]
-    })
-    await expect(parts.join('\n')).toMatchFileSnapshot(join(ROOT, `test/words/${room}.txt`))
+/** The files that a story passes through: a folder with its slash, or one file. */
+const STORIES: Readonly<Record<string, readonly string[]>> = {
+  'a-commit-is-followed': ['src/sync/hub/', 'src/delivery/'],
+  'a-version-bump': [
+    'src/controllers/componentset/',
+    'src/agent/components/fetch.ts',
+    'src/agent/components/staging.ts',
+    'src/agent/components/worker.ts',
+    'src/explain/rollout/status.ts',
+    'src/explain/ladder-lines.ts',
+    'src/explain/phase-words.ts',
+  ],
+  'a-failed-probe': [
+    'src/agent/components/cause.ts',
+    'src/agent/components/plan.ts',
+    'src/agent/components/probe-verdict.ts',
+    'src/agent/components/probe.ts',
+    'src/agent/components/start-tries.ts',
+    'src/agent/components/switch.ts',
+    'src/agent/supervise/process-end.ts',
+    'src/nodes/placement/',
+  ],
+  'a-refused-permit': [
+    'src/defender/gates/',
+    'src/defender/approvals.ts',
+    'src/defender/target-decision.ts',
+    'src/defender/unit.ts',
+    'src/permits/',
+  ],
+  'a-repair': [
+    'src/controllers/remedy/',
+    'src/controllers/remedyjob/',
+    'src/explain/repair-story.ts',
+    'src/explain/repairs/',
+  ],
+  'a-host-joins': [
+    'src/agent/join/',
+    'src/controllers/machine/node/',
+    'src/controllers/machine/provisioning/',
+    'src/controllers/machine/reporting/',
+  ],
+  'an-installation': [
+    'src/install/bootstrap/',
+    'src/install/checks/',
+    'src/install/install-cluster.ts',
+    'src/install/next-steps.ts',
+    'src/install/pod-trouble.ts',
+    'src/install/ready.ts',
+    'src/install/turn.ts',
+  ],
+  why: [
+    'src/explain/attention/',
+    'src/explain/cluster-story.ts',
+    'src/explain/place-story.ts',
+    'src/explain/ways-out.ts',
+    'src/explain/why.ts',
+  ],
+  'status-and-plan': [
+    'src/explain/progress/',
+    'src/explain/release/',
+    'src/forecast/one-way.ts',
+    'src/forecast/plan/findings.ts',
+    'src/forecast/plan/spans.ts',
+    'src/forecast/plan/text.ts',
+    'src/forecast/release-waits.ts',
+  ],
+}
+/** More than a person reads in one sitting is read by none. */
+const MAX_LINES = 1_500
+/** Shorter ones are parts of a sentence, or a cell of a table. */
+const MIN_WORDS = 4
+
+const story = (parts: readonly string[]): string => {
+  const files = sources.filter((path) =>
+    parts.some((part) => path === part || (part.endsWith('/') && path.startsWith(part))),
+  )
+  const told = files.toSorted().flatMap((path) => {
+    const texts = new Set(spokenBy(path).map((s) => s.text.replaceAll('\n', '\\n')))
+    const whole = [...texts].filter((text) => text.trim().split(/\s+/).length >= MIN_WORDS)
+    return whole.length === 0 ? [] : [`${path}\n${whole.map((s) => `  ${s}\n`).join('')}`]
+  })
+  return told.join('\n')
+}
+
+test.each(Object.entries(STORIES))(
+  'test/words/%s.txt has the sentences of its story; run npm run words when it has not',
+  async (name, parts) => {
+    for (const part of parts)
+      expect(
+        sources.some((path) => path.startsWith(part)),
+        part,
+      ).toBe(true)
+    await expect(story(parts)).toMatchFileSnapshot(join(ROOT, `test/words/${name}.txt`))
   },
 )
 
-test('no file in test/words is left over from a room that is no more', () => {
-  const expected = rooms.filter(([room]) => !IN_WORDS_OF_KUBERNETES.has(room)).map(([room]) => `${room}.txt`)
-  expect(readdirSync(join(ROOT, 'test/words')).filter((f) => !expected.includes(f))).toEqual([])
+test(`the stories have at most ${MAX_LINES} lines in all, and no file is left over`, () => {
+  expect(readdirSync(join(ROOT, 'test/words')).toSorted()).toEqual(
+    Object.keys(STORIES)
+      .map((name) => `${name}.txt`)
+      .toSorted(),
+  )
+  const lines = Object.values(STORIES).reduce((all, parts) => all + story(parts).split('\n').length - 1, 0)
+  expect(lines).toBeLessThanOrEqual(MAX_LINES)
 })
 
 function markdownUnder(folder: string): string[] {
