@@ -1,4 +1,5 @@
-// What every page of the site has around its text: navigation, search, and the look of it in light, dark and on a phone. Nothing is loaded from elsewhere.
+// What every page of the site has around its text: navigation, search, versions, a link to edit it, and the look of it in light, dark and on a phone.
+// Nothing is loaded from elsewhere.
 import { posix } from 'node:path'
 import { escaped, htmlPath } from './render.ts'
 
@@ -11,11 +12,21 @@ export interface Group {
   readonly entries: readonly Entry[]
 }
 
-export function framed(path: string, title: string, html: string, groups: readonly Group[]): string {
+export interface Edition {
+  readonly version: string
+  /** Where pages are edited: the path of a page follows. */
+  readonly edit?: string
+}
+
+export function framed(path: string, title: string, html: string, groups: readonly Group[], edition: Edition): string {
   const here = posix.dirname(path)
   const to = (file: string): string => posix.relative(here, file)
   const item = (e: Entry): string =>
     `<li><a href="${to(htmlPath(e.path))}"${e.path === path ? ' aria-current="page"' : ''}>${escaped(e.title)}</a></li>`
+  const edited =
+    edition.edit === undefined
+      ? `Source: ${escaped(path)}`
+      : `<a href="${escaped(edition.edit)}${escaped(path)}">Edit this page</a>`
   const nav = groups
     .map((g) => {
       const isOpen = g.entries.some((e) => e.path === path)
@@ -30,18 +41,20 @@ export function framed(path: string, title: string, html: string, groups: readon
 <title>${escaped(title)} - KubeNode</title>
 <link rel="stylesheet" href="${to('site.css')}">
 </head>
-<body data-root="${to('.') || '.'}">
+<body data-root="${to('.') || '.'}" data-page="${htmlPath(path)}" data-version="${escaped(edition.version)}">
 <header><a href="${to('index.html')}">KubeNode</a>
 <input id="search" type="search" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
-<ol id="found" hidden></ol></header>
+<ol id="found" hidden></ol>
+<select id="versions" aria-label="Version"><option>${escaped(edition.version)}</option></select></header>
 <div id="page">
 <nav aria-label="Pages">
 ${nav}
 </nav>
 <main>
-${html}</main>
+${html}<footer>${edited}</footer>
+</main>
 </div>
-<script src="${to('search.js')}" defer></script>
+<script src="${to('site.js')}" defer></script>
 </body>
 </html>
 `
@@ -73,14 +86,19 @@ pre code { padding: 0; background: none }
 table { border-collapse: collapse }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border: 1px solid var(--line) }
 img { max-width: 100%; height: auto }
+footer { margin-top: 3rem; padding-top: .6rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .88em }
+#versions { font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .35rem }
 @media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } nav { border-bottom: 1px solid var(--line); margin-bottom: 1rem } }
 `
 
 /** Options of a search, as text of the page. The changelog contains every word, and lists of fields and options have each word as a heading; people who search want the page that says what to do. */
 export const ASKED_WITH = `{ prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND', boostDocument: (id, term, { url }) => url.startsWith('CHANGELOG') ? 0.1 : url.startsWith('docs/reference/') ? 0.3 : 1 }`
 
-/** The index is loaded from beside the page at the first search, so that it works from a folder too. */
-export const SEARCH = `const box = document.getElementById('search'), found = document.getElementById('found'), root = document.body.dataset.root
+/**
+ * The index is loaded from beside the page at the first search, so that it works from a folder too. The list of versions lies beside the folders of all versions,
+ * because an older site does not know newer ones; a page that another version does not have leads to its first page.
+ */
+export const SCRIPT = `const box = document.getElementById('search'), found = document.getElementById('found'), root = document.body.dataset.root
 let engine
 const load = (name) => new Promise((done, fail) => {
   const script = document.createElement('script')
@@ -107,5 +125,13 @@ async function look() {
 }
 box.addEventListener('input', look)
 box.addEventListener('keydown', (e) => { if (e.key === 'Escape') found.hidden = true; if (e.key === 'Enter') found.querySelector('a')?.click() })
+const versions = document.getElementById('versions'), { page, version } = document.body.dataset
+load('../versions.js').then(() => {
+  versions.replaceChildren(...KUBENODE_VERSIONS.map((v) => Object.assign(document.createElement('option'), { textContent: v.version, selected: v.version === version })))
+  versions.addEventListener('change', () => {
+    const to = KUBENODE_VERSIONS.find((v) => v.version === versions.value)
+    if (to) location.href = root + '/../' + to.version + '/' + (to.pages.includes(page) ? page : 'index.html')
+  })
+}, () => {})
 document.addEventListener('keydown', (e) => { if (e.key === '/' && document.activeElement !== box) { e.preventDefault(); box.focus() } })
 `

@@ -1,6 +1,7 @@
-// Pictures of terminals, drawn from what the how-to pages print: a test types those pages and compares, so a picture shows what really comes.
+// Every picture that is drawn: those of concepts, and those of terminals, from what the task pages print. A test types those pages and compares.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { conceptPictures } from './concepts.ts'
 import { escaped } from './render.ts'
 import { PICTURES } from './site.ts'
 
@@ -23,8 +24,9 @@ const LINE_HEIGHT = 20
 const MARGIN = 16
 
 export const picturesOf = (root: string): ReadonlyMap<string, string> =>
-  new Map(
-    WANTED.map(({ name, page, commands }) => {
+  new Map([
+    ...conceptPictures(),
+    ...WANTED.map(({ name, page, commands }) => {
       const blocks = [...readFileSync(join(root, page), 'utf8').matchAll(BLOCK)]
       const lines = commands.flatMap((command) => {
         const [, typed, printed] = blocks.find(([, typed = '']) => typed.startsWith(command)) ?? []
@@ -33,7 +35,7 @@ export const picturesOf = (root: string): ReadonlyMap<string, string> =>
       })
       return [`${PICTURES}/${name}.svg`, drawn(lines)] as const
     }),
-  )
+  ])
 
 function drawn(lines: readonly string[]): string {
   const width = Math.ceil(Math.max(...lines.map((l) => l.length)) * CHAR_WIDTH) + 2 * MARGIN

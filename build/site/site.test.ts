@@ -9,7 +9,7 @@ import { htmlPath, renderPage } from './render.ts'
 import { pagesOf, siteOf } from './site.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const site = siteOf(ROOT)
+const site = siteOf(ROOT, { version: '1.2.3', edit: 'https://git.example.org/kubenode/edit/main/' })
 const html = [...site.files].filter(([path]) => path.endsWith('.html'))
 
 test('every link between pages leads to a page and a heading that exist', () => {
@@ -41,7 +41,13 @@ test('nothing is loaded from elsewhere', () => {
     if (path.endsWith('.html'))
       expect([path, text.match(/<(script|link|img|iframe)[^>]*(https?:)?\/\/[^>]*>/)]).toEqual([path, null])
   }
-  expect(site.files.get('search.js')).not.toMatch(/https?:|fetch\(|XMLHttpRequest/)
+  expect(site.files.get('site.js')).not.toMatch(/https?:|fetch\(|XMLHttpRequest/)
+})
+
+test('each page names its version and leads to where it is edited', () => {
+  const [, page = ''] = html.find(([path]) => path === 'docs/concepts.html') ?? []
+  expect(page).toContain('<a href="https://git.example.org/kubenode/edit/main/docs/concepts.md">Edit this page</a>')
+  expect(page).toContain('<option>1.2.3</option>')
 })
 
 interface Hit {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import MiniSearch from 'minisearch'
-import { framed, SEARCH, STYLE, type Group } from './frame.ts'
+import { type Edition, framed, SCRIPT, STYLE, type Group } from './frame.ts'
 import { htmlPath, renderPage, type RenderedPage } from './render.ts'
 
 export const PICTURES = 'docs/pictures'
@@ -39,7 +39,7 @@ export interface Site {
 
 const INDEX_OPTIONS = { fields: ['title', 'page', 'text'], storeFields: ['title', 'page', 'url'] }
 
-export function siteOf(root: string): Site {
+export function siteOf(root: string, edition: Edition): Site {
   const paths = pagesOf(root)
   const known = new Set(paths)
   const pages = new Map(
@@ -48,7 +48,7 @@ export function siteOf(root: string): Site {
   const groups = groupsOf(pages)
   const files = new Map<string, string>([
     ['site.css', STYLE],
-    ['search.js', SEARCH],
+    ['site.js', SCRIPT],
     [
       'search-index.js',
       `const KUBENODE_INDEX = ${JSON.stringify({ index: indexOf(pages), options: INDEX_OPTIONS })}\n`,
@@ -57,7 +57,7 @@ export function siteOf(root: string): Site {
       'minisearch.js',
       readFileSync(join(root, 'node_modules/minisearch/dist/umd/index.js'), 'utf8').replace(/^\/\/# source.*$/m, ''),
     ],
-    ...[...pages].map(([path, p]) => [htmlPath(path), framed(path, p.title, p.html, groups)] as const),
+    ...[...pages].map(([path, p]) => [htmlPath(path), framed(path, p.title, p.html, groups, edition)] as const),
     ...picturesIn(root, 'svg').map((file) => [file, readFileSync(join(root, file), 'utf8')] as const),
   ])
   return {

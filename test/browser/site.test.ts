@@ -1,6 +1,6 @@
-// The documentation site in a browser, opened from its folder as a reader opens it: its search by the keyboard, and the width of a phone.
+// The documentation site in a browser, opened from its folder as a reader opens it: its search by the keyboard, its versions, and the width of a phone.
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,18 +14,29 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const PHONE = { width: 360, height: 740 }
 const BUILD_MS = 300_000
 const path = browserPath()
+const [OLD, NEW] = ['1.2.3', '1.10.0']
 
+let all = ''
 let dir = ''
 let browser: Browser | undefined
 beforeAll(async () => {
   if (path === undefined) return
-  dir = mkdtempSync(join(tmpdir(), 'kubenode-site-'))
-  execFileSync(join(ROOT, 'bin/with-node'), ['node', 'build/site/main.ts', '--out', dir], { cwd: ROOT, stdio: 'pipe' })
+  all = mkdtempSync(join(tmpdir(), 'kubenode-site-'))
+  dir = join(all, NEW)
+  const build = (folder: string) =>
+    execFileSync(join(ROOT, 'bin/with-node'), ['node', 'build/site/main.ts', '--out', folder], {
+      cwd: ROOT,
+      stdio: 'pipe',
+    })
+  build(dir)
+  cpSync(dir, join(all, OLD), { recursive: true })
+  rmSync(join(all, OLD, 'docs/concepts.html'))
+  build(dir)
   browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
 }, BUILD_MS)
 afterAll(async () => {
   await browser?.close()
-  if (dir !== '') rmSync(dir, { recursive: true, force: true })
+  if (all !== '') rmSync(all, { recursive: true, force: true })
 })
 beforeEach((context) => {
   if (path === undefined) context.skip('no browser: install chromium-headless-shell, or name one in KUBENODE_CHROMIUM')
@@ -59,6 +70,20 @@ test.each(['index.html', 'docs/how-to/index.html'])(
     await context.close()
   },
 )
+
+test('a reader switches to the same page of another version, or to its first page where it has none', async () => {
+  const { page, context } = await opened()
+  for (const [from, to] of [
+    ['docs/reference/machine.html', 'docs/reference/machine.html'],
+    ['docs/concepts.html', 'index.html'],
+  ] as const) {
+    await page.goto(urlOf(from))
+    await expect.poll(() => page.locator('#versions option').allTextContents()).toEqual([NEW, OLD])
+    await page.locator('#versions').selectOption(OLD)
+    await page.waitForURL(pathToFileURL(join(all, OLD, to)).href)
+  }
+  await context.close()
+})
 
 test('no page scrolls sideways on a phone', { timeout: BUILD_MS }, async () => {
   const { page, context } = await opened(PHONE)
