@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { releaseRoot } from '#lib/release-root.ts'
-import { baseLayer, namedDeb, WANTED } from '#install/image/base-layer.ts'
+import { baseLayer, namedDeb, type NamedDeb, WANTED } from '#install/image/base-layer.ts'
 import {
   ARCHITECTURES,
   LOCK_FILE,
@@ -16,6 +16,7 @@ import {
   type LockedPackage,
 } from '#install/image/debian-lock.ts'
 import { nodeFile } from '#install/image/node-layer.ts'
+import { namedLicenses } from './release/licenses.ts'
 
 const RELEASE = 'bookworm'
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
@@ -93,7 +94,7 @@ async function lockedFor(architecture: Architecture, apt: Apt): Promise<readonly
   const folder = join(state, architecture)
   mkdirSync(folder)
   const found = [...lines.matchAll(/^'(\S+)' (\S+) (\d+) SHA256:([0-9a-f]{64})$/gm)].map(
-    ([, url = '', file = '', size = '', sha256 = '']): LockedPackage => {
+    ([, url = '', file = '', size = '', sha256 = '']) => {
       const [name = '', version = ''] = file.replaceAll('%3a', ':').split('_')
       return { name, version, path: pathOf(url), size: Number(size), sha256 }
     },
@@ -106,5 +107,14 @@ async function lockedFor(architecture: Architecture, apt: Apt): Promise<readonly
     readdirSync(folder).map((file) => namedDeb(file.replace(/\.deb$/, ''), readFileSync(join(folder, file)))),
   )
   const used = new Set(baseLayer(architecture, debs, await nodeFile(root, state, architecture)).packages)
-  return found.filter((p) => used.has(p.name)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const licenses = new Map(debs.map((deb) => [deb.name, licensesOf(deb)]))
+  return found
+    .filter((p) => used.has(p.name))
+    .map((p) => ({ ...p, licenses: licenses.get(p.name) ?? [] }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function licensesOf({ name, entries }: NamedDeb): readonly string[] {
+  const copyright = entries.find((e) => e.kind === 'File' && e.path === `usr/share/doc/${name}/copyright`)
+  return copyright?.kind === 'File' ? namedLicenses(copyright.content().toString('utf8')) : []
 }

@@ -20,6 +20,8 @@ export interface LockedPackage {
   readonly path: string
   readonly size: number
   readonly sha256: string
+  /** Short names of Debian, as the package declares them; none where its copyright file is for people alone. */
+  readonly licenses: readonly string[]
 }
 
 export interface DebianLock {
@@ -51,7 +53,7 @@ export function readDebianLock(root: string): DebianLock {
 
 function isLocked(one: unknown): one is LockedPackage {
   if (!isObject(one)) return false
-  const { name, version, path, size, sha256 } = one
+  const { name, version, path, size, sha256, licenses } = one
   return (
     typeof name === 'string' &&
     NAME.test(name) &&
@@ -60,7 +62,9 @@ function isLocked(one: unknown): one is LockedPackage {
     PATH_OF_POOL.test(path) &&
     Number.isSafeInteger(size) &&
     typeof sha256 === 'string' &&
-    /^[0-9a-f]{64}$/.test(sha256)
+    /^[0-9a-f]{64}$/.test(sha256) &&
+    Array.isArray(licenses) &&
+    licenses.every((license) => typeof license === 'string')
   )
 }
 
