@@ -53,6 +53,12 @@ test('a landing is judged by the script that everybody runs', () => {
   expect(Object.values(jobs).flatMap((job) => job.steps.map((step) => step.run))).toContain('bash .ci/run')
 })
 
+test('a release is built by the script that everybody runs', () => {
+  const { jobs } = read('workflows/release.yml') as Workflow
+  const commands = Object.values(jobs).flatMap((job) => job.steps.map((step) => step.run ?? ''))
+  expect(commands.filter((run) => run.startsWith('npm run release -- --dry-run'))).toHaveLength(1)
+})
+
 interface Form {
   readonly name: string
   readonly description: string

@@ -10,7 +10,7 @@ import { parseElf, ELF_BYTES } from '#lib/elf.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { sha256Hex } from '#lib/sha256.ts'
 import { measured } from '#artifacts/oci/measured.ts'
-import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#artifacts/oci/tar-entry.ts'
+import { FILE_MODE, PROGRAM_MODE, type TarEntry, type TarFile } from '#artifacts/oci/tar-entry.ts'
 import { tarPieces } from '#artifacts/oci/tar-writer.ts'
 import { bundleErrors } from './bundle-errors.ts'
 import { bundleAgent, filesOf, filesOfNode, type Bundled } from './program-bundle.ts'
@@ -22,6 +22,8 @@ export interface ArchivesOptions {
   readonly out: string
   /** Programs of Node.js, at most one for each kind of processor. */
   readonly nodes: readonly string[]
+  /** What Node.js needs and small hosts lack, by kind of processor; of this machine when left out. */
+  readonly libraries?: Readonly<Partial<Record<Archive['arch'], readonly TarFile[]>>>
 }
 
 /** Tar, which is everywhere, with gzip, which is too; a higher level takes twice as long for one percent. */
@@ -29,7 +31,7 @@ const LEVEL = 6
 const PIECE_BYTES = 1024 * 1024
 
 /** The archives, then join.sh. */
-export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promise<readonly Bundled[]> {
+export async function makeArchives({ root, out, nodes, libraries }: ArchivesOptions): Promise<readonly Bundled[]> {
   mkdirSync(out, { recursive: true })
   const made: Bundled[] = []
   const archives: Archive[] = []
@@ -37,7 +39,7 @@ export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promi
     const arch = archOf(node)
     if (archives.some((a) => a.arch === arch))
       throw new KubeNodeError(bundleErrors.KN1051({ node, why: `there are two for ${arch}` }))
-    const one = await makeArchive({ root, node, file: join(out, archiveName(arch)) })
+    const one = await makeArchive({ root, node, libraries: libraries?.[arch], file: join(out, archiveName(arch)) })
     archives.push({ arch, sha256: one.sha256 })
     made.push(one)
   }
@@ -70,18 +72,28 @@ export function checkNode(node: string): void {
     throw new KubeNodeError(bundleErrors.KN1051({ node, why: 'it is not Node.js' }))
 }
 
-async function makeArchive({ root, node, file }: { root: string; node: string; file: string }): Promise<Bundled> {
+interface ArchiveOptions {
+  readonly root: string
+  readonly node: string
+  readonly libraries: readonly TarFile[] | undefined
+  readonly file: string
+}
+
+async function makeArchive({ root, node, libraries, file }: ArchiveOptions): Promise<Bundled> {
   const scratch = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))
   try {
     await bundleAgent({ root, out: scratch, prefix: '/opt/kubenode' })
     // Node.js is read where it is: a pod's folder for temporary files, which is memory, has no room for a copy.
-    const files = [...filesOf(scratch).map((path) => ({ path, from: join(scratch, path) })), ...filesOfNode(node)]
-    const entries = files
-      .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-      .map(({ path, from }): TarEntry => {
-        const isProgram = path === 'bin/node' || (statSync(from).mode & 0o100) !== 0
-        return { kind: 'File', path, mode: isProgram ? PROGRAM_MODE : FILE_MODE, content: () => readFileSync(from) }
-      })
+    const fileOf = (path: string, from: string): TarFile => {
+      const isProgram = path === 'bin/node' || (statSync(from).mode & 0o100) !== 0
+      return { kind: 'File', path, mode: isProgram ? PROGRAM_MODE : FILE_MODE, content: () => readFileSync(from) }
+    }
+    const ofNode = filesOfNode(node).filter(({ path }) => libraries === undefined || path === 'bin/node')
+    const entries = [
+      ...filesOf(scratch).map((path) => fileOf(path, join(scratch, path))),
+      ...ofNode.map(({ path, from }) => fileOf(path, from)),
+      ...(libraries ?? []),
+    ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
     const { stream, total } = measured()
     await pipeline(Readable.from(pieces(entries)), createGzip({ level: LEVEL }), stream, createWriteStream(file))
     return { file, ...total() }
