@@ -278,6 +278,10 @@ export const REASONS = {
     'The API server of the cluster shows a certificate that has expired; the kubeconfig is not the cause.',
   ),
   ClusterOffline: because('clusters', 'The cluster did not answer for longer than the deadline.'),
+  ControlPlaneChanging: because(
+    'clusters',
+    'The control plane is being changed, step by step; the message names the step and what it waits for.',
+  ),
   ControlPlaneStarting: because('clusters', 'The control plane is being started; the message has what was seen.'),
   HostUnreachable: because(
     'clusters',

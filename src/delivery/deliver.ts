@@ -8,7 +8,7 @@ import type { ClusterConnection } from './connection.ts'
 import type { RenderedTarget } from './desired.ts'
 import type { ClusterConfig } from './diff.ts'
 import type { InventoryMark } from './inventory.ts'
-import { refText } from './object-ref.ts'
+import { type ObjectRef, refText } from './object-ref.ts'
 import { observeCluster, type Observed } from './observe.ts'
 import { isDelete } from './operation.ts'
 import { type ClusterPlan, type HeldPrune, planCluster } from './plan.ts'
@@ -23,6 +23,8 @@ export interface DeliveryOrder {
   readonly declaredIn?: DeclaredIn
   /** By `refText`: what other tracks declare. */
   readonly elsewhere: ReadonlySet<string>
+  /** Recorded objects that another delivery of the same owner brings or takes: neither read nor touched, and their entries stay. */
+  readonly skips?: (ref: ObjectRef) => boolean
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
   /** Absent where no Defender counts the target: an approval alone decides. */
@@ -58,7 +60,7 @@ export async function deliver(
   order: DeliveryOrder,
   baselineOf: (seen: Observed) => Promise<Baseline | undefined> = async () => undefined,
 ): Promise<Delivered> {
-  const { target, owner, mark, config, declaredIn, elsewhere, approved, permits, atOnce, signal } = order
+  const { target, owner, mark, config, declaredIn, elsewhere, skips, approved, permits, atOnce, signal } = order
   const { objects: desired, rejected } = target
   const read = (): Promise<Observed> =>
     observeCluster(connection, {
@@ -68,12 +70,20 @@ export async function deliver(
       replaces: config.replaces ?? [],
       elsewhere,
       now: Date.parse(mark.appliedAt),
-      ...defined({ declaredIn, signal }),
+      ...defined({ declaredIn, skips, signal }),
     })
   const before = await read()
   const planWith = (permitted: ReadonlySet<string>): ClusterPlan =>
     planCluster(
-      { ...before, desired, rejected, elsewhere, approved, ...(permits !== undefined && { permitted }) },
+      {
+        ...before,
+        desired,
+        rejected,
+        elsewhere,
+        approved,
+        ...defined({ skips }),
+        ...(permits !== undefined && { permitted }),
+      },
       { ...config, source: owner.source, target: owner.target },
     )
   const first = planWith(new Set())

@@ -23,8 +23,8 @@ export type SetWait = 'Machines' | 'Requirement'
 const OF_TIME = ['RateExceeded', 'WaitingForWindow', 'OutsideWindow', 'BlackoutActive'] as const
 type TimeWait = (typeof OF_TIME)[number]
 
-/** A limit of time, and the hold of a person: the time of either does not count against a release. */
-export type OutsideWait = TimeWait | 'HoldPause'
+/** A limit of time, the hold of a person, and a control plane, whose steps have deadlines of their own: the time of each does not count against a release. */
+export type OutsideWait = TimeWait | 'HoldPause' | 'ControlPlaneChanging'
 
 export interface FailingObject {
   /** As `refText`. */
@@ -84,7 +84,7 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
 
 const MAX_REASON = 200
 
-function outsideOf(object: KubeObject): OutsideWait | undefined {
+function outsideOf(object: KubeObject): TimeWait | 'HoldPause' | undefined {
   if (statusOf(object)['phase'] === 'Paused') return 'HoldPause'
   const { predicate } = waitOf(object)
   return OF_TIME.find((wait) => wait === predicate)

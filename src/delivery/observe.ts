@@ -48,12 +48,14 @@ export interface ObserveOrder {
   /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
   readonly replaces?: readonly string[]
   readonly elsewhere: ReadonlySet<string>
+  /** Recorded objects that are not read. */
+  readonly skips?: (ref: ObjectRef) => boolean
   readonly now: number
   readonly signal?: AbortSignal
 }
 
 export async function observeCluster(connection: ClusterConnection, order: ObserveOrder): Promise<Observed> {
-  const { owner, desired, rejected, declaredIn, replaces = [], elsewhere, now, signal } = order
+  const { owner, desired, rejected, declaredIn, replaces = [], elsewhere, skips = () => false, now, signal } = order
   const call = signal === undefined ? {} : { signal }
   const shards = await listAll(connection.program, inventory, call)
   const own = inventoryRefs(shards, owner)
@@ -62,11 +64,12 @@ export async function observeCluster(connection: ClusterConnection, order: Obser
   const takeOver = { replaces, elsewhere, belongs }
   const refs = uniqueRefs([...own, ...takenRefs(shards, owner, takeOver)])
   const marks: Marks = { source: owner.source, listings: listingsOf(shards) }
-  const wanted = new Map<string, ObjectRef>([...refs, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
+  const read = refs.filter((ref) => !skips(ref))
+  const wanted = new Map<string, ObjectRef>([...read, ...desired.map((d) => d.ref)].map((r) => [refText(r), r]))
   const { live, objects } = await readLive(connection, [...wanted.values()], desired, { marks, signal })
   await withAllowed(connection, live, objects, now, signal)
   const declared = new Set(desired.map((d) => refText(d.ref)))
-  const undeclared = refs.filter((r) => !declared.has(refText(r)))
+  const undeclared = read.filter((r) => !declared.has(refText(r)))
   const mayPrune = undeclared.some((r) => r.group === API_GROUP && r.kind === 'MachineComponent')
   const referenced = mayPrune ? await referencedComponents(connection, signal) : new Set<string>()
   const losesMachines = undeclared.some((r) => holdsMachines(r) && isThere(live.get(refText(r))))

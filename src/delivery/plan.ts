@@ -18,6 +18,8 @@ export interface ClusterSeen extends Claims {
   readonly desired: readonly DesiredObject[]
   /** What this source and track applied. */
   readonly inventory: readonly InventoryRef[]
+  /** Recorded, and of another delivery: their entries stay. */
+  readonly skips?: (ref: ObjectRef) => boolean
   /** By `refText`; a missing entry is unknown. */
   readonly live: ReadonlyMap<string, Live>
   /** Digests of approved deletions. */
@@ -79,7 +81,7 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
 }
 
 function operationsOf(seen: ClusterSeen, config: ClusterConfig): readonly Operation[] {
-  const { rejected, desired, inventory, live } = seen
+  const { rejected, desired, inventory, skips = () => false, live } = seen
   const recorded = new Map(inventory.map((ref) => [refText(ref), ref]))
   const declared = new Set([...rejected, ...desired].map(({ ref }) => refText(ref)))
   const liveOf = (ref: ObjectRef): Live => live.get(refText(ref)) ?? 'Unknown'
@@ -89,7 +91,7 @@ function operationsOf(seen: ClusterSeen, config: ClusterConfig): readonly Operat
       of({ declared: d, recorded: recorded.get(refText(d.ref)), live: liveOf(d.ref) }),
     ),
     ...inventory
-      .filter((ref) => !declared.has(refText(ref)))
+      .filter((ref) => !declared.has(refText(ref)) && !skips(ref))
       .map((ref) => of({ declared: undefined, recorded: ref, live: liveOf(ref) })),
   ]
 }

@@ -145,6 +145,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   CredentialsInvalid: operator('puts a kubeconfig that works into the Secret', CLUSTER),
   ServerCertificateExpired: operator('renews the certificate of the API server', CLUSTER),
   ClusterOffline: operator('starts the API server, or mends the network to it', CLUSTER),
+  ControlPlaneChanging: itself,
   ControlPlaneStarting: itself,
   HostUnreachable: operator('starts the host of control planes', CLUSTER),
   HostFull: operator('adds room to the host, or a commit deletes a Cluster', 'kubenode cluster list'),

@@ -9,6 +9,7 @@ import { machineUnit } from '#defender/unit.ts'
 import { type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { targetDigest, targetsDigest } from '#sync/release/tracks.ts'
+import { withTurns } from '#sync/release/turns.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { permitApprovals, releaseApprovals } from './approvals.ts'
@@ -16,6 +17,12 @@ import { INVENTORY_FORM, type Inventory, type NewestContent } from './inventory.
 
 const NOW = Date.parse('2026-01-05T12:00:00Z')
 const COMMIT = 'c'.repeat(40)
+
+/** As sync makes a Release of it: the Cluster is part of what its cluster gets. */
+const digestsIn = (targets: Targets, names: readonly string[]) => {
+  const all = withTurns(targets, { had: () => false })
+  return Object.fromEntries(names.map((name) => [name, targetDigest(all.get(name) ?? { objects: [], rejected: [] })]))
+}
 
 const approval = (digest: string, by: string, more: Partial<Approval['spec']> = {}): Approval => ({
   apiVersion: API_GROUP_VERSION,
@@ -185,7 +192,7 @@ describe('approvals of a release', () => {
 
     test('name what is declared for the hub, too', () => {
       const after = staged([])
-      const digests = Object.fromEntries([...after].map(([name, t]) => [name, targetDigest(t)]))
+      const digests = digestsIn(after, [...after.keys()])
       expect(wanted(after, [approval(targetsDigest({ spec: { digests } }), 'bob')])).toEqual([
         { ...HUB_WANTED, missing: 0 },
       ])
@@ -196,9 +203,7 @@ describe('approvals of a release', () => {
 
   test('that were given for the same content are subtracted, each person once', () => {
     const after = fleet('2', '2')
-    const digests = Object.fromEntries(
-      ['test-1', 'prod-1'].map((name) => [name, targetDigest(after.get(name) ?? target())]),
-    )
+    const digests = digestsIn(after, ['test-1', 'prod-1'])
     const digest = targetsDigest({ spec: { digests } })
     const given = (...all: readonly Approval[]) => needed(after, [inventory(all)]).map((a) => a.missing)
     expect(given(approval(digest, 'bob'))).toEqual([1])
@@ -209,9 +214,7 @@ describe('approvals of a release', () => {
 
   test('that were given before what is rolled out now are not, unless it is the same content', () => {
     const after = fleet('2', '2')
-    const digests = Object.fromEntries(
-      ['test-1', 'prod-1'].map((name) => [name, targetDigest(after.get(name) ?? target())]),
-    )
+    const digests = digestsIn(after, ['test-1', 'prod-1'])
     const digest = targetsDigest({ spec: { digests } })
     const [EARLY, MIDDLE, LATE] = ['2026-01-05T09:00:00Z', '2026-01-05T10:00:00Z', '2026-01-05T11:00:00Z'] as const
     const missing = (made: string, newest: NewestContent) => {

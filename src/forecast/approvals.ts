@@ -14,6 +14,7 @@ import { compilePolicy } from '#defender/compile-policy.ts'
 import type { Unit } from '#defender/unit.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
 import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
+import { withTurns } from '#sync/release/turns.ts'
 import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
 import { bindingHub, isInStage, isMember } from './stage-members.ts'
 
@@ -115,11 +116,19 @@ function releasesOf(
 ): readonly PlannedRelease[] {
   const sources = inventories.flatMap((i) => i.sources ?? [])
   if (sources.length === 0)
-    return [{ pipelines, changed: changedIn(before, after, isHubStaged(pipelines)), digest: undefined, since: ALWAYS }]
-  return sources.flatMap(({ tracks, newest }: SourceRules) => {
+    return [
+      {
+        pipelines,
+        changed: changedIn(...inTurns(before, after), isHubStaged(pipelines)),
+        digest: undefined,
+        since: ALWAYS,
+      },
+    ]
+  return sources.flatMap(({ source, tracks, newest }: SourceRules) => {
     const [old, now] = [splitByTrack(before, tracks).tracks, splitByTrack(after, tracks).tracks]
     return tracks.flatMap(({ name, pipelineRef }) => {
-      const [mine, earlier] = [now.get(name) ?? NO_TARGETS, old.get(name) ?? NO_TARGETS]
+      const [namespace] = source.split('/')
+      const [earlier, mine] = inTurns(old.get(name) ?? NO_TARGETS, now.get(name) ?? NO_TARGETS, namespace)
       const ofTrack = pipelines.filter((p) => p.metadata.name === pipelineRef.name)
       const isStaged = isHubStaged(ofTrack)
       const changed = changedIn(earlier, mine, isStaged)
@@ -146,6 +155,12 @@ function sinceWhen(digest: string, newest: NewestContent | undefined): number {
 }
 
 const NO_TARGETS: Targets = new Map()
+
+/** With the Cluster of each cluster in its turn, before the commit and after it. */
+function inTurns(before: Targets, after: Targets, namespace?: string): readonly [before: Targets, after: Targets] {
+  const old = withTurns(before, { namespace, had: () => false })
+  return [old, withTurns(after, { namespace, had: (cluster) => old.has(cluster) })]
+}
 
 const digestsOf = (targets: Targets, isStaged: boolean): Release['spec']['digests'] =>
   Object.fromEntries(

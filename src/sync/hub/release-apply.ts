@@ -4,21 +4,26 @@ import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { unreachable } from '../cluster/unreachable.ts'
 import { previousOf } from '../release/chain.ts'
-import type { SeenCluster } from '../release/cluster-phase.ts'
+import { judgeFailures } from '../release/baseline.ts'
+import { countOf, type SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
+import { areNodesFirst } from '../release/plane-state.ts'
 import { HUB } from '../release/tracks.ts'
+import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { approvedDigests } from './approvals.ts'
 import { actingUser, clusterConfig } from './source-writes.ts'
 import { labelsOfCluster } from './pipeline-before.ts'
+import { PlaneTurns } from './plane-turns.ts'
 import { prunePermits } from './prune-permit.ts'
 import { rest } from './connections.ts'
 import { inTime } from './in-time.ts'
@@ -35,10 +40,12 @@ export class ClusterPasses {
   /** By key of a Release. */
   readonly #left = new Map<string, readonly string[]>()
   readonly #endedPermits: EndedPermits
+  readonly #planes: PlaneTurns
 
   constructor(shared: Shared) {
     this.#shared = shared
     this.#endedPermits = new EndedPermits(shared.context.clock)
+    this.#planes = new PlaneTurns(shared)
   }
 
   /** Whether its last pass had no time for some cluster. */
@@ -48,6 +55,7 @@ export class ClusterPasses {
 
   forget(key: string): void {
     this.#left.delete(key)
+    this.#planes.forget(key)
   }
 
   async connectTo({ release, source }: Work, name: string, signal: AbortSignal): Promise<ClusterConnection> {
@@ -96,9 +104,8 @@ export class ClusterPasses {
     rendered: Rendering,
     { isSettled, atOnce }: { readonly isSettled: boolean; readonly atOnce: number },
   ): Promise<ApplyReport | undefined> {
-    const { release, source, pipeline, signal, budgetExempt } = work
-    const { context, clusters, approvals, locks } = this.#shared
-    const { clock, client } = context
+    const { release, source } = work
+    const { context, clusters, approvals } = this.#shared
     const { namespace } = release.metadata
     const target = rendered.targets.get(name)
     if (target === undefined) return undefined
@@ -111,10 +118,49 @@ export class ClusterPasses {
     // Whatever is applied there would go with it, and machines that are made there would outlive it on their hosts.
     if (cluster?.metadata.deletionTimestamp !== undefined)
       return { look: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
+    const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
+    const config = { ...clusterConfig(source, release.spec.commit), ...hold }
+    const approved = new Set(approvedDigests(approvals.list(), context.clock.now()).keys())
+    const applying = { isSettled, atOnce, config, approved }
+    if (name === HUB) {
+      const { target: own, skips } = ofHub(rendered.targets, (each) => this.#isDue(work, each))
+      return this.#deliverTo(work, HUB, rendered, { ...applying, target: own, skips, cluster })
+    }
+    const { plane, content } = ofCluster(name, target)
+    const deliver = () => this.#deliverTo(work, name, rendered, { ...applying, target: content, cluster })
+    // What settled is kept from drifting with the other objects of the hub.
+    if (plane === undefined || cluster === undefined || isSettled) return deliver()
+    const { declaredIn } = placeOf(namespacedName(source), release.spec.track, HUB, rendered)
+    const order = { config, approved, ...defined({ declaredIn }), elsewhere: rendered.elsewhere(HUB) }
+    const bring = () => this.#planes.bring(work, { name, plane, live: cluster, order })
+    if (areNodesFirst((plane.object as Cluster).spec, cluster.spec)) {
+      const report = await deliver()
+      if (report === undefined || !isWell(report.look, stageOf(work, name))) return report
+      const brought = await bring()
+      return brought === 'Current' ? report : brought
+    }
+    const brought = await bring()
+    return brought === 'Current' ? deliver() : brought
+  }
+
+  /** Whether the hub has the newest of this Cluster: it is new there, or its turn came. */
+  #isDue({ release }: Work, name: string): boolean {
+    const { namespace } = release.metadata
+    const isThere = this.#shared.clusters.get({ namespace, name }) !== undefined
+    return !isThere || hasTurn(release, name, release.spec.digests[name])
+  }
+
+  async #deliverTo(
+    work: Work,
+    name: string,
+    rendered: Rendering,
+    { isSettled, cluster, ...applying }: Applying,
+  ): Promise<ApplyReport | undefined> {
+    const { release, source, pipeline, signal, budgetExempt } = work
+    const { context, locks } = this.#shared
+    const { clock, client } = context
     const { track, commit } = release.spec
     const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
-    const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
-    const config = { ...clusterConfig(source, commit), ...hold }
     try {
       const connection = await this.connectTo(work, name, signal)
       const report = await locks.run(`${name}/${namespacedName(source)}/${track}`, async () => {
@@ -122,7 +168,7 @@ export class ClusterPasses {
         const chain = chainNow(this.#shared, release)
         if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
         return applyToCluster(connection, {
-          target,
+          ...applying,
           ...placeOf(namespacedName(source), track, name, rendered),
           mark: {
             commit,
@@ -130,9 +176,7 @@ export class ClusterPasses {
             appliedAt: timestamp(clock.now()),
             isBudgetExempt: !isSettled && budgetExempt?.has(name) === true,
           },
-          config,
           elsewhere: rendered.elsewhere(name),
-          approved: new Set(approvedDigests(approvals.list(), clock.now()).keys()),
           ...(cluster !== undefined && {
             permits: prunePermits({
               client,
@@ -144,7 +188,6 @@ export class ClusterPasses {
             }),
           }),
           needs: readingNeeds(gates),
-          atOnce,
           ...(isSettled
             ? {}
             : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
@@ -158,6 +201,22 @@ export class ClusterPasses {
       return { look: { kind: 'Unreachable', ...unreachable(error) } }
     }
   }
+}
+
+const stageOf = ({ release, pipeline }: Work, cluster: string) => {
+  const stage = release.status?.clusters?.find((c) => c.name === cluster)?.stage
+  return pipeline.spec.stages.find(({ name }) => name === stage)
+}
+
+/** Without its stage no machine may fail. */
+const isWell = (look: ApplyReport['look'], stage: ReturnType<typeof stageOf>): boolean =>
+  look.kind === 'Seen' &&
+  look.isApplied &&
+  judgeFailures(look.failing, look.baseline, countOf(stage?.maxNewFailures ?? 0, look.machines)).state === 'Current'
+
+interface Applying extends Pick<ApplyOrder, 'target' | 'skips' | 'config' | 'approved' | 'atOnce'> {
+  readonly isSettled: boolean
+  readonly cluster: Cluster | undefined
 }
 
 /** A hub may be a member of its fleet: each of the two leaves alone what is declared for the other. */

@@ -5,6 +5,7 @@ import { printableLine } from '#lib/printable.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { declaredRefs, splitByTrack, targetFor } from '../release/tracks.ts'
+import { withTurns } from '../release/turns.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import type { Work } from './release-work.ts'
 import type { HubShared } from './shared.ts'
@@ -28,7 +29,10 @@ export async function rendering(
     if (standing !== undefined) return { problem: numbered(standing) }
     const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
     // A track that the source no longer has declares nothing; a Release of it that deletes everything is still carried out.
-    const own = tracks.get(release.spec.track) ?? new Map<string, RenderedTarget>()
+    const own = withTurns(tracks.get(release.spec.track) ?? new Map<string, RenderedTarget>(), {
+      namespace: release.metadata.namespace ?? '',
+      had: (name) => release.spec.digests[name] !== undefined,
+    })
     const wanted = new Map<string, RenderedTarget>()
     for (const [name, digest] of Object.entries(release.spec.digests)) {
       const target = targetFor(own, name, digest)

@@ -54,6 +54,8 @@ export type ClusterLook =
   | { readonly kind: 'Unreachable'; readonly because: UnreachableReason; readonly message: string }
   | {
       readonly kind: 'Seen'
+      /** Of its Cluster on the hub: nothing in the cluster was read yet. */
+      readonly isOfPlane?: true
       /** The objects of this release are applied. */
       readonly isApplied: boolean
       /** Objects that could not be applied. */
@@ -107,7 +109,8 @@ export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
 
 export function advanceCluster(input: AdvanceInput): ClusterStatus {
   const next = withContent(advance(input), input)
-  const judged = judgementOf(input)
+  const { look } = input.member
+  const judged = look?.kind === 'Seen' && look.isOfPlane === true ? undefined : judgementOf(input)
   return judged === undefined ? next : { ...next, failures: { before: judged.before, new: judged.fresh } }
 }
 
@@ -291,6 +294,7 @@ const OUTSIDE: Readonly<Record<OutsideWait, (cluster: string) => string>> = {
   WaitingForWindow: () => 'its window opens',
   OutsideWindow: () => 'a window of the policy opens',
   BlackoutActive: () => 'the blackout of the policy ends',
+  ControlPlaneChanging: (cluster) => `its change ends: kubenode cluster show ${cluster}`,
   // It is another server than that of the release.
   HoldPause: (cluster) =>
     `the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context ${cluster} lists it`,

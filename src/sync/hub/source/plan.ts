@@ -9,6 +9,7 @@ import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
 import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
+import { hasTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
 import { clusterConfig } from '../source-writes.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
@@ -19,7 +20,7 @@ import type { Plan } from '#runtime/reconcile-with.ts'
 /** Without the time, which is that of the pass over the hub. */
 export interface HubOrder extends Pick<
   ApplyOrder,
-  'target' | 'owner' | 'config' | 'declaredIn' | 'elsewhere' | 'approved' | 'needs'
+  'target' | 'owner' | 'config' | 'declaredIn' | 'elsewhere' | 'skips' | 'approved' | 'needs'
 > {
   readonly commit: string
   readonly track: string
@@ -111,11 +112,13 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
   if (seen.staged?.has(track) === true) return undefined
   if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
   const others = [...tracks].filter(([name]) => name !== track)
+  const { target, skips } = hubNow(seen, declared, track)
   return {
     track,
     commit: commit.id,
     stamp,
-    target: tracks.get(track)?.get(HUB) ?? { objects: [], rejected: [] },
+    target,
+    skips,
     owner: { source: namespacedName(source), track, target: 'Hub' },
     declaredIn: (cluster) => (cluster === undefined ? new Set() : declaredRefs(tracks, cluster)),
     config: { ...clusterConfig(source, commit.id), ...(seen.paused !== undefined && { hold: 'Drift' as const }) },
@@ -124,6 +127,25 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
     needs: { machines: false, repairs: false },
   }
 }
+
+/** Clusters that are there wait for their turn in the Release of this content. */
+function hubNow(seen: Seen, { tracks, hub }: Declared, track: string): OfHub {
+  const { source, releases, clusters } = seen
+  const { namespace = '', name: sourceName = '' } = source.metadata
+  const newest = chainOf(releases, { source: sourceName, track }).at(-1)
+  const targets = turnsOf(seen, tracks.get(track) ?? new Map(), newest)
+  const digests = digestsOf(seen, { track, targets, hub }, newest)
+  return ofHub(
+    targets,
+    (name) => clusters.get({ namespace, name }) === undefined || hasTurn(newest, name, digests[name]),
+  )
+}
+
+const turnsOf = ({ source }: Seen, targets: Targets, newest: Release | undefined): Targets =>
+  withTurns(targets, {
+    namespace: source.metadata.namespace ?? '',
+    had: (name) => newest?.spec.digests[name] !== undefined,
+  })
 
 interface TrackOf {
   readonly track: string
@@ -138,7 +160,8 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
   const { namespace = '', name: sourceName = '' } = source.metadata
   const chain = chainOf(releases, { source: sourceName, track })
   const newest = chain.at(-1)
-  const digests = digestsOf(seen, { track, targets: tracks.get(track) ?? new Map(), hub }, newest)
+  const targets = turnsOf(seen, tracks.get(track) ?? new Map(), newest)
+  const digests = digestsOf(seen, { track, targets, hub }, newest)
   const known = pipelines.get({ namespace, name: pipeline })
   if (newest === undefined ? Object.keys(digests).length === 0 : sameDigests(newest.spec.digests, digests)) {
     const keep = known?.spec.keep

@@ -1,0 +1,102 @@
+// Applies the Cluster of a cluster on the hub in its turn, and watches its control plane.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { DesiredObject } from '#delivery/desired.ts'
+import type { Failure } from '#delivery/failures.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { isWrite } from '#delivery/operation.ts'
+import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
+import { isNewToStage, planeTrouble } from '../release/plane-state.ts'
+import { HUB } from '../release/tracks.ts'
+import { actingUser } from './source-writes.ts'
+import { chainNow, type Work } from './release-work.ts'
+import type { HubShared } from './shared.ts'
+
+type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'hub' | 'locks'>
+
+interface Done {
+  readonly digest: string
+  /** The Release changed it: as long as the cache has it from before, nothing is known of it. */
+  readonly isChanged: boolean
+}
+
+export interface PlaneOrder {
+  readonly name: string
+  readonly plane: DesiredObject
+  readonly live: Cluster
+  readonly order: Pick<ApplyOrder, 'config' | 'elsewhere' | 'declaredIn' | 'approved'>
+}
+
+export class PlaneTurns {
+  readonly #shared: Shared
+  /** By key of a Release, then by cluster: what this process applied. Read again after a restart. */
+  readonly #done = new Map<string, Map<string, Done>>()
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  forget(key: string): void {
+    this.#done.delete(key)
+  }
+
+  /** `Current`: the control plane is as declared, and what is in the cluster follows. Undefined: a newer Release has taken its place. */
+  async bring(work: Work, { name, plane, live, order }: PlaneOrder): Promise<ApplyReport | 'Current' | undefined> {
+    const { release, source, signal } = work
+    const { clock } = this.#shared.context
+    const { track, commit } = release.spec
+    const key = namespacedName(release)
+    const done = this.#done.get(key)?.get(name)
+    if (done?.digest !== plane.digest) {
+      const owner = { source: namespacedName(source), track, target: 'Hub' as const }
+      const own = refText(plane.ref)
+      const report = await this.#shared.locks.run(`${HUB}/${owner.source}/${track}`, async () => {
+        if (chainNow(this.#shared, release).at(-1)?.metadata.name !== release.metadata.name) return undefined
+        return applyToCluster(this.#shared.hub.as(actingUser(source)), {
+          ...order,
+          target: { objects: [plane], rejected: [] },
+          skips: (ref) => refText(ref) !== own,
+          owner,
+          mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
+          needs: { machines: false, repairs: false },
+          signal,
+        })
+      })
+      if (report === undefined) return undefined
+      const { look, plan } = report
+      if (look.kind !== 'Seen' || !look.isApplied) return report
+      const isChanged = plan?.operations.some((o) => isWrite(o) && o.commit === commit) === true
+      const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
+      this.#done.set(key, ofRelease.set(name, { digest: plane.digest, isChanged }))
+      if (isChanged) return lookOf(notObserved(plane), report)
+    } else if (done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
+      return lookOf(notObserved(plane))
+    const isNew = isNewToStage(chainNow(this.#shared, release), release, live)
+    const trouble = planeTrouble({ cluster: live, isNew, now: clock.now() })
+    return trouble === undefined ? 'Current' : lookOf(trouble)
+  }
+}
+
+const notObserved = ({ ref }: DesiredObject): Failure => ({
+  object: refText(ref),
+  state: 'InProgress',
+  reason: 'Applied',
+  message: 'applied; its controller has not observed it yet',
+})
+
+/** Of the hub alone: what is in the cluster is neither read nor judged before its turn. */
+const lookOf = (trouble: Failure, report?: ApplyReport): ApplyReport => ({
+  ...report,
+  look: {
+    kind: 'Seen',
+    isOfPlane: true,
+    isApplied: true,
+    failures: [],
+    failing: [trouble],
+    machines: 0,
+    baseline: undefined,
+    readings: {},
+  },
+})

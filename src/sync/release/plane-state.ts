@@ -1,0 +1,107 @@
+// How far a control plane is with what a Release brought to its Cluster, and which of its parts comes first. Pure.
+import type { Reason } from '#api/catalogue.ts'
+import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import type { Phase } from '#api/phases.ts'
+import { compareVersions, parseVersion } from '#lib/semver.ts'
+import type { Failure } from '#delivery/failures.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { hasPassedStage } from './history.ts'
+
+/** No time heals these: a commit does. */
+const FINAL: ReadonlySet<Reason> = new Set([
+  'VersionNotServed',
+  'FlavorNotServed',
+  'InvalidSpec',
+  'SkewRefused',
+  'HostFull',
+  'EndpointTaken',
+  'NamespaceTaken',
+  'SnapshotMissing',
+])
+/** What speaks against an upgrade may pass by itself: a webhook that restarts, a reading that fails once. */
+const REFUSED_FOR_MS = 60_000
+/** Steps that the control plane itself bounds, and waits for permits, windows and people. */
+const CHANGING: ReadonlySet<Phase<'Cluster'>> = new Set(['Upgrading', 'RollingBack', 'Restoring'])
+
+export interface PlaneSeen {
+  readonly cluster: Cluster
+  /** What was declared has not passed a stage here so far; otherwise only a change that is under way is waited for. */
+  readonly isNew: boolean
+  readonly now: number
+}
+
+/** Undefined: the control plane is as declared, as far as this Release is concerned. */
+export function planeTrouble(seen: PlaneSeen): Failure | undefined {
+  const { cluster, isNew } = seen
+  const { metadata, spec, status = {} } = cluster
+  if (spec.controlPlane === undefined || status.phase === 'Expired') return undefined
+  const object = refText({
+    group: clusterKind.group,
+    kind: clusterKind.kind,
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+  })
+  const trouble = (message: string, more: Partial<Failure> = {}): Failure => ({
+    object,
+    state: 'InProgress',
+    reason: status.phase ?? 'Pending',
+    message,
+    ...more,
+  })
+  const { phase = 'Pending', change, waitingFor: wait } = status
+  const isObserved = status.observedGeneration === undefined || status.observedGeneration >= (metadata.generation ?? 0)
+  if (!isObserved || status.phase === undefined)
+    return isNew ? trouble('its controller has not observed the latest spec yet') : undefined
+  const seenText = wait === undefined ? '' : `: ${wait.seen ?? wait.predicate}`
+  if (isNew && wait !== undefined && isFinal(wait, seen.now))
+    return trouble(wait.seen ?? wait.predicate, { state: 'Failed', reason: wait.predicate })
+  if (change !== undefined || CHANGING.has(phase))
+    return trouble(change === undefined ? `it is ${phase}${seenText}` : changeText(change, seenText), {
+      outside: 'ControlPlaneChanging',
+    })
+  if (!isNew) return undefined
+  const running = status.versions?.find(({ part }) => part === 'apiserver')?.version
+  if (running !== spec.version)
+    return trouble(`it is ${phase} with version ${running ?? 'unknown'}; ${spec.version ?? ''} is declared${seenText}`)
+  if (phase !== 'Ready') return trouble(`it is ${phase}${seenText}`)
+  const addon = (status.addons ?? []).find((a) => a.healthy !== 'True')
+  if (addon !== undefined)
+    return trouble(
+      `addon ${addon.name} ${addon.version} is not healthy${addon.message === undefined ? '' : `: ${addon.message}`}`,
+    )
+  const applied = new Map((status.addons ?? []).map((a) => [a.name, a.version]))
+  const missing = (spec.addons ?? []).find((a) => applied.get(a.name) !== a.version)
+  return missing === undefined ? undefined : trouble(`addon ${missing.name} ${missing.version} is not applied yet`)
+}
+
+type Wait = NonNullable<NonNullable<Cluster['status']>['waitingFor']>
+type Change = NonNullable<NonNullable<Cluster['status']>['change']>
+
+const isFinal = ({ predicate, since }: Wait, now: number): boolean =>
+  FINAL.has(predicate as Reason) || (predicate === 'UpgradeRefused' && now - Date.parse(since) >= REFUSED_FOR_MS)
+
+const changeText = ({ from, to, message }: Change, wait: string): string => `from ${from} to ${to}: ${message}${wait}`
+
+/** Whether what the Cluster declares has not passed its stage so far: what was broken before this change stops nothing. */
+export function isNewToStage(chain: readonly Release[], of: Release, { metadata }: Cluster): boolean {
+  const commit = metadata.annotations?.[ANNOTATIONS.commit]
+  if (commit === of.spec.commit) return true
+  const end = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  const begin = chain.findIndex((r) => r.spec.commit === commit)
+  if (begin < 0 || begin >= end) return false
+  return !chain.slice(begin, end).some((release) => {
+    const status = release.status?.clusters?.find((c) => c.name === metadata.name)
+    return status !== undefined && hasPassedStage(release, status)
+  })
+}
+
+/** Kubelets are never newer than their API server: going back, they go first. */
+export function areNodesFirst(
+  declared: Pick<Cluster['spec'], 'version'>,
+  live: Pick<Cluster['spec'], 'version'>,
+): boolean {
+  const [wanted, now] = [parseVersion(declared.version ?? ''), parseVersion(live.version ?? '')]
+  return wanted !== undefined && now !== undefined && compareVersions(wanted, now) < 0
+}

@@ -1,0 +1,222 @@
+// The version of a control plane goes through the pipeline as what is on nodes does: stage by stage, watched, held by an approval, stopped by what fails, and back by a revert.
+import { afterEach, expect, test } from 'vitest'
+import { approval } from '#api/kinds/approval.ts'
+import { cluster, type Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { approvalOf } from '#cli/commands/rollout/approval.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
+import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+
+const stops: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+const SERVED = ['1.35', '1.36']
+const clusterOf = (name: string, version: string) => `
+new Cluster(hub, '${name}', { spec: { stage: '${name}', version: '${version}', controlPlane: { flavor: 'embedded' } } })
+new ApiObject(new ClusterChart(app, '${name}'), 'c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: { for: '${version}' } })`
+
+const STAGES = `[
+  { name: 'test', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'test' } } }, minSuccessTime: '0s' },
+  { name: 'prod', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'prod' } } }, minSuccessTime: '0s',
+    before: [{ name: 'board', approval: { from: ['ada'] } }] },
+]`
+
+const fleet = (version: string) => ({
+  'fleet/main.ts': `
+import { App, ApiObject } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, ReleasePipeline } from 'kubenode/constructs'
+
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+new ReleasePipeline(hub, 'standard', { spec: { stages: ${STAGES} } })
+${clusterOf('test', version)}
+${clusterOf('prod', version)}
+app.synth()
+`,
+})
+
+/** In place of the role cluster: a control plane has its version a while after it was asked for, if it is served. */
+function planesOf({ hub: { client } }: SyncBench, isSlow: () => boolean = () => false) {
+  let isOver = false
+  const statusFor = ({ metadata, spec, status }: Cluster): object => {
+    const version = spec.version ?? ''
+    const running = status?.versions?.[0]?.version ?? version
+    const observed = { observedGeneration: metadata.generation ?? 1 }
+    const of = (v: string) => [{ part: 'apiserver', version: v }]
+    if (!SERVED.some((minor) => version.startsWith(`${minor}.`)))
+      return {
+        ...observed,
+        phase: 'Ready',
+        versions: of(running),
+        waitingFor: {
+          predicate: 'VersionNotServed',
+          seen: `version ${version}; the host serves ${SERVED.join(', ')}`,
+          unblock: 'a commit names a version of one of these',
+          since: '2026-01-01T00:00:00Z',
+        },
+      }
+    return isSlow() && running !== version
+      ? { ...observed, phase: 'Upgrading', versions: of(running) }
+      : { ...observed, phase: 'Ready', versions: of(version) }
+  }
+  const run = async () => {
+    while (!isOver) {
+      for (const each of (await client.list(cluster, { namespace: SYSTEM_NAMESPACE })).items) {
+        const { name = '' } = each.metadata
+        const body = { apiVersion: each.apiVersion, kind: each.kind, metadata: { name, namespace: SYSTEM_NAMESPACE } }
+        await client.apply(
+          cluster,
+          { ...body, status: statusFor(each) },
+          { fieldManager: 'planes', force: true, subresource: 'status' },
+        )
+      }
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+  }
+  const running = run()
+  stops.unshift(async () => {
+    isOver = true
+    await running
+  })
+}
+
+async function world(isSlow?: () => boolean) {
+  const b = await syncBench(['test', 'prod'])
+  stops.push(() => b.close())
+  planesOf(b, isSlow)
+  const planeOf = (name: string) => b.hub.client.get(cluster, { namespace: SYSTEM_NAMESPACE, name })
+  const releaseOf = async (commit: string) => (await b.releases()).find((r) => r.spec.commit === commit)
+  return {
+    b,
+    planeOf,
+    releaseOf,
+    versions: async () => [(await planeOf('test'))?.spec.version, (await planeOf('prod'))?.spec.version],
+    settings: async (name: string) =>
+      (
+        (await b.client(name).get(CONFIG_MAP, { namespace: 'default', name: 'settings' }))?.['data'] as
+          | { for?: string }
+          | undefined
+      )?.for,
+    phases: async (commit: string) =>
+      Object.fromEntries((await releaseOf(commit))?.status?.clusters?.map((c) => [c.name, c.phase]) ?? []),
+    waits: async (commit: string) => (await releaseOf(commit))?.status?.waitingFor?.seen,
+    approve: async (commit: string) => {
+      const object = await releaseOf(commit)
+      if (object === undefined) throw new Error('no release')
+      const [request] = requestsOf(object)
+      const wish = { reason: 'read', for: '1h' }
+      const made = approvalOf({ object, digest: request?.digest ?? '' }, { name: 'ada', groups: [] }, wish, Date.now())
+      await b.hub.client.create(approval, made)
+    },
+  }
+}
+
+type World = Awaited<ReturnType<typeof world>>
+
+async function started({ b, settings, waits, approve, phases }: World): Promise<string> {
+  const first = b.repository.commit(fleet('1.35.1'))
+  await b.start()
+  await eventually(
+    () => settings('test'),
+    (v) => v === '1.35.1',
+  )
+  await eventually(
+    () => waits(first),
+    (seen) => seen?.startsWith('board: approved by 0 of 1') === true,
+  )
+  await approve(first)
+  await eventually(
+    () => phases(first),
+    (p) => p['prod'] === 'Healthy',
+  )
+  return first
+}
+
+test('a version goes to test, waits for its approval before prod, and comes back by a revert', async () => {
+  let isSlow = false
+  const w = await world(() => isSlow)
+  const { b, versions, settings, phases, waits, approve, planeOf, releaseOf } = w
+  await started(w)
+  // The control planes of both are made with the hub's objects, before any stage.
+  expect(await versions()).toEqual(['1.35.1', '1.35.1'])
+
+  isSlow = true
+  const up = b.repository.commit(fleet('1.36.0'))
+  await eventually(versions, ([test]) => test === '1.36.0')
+  await eventually(
+    () => waits(up),
+    (seen) => seen?.includes('Upgrading') === true,
+  )
+  // What is in the cluster waits for its control plane, and the other stage for this one. Also after a restart, and when the hub is compared again.
+  await b.start()
+  b.pass(61_000)
+  await eventually(
+    () => waits(up),
+    (seen) => seen?.includes('Upgrading') === true,
+  )
+  expect([await versions(), await settings('test')]).toEqual([['1.36.0', '1.35.1'], '1.35.1'])
+  isSlow = false
+  await eventually(
+    () => settings('test'),
+    (v) => v === '1.36.0',
+  )
+  await eventually(
+    () => waits(up),
+    (seen) => seen?.startsWith('board: approved by 0 of 1') === true,
+  )
+  expect([await versions(), await phases(up)]).toEqual([['1.36.0', '1.35.1'], { test: 'Healthy', prod: 'Waiting' }])
+  expect((await planeOf('prod'))?.metadata.annotations?.[ANNOTATIONS.commit]).not.toBe(up)
+  await approve(up)
+  await eventually(
+    () => settings('prod'),
+    (v) => v === '1.36.0',
+  )
+  expect(await versions()).toEqual(['1.36.0', '1.36.0'])
+  await eventually(
+    () => releaseOf(up),
+    (r) => r?.status?.phase === 'Succeeded',
+  )
+  expect((await releaseOf(up))?.status?.record).toMatchObject([
+    { commit: up, cluster: 'test', stage: 'test', phase: 'Healthy' },
+    { commit: up, cluster: 'prod', stage: 'prod', phase: 'Healthy', approvedBy: ['ada'] },
+  ])
+
+  const back = b.repository.commit(fleet('1.35.1'))
+  await eventually(
+    () => settings('test'),
+    (v) => v === '1.35.1',
+  )
+  await eventually(
+    () => waits(back),
+    (seen) => seen?.startsWith('board: approved by 0 of 1') === true,
+  )
+  expect(await versions()).toEqual(['1.35.1', '1.36.0'])
+  await approve(back)
+  await eventually(versions, ([test, prod]) => test === '1.35.1' && prod === '1.35.1')
+})
+
+test('a version that nobody serves stops the release in its first stage, with what is served', async () => {
+  const w = await world()
+  const { b, versions, settings, releaseOf, phases } = w
+  await started(w)
+  const wrong = b.repository.commit(fleet('1.37.0'))
+  await eventually(
+    () => releaseOf(wrong),
+    (r) => r?.status?.phase === 'Paused',
+  )
+  const { status } = (await releaseOf(wrong)) ?? {}
+  expect(status?.clusters?.find((c) => c.name === 'test')).toMatchObject({
+    phase: 'Failed',
+    message: expect.stringContaining('version 1.37.0; the host serves 1.35, 1.36'),
+  })
+  expect([await versions(), await settings('test')]).toEqual([['1.37.0', '1.35.1'], '1.35.1'])
+
+  const right = b.repository.commit(fleet('1.35.1'))
+  await eventually(
+    () => phases(right),
+    (p) => p['test'] === 'Healthy',
+  )
+  expect(await versions()).toEqual(['1.35.1', '1.35.1'])
+})
