@@ -179,7 +179,7 @@ async function oursOnce(client: KubeClient, { namespace, objects: count, edition
     const ref = { group: '', kind: 'ConfigMap', namespace, name: object.metadata.name }
     return { ref, object, digest: sha256OfJson(object) }
   })
-  const { look, result } = await applyToCluster(
+  const { answer: look, result } = await applyToCluster(
     connectTo('bench', client, () => systemClock.monotonic()),
     {
       target: { objects, rejected: [] },

@@ -36,7 +36,7 @@ export const rulesPage = (): string =>
     '## Operators',
     table(
       ['operator', 'compares', 'true when'],
-      [...OPERATORS.values()].map(({ name, looksAt, doc }) => [code(name), looksAt, doc]),
+      [...OPERATORS.values()].map(({ name, accepts: looksAt, doc }) => [code(name), looksAt, doc]),
     ),
     'Before an operator, as in `not:equal` or `someFact:startsWith`:',
     table(

@@ -25,14 +25,15 @@ export const CLOUD_ROLES: Readonly<Partial<Record<string, CloudRole>>> = {
   },
 }
 
-const arn = (doc: string) => str(doc, { min: 8, max: 512, pattern: '^[\\x21-\\x7e]+$', says: 'a name without spaces' })
+const arn = (doc: string) =>
+  str(doc, { min: 8, max: 512, pattern: '^[\\x21-\\x7e]+$', expects: 'a name without spaces' })
 
 const providerPod = obj('A provider in a pod of its own.', {
   name: str('Which provider: aws, alicloud or another one of docs/reference/providers.md.', {
     min: 1,
     max: 32,
     pattern: '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$',
-    says: 'lower-case letters, digits and "-", starting with a letter',
+    expects: 'lower-case letters, digits and "-", starting with a letter',
   }),
   options: freeform('Its options, as in the providers file. Relative paths begin at /etc/kubenode.', {
     maxBytes: MAX_OPTIONS,
@@ -60,7 +61,7 @@ const providerPod = obj('A provider in a pod of its own.', {
 })
 export type ProviderPod = Out<typeof providerPod>
 
-const pem = (doc: string) => str(doc, { min: 1, max: MAX_PEM, pattern: '^-----BEGIN ', says: 'PEM' })
+const pem = (doc: string) => str(doc, { min: 1, max: MAX_PEM, pattern: '^-----BEGIN ', expects: 'PEM' })
 
 export const providerPods = fallback(
   list('Providers that run in pods of their own; the controllers hold none of their keys.', providerPod, {
@@ -77,7 +78,7 @@ export const providerKeys = fallback(
       ca: pem('Authority of the certificate.'),
       cert: pem('Certificate.'),
       key: pem('Private key.'),
-      token: str('Bearer token.', { min: 32, max: 128, pattern: '^[\\x21-\\x7e]+$', says: 'a random text' }),
+      token: str('Bearer token.', { min: 32, max: 128, pattern: '^[\\x21-\\x7e]+$', expects: 'a random text' }),
     }),
     { max: MOST_PODS },
   ),

@@ -11,7 +11,7 @@ export const cidr = (doc: string): Field<string> =>
     max: 64,
     pattern:
       '^([0-9]{1,3}(\\.[0-9]{1,3}){3}/([0-9]|[12][0-9]|3[0-2])|[0-9a-fA-F:]+/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))$',
-    says: 'a range of addresses such as 10.20.0.0/16',
+    expects: 'a range of addresses such as 10.20.0.0/16',
   })
 
 export const egress = (doc: string) =>

@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { createEventRecorder, type EventRecorder, type EventWish } from '#kube/events.ts'
+import { createEventRecorder, type EventRecorder, type NewEvent } from '#kube/events.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
 export interface AgentEventsOptions {
@@ -32,8 +32,8 @@ export function agentEvents({ client, clock, machine, machineUid }: AgentEventsO
     const options = { client, clock, controller, instance: machine, annotations }
     const recorder = createEventRecorder(lost === undefined ? options : { ...options, lost })
     return {
-      record: (regarding: KubeObject, wish: EventWish) =>
-        recorder.record(regarding, { ...wish, reason: onOneLine(wish.reason), note: onOneLine(wish.note) }),
+      record: (regarding: KubeObject, event: NewEvent) =>
+        recorder.record(regarding, { ...event, reason: onOneLine(event.reason), note: onOneLine(event.note) }),
       flush: () => recorder.flush(),
     }
   }

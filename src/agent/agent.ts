@@ -73,7 +73,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const stop = new AbortController()
     const signal = AbortSignal.any([options.signal, stop.signal])
     const inForce = await configInForce({ files, dir, log })
-    const { config: said, problems } = joinedConfig(inForce)
+    const { config: joined, problems } = joinedConfig(inForce)
     for (const problem of problems) log.warn('configuration ignored', { problem })
     const facts = await readHostFacts(files, dir)
     const isRequested = await isLeaveRequested({ files, dir })
@@ -82,7 +82,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
         ? await sessionAlone({ files, dir })
         : await openSession({ ...options, files, dir, signal })
     // Either source can say that a kubelet owns the Node; neither can make it ours again.
-    const config = { ...said, registerNode: said.registerNode && session.identity.registerNode !== false }
+    const config = { ...joined, registerNode: joined.registerNode && session.identity.registerNode !== false }
     let end = 'Stopped' as AgentEnd
     const onReboot = (): void => {
       end = 'Reboot'
@@ -111,7 +111,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     await parts.metrics?.start()
     parts.drift.start()
     await parts.frozen.start()
-    await parts.kubelet?.look()
+    await parts.kubelet?.check()
     await obeyKept(parts)
     const onLeft = (): void => {
       end = 'Left'
@@ -151,11 +151,11 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
 function watchSupervisor({ clock, endIfOrphan }: AgentOptions): { cancel(): void } {
   if (endIfOrphan === undefined) return { cancel: () => undefined }
   let timer = { cancel: (): void => undefined }
-  const look = (): void => {
+  const check = (): void => {
     endIfOrphan()
-    timer = clock.after(EACH_TICK_MS, look)
+    timer = clock.after(EACH_TICK_MS, check)
   }
-  look()
+  check()
   return { cancel: () => timer.cancel() }
 }
 
@@ -277,7 +277,7 @@ function noteNode({ target, config, nodeWriter, supervisor, drift }: Parts, foun
   if (config.registerNode) return nodeWriter.again()
   const { name = '' } = found.status?.nodeRef ?? {}
   target.deletedNode ??= { name, kubelet: supervisor.main?.(KUBELET) }
-  return drift.lookSoon(KUBELET)
+  return drift.inspectSoon(KUBELET)
 }
 
 async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {

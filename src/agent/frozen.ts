@@ -58,9 +58,9 @@ export const frozenCondition = (frozen: Frozen | undefined, path: string): Condi
 
 const MOST_MESSAGE = 200
 /** A user who removes the file sees work resume at once. */
-const LOOK_EVERY_MS = EACH_TICK_MS
+const POLL_MS = EACH_TICK_MS
 /** Where the file system reports changes. */
-const LOOK_ANYWAY_MS = 30_000
+const RECHECK_MS = 30_000
 
 export interface FrozenWatchDeps {
   readonly files: Files
@@ -78,7 +78,7 @@ export class FrozenWatch {
   #frozen: Frozen | undefined
   #timer: { cancel(): void } | undefined
   #watcher: { close(): void } | undefined
-  #isLooking = false
+  #isChecking = false
   #isTouched = false
   #isClosed = false
 
@@ -90,7 +90,7 @@ export class FrozenWatch {
     return this.#frozen
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { files, dir, clock, log, onChange } = this.#deps
     const read = await readFrozen(files, dir)
     const before = this.#frozen
@@ -106,16 +106,16 @@ export class FrozenWatch {
   }
 
   async start(): Promise<void> {
-    this.#isLooking = true
+    this.#isChecking = true
     do {
       this.#isTouched = false
       // Before the check: a change in between is reported then.
       this.#listen()
-      await this.look()
+      await this.check()
     } while (this.#isTouched && !this.#isClosed)
-    this.#isLooking = false
+    this.#isChecking = false
     if (this.#isClosed) return
-    const waitMs = this.#watcher === undefined ? LOOK_EVERY_MS : LOOK_ANYWAY_MS
+    const waitMs = this.#watcher === undefined ? POLL_MS : RECHECK_MS
     this.#timer?.cancel()
     this.#timer = this.#deps.clock.after(waitMs, () => void this.start())
   }
@@ -133,7 +133,7 @@ export class FrozenWatch {
       if (name !== undefined && name !== basename(path)) return
       if (name === undefined) this.#stopListening()
       this.#isTouched = true
-      if (!this.#isLooking && !this.#isClosed) void this.start()
+      if (!this.#isChecking && !this.#isClosed) void this.start()
     })
   }
 

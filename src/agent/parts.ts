@@ -56,7 +56,7 @@ export function buildParts(o: PartsOptions): Parts {
   const supervisor = buildSupervisor(ground)
   const trust = buildTrust(ground, onStatus)
   const onComponents = (): void => {
-    board.look()
+    board.read()
     onStatus()
     endTrial(ground, supervisor, components)
   }

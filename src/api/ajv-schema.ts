@@ -23,8 +23,8 @@ export function ajvSchemaOf(schema: ApiSchema): SchemaObject {
   for (const key of KEPT) if (schema[key] !== undefined) out[key] = schema[key]
   if (schema['x-kubernetes-int-or-string'] === true) out['type'] = ['integer', 'string']
   if (schema.format === 'date-time') out['format'] = 'date-time'
-  const { says } = extrasOf(schema)
-  if (says !== undefined) out['expected'] = says
+  const { expects } = extrasOf(schema)
+  if (expects !== undefined) out['expected'] = expects
   if (schema.properties !== undefined) {
     out['properties'] = Object.fromEntries(Object.entries(schema.properties).map(([k, v]) => [k, ajvSchemaOf(v)]))
     if (schema['x-kubernetes-preserve-unknown-fields'] !== true) out['additionalProperties'] = false

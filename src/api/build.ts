@@ -55,10 +55,10 @@ interface TextBounds {
   readonly max: number
   readonly pattern?: string
   /** The pattern in words, for the one whose value it refused. */
-  readonly says?: string
+  readonly expects?: string
 }
 
-export function str(doc: string, { min, max, pattern, says }: TextBounds): Field<string> {
+export function str(doc: string, { min, max, pattern, expects }: TextBounds): Field<string> {
   const schema: Schema = {
     type: 'string',
     description: doc,
@@ -66,7 +66,7 @@ export function str(doc: string, { min, max, pattern, says }: TextBounds): Field
     maxLength: max,
     ...defined({ pattern }),
   }
-  return field(says === undefined ? schema : { ...schema, [EXTRAS]: { says } })
+  return field(expects === undefined ? schema : { ...schema, [EXTRAS]: { expects } })
 }
 
 export const choice = <const V extends string>(doc: string, values: readonly V[]): Field<V> =>
@@ -157,7 +157,7 @@ export function intOrPercent(doc: string, { min, max }: NumberBounds): Field<num
       pattern: '^(100|[1-9]?[0-9])%$',
     }),
     {},
-    { says: 'a whole number, or a percentage from 0% to 100%' },
+    { expects: 'a whole number, or a percentage from 0% to 100%' },
   )
 }
 

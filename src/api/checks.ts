@@ -56,9 +56,9 @@ export function checkProblems(schema: ApiSchema, value: unknown, before: readonl
   const found: Problem[] = []
   const misshapen = before.filter((p) => p.code !== PROBLEM_CODES.unknownField)
   const visit = (s: ApiSchema, v: unknown, pointer: string) => {
-    const { checks = [], says } = extrasOf(s)
+    const { checks = [], expects } = extrasOf(s)
     if (checks.length === 0 || misshapen.some((p) => isAtOrBelow(pointer, p.pointer))) return
-    for (const c of checks) found.push(...findings(c.findings(v), v, pointer, says))
+    for (const c of checks) found.push(...findings(c.findings(v), v, pointer, expects))
   }
   walk(schema, value, '', { wants: hasChecks, visit })
   return found
@@ -68,10 +68,10 @@ export function findings(
   found: readonly Finding[],
   value: unknown,
   pointer: string,
-  says?: string,
+  expects?: string,
 ): readonly Problem[] {
   return found.map((f) => {
-    const allowed = f.allowed ?? says
+    const allowed = f.allowed ?? expects
     return {
       code: f.code ?? PROBLEM_CODES.rule,
       pointer: f.pointer === '' ? pointer : `${pointer}${f.pointer.startsWith('/') ? '' : '/'}${f.pointer}`,

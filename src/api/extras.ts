@@ -19,7 +19,7 @@ export interface Check {
 
 export interface Extras {
   /** The pattern or shape in words. */
-  readonly says?: string
+  readonly expects?: string
   readonly checks?: readonly Check[]
   /** Bound of free-form data, in bytes of JSON. */
   readonly maxBytes?: number

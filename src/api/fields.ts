@@ -30,7 +30,7 @@ export const dnsLabel = (doc: string): Field<string> =>
     min: 1,
     max: 63,
     pattern: `^${DNS_LABEL}$`,
-    says: 'lower-case letters, digits and "-", starting and ending with a letter or digit, at most 63',
+    expects: 'lower-case letters, digits and "-", starting and ending with a letter or digit, at most 63',
   })
 
 /** The name of an object: RFC 1123 subdomain. */
@@ -39,7 +39,7 @@ export const objectName = (doc: string): Field<string> =>
     min: 1,
     max: 253,
     pattern: `^${DNS_LABEL}(\\.${DNS_LABEL})*$`,
-    says: 'lower-case letters, digits, "-" and ".", starting and ending with a letter or digit, at most 253',
+    expects: 'lower-case letters, digits, "-" and ".", starting and ending with a letter or digit, at most 253',
   })
 
 export const uid = (doc: string): Field<string> => str(doc, { min: 1, max: 64 })
@@ -49,7 +49,7 @@ export const componentName = (doc: string): Field<string> =>
     min: 1,
     max: 63,
     pattern: COMPONENT_NAME_PATTERN,
-    says: 'lower-case letters, digits and "-", starting with a letter',
+    expects: 'lower-case letters, digits and "-", starting with a letter',
   })
 
 export const componentVersion = (doc: string): Field<string> =>
@@ -57,7 +57,7 @@ export const componentVersion = (doc: string): Field<string> =>
     min: 1,
     max: 128,
     pattern: COMPONENT_VERSION_PATTERN,
-    says: 'letters, digits and ". + : ~ _ -", starting with a letter or digit',
+    expects: 'letters, digits and ". + : ~ _ -", starting with a letter or digit',
   })
 
 /** One line for people. */
@@ -65,14 +65,14 @@ export const sentence = (doc: string, max = 200): Field<string> => str(doc, { ma
 
 /** A word by which programs tell causes apart. */
 export const reasonWord = (doc: string): Field<string> =>
-  str(doc, { min: 1, max: 64, pattern: '^[A-Z][A-Za-z0-9]*$', says: 'one CamelCase word' })
+  str(doc, { min: 1, max: 64, pattern: '^[A-Z][A-Za-z0-9]*$', expects: 'one CamelCase word' })
 
 const LONGEST_DURATION_MS = 366 * 86_400_000
 
 /** Zero is a duration; a year is the longest that anything here waits. */
 export const duration = (doc: string): Field<string> =>
   refine(
-    str(doc, { min: 2, max: 32, pattern: DURATION_PATTERN, says: 'a duration such as 90s, 5m or 1h30m' }),
+    str(doc, { min: 2, max: 32, pattern: DURATION_PATTERN, expects: 'a duration such as 90s, 5m or 1h30m' }),
     {},
     {
       checks: [
@@ -85,17 +85,17 @@ export const duration = (doc: string): Field<string> =>
   )
 
 export const sha256 = (doc: string): Field<string> =>
-  str(doc, { min: 64, max: 64, pattern: '^[0-9a-f]{64}$', says: '64 lower-case hexadecimal digits' })
+  str(doc, { min: 64, max: 64, pattern: '^[0-9a-f]{64}$', expects: '64 lower-case hexadecimal digits' })
 
 export const commitId = (doc: string): Field<string> =>
-  str(doc, { min: 40, max: 64, pattern: '^[0-9a-f]+$', says: 'the full hexadecimal id of a git commit' })
+  str(doc, { min: 40, max: 64, pattern: '^[0-9a-f]+$', expects: 'the full hexadecimal id of a git commit' })
 
 export const revisionName = (doc: string): Field<string> => objectName(doc)
 
 /** `linux` paths, absolute, without surprises; the agent checks again where they lead. */
 export const absolutePath = (doc: string): Field<string> =>
   refine(
-    str(doc, { min: 1, max: 1024, pattern: '^/[^\\x00-\\x1f]*$', says: 'an absolute path' }),
+    str(doc, { min: 1, max: 1024, pattern: '^/[^\\x00-\\x1f]*$', expects: 'an absolute path' }),
     {},
     {
       checks: [
@@ -111,7 +111,7 @@ export const url = (doc: string): Field<string> =>
     min: 1,
     max: 2048,
     pattern: '^[a-z][a-z0-9+.-]*://[^\\s\\x00-\\x1f]+$',
-    says: 'an absolute URL such as https://example.org/path',
+    expects: 'an absolute URL such as https://example.org/path',
   })
 
 export const port = (doc: string): Field<number> => int(doc, { min: 1, max: 65_535 })
@@ -122,14 +122,14 @@ export const quantity = (doc: string): Field<string> =>
     min: 1,
     max: 32,
     pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$',
-    says: 'a quantity such as 500m, 2 or 4Gi',
+    expects: 'a quantity such as 500m, 2 or 4Gi',
   })
 
 export const labelValue = (doc: string): Field<string> =>
   str(doc, {
     max: 63,
     pattern: '^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$',
-    says: 'at most 63 letters, digits, "-", "_" and ".", starting and ending with a letter or digit',
+    expects: 'at most 63 letters, digits, "-", "_" and ".", starting and ending with a letter or digit',
   })
 
 const LABEL_KEY = '^([a-z0-9][-a-z0-9.]*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$'
@@ -139,7 +139,7 @@ const labelKey = (doc: string): Field<string> =>
     min: 1,
     max: 317,
     pattern: LABEL_KEY,
-    says: 'a label key such as topology.kubernetes.io/zone',
+    expects: 'a label key such as topology.kubernetes.io/zone',
   })
 
 const LABEL_KEY_PATTERN = new RegExp(LABEL_KEY)
@@ -238,7 +238,7 @@ export const cron = (doc: string): Field<string> =>
   refine(
     str(doc, { min: 1, max: 128 }),
     {},
-    { says: 'five cron fields such as "0 2 * * 6"', checks: [check('cron', cronProblem)] },
+    { expects: 'five cron fields such as "0 2 * * 6"', checks: [check('cron', cronProblem)] },
   )
 
 /** A recurring or single stretch of time. */
@@ -268,7 +268,7 @@ export const secretRef = (doc: string) =>
         min: 1,
         max: 253,
         pattern: '^[-._a-zA-Z0-9]+$',
-        says: 'letters, digits, "-", "_", "."',
+        expects: 'letters, digits, "-", "_", "."',
       }),
     ),
   })
@@ -282,7 +282,7 @@ const conditions = (): Field<readonly Condition[]> =>
         min: 1,
         max: 63,
         pattern: '^[A-Za-z][A-Za-z0-9.-]*$',
-        says: 'a CamelCase word',
+        expects: 'a CamelCase word',
       }),
       status: choice('Status of the condition.', ['True', 'False', 'Unknown']),
       reason: reasonWord('Reason for the status.'),

@@ -20,7 +20,7 @@ export const ruleTree = (doc: string): Field<JsonObject> =>
     freeform(doc, { maxBytes: MAX_RULE_BYTES }),
     {},
     {
-      says: 'all, any or not over conditions {fact, operator, value}',
+      expects: 'all, any or not over conditions {fact, operator, value}',
       checks: [{ name: 'rule tree', findings: (value) => ruleTreeFindings(value) }],
     },
   )
@@ -30,26 +30,26 @@ export function ruleTreeFindings(tree: unknown): readonly Finding[] {
   const found: Finding[] = []
   let leaves = 0
   const visit = (node: unknown, pointer: string, depth: number): void => {
-    const say = (message: string, allowed?: string): void => {
+    const problem = (message: string, allowed?: string): void => {
       found.push({ pointer, message, ...defined({ allowed }) })
     }
-    if (depth > MAX_RULE_DEPTH) return say('nests too deeply', `${MAX_RULE_DEPTH} levels`)
-    if (!isObject(node)) return say('is not a condition', 'an object with all, any, not, or fact and operator')
+    if (depth > MAX_RULE_DEPTH) return problem('nests too deeply', `${MAX_RULE_DEPTH} levels`)
+    if (!isObject(node)) return problem('is not a condition', 'an object with all, any, not, or fact and operator')
     const branches = BRANCHES.filter((b) => Object.hasOwn(node, b))
-    if (branches.length > 1) return say(`has ${branches.join(' and ')}`, 'exactly one of all, any, not')
+    if (branches.length > 1) return problem(`has ${branches.join(' and ')}`, 'exactly one of all, any, not')
     const [branch] = branches
-    if (branch === undefined && depth === 0) return say('is not a rule', 'all, any or not at the top')
+    if (branch === undefined && depth === 0) return problem('is not a rule', 'all, any or not at the top')
     if (branch === undefined) {
       leaves++
       found.push(...leafFindings(node, pointer))
       return
     }
     const strays = Object.keys(node).filter((k) => k !== branch && k !== 'name')
-    if (strays.length > 0) say(`has ${strays.join(', ')} next to ${branch}`, `${branch} alone, or with name`)
+    if (strays.length > 0) problem(`has ${strays.join(', ')} next to ${branch}`, `${branch} alone, or with name`)
     const below = node[branch]
     if (branch === 'not') return visit(below, `${pointer}/not`, depth + 1)
     if (!Array.isArray(below) || below.length === 0)
-      return say(`has ${branch} that is not a non-empty list of conditions`, 'a list with at least one')
+      return problem(`has ${branch} that is not a non-empty list of conditions`, 'a list with at least one')
     below.forEach((b, i) => visit(b, `${pointer}/${branch}/${i}`, depth + 1))
   }
   visit(tree, '', 0)

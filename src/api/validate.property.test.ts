@@ -155,8 +155,8 @@ describe.each(KINDS.map((k) => [k.kind, k] as const))('%s', (_, kind) => {
         if (shape.length > 0 && shape.length < 100) expect(refused, JSON.stringify(shape)).not.toEqual([])
         if (shape.length > 0) return
         const broken = validateRules(tree, stored, undefined).errors.map((e) => e.detail)
-        const said = ours.map((p) => p.message).filter((m) => known.has(m))
-        expect(new Set(said)).toEqual(new Set(broken.filter((m) => known.has(m))))
+        const reported = ours.map((p) => p.message).filter((m) => known.has(m))
+        expect(new Set(reported)).toEqual(new Set(broken.filter((m) => known.has(m))))
       }),
       { numRuns: 40 },
     )

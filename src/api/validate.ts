@@ -65,11 +65,11 @@ export function createValidator(): Validator {
     const prepared = prepare(kind)
     const { schema } = prepared
     const scope = scopeProblems(kind, value as Record<string, unknown>)
-    const said = new Set(scope.map((p) => p.pointer))
+    const reported = new Set(scope.map((p) => p.pointer))
     const errors = shapeErrors(prepared, value)
     // Each problem shows what was seen around it: a hostile object has thousands, and only the first are ever read.
-    const told = errors.slice(0, MAX_PROBLEMS).map(problemOf)
-    const shape = [...scope, ...told.filter((p) => !said.has(p.pointer))]
+    const listed = errors.slice(0, MAX_PROBLEMS).map(problemOf)
+    const shape = [...scope, ...listed.filter((p) => !reported.has(p.pointer))]
     if (errors.length > MAX_PROBLEMS) return shape.slice(0, MAX_PROBLEMS)
     const full = applyDefaults(schema, value)
     const rules = checkProblems(schema, full, shape)

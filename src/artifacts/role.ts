@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { SEALED_TOKEN_FIELD, sealedTokenKey } from '#identity/sealed-token.ts'
@@ -38,7 +38,7 @@ const sealedToken = async (client: KubeClient, uid: string): Promise<string | un
 export class ArtifactsPart implements Part {
   readonly name = 'artifact-server'
   readonly #options: ArtifactsOptions
-  readonly #looking: Looking
+  readonly #looking: RepeatedCheck
   #server: ArtifactServer | undefined
   #pair: ServingPair | undefined
   #held: Held | undefined
@@ -47,7 +47,7 @@ export class ArtifactsPart implements Part {
 
   constructor(options: ArtifactsOptions) {
     this.#options = options
-    this.#looking = new Looking(options.clock)
+    this.#looking = new RepeatedCheck(options.clock)
   }
 
   async start(): Promise<void> {

@@ -9,7 +9,7 @@ import { hasColors, paintOf } from '#lib/terminal/paint.ts'
 
 const USUAL_ROWS = 50
 
-export function waitScreen(io: Io): Pick<Screen, 'isTerminal' | 'say' | 'show' | 'end'> {
+export function waitScreen(io: Io): Pick<Screen, 'isTerminal' | 'print' | 'show' | 'end'> {
   const isTerminal = io.errWidth?.() !== undefined
   const screen = createScreen((text) => io.err(text), {
     isTerminal,
@@ -19,7 +19,7 @@ export function waitScreen(io: Io): Pick<Screen, 'isTerminal' | 'say' | 'show' |
   })
   return {
     isTerminal,
-    say: (line) => screen.say(line),
+    print: (line) => screen.print(line),
     show: (lines) => screen.show(lines),
     end() {
       screen.show([])

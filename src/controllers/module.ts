@@ -4,7 +4,7 @@ import type { JoinBundle } from '#api/join-bundle.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Module, ModuleContext } from '#runtime/module.ts'
-import type { LooksConfig } from '#runtime/outbound/looks.ts'
+import type { ChecksConfig } from '#runtime/outbound/external-checks.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 
 /** What join bundles of a cluster have in common. */
@@ -23,7 +23,7 @@ export interface ControllersConfig {
   /** What is done with hosts of a provider that belong to no Machine; left out: Report. */
   readonly orphans?: Readonly<Record<string, OrphanPolicy>>
   /** What inspections of rollouts may ask beyond the cluster: the Prometheus that queries go to, and origins that may lead to this host or its link. */
-  readonly inspections?: LooksConfig
+  readonly inspections?: ChecksConfig
   /** What hosts receive at join, beside their own name and token. */
   readonly join: JoinGround
   /** Where repairs may call webhooks; nowhere without it. */

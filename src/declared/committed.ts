@@ -97,7 +97,7 @@ export function viewOf<T extends KubeObject>(
 /** A stale cache catches up within moments; content that is unrecorded after this time is an edit, whatever it claims. */
 const BEHIND_MS = 10_000
 /** Requeue delay while a cache is stale. */
-export const BEHIND_LOOK_MS = 1_000
+export const BEHIND_REQUEUE_MS = 1_000
 /** Objects that are waited for at the same time; beyond it the wait begins again. */
 const MOST_BEHIND = 1_000
 

@@ -6,7 +6,7 @@ import { contentOf } from '#api/protocol/committed.ts'
 import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import type { EventWish } from '#kube/events.ts'
+import type { NewEvent } from '#kube/events.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { type Informers, createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -38,7 +38,7 @@ const listing = (text: string): KubeObject => ({
 let clock = new VirtualClock()
 let fake = newFake()
 let caches: Informers[] = []
-let events: (readonly [object: string, wish: EventWish])[] = []
+let events: (readonly [object: string, wish: NewEvent])[] = []
 function newFake() {
   const kinds = [{ type: inventory, schema: inventory.schema, status: true }]
   return new FakeKube({ clock, random: seededRandom(1), kinds })
@@ -57,7 +57,7 @@ async function started(): Promise<DeclaredAgentConfig> {
   const informers = createInformers({ client, clock, random: seededRandom(2), log: silentLogger, startSpreadMs: 0 })
   caches.push(informers)
   const recorder = {
-    record: (o: KubeObject, wish: EventWish) => void events.push([`${o.kind}/${o.metadata.name}`, wish]),
+    record: (o: KubeObject, wish: NewEvent) => void events.push([`${o.kind}/${o.metadata.name}`, wish]),
     flush: () => Promise.resolve(),
   }
   const declared = new DeclaredAgentConfig({ informers, clock, events: recorder, log: silentLogger })

@@ -33,8 +33,8 @@ const WHEN_TRUE: ReadonlySet<string> = new Set(POWERS_WHEN_TRUE)
 /** Generators write what is not set as null. */
 const beyond = (value: unknown, fields: readonly string[]): readonly string[] =>
   keysOf(value).filter((k) => {
-    const said = at(value, k)
-    return !fields.includes(k) && said !== undefined && said !== null && !(WHEN_TRUE.has(k) && said === false)
+    const given = at(value, k)
+    return !fields.includes(k) && given !== undefined && given !== null && !(WHEN_TRUE.has(k) && given === false)
   })
 
 const containersOf = (pod: unknown): readonly unknown[] =>

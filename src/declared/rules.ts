@@ -81,11 +81,11 @@ function remedierProblems(object: NodeRemedier, reported: ReadonlySet<string>): 
   const verified = verifiedConditions(object.spec.ladder)
   const misnamed = verified.filter(({ type }) => meantCondition(type, types, reported) !== undefined)
   const unknown = unknownConditions(object, [...asked, ...verified.filter((v) => !misnamed.includes(v))], reported)
-  const told = misnamed.map(({ type, pointer }) => {
+  const details = misnamed.map(({ type, pointer }) => {
     const message = declaredErrors.KN3066_verified({ type, near: meantCondition(type, types, reported) ?? '' })
     return doubtful({ object, pointer, words: [type, name] }, message)
   })
-  return [...problems, ...told, ...unknown]
+  return [...problems, ...details, ...unknown]
 }
 
 export const verifiedConditions = (ladder: NodeRemedier['spec']['ladder']): readonly Named[] =>

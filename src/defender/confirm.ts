@@ -11,7 +11,7 @@ import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { qualifiedPlural } from '#api/schema/resource.ts'
 import type { Caches } from './caches.ts'
-import { type Decision, isSaid } from './plan.ts'
+import { type Decision, isReported } from './plan.ts'
 
 /** A list that fails throws: unknown grants nothing. Undefined, or which cache is behind. */
 export async function cacheBehind(
@@ -30,7 +30,7 @@ export async function cacheBehind(
 }
 
 export const hasNewGrants = ({ permits }: Decision): boolean =>
-  permits.some((p) => !isSaid(p) && p.targets.some((t) => t.verdict.verdict === 'Granted'))
+  permits.some((p) => !isReported(p) && p.targets.some((t) => t.verdict.verdict === 'Granted'))
 
 async function isBehind<T extends KubeObject>(
   cached: readonly T[],

@@ -20,19 +20,19 @@ interface Minute {
 
 export class DecisionCounts {
   /** By policy, then target of a permit: the verdict that was counted last. */
-  #said: ReadonlyMap<string, Verdict> = new Map()
+  #last: ReadonlyMap<string, Verdict> = new Map()
   readonly #minutes = new Map<string, Minute[]>()
 
   observe(permits: readonly PermitDecision[], now: number): void {
-    const said = new Map<string, Verdict>()
+    const last = new Map<string, Verdict>()
     for (const { permit, targets } of permits)
       for (const { target, judged = [] } of targets)
         for (const { policy, verdict } of judged) {
           const key = `${policy}\n${permit.metadata.uid ?? ''}\n${target}`
-          said.set(key, VERDICTS[verdict])
-          if (this.#said.get(key) !== VERDICTS[verdict]) this.#count(policy, VERDICTS[verdict], now)
+          last.set(key, VERDICTS[verdict])
+          if (this.#last.get(key) !== VERDICTS[verdict]) this.#count(policy, VERDICTS[verdict], now)
         }
-    this.#said = said
+    this.#last = last
   }
 
   of(policy: string, now: number): Decisions {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { EventWish } from '#kube/events.ts'
+import type { NewEvent } from '#kube/events.ts'
 import { timestamp } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -49,9 +49,9 @@ test('a hold that expires says so in its status and an event, and is deleted a d
   const client = kube.client({ actor: 'defender' })
   const informers = createInformers({ client, clock, random, log: silentLogger, startSpreadMs: 0 })
   const caches = { holds: informers.of(operationalHold) }
-  const told: Pick<EventWish, 'reason' | 'note'>[] = []
+  const told: Pick<NewEvent, 'reason' | 'note'>[] = []
   const events = {
-    record: (_: unknown, { reason, note }: EventWish) => void told.push({ reason, note }),
+    record: (_: unknown, { reason, note }: NewEvent) => void told.push({ reason, note }),
     flush: () => Promise.resolve(),
   }
   const part = new EndedHolds({ client, caches, clock, log: silentLogger, events })

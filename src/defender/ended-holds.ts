@@ -9,7 +9,7 @@ import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { RepeatedLine } from '#lib/repeated-line.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { writeStatus } from '#runtime/write-status.ts'
@@ -51,24 +51,24 @@ export function stepFor(
 export class EndedHolds implements Part {
   readonly name = 'ended-holds'
   readonly #options: EndedHoldsOptions
-  readonly #looking: Looking
+  readonly #repeated: RepeatedCheck
   readonly #trouble: RepeatedLine
 
   constructor(options: EndedHoldsOptions) {
     this.#options = options
-    this.#looking = new Looking(options.clock)
+    this.#repeated = new RepeatedCheck(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 
   start(): void {
-    this.#looking.start(
+    this.#repeated.start(
       () => EVERY_MS,
       () => this.sweep(),
     )
   }
 
   stop(): Promise<void> {
-    return this.#looking.stop()
+    return this.#repeated.stop()
   }
 
   async sweep(): Promise<void> {
@@ -80,12 +80,12 @@ export class EndedHolds implements Part {
         return step === undefined ? [] : [{ hold, step }]
       })
       for (const { hold, step } of due.slice(0, MOST_IN_ONE)) {
-        if (this.#looking.signal.aborted) return
+        if (this.#repeated.signal.aborted) return
         await (step === 'Delete' ? this.#delete(hold) : this.#report(hold, step === 'Report'))
       }
       this.#trouble.ended()
     } catch (error) {
-      if (this.#looking.signal.aborted) return
+      if (this.#repeated.signal.aborted) return
       const why = messageOf(error)
       const line = this.#trouble.due(why)
       if (line !== undefined) log.warn('cannot clear away expired holds', { error: why, ...line })

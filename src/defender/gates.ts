@@ -17,7 +17,7 @@ import { rateGate } from './gates/rate.ts'
 import { ruleGate } from './gates/rule.ts'
 import { windowGate } from './gates/window.ts'
 import type { Ground, Question } from './question.ts'
-import { GOES_BACK, pass } from './say.ts'
+import { GOES_BACK, pass } from './verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Enforced policies that decide it; where there is none, the built-in one. */

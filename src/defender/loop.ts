@@ -20,7 +20,7 @@ import { Observer } from './observe.ts'
 import { OldPermits } from './old-permits.ts'
 import { type Decide, type Decision, decide as decideRightly } from './plan.ts'
 import type { Snapshot } from './snapshot.ts'
-import { Teller } from './tell.ts'
+import { StatusReporter } from './status-reporter.ts'
 
 /** Thousands of heartbeats and conditions a second must not cause thousands of evaluations of the waiting permits. */
 const FLEET_MS = 20
@@ -68,7 +68,7 @@ export class DefenderLoop implements Part {
   readonly #options: LoopOptions
   readonly #observer: Observer
   readonly #time: DefenderTime
-  readonly #teller: Teller
+  readonly #reporter: StatusReporter
   readonly #oldPermits: OldPermits
   readonly #pace: Pace
   readonly #stopping = new AbortController()
@@ -88,31 +88,31 @@ export class DefenderLoop implements Part {
     this.#pace = new Pace(options.clock)
     this.#time = new DefenderTime(options.clock, options.serverNow)
     const writing = { ...options, mayWrite: () => this.#mayWrite() }
-    this.#teller = new Teller({ ...writing, leases: this.#observer.leases })
+    this.#reporter = new StatusReporter({ ...writing, leases: this.#observer.leases })
     this.#oldPermits = new OldPermits(writing)
   }
 
   start(): void {
     const { permits, policies, holds, approvals, inventories, maintenance, sets, components } = this.#options.caches
     const wake = () => this.#wake()
-    const lookedUp = () => {
-      if (this.#watchesFleet) this.#lookIn(FLEET_MS)
+    const readState = () => {
+      if (this.#watchesFleet) this.#decideIn(FLEET_MS)
     }
     this.#removers.push(
       permits.onChange((before, now) => {
-        if (before !== undefined && now === undefined) this.#teller.forget(before)
+        if (before !== undefined && now === undefined) this.#reporter.forget(before)
       }),
-      this.#observer.listen({ permits: wake, fleet: lookedUp }),
+      this.#observer.listen({ permits: wake, fleet: readState }),
       policies.onChange((before, now) => {
-        if (before !== undefined && now === undefined) this.#teller.forget(before)
+        if (before !== undefined && now === undefined) this.#reporter.forget(before)
         wake()
       }),
       holds.onChange(wake),
       approvals.onChange(wake),
       inventories.onChange(wake),
       maintenance.onChange(wake),
-      sets.onChange(lookedUp),
-      components.onChange(lookedUp),
+      sets.onChange(readState),
+      components.onChange(readState),
     )
     wake()
   }
@@ -142,7 +142,7 @@ export class DefenderLoop implements Part {
     if (this.#running === undefined) queueMicrotask(() => this.#run())
   }
 
-  #lookIn(ms: number): void {
+  #decideIn(ms: number): void {
     if (this.#isStopped) return
     const { clock } = this.#options
     const at = clock.monotonic() + ms
@@ -167,7 +167,7 @@ export class DefenderLoop implements Part {
       .then((ms) => {
         this.#running = undefined
         if (this.#isWanted) this.#wake()
-        else this.#lookIn(ms)
+        else this.#decideIn(ms)
       })
   }
 
@@ -181,11 +181,11 @@ export class DefenderLoop implements Part {
     this.#ledger = { object }
     const spec = object?.spec
     const now = this.#time.at(asOfMs(spec))
-    const areTold = await this.#teller.tell(decision, snapshot, now)
-    const areExplained = await this.#teller.explain(snapshot, spec, now)
+    const areReported = await this.#reporter.report(decision, snapshot, now)
+    const areExplained = await this.#reporter.explain(snapshot, spec, now)
     this.#oldPermits.sweep(now, spec?.grants)
     this.#options.metrics?.observe(decision, spec, snapshot)
-    return Math.min(this.#nextLook(decision, spec), areTold && areExplained ? Infinity : AFTER_FAILURE_MS)
+    return Math.min(this.#nextDecisionMs(decision, spec), areReported && areExplained ? Infinity : AFTER_FAILURE_MS)
   }
 
   /** When this resolves, the grants are in the ledger; otherwise nothing is reported. */
@@ -226,7 +226,7 @@ export class DefenderLoop implements Part {
     return behind === undefined ? snapshot : { ...snapshot, unknown: behind }
   }
 
-  #nextLook(decision: Decision, spec: LedgerSpec | undefined): number {
+  #nextDecisionMs(decision: Decision, spec: LedgerSpec | undefined): number {
     const grants = spec?.grants ?? []
     const isWaiting = decision.permits.some((p) => p.targets.some((t) => t.verdict.verdict === 'Waiting'))
     const hasOrphans = grants.some((g) => g.state === 'Orphaned')

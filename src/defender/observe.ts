@@ -16,14 +16,14 @@ import { clusterFacts } from './cluster-facts.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import { FleetWatch } from './fleet-watch.ts'
-import { GoneWatch } from './gone.ts'
+import { DeletedWatch } from './deleted-watch.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import { LeaseWatch } from './lease-watch.ts'
 import { type Grant, grantsOf } from './ledger.ts'
 import { isOpen } from './permit-phase.ts'
 import { PermitWatch } from './permit-watch.ts'
 import { PolicyBook } from './policy-book.ts'
-import { QuietWatch } from './quiet.ts'
+import { IdleWatch } from './idle-watch.ts'
 import { RecoveryWatch } from './recovery.ts'
 import { isCanarys } from './gates/set-limit.ts'
 import { setLimitOf } from './set-limits.ts'
@@ -42,8 +42,8 @@ export interface ObserverOptions {
 export class Observer {
   readonly leases: LeaseWatch
   readonly #options: ObserverOptions
-  readonly #gone: GoneWatch
-  readonly #quiet: QuietWatch
+  readonly #deleted: DeletedWatch
+  readonly #idle: IdleWatch
   readonly #recoveries: RecoveryWatch
   readonly #blames: BlameWatch
   readonly #policies: PolicyBook
@@ -54,8 +54,8 @@ export class Observer {
     this.#options = options
     this.#policies = new PolicyBook(options.caches, new CommittedContents(options.caches))
     this.leases = new LeaseWatch(options.clock)
-    this.#gone = new GoneWatch(options.client)
-    this.#quiet = new QuietWatch(options.client, options.clock)
+    this.#deleted = new DeletedWatch(options.client)
+    this.#idle = new IdleWatch(options.client, options.clock)
     this.#recoveries = new RecoveryWatch(options)
     this.#blames = new BlameWatch(options.clock)
     this.#fleet = new FleetWatch(options.caches)
@@ -84,13 +84,13 @@ export class Observer {
     // Caches that are not complete miss everything: then there is nothing to ask the server about.
     const unknown = staleness(caches)
     if (unknown === undefined) {
-      await this.#gone.observe(
+      await this.#deleted.observe(
         grants,
         open.flatMap((p) => p.spec.targets),
         (uid) => this.#permits.of(uid) !== undefined,
         fleet,
       )
-      await this.#quiet.observe(
+      await this.#idle.observe(
         grants.filter((g) => g.state === 'Orphaned'),
         fleet,
       )
@@ -114,10 +114,10 @@ export class Observer {
       cluster,
       wall: clock.now(),
       leasesOver: this.leases.over(),
-      gonePermits: this.#gone.permits,
-      goneTargets: this.#gone.targets,
+      deletedPermits: this.#deleted.permits,
+      deletedTargets: this.#deleted.targets,
       setLimits: permits.some(isCanarys) ? caches.sets.list().flatMap(setLimitOf) : [],
-      isQuiet: (grant) => this.#quiet.isQuiet(grant),
+      isIdle: (grant) => this.#idle.isIdle(grant),
       isRecovery: (permit, target) => this.#recoveries.isRecovery(permit, target),
       isBudgetExempt: (permit) =>
         isBudgetExempt(permit, caches.inventories.list(), {

@@ -174,7 +174,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a target that is gone for certain is refused',
-    wish: { permits: [one({ targets: ['m-99'] })], goneTargets: new Set([uidOf('m-99')]) },
+    wish: { permits: [one({ targets: ['m-99'] })], deletedTargets: new Set([uidOf('m-99')]) },
     says: 'Denied Target UnknownTarget',
   },
   {
@@ -577,18 +577,18 @@ test('a machine whose permits are deleted one after the other keeps one slot for
   const drain = (name: string) => one({ name, operations: ['Drain'] })
   let ledger: LedgerSpec | undefined
   names.forEach((name, i) => {
-    const gonePermits = new Set(names.slice(0, i).map(uidOf))
-    const isQuiet = () => false
-    ledger = ask({ permits: [drain(name)], ...policy({}), gonePermits, isQuiet }, ledger).ledger ?? ledger
+    const deletedPermits = new Set(names.slice(0, i).map(uidOf))
+    const isIdle = () => false
+    ledger = ask({ permits: [drain(name)], ...policy({}), deletedPermits, isIdle }, ledger).ledger ?? ledger
   })
   expect(ledger?.grants?.map((g) => [g.permit, g.state ?? 'Held'])).toEqual([['e', 'Held']])
 })
 
 test('a slot of other work on the machine stays beside it', () => {
   const first = ask({ permits: [one({ operations: ['Reboot'] })], ...policy({}) })
-  const gonePermits = new Set([uidOf('a')])
+  const deletedPermits = new Set([uidOf('a')])
   const next = ask(
-    { permits: [one({ name: 'b', operations: ['Drain'] })], ...policy({}), gonePermits, isQuiet: () => false },
+    { permits: [one({ name: 'b', operations: ['Drain'] })], ...policy({}), deletedPermits, isIdle: () => false },
     first.ledger,
   )
   expect(next.ledger?.grants?.map((g) => g.permit)).toEqual(['a', 'b'])
@@ -783,7 +783,7 @@ describe('what was granted', () => {
       'Orphaned',
       'Waiting Budget BudgetExhausted',
     ])
-    const quiet = ask({ permits: [...told(over), next], ...policy(NARROW), isQuiet: () => true }, waits.ledger)
+    const quiet = ask({ permits: [...told(over), next], ...policy(NARROW), isIdle: () => true }, waits.ledger)
     expect(outcome(quiet)).toEqual({ 'b/m-1': 'Granted' })
   })
 
@@ -792,7 +792,7 @@ describe('what was granted', () => {
     const missing = ask({ permits: [], ...policy(NARROW) }, first.ledger)
     expect(missing.ledger).toBeUndefined()
     const next = aPermit({ name: 'b', targets: ['m-1'] })
-    const gone = ask({ permits: [next], ...policy(NARROW), gonePermits: new Set([uidOf('a')]) }, first.ledger)
+    const gone = ask({ permits: [next], ...policy(NARROW), deletedPermits: new Set([uidOf('a')]) }, first.ledger)
     expect([gone.ledger?.grants?.map((g) => g.state), outcome(gone)]).toEqual([
       ['Orphaned'],
       { 'b/m-1': 'Waiting Budget BudgetExhausted' },
@@ -802,7 +802,7 @@ describe('what was granted', () => {
   test('ends with the target', () => {
     const first = ask({ permits: [one()], ...policy(NARROW) })
     const gone = ask(
-      { permits: [], machines: machines(10).slice(1), goneTargets: new Set([uidOf('m-0')]) },
+      { permits: [], machines: machines(10).slice(1), deletedTargets: new Set([uidOf('m-0')]) },
       first.ledger,
     )
     expect(gone.ledger?.grants).toEqual([])

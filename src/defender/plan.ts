@@ -67,13 +67,13 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
 }
 
 /** The status already shows the grant, which stays unchanged until its result arrives. Of a thousand running permits only the changed ones are written. */
-export function isSaid({ permit, phase, targets }: PermitDecision): boolean {
+export function isReported({ permit, phase, targets }: PermitDecision): boolean {
   const { status } = permit
   if (phase !== 'Granted' || status?.phase !== 'Granted') return false
-  return targets.every(({ target, verdict }) => verdict.verdict === 'Granted' && isGrantSaid(status, target))
+  return targets.every(({ target, verdict }) => verdict.verdict === 'Granted' && isGrantReported(status, target))
 }
 
-const isGrantSaid = ({ verdicts }: PermitStatus, target: string): boolean =>
+const isGrantReported = ({ verdicts }: PermitStatus, target: string): boolean =>
   verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
 
 /** Recoveries first, then what is booked, the nearest first, then by time of the request; the UID decides between equals. */
@@ -135,7 +135,7 @@ function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitD
   const targets: TargetDecision[] = []
   for (const { uid } of spec.targets) {
     const slot = ledger.grantOf(uid, metadata.uid ?? '')
-    if (slot?.state !== 'Held' || !isGrantSaid(status, uid)) return undefined
+    if (slot?.state !== 'Held' || !isGrantReported(status, uid)) return undefined
     targets.push({ target: uid, verdict: held(permit, slot), gates: [] })
   }
   return { permit, phase: 'Granted', targets }

@@ -13,7 +13,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { RepeatedLine } from '#lib/repeated-line.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { AlteredPolicy } from './ledger.ts'
@@ -40,7 +40,7 @@ const namespaceType = coreKind('Namespace')
 export class PolicyKeeper implements Part {
   readonly name = 'policies'
   readonly #options: PolicyKeeperOptions
-  readonly #looking: Looking
+  readonly #repeated: RepeatedCheck
   readonly #trouble: RepeatedLine
   #caches: ReadonlyMap<string, SharedInformer> = new Map()
   /** Versions of changed policies that were reported. */
@@ -49,21 +49,21 @@ export class PolicyKeeper implements Part {
 
   constructor(options: PolicyKeeperOptions) {
     this.#options = options
-    this.#looking = new Looking(options.clock)
+    this.#repeated = new RepeatedCheck(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 
   /** Nothing waits for these caches: permits are decided while they cannot be read. */
   start(): void {
     this.#caches = new Map(POLICY_TYPES.map((type) => [type.kind, this.#options.informers.of(type)]))
-    this.#looking.start(
+    this.#repeated.start(
       () => CHECK_MS,
       () => this.check(),
     )
   }
 
   stop(): Promise<void> {
-    return this.#looking.stop()
+    return this.#repeated.stop()
   }
 
   /** What is not as installed and was not put right; undefined until all of it was compared. */
@@ -81,7 +81,7 @@ export class PolicyKeeper implements Part {
       this.#note(!isLeft)
       this.#trouble.ended()
     } catch (error) {
-      if (this.#looking.signal.aborted) return
+      if (this.#repeated.signal.aborted) return
       this.#note(true)
       const why = messageOf(error)
       const due = this.#trouble.due(why)

@@ -13,7 +13,7 @@ export type PolicyStatus = NonNullable<DefenderPolicy['status']>
 
 const NO_DECISIONS: Decisions = { granted: 0, waiting: 0, denied: 0 }
 
-export interface PolicyLook {
+export interface PolicyObservation {
   readonly policy: DefenderPolicy
   readonly compiled: CompiledPolicy
   readonly ledger: LedgerSpec | undefined
@@ -33,7 +33,7 @@ export function policyStatus({
   now,
   decisions,
   sinceMs,
-}: PolicyLook): PolicyStatus | undefined {
+}: PolicyObservation): PolicyStatus | undefined {
   const { generation: observedGeneration } = policy.metadata
   const breaker = ledger?.breakers?.find((b) => b.policy === compiled.name)?.state ?? 'Closed'
   const generation = observedGeneration === undefined ? {} : { observedGeneration }

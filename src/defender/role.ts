@@ -98,8 +98,8 @@ async function serverClock(client: KubeClient, clock: Clock, log: Logger): Promi
   const asked = clock.monotonic()
   try {
     const { headers } = await client.raw({ method: 'GET', path: '/version' })
-    const told = Date.parse(headers['date'] ?? '')
-    if (!Number.isNaN(told)) return () => told + (clock.monotonic() - asked)
+    const serverTime = Date.parse(headers['date'] ?? '')
+    if (!Number.isNaN(serverTime)) return () => serverTime + (clock.monotonic() - asked)
   } catch (e) {
     log.warn('cannot read the time of the API server', { error: messageOf(e) })
   }

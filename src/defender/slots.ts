@@ -37,11 +37,11 @@ function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: 
     permitEnded:
       result === undefined &&
       (permit === undefined
-        ? snapshot.gonePermits.has(grant.permitUid)
+        ? snapshot.deletedPermits.has(grant.permitUid)
         : ENDED.has(permit.status?.phase ?? 'Requested')),
     // With missing readings no target counts as quiet.
-    targetQuiet: grant.state === 'Orphaned' && snapshot.unknown === undefined && snapshot.isQuiet(grant),
-    targetGone: snapshot.unknown === undefined && snapshot.goneTargets.has(grant.target),
+    targetIdle: grant.state === 'Orphaned' && snapshot.unknown === undefined && snapshot.isIdle(grant),
+    targetDeleted: snapshot.unknown === undefined && snapshot.deletedTargets.has(grant.target),
   }
 }
 

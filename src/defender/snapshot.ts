@@ -42,16 +42,16 @@ export interface Snapshot {
   /** UIDs of permits whose lease ran out by our own stopwatch. */
   readonly leasesOver: ReadonlySet<string>
   /** UIDs of permits that no longer exist according to the server itself. */
-  readonly gonePermits: ReadonlySet<string>
+  readonly deletedPermits: ReadonlySet<string>
   /** UIDs of targets that no longer exist according to the server itself. */
-  readonly goneTargets: ReadonlySet<string>
+  readonly deletedTargets: ReadonlySet<string>
   /** Cohorts that failures gather in now. */
   readonly suspicions: readonly Suspicion[]
   /** Components that a hold says may be tried again. */
   readonly retried: ReadonlySet<string>
   /** Of every set, while a canary asks for something or has a slot; else none. */
   readonly setLimits?: readonly SetLimit[]
-  isQuiet(grant: Grant): boolean
+  isIdle(grant: Grant): boolean
   /** Whether the target, by its UID, truly returns to a version that was healthy on the set or on itself. */
   isRecovery(permit: OperationPermit, target: string): boolean
   /** Whether git lists the requesting set where sync recorded that recoveries are exempt from budgets. */

@@ -11,10 +11,10 @@ import type { PermitDecision } from './plan.ts'
 
 type Verdict = NonNullable<PermitStatus['verdicts']>[number]
 
-const entryOf = (target: string, { reason, ...said }: GateVerdict): Verdict => ({
+const entryOf = (target: string, { reason, ...rest }: GateVerdict): Verdict => ({
   target,
-  ...said,
-  ...(said.verdict !== 'Granted' && { reason }),
+  ...rest,
+  ...(rest.verdict !== 'Granted' && { reason }),
 })
 
 export interface StatusTimes {

@@ -15,7 +15,7 @@ import { seriesOf } from './gates/rate.ts'
 import { targetGate } from './gates/target.ts'
 import type { Grant } from './ledger.ts'
 import type { Ground, Question } from './question.ts'
-import { deny, pass, wait } from './say.ts'
+import { deny, pass, wait } from './verdict-of.ts'
 import type { Unit } from './unit.ts'
 import { wayOf } from './ways-back.ts'
 
@@ -41,7 +41,7 @@ export function decideTarget(
 ): TargetDecision {
   const { snapshot, ledger } = ground
   const uid = permit.metadata.uid ?? ''
-  const told = (verdict: GateVerdict, gates: readonly GateVerdict[]): TargetDecision => ({
+  const decided = (verdict: GateVerdict, gates: readonly GateVerdict[]): TargetDecision => ({
     target: target.uid,
     verdict,
     gates,
@@ -51,27 +51,27 @@ export function decideTarget(
   const slot = ledger.grantOf(target.uid, uid)
   // What the gates said while it waited is not why it was granted.
   if (slot?.state === 'Held')
-    return told(held(permit, slot), before?.verdict === 'Granted' ? keptGates(permit, target) : [])
+    return decided(held(permit, slot), before?.verdict === 'Granted' ? keptGates(permit, target) : [])
   if (slot !== undefined)
-    return told(
+    return decided(
       wait('Ledger', { reason: 'PermitExpired', seen: 'the requester stopped renewing; its slot is orphaned' }),
       [],
     )
   if (permit.spec.results?.[target.uid] !== undefined)
-    return told(wait('Target', { reason: 'PermitRequested', seen: 'withdrawn before it was granted' }), [])
+    return decided(wait('Target', { reason: 'PermitRequested', seen: 'withdrawn before it was granted' }), [])
   const removal = removalOf(permit, target, ground)
   // Its slot became part of the one under which the machine is removed.
   if (removal !== undefined && before?.verdict === 'Granted')
-    return told(held(permit, removal), keptGates(permit, target))
+    return decided(held(permit, removal), keptGates(permit, target))
   const found = snapshot.fleet.find(target)
   const first = targetGate(found, { permit, uid: target.uid }, snapshot)
-  if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
+  if (found.kind !== 'Found' || first.verdict !== 'Granted') return decided(first, [first])
   const { unit } = found
-  const rival =
+  const competitor =
     (removal && removalUnderWay(removal)) ??
-    rivalSwitch(permit, target, ground) ??
-    rivalWork(permit, unit, target, ground)
-  if (rival !== undefined) return told(rival, [first, rival])
+    competingSwitch(permit, target, ground) ??
+    competingWork(permit, unit, target, ground)
+  if (competitor !== undefined) return decided(competitor, [first, competitor])
   const isFree = snapshot.isWithoutDisruption(permit)
   const isBack = isRecovery(permit, target, ground)
   const question: Question = {
@@ -87,12 +87,12 @@ export function decideTarget(
   const refusal =
     binding(gates) ??
     (isEnding ? wait('Ledger', { reason: 'PermitRequested', seen: 'the permit is ending' }) : undefined)
-  if (refusal !== undefined) return { ...told(refusal, gates), judged }
+  if (refusal !== undefined) return { ...decided(refusal, gates), judged }
   return { ...take(question, target, isFree, gates, ground), judged }
 }
 
 /** One switch of a component at a time: a set that was made again does not know the permit of the one before it, whose machines may be between two versions. */
-function rivalSwitch(
+function competingSwitch(
   { spec, metadata }: OperationPermit,
   { uid }: Target,
   { ledger }: Ground,
@@ -101,7 +101,7 @@ function rivalSwitch(
   const other = ledger.switchUnder(uid, spec.component.name, metadata.uid ?? '')
   if (other === undefined) return undefined
   const seen = `${other.name} switches ${spec.component.name} under permit ${other.permit}`
-  return wait('Ledger', { reason: 'WaitingForOther', seen, retryAfterMs: RIVAL_MS })
+  return wait('Ledger', { reason: 'WaitingForOther', seen, retryAfterMs: COMPETING_MS })
 }
 
 /** The slot under which a machine is removed; it counts for the repairs of the machine too. */
@@ -114,13 +114,13 @@ const removalUnderWay = ({ permit }: Grant): GateVerdict =>
   wait('Ledger', {
     reason: 'WaitingForOther',
     seen: `the machine is being removed under permit ${permit}`,
-    retryAfterMs: RIVAL_MS,
+    retryAfterMs: COMPETING_MS,
   })
 
 const REMOVAL: Disruption = 'ScaleIn'
 
 /** A repair of a node whose host is worked on, and the other way round, are two doctors with one patient: the ledger lets one of them in. */
-function rivalWork(
+function competingWork(
   { spec, metadata }: OperationPermit,
   unit: Unit,
   { uid }: Target,
@@ -130,7 +130,7 @@ function rivalWork(
   if (kind === REPAIRER) {
     const event = (snapshot.maintenance ?? []).find((e) => e.spec.machine === unit.name && standsOff(e))
     if (event !== undefined)
-      return wait('Ledger', { reason: 'MaintenanceUnderWay', seen: maintenanceText(event), retryAfterMs: RIVAL_MS })
+      return wait('Ledger', { reason: 'MaintenanceUnderWay', seen: maintenanceText(event), retryAfterMs: COMPETING_MS })
   }
   if (kind !== REPAIRER && kind !== maintenanceEvent.kind) return undefined
   const others = new Map(snapshot.permits.map((p) => [p.metadata.uid, p.spec.requester.kind]))
@@ -140,14 +140,18 @@ function rivalWork(
   })
   return (
     other &&
-    wait('Ledger', { reason: 'WaitingForOther', seen: `permit ${other.permit} works on it`, retryAfterMs: RIVAL_MS })
+    wait('Ledger', {
+      reason: 'WaitingForOther',
+      seen: `permit ${other.permit} works on it`,
+      retryAfterMs: COMPETING_MS,
+    })
   )
 }
 
 const WORKERS: ReadonlySet<string> = new Set([REPAIRER, maintenanceEvent.kind])
 
 /** The other permit ends by its result, or by its lease. */
-const RIVAL_MS = 5_000
+const COMPETING_MS = 5_000
 
 /** Once an hour for each component of a set: what the ledger remembers of the last one decides. */
 function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger }: Ground): boolean {
@@ -158,15 +162,17 @@ function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger
 function judgements(question: Question, gates: readonly GateVerdict[], ground: Ground): readonly Judgement[] {
   const { policies } = question
   const auditors = auditorsOf(ground.snapshot.policies, question)
-  const said = (of: readonly GateVerdict[]) => binding(of)?.verdict ?? 'Granted'
+  const verdictIn = (of: readonly GateVerdict[]) => binding(of)?.verdict ?? 'Granted'
   const alone = (policy: CompiledPolicy): Judgement => ({
     policy: policy.name,
-    verdict: said(askGates({ ...question, policies: [policy] }, ground)),
+    verdict: verdictIn(askGates({ ...question, policies: [policy] }, ground)),
   })
   const [only] = policies
   // One policy alone has been asked already.
   const deciding =
-    only !== undefined && policies.length === 1 ? [{ policy: only.name, verdict: said(gates) }] : policies.map(alone)
+    only !== undefined && policies.length === 1
+      ? [{ policy: only.name, verdict: verdictIn(gates) }]
+      : policies.map(alone)
   return [...deciding, ...auditors.map(alone)]
 }
 
@@ -190,7 +196,7 @@ function take(
   const full = ledger.isFull(grant, series)
   if (full !== undefined)
     return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }
-  for (const left of [...repairs, ...supersededBy(asked, ledger.grants(), snapshot.gonePermits)]) ledger.free(left)
+  for (const left of [...repairs, ...supersededBy(asked, ledger.grants(), snapshot.deletedPermits)]) ledger.free(left)
   ledger.take(grant, series)
   const way = isFree ? undefined : wayOf(permit)
   if (way !== undefined) ledger.went(way, question.isRecovery)
@@ -220,15 +226,15 @@ function repairsWithin(removal: Grant, grants: readonly Grant[]): readonly Grant
 const supersededBy = (
   { target, operations, component }: Grant,
   grants: readonly Grant[],
-  gonePermits: ReadonlySet<string>,
+  deletedPermits: ReadonlySet<string>,
 ): readonly Grant[] =>
-  gonePermits.size === 0
+  deletedPermits.size === 0
     ? []
     : grants.filter(
         (g) =>
           g.target === target &&
           g.state === 'Orphaned' &&
-          gonePermits.has(g.permitUid) &&
+          deletedPermits.has(g.permitUid) &&
           g.component === component &&
           jsonEqual(g.operations, operations),
       )

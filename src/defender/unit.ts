@@ -162,8 +162,8 @@ export function nodeUnit(node: KubeObject): Unit {
   const isNew = isPending(node)
   // Its Machine was deleted already, and the cache of Nodes lags behind that of Machines.
   const isRemoved = isCordonedBy(node, REMOVAL_OWNER)
-  const said = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
-  const health = isNew ? 'NeverServed' : isRemoved ? 'Unavailable' : said
+  const reported = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  const health = isNew ? 'NeverServed' : isRemoved ? 'Unavailable' : reported
   return {
     id: uid,
     space: 'machines',

@@ -54,7 +54,7 @@ export function lossOf(
   machines: readonly Machine[],
   uidOf: (ref: ObjectRef) => string | undefined,
 ): MachineLoss {
-  const gone = new Set(prunes.filter(({ ref }) => isMachine(ref)).map(({ uid }) => uid))
+  const removedUids = new Set(prunes.filter(({ ref }) => isMachine(ref)).map(({ uid }) => uid))
   const leaving = prunes
     .filter(({ ref }) => isMachineSet(ref))
     .flatMap(({ ref, uid }) => ownedBy(machines, uid).map((m) => ({ set: ref.name, count: 1, made: madeAs(m) })))
@@ -66,7 +66,7 @@ export function lossOf(
       return { set, room: replicasOf(set) - (uid === undefined ? 0 : ownedBy(machines, uid).length) }
     })
   const ofSets = [...machinesLost(leaving, takers).values()].reduce((n, lost) => n + lost, 0)
-  const alone = machines.filter((m) => isManaged(m) && gone.has(m.metadata.uid ?? '')).length
+  const alone = machines.filter((m) => isManaged(m) && removedUids.has(m.metadata.uid ?? '')).length
   return { lost: ofSets + alone, total: machines.filter(isManaged).length }
 }
 
@@ -101,7 +101,7 @@ export function declaredLoss(before: readonly DesiredObject[], after: readonly D
     removed.map(({ ref, set }) => ({ set: ref.name, count: replicasOf(set), made: madeFrom(set) })),
     takers,
   )
-  const gone = removed.map(({ ref, set }): SetLoss => {
+  const removedUids = removed.map(({ ref, set }): SetLoss => {
     const deleted = lost.get(ref.name) ?? 0
     return { set: ref.name, of: replicasOf(set), deleted, kept: replicasOf(set) - deleted }
   })
@@ -111,7 +111,7 @@ export function declaredLoss(before: readonly DesiredObject[], after: readonly D
     const deleted = now === undefined ? 0 : of - replicasOf(setOf(now.object))
     return deleted > 0 ? [{ set: ref.name, of, deleted, kept: 0 }] : []
   })
-  return [...gone, ...shrunk].filter(({ deleted, kept }) => deleted + kept > 0)
+  return [...removedUids, ...shrunk].filter(({ deleted, kept }) => deleted + kept > 0)
 }
 
 /** Machines that sets make, without those that they take over from a set that is not declared any more. */

@@ -7,7 +7,7 @@ import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { stagePart } from '#api/protocol/part.ts'
 import { ANY_APPROVER, rulesFor } from '#defender/approvals.ts'
-import type { Person } from '#kube/who-am-i.ts'
+import type { Person } from '#kube/current-person.ts'
 import { type ApprovalAsk, type Gate, groupOf, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
 
 /** Something that waits for approvals. */

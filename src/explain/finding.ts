@@ -47,8 +47,8 @@ export function storyLines({ text, below = [], ...way }: Story): readonly string
   const found = below.flatMap(linesOf)
   const ends = endLines(way)
   const [only, ...more] = below
-  const isSaid = (line: string): boolean => only !== undefined && more.length === 0 && endLines(only).includes(line)
-  return [text, ...found, ...ends.filter((line) => !isSaid(line))]
+  const isRepeated = (line: string): boolean => only !== undefined && more.length === 0 && endLines(only).includes(line)
+  return [text, ...found, ...ends.filter((line) => !isRepeated(line))]
 }
 
 export function endLines({ ends, command }: WayOn): readonly string[] {

@@ -15,19 +15,19 @@ interface Step {
 
 /** A command beats a condition: it is what a person can do. */
 const stepsOf = ({ object, below = [] }: Story): readonly Step[] =>
-  below.flatMap(allOf).flatMap((told) => (told.urgency === undefined ? [] : [stepOf(object, told)]))
+  below.flatMap(allOf).flatMap((finding) => (finding.urgency === undefined ? [] : [stepOf(object, finding)]))
 
-function stepOf(object: string, told: Finding): Step {
-  const own = allOf(told)
+function stepOf(object: string, finding: Finding): Step {
+  const own = allOf(finding)
   const command = own.find((t) => t.command !== undefined)?.command?.line
   const ends = own.find((t) => t.ends !== undefined)?.ends
   const runbook = own.find((t) => t.runbook !== undefined)?.runbook
   const action = command ?? (ends === undefined || isForPeople(ends) ? ends : `wait until ${ends}`)
-  const finding = runbook === undefined ? told.text : `read ${runbook}: ${told.text}`
+  const text = runbook === undefined ? finding.text : `read ${runbook}: ${finding.text}`
   return {
     object,
-    rank: URGENCIES.findIndex((u) => u === told.urgency),
-    text: action ?? finding,
+    rank: URGENCIES.findIndex((u) => u === finding.urgency),
+    text: action ?? text,
     isAction: action !== undefined,
     isCommand: command !== undefined,
   }

@@ -48,9 +48,9 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
     below: [
       blame === undefined
         ? { text: 'Not blamed: its machines do not fail together.' }
-        : blameTold(blame, waitingFor(here, seen.permits), now),
+        : blameFinding(blame, waitingFor(here, seen.permits), now),
       { text: `Machines: ${listed(names)}` },
-      ...awayTold(here, seen.ledger?.spec, now),
+      ...awayFindings(here, seen.ledger?.spec, now),
       ...events.map((e) => ({
         text: `Work on a host: ${maintenanceText(e)}`,
         below: [
@@ -62,7 +62,7 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
   }
 }
 
-function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: number): Finding {
+function blameFinding(blame: Blame, waiting: readonly OperationPermit[], now: number): Finding {
   const { since, seenAt, failing, members, failingElsewhere, elsewhere, machines = [] } = blame
   const ago = (at: string) => formatDuration(Math.max(0, now - Date.parse(at)))
   const isRepair = ({ spec }: OperationPermit) => spec.requester.kind === 'RemedyOperationJob'
@@ -83,7 +83,7 @@ function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: numbe
 }
 
 /** What its budgets have left is less by these: machines with a granted operation, and machines that work on their hosts takes away. */
-function awayTold(here: readonly Machine[], ledger: LedgerSpec | undefined, now: number): readonly Finding[] {
+function awayFindings(here: readonly Machine[], ledger: LedgerSpec | undefined, now: number): readonly Finding[] {
   const uids = new Set(here.map((m) => m.metadata.uid ?? ''))
   const granted = (ledger?.grants ?? []).filter((g) => uids.has(g.target) && g.exempt === undefined)
   const reserved = (ledger?.reservations ?? []).filter((r) => uids.has(r.target))

@@ -66,7 +66,7 @@ export const stoppedText = ({ program, since }: StoppedProgram, now: number): st
     ? `Stopped: ${programWith(program, HAVE)} never run here; ${effectOf(program)}`
     : `Stopped for ${formatDuration(now - since)}: ${programWith(program, HAVE)} not renewed the lease since ${timestamp(since)}; ${effectOf(program)}`
 
-export const stoppedTold = (stopped: StoppedProgram, now: number): Finding => ({
+export const stoppedFinding = (stopped: StoppedProgram, now: number): Finding => ({
   text: stoppedText(stopped, now),
   cause: `program/${stopped.program}`,
   urgency: 'Stopped',

@@ -40,7 +40,7 @@ export function repairStory(
     `requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
     ...spec.operations.map((operation, index) => {
       const step = status?.steps?.find((s) => s.index === index)
-      return `step ${index} ${Object.keys(operation)[0] ?? ''}${stepTold(step)}`
+      return `step ${index} ${Object.keys(operation)[0] ?? ''}${stepText(step)}`
     }),
     ...(took === undefined ? [] : [`took ${formatDuration(took)} from first step to end`]),
     ...(status?.evidence ?? []).map((e) => `evidence ${e.kind}: ${e.place}`),
@@ -48,7 +48,7 @@ export function repairStory(
   return [{ text: `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`, below: notesOf(lines) }]
 }
 
-function stepTold(step: Step | undefined): string {
+function stepText(step: Step | undefined): string {
   if (step === undefined) return ': not started'
   const took = between(step.startedAt, step.finishedAt)
   const last = (step.output ?? '').trim().split('\n').at(-1) ?? ''

@@ -5,7 +5,7 @@ import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
-import { type Program, programsOf, type StoppedProgram, stoppedTold } from './programs.ts'
+import { type Program, programsOf, type StoppedProgram, stoppedFinding } from './programs.ts'
 import type { Story } from './finding.ts'
 
 interface OldLease extends StoppedProgram {
@@ -69,4 +69,4 @@ async function stoppedAmong(
 
 /** A story for each, in the form of those of objects. */
 export const stoppedStories = (stopped: readonly StoppedProgram[], now: number): readonly Story[] =>
-  stopped.map((one) => ({ object: one.program, text: one.program, below: [stoppedTold(one, now)] }))
+  stopped.map((one) => ({ object: one.program, text: one.program, below: [stoppedFinding(one, now)] }))

@@ -43,7 +43,7 @@ export const waitCell = ({ predicate, seen }: Wait): string =>
 const urgencyOf = (predicate: string): Urgency =>
   predicate === 'Progressing' ? 'Progressing' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
 
-const WORDS: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In progress' }
+const TITLES: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In progress' }
 
 /** The command that ends a hold. */
 export const continues = (line: string): Pick<Finding, 'command'> => ({ command: { line, does: 'continue' } })
@@ -52,7 +52,7 @@ export const continues = (line: string): Pick<Finding, 'command'> => ({ command:
 export function waitFinding(wait: Wait, { now, holdEnds }: Moment, word: string, part?: string): Finding {
   const { predicate, since, seen = '', unblock = '' } = wait
   const urgency = urgencyOf(predicate)
-  const what = WORDS[urgency] ?? urgency
+  const what = TITLES[urgency] ?? urgency
   const head = part === undefined ? what : `${part}: ${what.toLowerCase()}`
   const at = Date.parse(since ?? '')
   // The explanation of an object does not advise itself.

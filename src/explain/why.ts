@@ -73,7 +73,7 @@ function peopleEnd(reason: string, word: string): Pick<Finding, 'ends'> {
 }
 
 /** A message of several conditions, or of a condition and a wait, is shown once. */
-function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Finding[] {
+function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): readonly Finding[] {
   const bad = objectsIn(fieldsOf(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const { predicate, seen } = fieldsOf(fieldsOf(object['status'])['waitingFor'])
   const wait = [`${text(predicate)}: ${text(seen)}`, `${text(predicate)}: waiting for ${text(seen)}`]
@@ -84,18 +84,18 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
     const message = wholeOf(text(c['message']), errors)
     const known = reasons.has(reason) ? undefined : REASONS[reason as keyof typeof REASONS]
     const isOver = reason === REPLACED && predicate === undefined
-    const isTold = messages.has(`${reason}: ${message}`)
+    const isShown = messages.has(`${reason}: ${message}`)
     reasons.add(reason)
     messages.add(`${reason}: ${message}`)
     const runbook = known === undefined ? undefined : runbookPath(known.runbook)
     return {
       cause: causeOf(wordOf(object), reason),
-      text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
+      text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isShown ? '' : `: ${message}`}`,
       // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
       ...(!isOver && { urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const) }),
       ...(known !== undefined && {
         below: notesOf([
-          ...(isTold ? [] : errors.slice(errors.indexOf(message) + 1 || errors.length)),
+          ...(isShown ? [] : errors.slice(errors.indexOf(message) + 1 || errors.length)),
           isOver ? known.doc : `${known.doc} See ${runbook}.`,
         ]),
       }),
@@ -155,14 +155,14 @@ const waitKey = (waiting: unknown, of = ''): string => {
 function partWaits(
   what: 'Stage' | 'Cluster',
   parts: readonly Fields[],
-  told: Set<string>,
+  shownWaits: Set<string>,
   object: KubeObject,
   moment: Moment,
 ): readonly Finding[] {
-  const isTold = (p: Fields) =>
-    told.has(waitKey(p['waitingFor'])) || told.has(waitKey(p['waitingFor'], `${text(p['name'])}: `))
-  const [before, fresh] = [parts.filter(isTold), parts.filter((p) => !isTold(p))]
-  for (const p of fresh) told.add(waitKey(p['waitingFor']))
+  const isShown = (p: Fields) =>
+    shownWaits.has(waitKey(p['waitingFor'])) || shownWaits.has(waitKey(p['waitingFor'], `${text(p['name'])}: `))
+  const [before, fresh] = [parts.filter(isShown), parts.filter((p) => !isShown(p))]
+  for (const p of fresh) shownWaits.add(waitKey(p['waitingFor']))
   // What is approved differs from cluster to cluster.
   const groups = Map.groupBy(fresh, (p) => JSON.stringify([waitKey(p['waitingFor']), fieldsOf(p['prune'])['digest']]))
   const waits = [...groups.values()].flatMap((group) => {
@@ -177,16 +177,16 @@ function partWaits(
 const startOf = (w: Fields): number => Date.parse(text(fieldsOf(w['waitingFor'])['since']))
 
 /** Parts of a status that wait separately: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
-function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
+function partFindings(object: KubeObject, moment: Moment): readonly Finding[] {
   const { now } = moment
   const status = fieldsOf(object['status'])
   const slices = [
     ...waitingSlices(objectsIn(status['slices']), moment, wordOf(object)),
     ...objectsIn(status['slices']).flatMap(failedSlice),
   ]
-  const told = new Set([waitKey(status['waitingFor'])])
-  const stages = partWaits('Stage', objectsIn(status['stages']), told, object, moment)
-  const clusters = partWaits('Cluster', objectsIn(status['clusters']), told, object, moment)
+  const shownWaits = new Set([waitKey(status['waitingFor'])])
+  const stages = partWaits('Stage', objectsIn(status['stages']), shownWaits, object, moment)
+  const clusters = partWaits('Cluster', objectsIn(status['clusters']), shownWaits, object, moment)
   const prunes = objectsIn(status['prunes']).flatMap((p) => withApproval(object, [], p['held']))
   const refused = fieldsOf(status['refused'])
   const commits =
@@ -270,7 +270,7 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly Fi
 }
 
 /** KubeNode cordons with a taint of its own; this is what kubectl cordon sets, and only a user takes it off. */
-function cordonTold({ kind, metadata, spec }: KubeObject): readonly Finding[] {
+function cordonFindings({ kind, metadata, spec }: KubeObject): readonly Finding[] {
   if (kind !== 'Node' || fieldsOf(spec)['unschedulable'] !== true) return []
   const command = { line: `kubectl uncordon ${metadata.name ?? ''}`, does: 'let it take pods again' }
   return [{ text: 'cordoned by a user: it takes no new pods', command }]
@@ -295,12 +295,12 @@ function withWayOn(
 /** As people type it. */
 const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toLowerCase()}/${metadata.name ?? ''}`)
 
-const isReporting = (told: Finding): boolean => (told.below ?? []).length > 0
+const isReporting = (shownWaits: Finding): boolean => (shownWaits.below ?? []).length > 0
 
 function storyOf(object: KubeObject, moment: Moment): readonly Finding[] {
   if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, moment)
   if (object.kind === 'MaintenanceEvent') return notesOf(maintenanceStory(object as MaintenanceEvent))
-  return partsTold(object, moment)
+  return partFindings(object, moment)
 }
 
 /** What is said of a related object before its waits. */
@@ -354,9 +354,9 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const own = [
     ...askedToRead(object, now),
     ...waitOf(status['waitingFor'], moment, word),
-    ...withWayOn(object, conditionsTold(object, moment), related),
+    ...withWayOn(object, conditionFindings(object, moment), related),
     ...storyOf(object, moment),
-    ...cordonTold(object),
+    ...cordonFindings(object),
     ...more,
   ]
   const others = related.map(({ label, object: o }): Finding => {
@@ -366,7 +366,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
       below: [
         ...summaryOf(o, now),
         ...waitOf(fieldsOf(o['status'])['waitingFor'], { now }, wordOf(o)),
-        ...partsTold(o, { now }),
+        ...partFindings(o, { now }),
       ],
     }
   })

@@ -29,7 +29,7 @@ interface FoundSource {
 }
 
 /** They tell themselves whether a commit is followed; their source tells where the repository is. */
-const TELLS_ITSELF: ReadonlySet<string> = new Set(['FleetSource', 'Release', 'Cluster'])
+const EXPLAINS_ITSELF: ReadonlySet<string> = new Set(['FleetSource', 'Release', 'Cluster'])
 
 function sourceOf(object: KubeObject): { readonly namespace: string; readonly name: string } | undefined {
   const { kind, metadata } = object
@@ -51,7 +51,7 @@ async function findSource(
   const here = await ask(own)
   if (here !== undefined) return { source: here, context: undefined }
   // These are on the same server as their source.
-  if (TELLS_ITSELF.has(object.kind)) return 'Unknown'
+  if (EXPLAINS_ITSELF.has(object.kind)) return 'Unknown'
   const all = await Promise.all(
     (await others()).map(async ({ context, read }) => ({ context, source: await read(ask).catch(() => undefined) })),
   )
@@ -67,12 +67,12 @@ export async function withHub(
 ): Promise<Story> {
   const found = await findSource(object, own, others)
   if (found === undefined) return story
-  const told = found !== 'Unknown' && isLocal(found.source.spec.url) ? rewritten(story, withoutPush) : story
-  if (TELLS_ITSELF.has(object.kind)) return told
+  const shown = found !== 'Unknown' && isLocal(found.source.spec.url) ? rewritten(story, withoutPush) : story
+  if (EXPLAINS_ITSELF.has(object.kind)) return shown
   const more = found === 'Unknown' ? unknown(object) : refused(found)
-  if (more === undefined) return told
-  const below = (told.below ?? []).filter(({ text }) => found === 'Unknown' || text !== ALL_DONE)
-  return { ...told, below: [...below, more] }
+  if (more === undefined) return shown
+  const below = (shown.below ?? []).filter(({ text }) => found === 'Unknown' || text !== ALL_DONE)
+  return { ...shown, below: [...below, more] }
 }
 
 function refused({ source, context }: FoundSource): Finding | undefined {

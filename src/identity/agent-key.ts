@@ -87,8 +87,8 @@ interface Revocation {
 /** All that are on record are refused from now on; any other was not recorded, and is refused with them. */
 export function revocation(machine: Marked, nowMs: number, reason: string): string {
   const { uid = '' } = machine.metadata
-  const said: Revocation = { uid, at: timestamp(nowMs), reason, keys: keysOf(machine) }
-  return JSON.stringify(said)
+  const recorded: Revocation = { uid, at: timestamp(nowMs), reason, keys: keysOf(machine) }
+  return JSON.stringify(recorded)
 }
 
 /** Also when it refers to an earlier Machine of the name, or is unreadable: revoked keys stay revoked until a new key is recorded. */

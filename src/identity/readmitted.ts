@@ -16,32 +16,33 @@ export interface Readmission {
 
 export function readmission(machine: Machine, untilMs: number, token: boolean): string {
   const { uid = '' } = machine.metadata
-  const said: Readmission = { uid, until: timestamp(untilMs), replaces: recordedKey(machine) ?? '', token }
-  return JSON.stringify(said)
+  const recorded: Readmission = { uid, until: timestamp(untilMs), replaces: recordedKey(machine) ?? '', token }
+  return JSON.stringify(recorded)
 }
 
 /** For this very Machine, and while it lasts. A policy lets only those write it who may create machines/readmit. */
 export function readmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
-  const said = saidOf(machine, nowMs)
-  return said !== undefined && (recordedKey(machine) ?? '') === said.replaces ? said : undefined
+  const recorded = recordedOf(machine, nowMs)
+  return recorded !== undefined && (recordedKey(machine) ?? '') === recorded.replaces ? recorded : undefined
 }
 
 /** A host came back by a join token: its key is on record, and it may not have its answer yet. */
 export function usedReadmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
-  const said = saidOf(machine, nowMs)
+  const recorded = recordedOf(machine, nowMs)
   const key = recordedKey(machine)
-  return said?.token === true && key !== undefined && key !== said.replaces && hasAcceptedKey(machine)
-    ? said
+  return recorded?.token === true && key !== undefined && key !== recorded.replaces && hasAcceptedKey(machine)
+    ? recorded
     : undefined
 }
 
-function saidOf({ metadata }: Machine, nowMs: number): Readmission | undefined {
+function recordedOf({ metadata }: Machine, nowMs: number): Readmission | undefined {
   try {
-    const said: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.readmit] ?? 'null')
-    if (!isObject(said) || said['uid'] !== metadata.uid || typeof said['until'] !== 'string') return undefined
-    const { uid, until, replaces } = said
+    const recorded: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.readmit] ?? 'null')
+    if (!isObject(recorded) || recorded['uid'] !== metadata.uid || typeof recorded['until'] !== 'string')
+      return undefined
+    const { uid, until, replaces } = recorded
     if (typeof replaces !== 'string' || !(Date.parse(until) > nowMs)) return undefined
-    return { uid: String(uid), until, replaces, token: said['token'] === true }
+    return { uid: String(uid), until, replaces, token: recorded['token'] === true }
   } catch {
     return undefined
   }

@@ -20,8 +20,8 @@ const entryOf = (untilMs: number, keys: readonly string[]): string =>
 
 function revokedAt({ metadata }: Marked): number {
   try {
-    const said: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.revoked] ?? '')
-    return isObject(said) && typeof said['at'] === 'string' ? Date.parse(said['at']) : Number.NaN
+    const recorded: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.revoked] ?? '')
+    return isObject(recorded) && typeof recorded['at'] === 'string' ? Date.parse(recorded['at']) : Number.NaN
   } catch {
     // A revocation that cannot be read is one all the same, from now on.
     return Number.NaN
@@ -31,7 +31,7 @@ function revokedAt({ metadata }: Marked): number {
 /** The entries that follow from the Machines. A deleted Machine keeps its entry, without any key, until its certificates have expired. */
 export function revokedAgents(before: RevokedAgents, machines: readonly Machine[], nowMs: number): RevokedAgents {
   const live = new Map(machines.map((m) => [m.metadata.uid ?? '', m]))
-  const gone = Object.entries(before).flatMap(([uid, entry]): [string, string][] =>
+  const expired = Object.entries(before).flatMap(([uid, entry]): [string, string][] =>
     live.has(uid) || Number.isNaN(untilOf(entry)) ? [] : [[uid, entryOf(untilOf(entry), [])]],
   )
   const revoked = machines.filter(isRevoked).map((machine): [string, string] => {
@@ -41,7 +41,7 @@ export function revokedAgents(before: RevokedAgents, machines: readonly Machine[
     const until = Number.isNaN(at) ? (Number.isNaN(known) ? nowMs + KEPT_MS : known) : Math.min(at, nowMs) + KEPT_MS
     return [uid, entryOf(until, acceptedKeys(machine))]
   })
-  const entries = [...gone, ...revoked]
+  const entries = [...expired, ...revoked]
     .filter(([uid, entry]) => uid !== '' && untilOf(entry) > nowMs)
     .toSorted(([a, x], [b, y]) => untilOf(y) - untilOf(x) || (a < b ? -1 : 1))
     .slice(0, MAX_REVOKED)

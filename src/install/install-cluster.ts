@@ -17,7 +17,7 @@ import { nextSteps } from './next-steps.ts'
 import { observeInstalled, observeUpgrade } from './observe.ts'
 import { type InstallPlan, planInstall } from './plan.ts'
 import { untilInterrupted } from './until-interrupted.ts'
-import type { InstallWish } from './wishes.ts'
+import type { InstallWish } from './install-options.ts'
 
 /** False where nothing was installed: it was only shown, or the user said no. */
 export async function installCluster(

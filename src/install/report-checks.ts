@@ -6,7 +6,7 @@ import { failures, lineOf } from './checks/finding.ts'
 import { checkedRelease } from './chosen-values.ts'
 import type { InstallContext } from './context.ts'
 import { checkCluster } from './install.ts'
-import type { CheckWish } from './wishes.ts'
+import type { CheckWish } from './install-options.ts'
 
 /** Exit 1 where a check failed. */
 export async function reportChecks(options: CheckWish, context: InstallContext, io: Io): Promise<void> {

@@ -22,8 +22,8 @@ export interface CallContext {
 const MAX_MESSAGE = 2_000
 
 /** A server that accepts no identity calls the client anonymous, and then reports missing rights only. */
-export const withIdentityHint = (said: string): string =>
-  said.includes('User "system:anonymous"') ? `${said} (it accepted no token or client certificate of yours)` : said
+export const withIdentityHint = (text: string): string =>
+  text.includes('User "system:anonymous"') ? `${text} (it accepted no token or client certificate of yours)` : text
 
 export class ApiError extends KubeNodeError {
   /** The HTTP status code. */
@@ -37,12 +37,12 @@ export class ApiError extends KubeNodeError {
 
   constructor(status: Status, context: CallContext, cause?: unknown) {
     const reason = status.reason ?? reasonOf(status.code)
-    const said = context.sensitive ? '(server message withheld: it may contain a secret)' : status.message
+    const given = context.sensitive ? '(server message withheld: it may contain a secret)' : status.message
     // Of a refused identity a server says no more than that.
     const text =
-      said === reason && status.code === 401
+      given === reason && status.code === 401
         ? 'the server gave no reason'
-        : cut(withIdentityHint(said ?? 'no message'), MAX_MESSAGE)
+        : cut(withIdentityHint(given ?? 'no message'), MAX_MESSAGE)
     super(messageFor(status.code)({ action: context.action, target: context.target, reason, text }), {
       retry: retryOf(status.code),
       data: {
@@ -133,13 +133,13 @@ export function failure(code: number, message: string, details?: Status['details
 export function statusFrom(code: number, body: unknown): Status {
   if (isObject(body) && body['kind'] === 'Status') {
     const details = isObject(body['details']) ? (body['details'] as Status['details']) : undefined
-    const said = typeof body['code'] === 'number' ? body['code'] : code
+    const text = typeof body['code'] === 'number' ? body['code'] : code
     const message = typeof body['message'] === 'string' ? body['message'] : `HTTP status ${code}`
     return failure(
-      said,
+      text,
       message,
       details,
-      typeof body['reason'] === 'string' && body['reason'] !== '' ? body['reason'] : reasonOf(said),
+      typeof body['reason'] === 'string' && body['reason'] !== '' ? body['reason'] : reasonOf(text),
     )
   }
   return failure(code, `HTTP status ${code} without a Status`)

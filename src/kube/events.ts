@@ -8,7 +8,7 @@ import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'
 
-export interface EventWish {
+export interface NewEvent {
   readonly type: 'Normal' | 'Warning'
   /** UpperCamelCase, from a closed list. */
   readonly reason: string
@@ -33,7 +33,7 @@ export interface EventRecorderOptions {
 
 export interface EventRecorder {
   /** Never throws and never waits. */
-  record(regarding: KubeObject, wish: EventWish): void
+  record(regarding: KubeObject, event: NewEvent): void
   /** Resolves when all that was recorded is written or lost. */
   flush(): Promise<void>
 }
@@ -84,9 +84,9 @@ class Recorder implements EventRecorder {
     this.#o = options
   }
 
-  record(regarding: KubeObject, wish: EventWish): void {
+  record(regarding: KubeObject, event: NewEvent): void {
     const now = this.#o.clock.monotonic()
-    const id = seriesId(regarding, wish)
+    const id = seriesId(regarding, event)
     const known = this.#series.get(id)
     if (!this.#hasBudget(regarding.metadata.uid ?? regarding.metadata.name ?? '', now))
       return this.#o.lost?.('throttled')
@@ -95,7 +95,7 @@ class Recorder implements EventRecorder {
       known.lastAt = now
       return this.#enqueue(known)
     }
-    const series = this.#newSeries(regarding, wish, id, now)
+    const series = this.#newSeries(regarding, event, id, now)
     put(this.#series, id, series, MAX_SERIES)
     this.#enqueue(series)
   }
@@ -112,7 +112,7 @@ class Recorder implements EventRecorder {
     return refilled >= 1
   }
 
-  #newSeries(regarding: KubeObject, wish: EventWish, id: string, now: number): Series {
+  #newSeries(regarding: KubeObject, event: NewEvent, id: string, now: number): Series {
     const time = this.#o.clock.now()
     const namespace = regarding.metadata.namespace ?? 'default'
     const name = `${withoutEnd((regarding.metadata.name ?? 'unknown').slice(0, 220), /[-.]/)}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
@@ -124,12 +124,12 @@ class Recorder implements EventRecorder {
       eventTime: microTimestamp(time),
       reportingController: this.#o.controller,
       reportingInstance: this.#o.instance.slice(0, 128),
-      action: wish.action,
-      reason: wish.reason,
-      type: wish.type,
-      note: cutToBytes(wish.note, MAX_NOTE_BYTES),
+      action: event.action,
+      reason: event.reason,
+      type: event.type,
+      note: cutToBytes(event.note, MAX_NOTE_BYTES),
       regarding: referenceTo(regarding),
-      ...(wish.related === undefined ? {} : { related: referenceTo(wish.related) }),
+      ...(event.related === undefined ? {} : { related: referenceTo(event.related) }),
     }
     return { name, namespace, count: 1, lastAt: now, queued: false, written: false, body }
   }
@@ -192,7 +192,7 @@ function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   if (oldest !== undefined) map.delete(oldest)
 }
 
-const seriesId = (o: KubeObject, w: EventWish): string =>
+const seriesId = (o: KubeObject, w: NewEvent): string =>
   [
     o.kind,
     o.metadata.namespace ?? '',

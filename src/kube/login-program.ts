@@ -24,7 +24,7 @@ const LONGEST_DIALOG_MS = 10 * 60_000
 const GRACE_MS = 5_000
 /** A token with the groups of a large company has some ten kilobytes. */
 const MAX_OUTPUT = 1024 * 1024
-const MAX_WORDS = 300
+const MAX_MESSAGE = 300
 
 export const longestLoginMs = ({ user, show }: Pick<LoginOptions, 'user' | 'show'>): number =>
   isDialog(user.exec, show) ? LONGEST_DIALOG_MS : LONGEST_ANSWER_MS
@@ -92,7 +92,7 @@ function started(
   ]
   child.on('close', (code, signal) => {
     for (const timer of timers) timer.cancel()
-    if (code !== 0) return fail(`${code === null ? `ended by ${signal}` : `exit code ${code}`}${wordsOf(err.text)}`)
+    if (code !== 0) return fail(`${code === null ? `ended by ${signal}` : `exit code ${code}`}${messageIn(err.text)}`)
     const answer = answerIn(out.text, apiVersion)
     if (typeof answer === 'string') fail(answer)
     else login.endsAt = answer.endsAt
@@ -122,10 +122,10 @@ class Output {
 }
 
 /** The first line with words; of a stack trace of Python, the last, which says what went wrong. */
-function wordsOf(text: string): string {
+function messageIn(text: string): string {
   const lines = text.split('\n').flatMap((line) => line.trim() || [])
   const line = lines[0]?.startsWith('Traceback ') ? lines.at(-1) : lines[0]
-  return line === undefined ? '' : `: ${line.slice(0, MAX_WORDS)}`
+  return line === undefined ? '' : `: ${line.slice(0, MAX_MESSAGE)}`
 }
 
 /** Never quotes the output: it may contain a token. */

@@ -53,8 +53,10 @@ export function pluginIdentity({ fresh, user, clusterInfo, show, clock = systemC
     try {
       return await within(answering, longestMs, clock)
     } catch (e) {
-      const said = startTrouble(e, user) ?? firstLine(messageOf(e))
-      const why = hasOwnAuthority ? `${said} (idp-certificate-authority is not read; set NODE_EXTRA_CA_CERTS)` : said
+      const reason = startTrouble(e, user) ?? firstLine(messageOf(e))
+      const why = hasOwnAuthority
+        ? `${reason} (idp-certificate-authority is not read; set NODE_EXTRA_CA_CERTS)`
+        : reason
       throw new KubeNodeError(kubeErrors.KN2025({ user: user.name, why }), { retry: 'later' })
     }
   }

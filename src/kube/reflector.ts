@@ -94,9 +94,9 @@ export class Reflector<T extends KubeObject> {
   #fruitlessLists = 0
   #behindSince: number | undefined
   /** When the server last answered. */
-  #heardAt: number
+  #lastEventAt: number
   /** Since when the open watch is silent. */
-  #quietSince = 0
+  #idleSince = 0
   /** Whether the open watch has delivered anything. */
   #hasSpoken = false
   /** The last watch was closed for its silence: a server that only accepts the next one has proved nothing. */
@@ -109,12 +109,12 @@ export class Reflector<T extends KubeObject> {
     this.#o = options
     this.#replica = new Replica(options.store, options.transform ?? withoutManagedFields)
     this.#periodMs = options.bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS
-    this.#heardAt = options.clock.monotonic()
+    this.#lastEventAt = options.clock.monotonic()
   }
 
   /** Time since the server last answered: a list page, an event, a bookmark, an accepted watch. */
   silentForMs(): number {
-    return this.#o.clock.monotonic() - this.#heardAt
+    return this.#o.clock.monotonic() - this.#lastEventAt
   }
 
   get isWatching(): boolean {
@@ -164,13 +164,13 @@ export class Reflector<T extends KubeObject> {
   }
 
   #afterFailure(error: unknown): number {
-    if (isGone(error) && this.#replica.resumeAt !== undefined) return this.#afterGone(error)
+    if (isGone(error) && this.#replica.resumeAt !== undefined) return this.#afterExpired(error)
     this.#failures++
     return this.#retryIn(error, backoffMs(this.#failures, this.#o.random.next(), error))
   }
 
   /** History that is lost once is no failure of the server; history that is lost again right after a list is. */
-  #afterGone(error: unknown): number {
+  #afterExpired(error: unknown): number {
     if (this.#replica.resumeLater()) return 0
     this.#notice({ kind: 'Gone' })
     this.#replica.forgetResumePoint()
@@ -225,7 +225,7 @@ export class Reflector<T extends KubeObject> {
     }
     try {
       const page = await client.list(type, options)
-      this.#heard()
+      this.#noteEvent()
       return page
     } catch (e) {
       if (token !== undefined && isGone(e)) this.#expiredPages++
@@ -267,13 +267,13 @@ export class Reflector<T extends KubeObject> {
     const onAbort = () => stop.abort(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
     const startedAt = clock.monotonic()
-    this.#quietSince = startedAt
+    this.#idleSince = startedAt
     this.#hasSpoken = false
     const dog = this.#watchdog(stop)
     let events = 0
     try {
       for await (const event of client.watch(type, this.#watchOptions(resourceVersion, stop.signal))) {
-        this.#heard()
+        this.#noteEvent()
         this.#hasSpoken = true
         this.#connected = true
         this.#failures = 0
@@ -304,7 +304,7 @@ export class Reflector<T extends KubeObject> {
       await busy
     } finally {
       this.#holding = false
-      this.#heard()
+      this.#noteEvent()
     }
   }
 
@@ -319,7 +319,7 @@ export class Reflector<T extends KubeObject> {
     const spread = WATCH_SECONDS.most - WATCH_SECONDS.least
     const timeoutSeconds = WATCH_SECONDS.least + this.#o.random.below(spread)
     const onOpen = () => {
-      if (!this.#isSuspect) this.#heard()
+      if (!this.#isSuspect) this.#noteEvent()
       this.#notice({ kind: 'Watching', resourceVersion })
     }
     return { ...this.#o.selection, resourceVersion, timeoutSeconds, signal, onOpen }
@@ -330,14 +330,14 @@ export class Reflector<T extends KubeObject> {
     const { clock } = this.#o
     let timer = { cancel: (): void => undefined }
     const laterMs = this.#periodMs * SILENT_PERIODS
-    const look = (): void => {
+    const check = (): void => {
       const boundMs = this.#hasSpoken ? laterMs : this.#periodMs * FIRST_SILENT_PERIODS
       // Whole milliseconds: a rest that is smaller than what the clock can show would be waited for without end.
-      const left = this.#holding ? boundMs : Math.ceil(boundMs - (clock.monotonic() - this.#quietSince))
+      const left = this.#holding ? boundMs : Math.ceil(boundMs - (clock.monotonic() - this.#idleSince))
       if (left <= 0) stop.abort(new Silence(boundMs))
-      else timer = clock.after(Math.min(left, laterMs), look)
+      else timer = clock.after(Math.min(left, laterMs), check)
     }
-    timer = clock.after(laterMs, look)
+    timer = clock.after(laterMs, check)
     return { cancel: () => timer.cancel() }
   }
 
@@ -348,9 +348,9 @@ export class Reflector<T extends KubeObject> {
     )
   }
 
-  #heard(): void {
-    this.#heardAt = this.#o.clock.monotonic()
-    this.#quietSince = this.#heardAt
+  #noteEvent(): void {
+    this.#lastEventAt = this.#o.clock.monotonic()
+    this.#idleSince = this.#lastEventAt
     this.#isSuspect = false
   }
 

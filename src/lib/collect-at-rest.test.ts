@@ -33,7 +33,7 @@ class FakeEngine implements Engine {
 async function looks(clock: VirtualClock, count: number, before: () => void): Promise<void> {
   for (let n = 0; n < count; n++) {
     before()
-    await clock.advance(REST_BOUNDS.lookEveryMs)
+    await clock.advance(REST_BOUNDS.checkEveryMs)
   }
 }
 

@@ -8,7 +8,7 @@ import type { Clock, Timer } from '#lib/clock.ts'
 const MIB = 1024 * 1024
 
 export interface RestBounds {
-  readonly lookEveryMs: number
+  readonly checkEveryMs: number
   /** Less garbage than this is left alone: a full collection is not worth its pause. */
   readonly growthBytes: number
   /** A full collection takes about 1 ms for each live MiB: a larger heap is left to the engine, which marks in the background. */
@@ -18,7 +18,7 @@ export interface RestBounds {
 }
 
 export const REST_BOUNDS: RestBounds = {
-  lookEveryMs: 5_000,
+  checkEveryMs: 5_000,
   growthBytes: 8 * MIB,
   largestHeapBytes: 96 * MIB,
   restingUtilization: 0.2,
@@ -41,7 +41,7 @@ export interface Engine {
 export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bounds = REST_BOUNDS): () => void {
   let least: number | undefined
   let timer: Timer
-  const look = (): void => {
+  const check = (): void => {
     const { heapBytes, outsideBytes } = engine.memory()
     const used = heapBytes + outsideBytes
     const isResting = engine.utilization() <= bounds.restingUtilization
@@ -53,9 +53,9 @@ export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bound
       const left = engine.memory()
       least = left.heapBytes + left.outsideBytes
     }
-    timer = clock.after(bounds.lookEveryMs, look)
+    timer = clock.after(bounds.checkEveryMs, check)
   }
-  timer = clock.after(bounds.lookEveryMs, look)
+  timer = clock.after(bounds.checkEveryMs, check)
   return () => timer.cancel()
 }
 

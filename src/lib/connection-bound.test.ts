@@ -7,8 +7,8 @@ const LONGEST_MS = 10_000
 interface Case extends Held {
   readonly id: string
 }
-const silent = (id: string, from: string, quietSince: number): Case => ({ id, from, quietSince, hasAsked: false })
-const asked = (id: string, from: string, quietSince: number): Case => ({ id, from, quietSince, hasAsked: true })
+const silent = (id: string, from: string, idleSince: number): Case => ({ id, from, idleSince, hasAsked: false })
+const asked = (id: string, from: string, idleSince: number): Case => ({ id, from, idleSince, hasAsked: true })
 const atWork = (id: string, from: string, busySince: number): Case => ({ ...asked(id, from, 0), busySince })
 const newcomer = silent('newcomer', 'b', NOW)
 

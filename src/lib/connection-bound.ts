@@ -28,7 +28,7 @@ export interface Held {
   /** Of the oldest request in progress. */
   readonly busySince?: number
   /** When it was opened, or when its last request ended. */
-  readonly quietSince: number
+  readonly idleSince: number
 }
 
 /**
@@ -49,7 +49,7 @@ export function connectionToDrop<T extends Held>(
   for (const { from } of candidates) counts.set(from, (counts.get(from) ?? 0) + 1)
   const most = Math.max(0, ...counts.values())
   const ofGreatest = candidates.filter((h) => counts.get(h.from) === most)
-  const quietest = ofGreatest.toSorted((a, b) => a.quietSince - b.quietSince)[0]
+  const quietest = ofGreatest.toSorted((a, b) => a.idleSince - b.idleSince)[0]
   return quietest ?? (shares ? ofGreediest(held) : undefined) ?? held.at(-1)
 }
 
@@ -77,7 +77,7 @@ interface Open extends Held {
   readonly silence: Timer
   hasAsked: boolean
   busySince?: number
-  quietSince: number
+  idleSince: number
   requests: number
 }
 
@@ -99,14 +99,14 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
     }
     const peer = peerOf(socket)
     const silence = clock.after(silentMs, () => socket.destroy())
-    const quietSince = clock.monotonic()
+    const idleSince = clock.monotonic()
     const opened: Open = {
       peer,
       socket,
       silence,
       from: networkOf(remoteAddress),
       hasAsked: false,
-      quietSince,
+      idleSince,
       requests: 0,
     }
     open.set(peer, opened)
@@ -130,7 +130,7 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
     asking.hasAsked = true
     if (asking.requests++ === 0) asking.busySince = clock.monotonic()
     response.once('close', () => {
-      asking.quietSince = clock.monotonic()
+      asking.idleSince = clock.monotonic()
       if (--asking.requests === 0) delete asking.busySince
     })
   })
@@ -140,17 +140,17 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
 function dropLog({ log, clock, most }: ConnectionBound): (from: string) => void {
   let count = 0
   let isWaiting = false
-  const say = (from: string): void => {
+  const report = (from: string): void => {
     log.warn('connections dropped: all places were taken', { dropped: count, most, from })
     count = 0
     isWaiting = true
     clock.after(LOG_EVERY_MS, () => {
       isWaiting = false
-      if (count > 0) say(from)
+      if (count > 0) report(from)
     })
   }
   return (from) => {
     count++
-    if (!isWaiting) say(from)
+    if (!isWaiting) report(from)
   }
 }

@@ -12,9 +12,9 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
   const lower = word.toLowerCase()
   let best: string | undefined
   let bestDistance = Math.ceil(word.length / 3) + 1
-  let looked = 0
+  let compared = 0
   for (const candidate of known) {
-    if (++looked > MAX_CANDIDATES) break
+    if (++compared > MAX_CANDIDATES) break
     if (candidate.length > MAX_WORD_CHARS || Math.abs(candidate.length - word.length) >= bestDistance) continue
     const distance = editDistance(lower, candidate.toLowerCase())
     if (distance < bestDistance) {

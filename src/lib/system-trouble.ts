@@ -1,7 +1,7 @@
 // What the operating system answered about a file, in words: for messages that name the file themselves.
 import { messageOf } from './errors.ts'
 
-const WORDS: ReadonlyMap<string, string> = new Map(
+const MESSAGES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ENOENT: 'there is no such file',
     ENOTDIR: 'part of its path is a file, not a folder',
@@ -23,10 +23,10 @@ const WORDS: ReadonlyMap<string, string> = new Map(
 )
 
 /** Undefined for codes that have no better words. */
-export const systemWords = (code: string): string | undefined => WORDS.get(code)
+export const systemMessage = (code: string): string | undefined => MESSAGES.get(code)
 
 /** Anything but an error of the system keeps its own text. */
 export function systemTrouble(e: unknown): string {
   const code = e instanceof Error && 'code' in e ? e.code : undefined
-  return (typeof code === 'string' ? WORDS.get(code) : undefined) ?? messageOf(e)
+  return (typeof code === 'string' ? MESSAGES.get(code) : undefined) ?? messageOf(e)
 }

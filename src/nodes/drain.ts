@@ -16,7 +16,7 @@ export interface DrainPlan {
 }
 
 /** Options of a drain beside the budgets. */
-export interface DrainWishes {
+export interface DrainOptions {
   /** Overrides what the pods request. */
   readonly gracePeriodSeconds?: number
   /** Pods with data in an emptyDir are not evicted: the data would be lost. */
@@ -36,13 +36,13 @@ const MOST_NAMED = 5
 const MOST_PODS = 1_000
 
 /** Mirror pods, pods of daemon sets and finished pods stay: a drain does not affect them, or they return at once. Pure. */
-export function drainPlan(pods: readonly Pod[], wishes: DrainWishes = {}): DrainPlan {
-  const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(wishes, namespace)
+export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): DrainPlan {
+  const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(options, namespace)
   const moving = pods.filter(
     (p) => !isMirror(p) && !isOfDaemonSet(p) && !FINISHED.has(p.status?.phase ?? '') && wayOf(p) !== 'Leave',
   )
   const isGoing = (p: Pod) => p.metadata.deletionTimestamp !== undefined
-  const isKept = (p: Pod) => wayOf(p) === 'Wait' || (wishes.keepsEmptyDir === true && hasEmptyDir(p))
+  const isKept = (p: Pod) => wayOf(p) === 'Wait' || (options.keepsEmptyDir === true && hasEmptyDir(p))
   const left = moving.filter((p) => !isGoing(p))
   return {
     evict: left.filter((p) => !isKept(p)).slice(0, MOST_EVICTIONS),
@@ -51,7 +51,7 @@ export function drainPlan(pods: readonly Pod[], wishes: DrainWishes = {}): Drain
   }
 }
 
-function namespaceWay({ namespaces = {} }: DrainWishes, namespace: string): 'Evict' | 'Wait' | 'Leave' {
+function namespaceWay({ namespaces = {} }: DrainOptions, namespace: string): 'Evict' | 'Wait' | 'Leave' {
   if (Object.hasOwn(namespaces, namespace)) return namespaces[namespace] ?? 'Evict'
   return namespaces['*'] ?? 'Evict'
 }
@@ -86,20 +86,20 @@ export async function drainPass(
   client: KubeClient,
   node: string,
   signal?: AbortSignal,
-  wishes: DrainWishes = {},
+  options: DrainOptions = {},
 ): Promise<Drain> {
   const listed = await outcomeOf(() => podsOn(client, node, signal))
   if (listed.kind !== 'Applied') return { kind: 'Unknown', error: listed.error }
-  const { evict, going, kept } = drainPlan(listed.object, wishes)
+  const { evict, going, kept } = drainPlan(listed.object, options)
   const byBudget: string[] = []
-  let gone = 0
+  let deleted = 0
   for (const pod of evict) {
-    const evicted = await outcomeOf(() => evictExactly(clearance, client, pod, wishes, signal))
+    const evicted = await outcomeOf(() => evictExactly(clearance, client, pod, options, signal))
     if (evicted.kind === 'Unknown') return { kind: 'Unknown', error: evicted.error }
-    if (evicted.kind === 'Stale') gone++
+    if (evicted.kind === 'Stale') deleted++
     else if (evicted.kind !== 'Applied') byBudget.push(podText(pod))
   }
-  const left = evict.length - gone + going.length + kept.length
+  const left = evict.length - deleted + going.length + kept.length
   const first = evict[0] ?? going[0] ?? kept[0]
   if (left === 0 || first === undefined) return { kind: 'Drained' }
   const [blockedBy] = byBudget
@@ -114,7 +114,7 @@ function evictExactly(
   _clearance: Clearance,
   client: KubeClient,
   { metadata }: Pod,
-  { gracePeriodSeconds }: DrainWishes,
+  { gracePeriodSeconds }: DrainOptions,
   signal?: AbortSignal,
 ): Promise<void> {
   const { name = '', namespace, uid = '' } = metadata

@@ -31,7 +31,7 @@ class Process {
   }
 
   left(permit: OperationPermit, ...others: readonly OperationPermit[]): number {
-    return askAgainInMs(permit, this.#book.look('set', [...others, permit].filter(isRefused)))
+    return askAgainInMs(permit, this.#book.observe('set', [...others, permit].filter(isRefused)))
   }
 }
 

@@ -19,7 +19,7 @@ export class EndedPermits {
   }
 
   /** All permits of one requester that the caller sees as ended. Of those that ended before this process first looked, the time in them is all that is known. */
-  look(requester: string, permits: Iterable<OperationPermit>): EndedFor {
+  observe(requester: string, permits: Iterable<OperationPermit>): EndedFor {
     const now = this.#clock.monotonic()
     const isFirst = !this.#requesters.has(requester)
     this.#requesters.add(requester)
@@ -27,7 +27,7 @@ export class EndedPermits {
     for (const permit of permits) {
       const { uid } = permit.metadata
       if (uid === undefined) continue
-      const since = this.#since.get(uid) ?? now - (isFirst ? this.#told(permit) : 0)
+      const since = this.#since.get(uid) ?? now - (isFirst ? this.#reportedAt(permit) : 0)
       this.#since.set(uid, since)
       endedFor.set(uid, now - since)
     }
@@ -36,7 +36,7 @@ export class EndedPermits {
     return endedFor
   }
 
-  #told({ status }: OperationPermit): number {
+  #reportedAt({ status }: OperationPermit): number {
     const at = Date.parse(status?.endedAt ?? status?.decidedAt ?? '')
     return Number.isNaN(at) ? 0 : Math.max(0, this.#clock.now() - at)
   }

@@ -319,7 +319,7 @@ class Story {
     this.#history.push([...this.#server])
     const seen = this.#history.at(-1 - this.#behind) ?? []
     const ended = seen.filter((p) => permitAnswer(p, 'u').kind === 'Ended')
-    const holding = holdPermit(needWith(seen), { own: seen, endedFor: this.#book.look('w', ended) })
+    const holding = holdPermit(needWith(seen), { own: seen, endedFor: this.#book.observe('w', ended) })
     this.harmed = undefined
     if (holding.kind === 'Granted') {
       const fresh = this.#server.find((p) => p.metadata.name === holding.permit.metadata.name)

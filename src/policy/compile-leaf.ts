@@ -53,7 +53,7 @@ export function compileLeaf(
     report({
       code: RULE_CODES.operatorDoesNotFit,
       pointer: `${pointer}/operator`,
-      message: `${operator.name} looks at ${operator.looksAt}, and ${fact}${path} is ${describeShape(shape)}; ${operatorsFor(shape)}`,
+      message: `${operator.name} looks at ${operator.accepts}, and ${fact}${path} is ${describeShape(shape)}; ${operatorsFor(shape)}`,
     })
     return undefined
   }

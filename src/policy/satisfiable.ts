@@ -34,14 +34,14 @@ export function neverTrue(root: Term, vocabulary: Vocabulary): Impossible | unde
   }
   const leaves = (first ?? []).map((l) => l.leaf)
   const place = leaves[0]?.place
-  const asked = (first ?? []).map(inWords).join(' and ')
+  const asked = (first ?? []).map(asText).join(' and ')
   return {
     pointers: leaves.map((l) => l.pointer),
     message: `can never be true: ${place?.fact ?? ''}${place?.path ?? ''} cannot be ${asked}`,
   }
 }
 
-const inWords = ({ leaf, isTrue }: Literal): string =>
+const asText = ({ leaf, isTrue }: Literal): string =>
   `${isTrue ? '' : 'not '}${leaf.operator}${leaf.wanted === undefined ? '' : ` ${show(leaf.wanted)}`}`
 
 /** Ways in which a term is true (or false), each a conjunction; undefined when there are too many. */
@@ -68,7 +68,7 @@ function contradictionIn(way: Way, vocabulary: Vocabulary): readonly Literal[] |
 }
 
 const distinct = (literals: readonly Literal[]): readonly Literal[] => [
-  ...new Map(literals.map((l) => [inWords(l), l])).values(),
+  ...new Map(literals.map((l) => [asText(l), l])).values(),
 ]
 
 /** Not there. */

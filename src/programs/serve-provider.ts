@@ -23,7 +23,7 @@ import {
 } from '#providers/remote/server.ts'
 import { Health } from '#runtime/health.ts'
 import { StatusHttp } from '#runtime/http.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import { compileCache } from '#lib/compile-cache.ts'
 import { addressIn } from './run/listeners.ts'
 import { entryBeside } from './entry-beside.ts'
@@ -136,7 +136,7 @@ async function opened(providers: readonly Provider[], where: Where, log: Logger)
   const { files, ...at } = where
   let keys = keysIn(files)
   const served = await serveProviders(providers, { ...at, keys } satisfies ServedPlace, tools)
-  const looking = new Looking(systemClock)
+  const looking = new RepeatedCheck(systemClock)
   looking.start(
     () => FOLLOW_MS,
     async () => {

@@ -54,4 +54,4 @@ export type DefinitionFor<F extends Field<object>> = ProviderDefinition<Out<F>, 
 const LONGEST_PATH = 4096
 
 export const path = (doc: string): Field<string> =>
-  str(doc, { min: 1, max: LONGEST_PATH, pattern: '^[^\\x00-\\x1f]+$', says: 'a path' })
+  str(doc, { min: 1, max: LONGEST_PATH, pattern: '^[^\\x00-\\x1f]+$', expects: 'a path' })

@@ -8,13 +8,13 @@ export const MAX_TEXT = 1_024
 
 export const VISIBLE = '^[!-~]+$'
 export const word = (doc: string, max: number) =>
-  str(doc, { min: 1, max, pattern: VISIBLE, says: 'visible ASCII characters without spaces' })
+  str(doc, { min: 1, max, pattern: VISIBLE, expects: 'visible ASCII characters without spaces' })
 /** For people: what steers a terminal in it is replaced before it is shown or kept. */
 export const text = (doc: string) => str(doc, { max: MAX_TEXT })
 
 /** Unique over all providers, and what `Machine.spec.providerID` holds. */
 export const providerID = (doc: string) =>
-  str(doc, { min: 4, max: 253, pattern: '^[a-z][a-z0-9-]{0,31}://[!-~]+$', says: 'an id such as name://host-1' })
+  str(doc, { min: 4, max: 253, pattern: '^[a-z][a-z0-9-]{0,31}://[!-~]+$', expects: 'an id such as name://host-1' })
 export const machineName = str('Name of the Machine.', {
   min: 1,
   max: 253,

@@ -74,7 +74,7 @@ describe('the watchdog', () => {
       onStalled: ({ part, silentMs }) => heard.push(`${part} stalled after ${silentMs}`),
       onRecovered: (part) => heard.push(`${part} recovered`),
     })
-    const beat = watchdog.beats('watch', 10_000)
+    const beat = watchdog.heartbeatOf('watch', 10_000)
     watchdog.start()
     return { clock, heard, watchdog, beat }
   }

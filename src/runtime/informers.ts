@@ -122,7 +122,7 @@ class SharedInformers implements Informers {
       random,
       ...defined({ selection, startSpreadMs }),
       notice: (notice) => {
-        tell(cacheLog, notice)
+        logNotice(cacheLog, notice)
         if (notice.kind === 'Failed' && notice.error instanceof ApiError && notice.error.status === 403)
           onRefused?.(notice.error)
       },
@@ -190,7 +190,7 @@ const idOf = (type: ResourceType, { namespace = '', labelSelector = '', fieldSel
 
 const TROUBLES: ReadonlySet<InformerNotice['kind']> = new Set(['Failed', 'WentBack', 'HandlerFailed', 'Silent'])
 
-function tell(log: Logger, notice: InformerNotice): void {
+function logNotice(log: Logger, notice: InformerNotice): void {
   const isTrouble = TROUBLES.has(notice.kind)
   log[isTrouble ? 'warn' : 'debug'](isTrouble ? 'cache degraded' : 'cache', { reason: notice.kind, ...notice })
 }
@@ -216,12 +216,12 @@ export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = S
 export function blindFor(error: unknown): number | undefined {
   if (!isKubeNodeError(error)) return undefined
   return error.code === runtimeErrors.KN3050.code
-    ? SYNC_LOOK_MS
+    ? SYNC_CHECK_MS
     : error.code === runtimeErrors.KN3051.code
-      ? STALE_LOOK_MS
+      ? STALE_CHECK_MS
       : undefined
 }
 
 /** A first list takes some time, and every key that is awake waits for it. */
-const SYNC_LOOK_MS = 250
-const STALE_LOOK_MS = 5_000
+const SYNC_CHECK_MS = 250
+const STALE_CHECK_MS = 5_000

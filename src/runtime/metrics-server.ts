@@ -14,7 +14,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { MetricsText } from './http.ts'
-import { Looking } from './looking.ts'
+import { RepeatedCheck } from './repeated-check.ts'
 import type { Part } from './manager.ts'
 import { type Access, MetricsAccess, type Scraper } from './metrics-access.ts'
 import { runtimeErrors } from './runtime-errors.ts'
@@ -64,7 +64,7 @@ export class MetricsServer implements Part {
   readonly #options: MetricsServerOptions
   readonly #access: MetricsAccess
   readonly #known: KnownSince
-  readonly #looking: Looking
+  readonly #reload: RepeatedCheck
   readonly #trouble: RepeatedLine
   #server: Server | undefined
   #pair: Pair | undefined
@@ -73,7 +73,7 @@ export class MetricsServer implements Part {
     this.#options = options
     this.#access = new MetricsAccess(options)
     this.#known = new KnownSince(options.clock)
-    this.#looking = new Looking(options.clock)
+    this.#reload = new RepeatedCheck(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 
@@ -84,16 +84,16 @@ export class MetricsServer implements Part {
 
   /** Metrics are worth less than the role: what keeps them from being served is logged and retried. An address that is taken is not. */
   async start(): Promise<void> {
-    await this.look()
+    await this.check()
     const { log } = this.#options
-    this.#looking.start(
+    this.#reload.start(
       () => (this.#pair === undefined ? RETRY_MS : KEYS_MS),
-      () => this.look().catch((e: unknown) => log.error('cannot serve metrics', { error: messageOf(e) })),
+      () => this.check().catch((e: unknown) => log.error('cannot serve metrics', { error: messageOf(e) })),
     )
   }
 
   async stop(): Promise<void> {
-    await this.#looking.stop()
+    await this.#reload.stop()
     const server = this.#server
     if (server === undefined) return
     await new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ export class MetricsServer implements Part {
   }
 
   /** Serves with the keys of now. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { log } = this.#options
     let pair: Pair
     try {

@@ -13,12 +13,12 @@ export class Pace {
     this.#clock = clock
   }
 
-  async run<T>(look: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(read: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const waitMs = this.#notBefore - this.#clock.monotonic()
     if (waitMs > 0) await this.#clock.sleep(waitMs, signal)
     const from = this.#clock.monotonic()
     try {
-      return await look()
+      return await read()
     } finally {
       const now = this.#clock.monotonic()
       this.#notBefore = now + Math.min(MOST_MS, now - from)

@@ -22,14 +22,14 @@ interface Watched {
 
 const DEFAULT_EVERY_MS = 1_000
 /** A check that comes this many intervals late means that the whole process was stopped: no silence counts. */
-const MISSED_LOOKS = 5
+const MISSED_CHECKS = 5
 
 export class Watchdog {
   readonly #options: WatchdogOptions
   readonly #everyMs: number
   readonly #parts = new Map<string, Watched>()
   #timer: Timer | undefined
-  #lastLookAt = 0
+  #lastCheckAt = 0
   /** Silence before this moment is forgiven. */
   #forgivenUntil = 0
 
@@ -44,7 +44,7 @@ export class Watchdog {
   }
 
   /** For parts that call when they live. */
-  beats(part: string, boundMs: number): () => void {
+  heartbeatOf(part: string, boundMs: number): () => void {
     let at = this.#options.clock.monotonic()
     this.watch(part, boundMs, () => at)
     return () => void (at = this.#options.clock.monotonic())
@@ -56,7 +56,7 @@ export class Watchdog {
 
   start(): void {
     if (this.#timer !== undefined) return
-    this.#lastLookAt = this.#options.clock.monotonic()
+    this.#lastCheckAt = this.#options.clock.monotonic()
     this.#arm()
   }
 
@@ -76,15 +76,15 @@ export class Watchdog {
 
   #arm(): void {
     this.#timer = this.#options.clock.after(this.#everyMs, () => {
-      this.#look()
+      this.#check()
       this.#arm()
     })
   }
 
-  #look(): void {
+  #check(): void {
     const now = this.#options.clock.monotonic()
-    if (now - this.#lastLookAt > MISSED_LOOKS * this.#everyMs) this.#forgivenUntil = now
-    this.#lastLookAt = now
+    if (now - this.#lastCheckAt > MISSED_CHECKS * this.#everyMs) this.#forgivenUntil = now
+    this.#lastCheckAt = now
     const silent = new Map(this.silent().map((s) => [s.part, s]))
     for (const [part, watched] of this.#parts) {
       const now = silent.get(part)

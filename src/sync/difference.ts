@@ -69,8 +69,8 @@ export function differenceOf(before: Targets, after: Targets): readonly ClusterD
 /** Clusters whose Cluster and objects a commit takes out, and whose control planes are not deleted with them. */
 function clustersLeft(before: Targets, after: Targets): ReadonlySet<string> {
   const now = new Set(declaredOnHub(clusterKind, after).map(({ metadata }) => metadata.name ?? ''))
-  const gone = declaredOnHub(clusterKind, before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
-  const kept = gone.filter(({ spec }) => spec.controlPlane === undefined || spec.deletionPolicy !== 'Delete')
+  const removed = declaredOnHub(clusterKind, before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
+  const kept = removed.filter(({ spec }) => spec.controlPlane === undefined || spec.deletionPolicy !== 'Delete')
   return new Set(kept.flatMap(({ metadata: { name = '' } }) => (after.has(name) ? [] : [name])))
 }
 
@@ -237,7 +237,7 @@ function jsonIn(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*\{/.test(value) || value.length > MAX_JSON_CHARS) return undefined
   try {
     const parsed: unknown = JSON.parse(value)
-    return isDeeperThan(parsed, MAX_JSON_DEPTH) || !saysAll(parsed, value) ? undefined : parsed
+    return isDeeperThan(parsed, MAX_JSON_DEPTH) || !isComplete(parsed, value) ? undefined : parsed
   } catch {
     // A text that only begins like JSON.
     return undefined
@@ -245,7 +245,7 @@ function jsonIn(value: unknown): unknown {
 }
 
 /** Not with duplicate keys, or numbers with too many digits: another reader may see differences that our fields do not show. */
-const saysAll = (parsed: unknown, text: string): boolean =>
+const isComplete = (parsed: unknown, text: string): boolean =>
   JSON.stringify(parsed) === text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
 
 type Entries = ReadonlyMap<string | number, unknown>

@@ -174,7 +174,7 @@ function localWatch({ context, sources, renders }: HubShared, controller: Contro
   const seen = new Map<string, string>()
   let timer: { cancel(): void } | undefined
   let isStopped = false
-  const look = async () => {
+  const check = async () => {
     for (const source of sources.list()) {
       if (!isLocal(source.spec.url)) continue
       const key = namespacedName(source)
@@ -186,13 +186,13 @@ function localWatch({ context, sources, renders }: HubShared, controller: Contro
       if (seen.get(key) !== now) controller.enqueue(key)
       seen.set(key, now)
     }
-    if (!isStopped) timer = clock.after(config.localPollMs ?? DEFAULT_LOCAL_POLL_MS, () => void look())
+    if (!isStopped) timer = clock.after(config.localPollMs ?? DEFAULT_LOCAL_POLL_MS, () => void check())
   }
   return {
     name: 'local-repositories',
     start: () => {
       renders.prepare()
-      void look()
+      void check()
     },
     stop: () => {
       isStopped = true

@@ -7,7 +7,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { revertedCommit } from '#sync/git/revision.ts'
-import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { judgeGate, type Approver, type Gate } from '#sync/release/gates.ts'
 import { releaseApprovers } from '#sync/release/release-approvers.ts'
 import { openClusters, type ReleaseSeen } from '#sync/release/release-seen.ts'
@@ -385,7 +385,7 @@ describe('in the fast lane', () => {
         spec: { stages: [{ name: 'prod', clusters: { names: ['prod'] }, minSuccessTime: '1h', ...more }] },
       }) as { spec: ReleasePipelineSpec }
     ).spec
-  const WELL: ClusterLook = {
+  const WELL: ClusterAnswer = {
     kind: 'Seen',
     isApplied: true,
     failures: [],
@@ -400,7 +400,13 @@ describe('in the fast lane', () => {
     for (let i = 0; i < 8; i++) {
       const isAsked = openClusters(release).includes('prod')
       const digest = contentOf('one')
-      const cluster: SeenCluster = { name: 'prod', labels: {}, digest, isReturn: true, ...(isAsked && { look }) }
+      const cluster: SeenCluster = {
+        name: 'prod',
+        labels: {},
+        digest,
+        isReturn: true,
+        ...(isAsked && { answer: look }),
+      }
       const seen: ReleaseSeen = {
         release,
         pipeline,

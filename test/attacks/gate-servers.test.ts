@@ -10,7 +10,7 @@ import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { ask } from '#runtime/outbound/get.ts'
-import { createLooks } from '#runtime/outbound/looks.ts'
+import { createChecks } from '#runtime/outbound/external-checks.ts'
 import { MAX_LISTED, readingsOf, surveyOf } from '#sync/cluster/readings.ts'
 import type { SyncContext } from '#sync/hub/context.ts'
 import { GateReads } from '#sync/hub/gate-reads.ts'
@@ -69,7 +69,7 @@ describe('a gate server that was taken over', () => {
       socket.write(`${OK}content-length: 104857600\r\n\r\n`)
       poured = pour(socket, 'x'.repeat(64 * 1024))
     })
-    const look = await createLooks({ allow: [origin] }).page({ url: origin, expectedStatus: 200 }, signal)
+    const look = await createChecks({ allow: [origin] }).page({ url: origin, expectedStatus: 200 }, signal)
     expect(look).toMatchObject({ holds: false, seen: expect.stringContaining('exceeds 65536 bytes') as unknown })
     await closed.promise
     expect(poured.sent).toBeLessThan(50_000_000)
@@ -148,7 +148,7 @@ describe('a Prometheus that was taken over, or has no data', () => {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const prometheus = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return createLooks({ prometheus }).query({ query: 'errors', ...bounds }, signal)
+    return createChecks({ prometheus }).query({ query: 'errors', ...bounds }, signal)
   }
 
   test.each(NONE)('%s opens no gate, whichever bound it has', async (_, data) => {
@@ -212,7 +212,7 @@ test('an answer of one address does not count for the gate once that names anoth
     const stages = [{ name: 'test', before: [{ name: 'g', http: { url, expectedStatus: 200 } }] }]
     const pipeline = { spec: { stages } } as unknown as ReleasePipeline
     const known = reads.read(release, 'n/r', pipeline, async () => Promise.reject(new Error('no cluster')))
-    return [known.looks.get('test/Before/g')?.value.holds, known.pending.has('test/Before/g')]
+    return [known.checks.get('test/Before/g')?.value.holds, known.pending.has('test/Before/g')]
   }
   expect(look(good)).toEqual([undefined, true])
   await woken.promise

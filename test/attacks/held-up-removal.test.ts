@@ -84,8 +84,8 @@ function removed(agoMs: number, { spec = {}, ...more }: { readonly spec?: object
   return {
     machine,
     node,
-    agentBeat: AGENT,
-    nodeBeat: AGENT,
+    agentHeartbeat: AGENT,
+    nodeHeartbeat: AGENT,
     host: { kind: 'Gone' },
     isHostKept: false,
     hold: undefined,

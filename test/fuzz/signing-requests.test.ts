@@ -171,7 +171,7 @@ function decided(posted: string, content: ContentRead, name: string | undefined)
   }
   const request = { apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', metadata: { name: 'r' } }
   const token = machine === undefined ? undefined : tokenFor(machine, id, 'sixteen-letters!', NOW)
-  return decide({ request: { ...request, spec }, content, machine, token, rivals: [] }, NOW)
+  return decide({ request: { ...request, spec }, content, machine, token, competing: [] }, NOW)
 }
 
 /** The message becomes a condition of the request, which users list. */

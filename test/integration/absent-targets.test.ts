@@ -10,7 +10,7 @@ import { unservedFields } from '#api/unserved.ts'
 import { buildProgram, run } from '#cli/program.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { whoAmI } from '#kube/who-am-i.ts'
+import { currentPerson } from '#kube/current-person.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -49,7 +49,7 @@ beforeAll(async () => {
     apiVersion: API_GROUP_VERSION,
     kind: maintenanceEvent.kind,
     metadata: { name: THERE },
-    spec: { ...example.spec, source: PEOPLE, plannedBy: (await whoAmI(admin))?.name },
+    spec: { ...example.spec, source: PEOPLE, plannedBy: (await currentPerson(admin))?.name },
   })
 })
 afterAll(() => server?.stop())

@@ -215,7 +215,7 @@ test('a certificate that runs out gets a successor, which is trusted beside it w
   const data = { 'current-ca.crt': old.ca, 'tls.crt': old.cert, 'tls.key': old.key }
   const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]))
   await admin.patch(SECRETS, secretKey, { type: 'merge', value: { data: encoded } as never })
-  expect(await part.look()).toBe(true)
+  expect(await part.reload()).toBe(true)
   const after = await registered()
   expect(after.url).toBe(before.url)
   const [own = '', next = ''] = after.ca.split(/(?<=-----END CERTIFICATE-----\n)/)
@@ -257,7 +257,7 @@ test('a registration that is deleted while KubeNode is uninstalled stays away', 
   await mark('true')
   await admin.delete(webhookConfigurationType, { name: API_GROUP })
   await part.check()
-  expect(await part.look()).toBe(true)
+  expect(await part.reload()).toBe(true)
   expect(await hookPolicies()).toEqual([])
   await mark(null)
   await part.check()

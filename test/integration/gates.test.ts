@@ -52,7 +52,7 @@ test('a stage opens when its gates do; until then nothing is applied, and the re
   page = createServer((_, r) => void r.writeHead(status).end())
   await new Promise<void>((done) => page?.listen(0, '127.0.0.1', done))
   const origin = `http://127.0.0.1:${(page.address() as AddressInfo).port}`
-  bench = await syncBench(['test', 'prod'], {}, { looks: { allow: [origin] } })
+  bench = await syncBench(['test', 'prod'], {}, { checks: { allow: [origin] } })
   const b = bench
   const has = async (cluster: string) =>
     (await b.client(cluster).get(CONFIG_MAP, { namespace: 'default', name: 'settings' })) !== undefined

@@ -54,14 +54,14 @@ test('a machine and the time its agent was heard of appear as they are read', as
     'the watches deliver both',
     async () => {
       const { clusters } = await view.seen(clients())
-      return clusters[0]?.heard.get('m-1') === Date.parse(renewTime) || undefined
+      return clusters[0]?.lastHeartbeats.get('m-1') === Date.parse(renewTime) || undefined
     },
     30_000,
   )
   const [seen, read] = await both()
   const machines = (fleet: FleetSeen) => fleet.clusters.map((c) => c.machines)
   expect(machines(seen)).toEqual(machines(withoutManagers(read)))
-  expect(seen.clusters[0]?.heard).toEqual(read.clusters[0]?.heard)
+  expect(seen.clusters[0]?.lastHeartbeats).toEqual(read.clusters[0]?.lastHeartbeats)
   expect(read.clusters[0]?.machines.map((m) => m.metadata.name)).toEqual(['m-1'])
 })
 

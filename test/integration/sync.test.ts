@@ -15,7 +15,7 @@ import { requestsOf } from '#explain/approval-requests.ts'
 import { whyLines } from '#explain/why.ts'
 import { holdFor } from '#cli/commands/rollout/holds.ts'
 import { run } from '#cli/program.ts'
-import type { EventWish } from '#kube/events.ts'
+import type { NewEvent } from '#kube/events.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -304,7 +304,7 @@ async function hostsOf(b: SyncBench) {
       startSpreadMs: 0,
     })
     const recorder = {
-      record: (_: KubeObject, { reason }: EventWish) => void events.push(`${cluster} ${reason}`),
+      record: (_: KubeObject, { reason }: NewEvent) => void events.push(`${cluster} ${reason}`),
       flush: () => Promise.resolve(),
     }
     const declared = new DeclaredAgentConfig({ informers, clock: systemClock, events: recorder, log: silentLogger })

@@ -147,8 +147,8 @@ async function syncPass() {
       needs: { machines: false, repairs: false },
     },
   )
-  if (report.look.kind !== 'Seen') throw new Error(report.look.message)
-  expect(report.look.failures).toEqual([])
+  if (report.answer.kind !== 'Seen') throw new Error(report.answer.message)
+  expect(report.answer.failures).toEqual([])
   return report
 }
 

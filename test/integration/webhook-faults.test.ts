@@ -119,7 +119,7 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     await replica?.stop(0)
     const next = newReplica()
     replica = next
-    await next.look()
+    await next.reload()
     return next
   }
   const newReplica = () =>
@@ -170,7 +170,7 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     port = await freePort()
     await serveWebhookAt(admin, address, port)
     leader = newLeader()
-    expect(await leader.look()).toBe(true)
+    expect(await leader.reload()).toBe(true)
   }, 300_000)
   afterAll(async () => {
     await replica?.stop(0)
@@ -213,16 +213,16 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     const served = await restart()
     expect(await eventually(problem, (p) => felt.test(p))).toMatch(felt)
     await leader.check()
-    expect(await leader.look()).toBe(true)
-    await served.look()
+    expect(await leader.reload()).toBe(true)
+    await served.reload()
     expect(await answers()).toBe('none')
   })
 
   test('a new leader mends what it finds as well', async () => {
     await injure({ name: '', secret: () => current(made(400)), isDeleted: true })
     leader = newLeader()
-    expect(await leader.look()).toBe(true)
-    await replica?.look()
+    expect(await leader.reload()).toBe(true)
+    await replica?.reload()
     expect(await answers()).toBe('none')
   })
 
@@ -233,9 +233,9 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
       name: '',
       secret: () => ({ ...current(made()), 'previous-ca.crt': Buffer.from(old, 'base64').toString() }),
     })
-    expect(await leader.look()).toBe(true)
+    expect(await leader.reload()).toBe(true)
     expect(await answers()).toBe('none')
-    await replica?.look()
+    await replica?.reload()
     expect(await answers()).toBe('none')
   })
 })

@@ -248,7 +248,7 @@ describe('the tests above can fail', () => {
 /** From the ground up: what a file of the command line imports inside `src/cli` is on its own floor or below. */
 const CLI_FLOORS: readonly RegExp[] = [
   // The kit of the terminal, and words: data that any command may read.
-  /^src\/cli\/(cli-errors|counted-option|habits|output|wait-screen|weak-cage|who-am-i)\.ts$|^src\/cli\/outline\//,
+  /^src\/cli\/(cli-errors|counted-option|habits|output|wait-screen|weak-cage|current-person)\.ts$|^src\/cli\/outline\//,
   // How a command reaches a fleet, and the objects that a user names.
   /^src\/cli\/fleet\//,
   // Lists and data, as `kubenode get` prints them.

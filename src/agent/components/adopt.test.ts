@@ -7,7 +7,7 @@ import { isFull } from '#test/support/tools/full.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { AdoptionMode } from './adoption.ts'
 import { readKept } from './kept.ts'
-import { lookAtLinks } from '../drift/look.ts'
+import { inspectLinks } from '../drift/inspect.ts'
 import { restoreLink } from '../drift/restore.ts'
 import { saveOriginals } from '../leave/save-originals.ts'
 import { nodeDir } from '../node-dir.ts'
@@ -329,7 +329,7 @@ test.each<[string, string, string, readonly string[]]>([
   await writer.sync()
   const machine = boot(disk, processes)
   const slot = await inUse(machine.node)
-  const [finding] = await lookAtLinks(machine.node, slot)
+  const [finding] = await inspectLinks(machine.node, slot)
   if (finding?.kind !== 'Link') throw new Error('no difference')
   await restoreLink({ ...machine.node, platform: { os: 'linux', arch: 'amd64' } }, slot, finding)
   expect((await disk.stat(path))?.kind).toBe('Link')

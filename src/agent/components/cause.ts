@@ -48,7 +48,7 @@ function withOutput(cause: Cause, output: string): Cause {
 }
 
 /** Of these reasons the last output of the component explains more than its exit code. */
-const TELLS_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
+const EXPLAINED_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
 const SHOWN_LINES = 3
 
 /** Why an action is taken. The output is read now: the next start of the component deletes it. */
@@ -57,5 +57,5 @@ export async function explained(
   lastOutput: () => Promise<string>,
 ): Promise<Cause> {
   const cause = { because, message }
-  return TELLS_BY_LOG.has(because) ? withOutput(cause, lastLines(await lastOutput(), SHOWN_LINES)) : cause
+  return EXPLAINED_BY_LOG.has(because) ? withOutput(cause, lastLines(await lastOutput(), SHOWN_LINES)) : cause
 }

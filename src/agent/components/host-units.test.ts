@@ -5,7 +5,7 @@ import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { lookAtLinks } from '../drift/look.ts'
+import { inspectLinks } from '../drift/inspect.ts'
 import { readSlot } from './slot.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -213,7 +213,7 @@ test.each(['1.36.2', '1.36.4'])(
     const started = processes.starts.length
     const managed = await run(disk, processes, switched(v, 1))
     expect([
-      await lookAtLinks(managed, { component: 'kubelet', ...(await inUse(managed)) }),
+      await inspectLinks(managed, { component: 'kubelet', ...(await inUse(managed)) }),
       managed.worker.removal,
     ]).toEqual([[], { how: 'Restore', restarts: false }])
     await run(disk, processes, undefined)

@@ -102,7 +102,7 @@ export interface ComponentPlan {
 const PERMIT_RETRY_MS = 5_000
 
 /** A file that is moved away lets the component in within seconds. */
-const FOREIGN_LOOK_MS = 3_000
+const FOREIGN_POLL_MS = 3_000
 
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
 
@@ -189,7 +189,7 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
     return { ...wait(what), because }
   }
   if (seen.adoption === 'Preview') return wait('adoption is previewed only; nothing is changed')
-  if (seen.inTheWay !== undefined) return { ...wait(seen.inTheWay, FOREIGN_LOOK_MS), because: 'InstallFailed' }
+  if (seen.inTheWay !== undefined) return { ...wait(seen.inTheWay, FOREIGN_POLL_MS), because: 'InstallFailed' }
   if (order.switch !== undefined && order.switch.attempt === record.target.attempt)
     return planPermitted(seen, staged, order.switch.permit)
   if (current !== undefined) return wait('waiting for the order to switch')

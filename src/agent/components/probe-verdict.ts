@@ -43,8 +43,8 @@ export function probeReading(histories: ReadonlyMap<string, ProbeHistory>, now: 
   const all = [...histories].map(([name, h]) => ({ name, h, verdict: verdictOf(h, now) }))
   const failing = all.find((p) => p.verdict === 'Failing')
   if (failing !== undefined) {
-    const said = failing.h.last === undefined || failing.h.last.kind === 'Pass' ? '' : failing.h.last.message
-    return { verdict: 'Failing', isSettled: false, message: `probe ${failing.name}: ${said}` }
+    const lastMessage = failing.h.last === undefined || failing.h.last.kind === 'Pass' ? '' : failing.h.last.message
+    return { verdict: 'Failing', isSettled: false, message: `probe ${failing.name}: ${lastMessage}` }
   }
   if (all.some((p) => p.verdict === 'Unknown')) return { verdict: 'Unknown', isSettled: false }
   const isSettled = all.every(({ h }) => h.passingSince !== undefined && now - h.passingSince >= h.settleMs)

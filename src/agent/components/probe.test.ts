@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readCriStatus } from '../detect/npd/runtime-call.ts'
 import { nodeDir } from '../node-dir.ts'
 import type { LeaseRenewal } from '../node/lease-renewal.ts'
-import { look, type Probe, type ProbePlace } from './probe.ts'
+import { runProbe, type Probe, type ProbePlace } from './probe.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -61,7 +61,7 @@ describe('the CRI of a runtime', () => {
     const socket = join(dir, 'root/cri.sock')
     mkdirSync(join(dir, 'root'))
     const probe: Probe = { name: 'cri', cri: { socket: '/cri.sock' }, ...times }
-    expect((await look(probe, place(), 0)).kind).toBe('NoAnswer')
+    expect((await runProbe(probe, place(), 0)).kind).toBe('NoAnswer')
     let answer: Buffer | undefined = statusOf('RuntimeReady', true)
     const paths = new Set<unknown>()
     const server = http2.createServer()
@@ -74,11 +74,11 @@ describe('the CRI of a runtime', () => {
     })
     await new Promise<void>((done) => server.listen(socket, done))
     try {
-      expect(await look(probe, place(), 0)).toEqual({ kind: 'Pass' })
+      expect(await runProbe(probe, place(), 0)).toEqual({ kind: 'Pass' })
       answer = statusOf('RuntimeReady', false)
-      expect(await look(probe, place(), 0)).toMatchObject({ kind: 'Fail' })
+      expect(await runProbe(probe, place(), 0)).toMatchObject({ kind: 'Fail' })
       answer = undefined
-      expect(await look(probe, place(), 0)).toMatchObject({
+      expect(await runProbe(probe, place(), 0)).toMatchObject({
         kind: 'NoAnswer',
         message: expect.stringContaining('300 ms') as string,
       })
@@ -96,9 +96,9 @@ test.each<[string, LeaseRenewal, number, string]>([
   ['missing', { kind: 'None' }, 900_000, 'NoAnswer'],
   ['unknown, since the API server is away', { kind: 'Unknown' }, 0, 'Pass'],
 ])('a Lease of the Node that is %s', async (_, renewal, watchedMs, kind) => {
-  expect((await look({ name: 'lease', nodeLease: { maxAge: '40s' }, ...times }, place(renewal), watchedMs)).kind).toBe(
-    kind,
-  )
+  expect(
+    (await runProbe({ name: 'lease', nodeLease: { maxAge: '40s' }, ...times }, place(renewal), watchedMs)).kind,
+  ).toBe(kind)
 })
 
 test('a component that answers with a switch to another protocol gives its probe no answer, at once', async () => {
@@ -112,7 +112,7 @@ test('a component that answers with a switch to another protocol gives its probe
       ...times,
       http: { port: (server.address() as AddressInfo).port, path: '/healthz', tls: false },
     }
-    expect(await look(probe, place(), 0)).toEqual({
+    expect(await runProbe(probe, place(), 0)).toEqual({
       kind: 'NoAnswer',
       message: '/healthz: the answer is a switch to another protocol',
     })

@@ -38,19 +38,19 @@ const PASS: ProbeAnswer = { kind: 'Pass' }
 const KEPT_BYTES = 4_096
 
 /** `watchedMs`: how long the process has been probed. */
-export async function look(probe: Probe, place: ProbePlace, watchedMs: number): Promise<ProbeAnswer> {
+export async function runProbe(probe: Probe, place: ProbePlace, watchedMs: number): Promise<ProbeAnswer> {
   const timeoutMs = parseDuration(probe.timeout)
-  if (probe.http !== undefined) return lookHttp(probe.http, place.address, timeoutMs)
-  if (probe.tcp !== undefined) return lookTcp(probe.tcp.port, place.address, timeoutMs)
-  if (probe.file !== undefined) return lookFile(probe.file, place)
-  if (probe.exec !== undefined) return lookExec(probe.exec.command, place, timeoutMs)
-  if (probe.unit !== undefined) return lookUnit(probe.unit.name, place)
-  if (probe.cri !== undefined) return lookCri(probe.cri.socket, place, timeoutMs)
-  if (probe.nodeLease !== undefined) return lookLease(probe.nodeLease, place, watchedMs)
+  if (probe.http !== undefined) return probeHttp(probe.http, place.address, timeoutMs)
+  if (probe.tcp !== undefined) return probeTcp(probe.tcp.port, place.address, timeoutMs)
+  if (probe.file !== undefined) return probeFile(probe.file, place)
+  if (probe.exec !== undefined) return probeExec(probe.exec.command, place, timeoutMs)
+  if (probe.unit !== undefined) return probeUnit(probe.unit.name, place)
+  if (probe.cri !== undefined) return probeCri(probe.cri.socket, place, timeoutMs)
+  if (probe.nodeLease !== undefined) return probeLease(probe.nodeLease, place, watchedMs)
   return { kind: 'Fail', message: 'the probe has nothing to check' }
 }
 
-async function lookUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeAnswer> {
+async function probeUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeAnswer> {
   if (systemctl === undefined) return { kind: 'Fail', message: 'this node does not run systemd' }
   try {
     const [state] = await systemctl.show([name])
@@ -64,14 +64,14 @@ async function lookUnit(name: string, { systemctl }: ProbePlace): Promise<ProbeA
   }
 }
 
-async function lookCri(socket: string, { dir }: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> {
+async function probeCri(socket: string, { dir }: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> {
   const answer = await askCriStatus(onNode(dir, socket), timeoutMs)
   if (answer.kind === 'Ready') return PASS
   return { kind: answer.kind === 'NotReady' ? 'Fail' : 'NoAnswer', message: `CRI: ${answer.message}` }
 }
 
 /** A renewal by the process before proves nothing, and neither does silence of the API server. */
-async function lookLease(
+async function probeLease(
   { maxAge }: NonNullable<Probe['nodeLease']>,
   { leaseRenewal, now }: ProbePlace,
   watchedMs: number,
@@ -87,7 +87,7 @@ async function lookLease(
 
 type HttpProbe = NonNullable<Probe['http']>
 
-const lookHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: number): Promise<ProbeAnswer> =>
+const probeHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: number): Promise<ProbeAnswer> =>
   new Promise((resolve) => {
     const options = { host, port, path, timeout: timeoutMs, agent: false } as const
     const onResponse = (response: http.IncomingMessage): void => {
@@ -105,7 +105,7 @@ const lookHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: numbe
     request.on('error', (e) => resolve({ kind: 'NoAnswer', message: `${path}: ${messageOf(e)}` }))
   })
 
-const lookTcp = (port: number, host: string, timeoutMs: number): Promise<ProbeAnswer> =>
+const probeTcp = (port: number, host: string, timeoutMs: number): Promise<ProbeAnswer> =>
   new Promise((resolve) => {
     const socket = net.connect({ port, host, timeout: timeoutMs })
     const end = (answer: ProbeAnswer): void => {
@@ -117,7 +117,7 @@ const lookTcp = (port: number, host: string, timeoutMs: number): Promise<ProbeAn
     socket.on('error', (e) => end({ kind: 'NoAnswer', message: `port ${port}: ${messageOf(e)}` }))
   })
 
-async function lookFile({ path, maxAge }: NonNullable<Probe['file']>, place: ProbePlace): Promise<ProbeAnswer> {
+async function probeFile({ path, maxAge }: NonNullable<Probe['file']>, place: ProbePlace): Promise<ProbeAnswer> {
   try {
     const { mtimeMs } = await stat(onNode(place.dir, path))
     const ageMs = place.now() - mtimeMs
@@ -128,7 +128,7 @@ async function lookFile({ path, maxAge }: NonNullable<Probe['file']>, place: Pro
   }
 }
 
-async function lookExec(command: readonly string[], place: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> {
+async function probeExec(command: readonly string[], place: ProbePlace, timeoutMs: number): Promise<ProbeAnswer> {
   const [program = '', ...args] = command
   const own = onNode(place.dir, program)
   const { problem, stdout, stderr } = await programOutput({

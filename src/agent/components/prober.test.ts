@@ -24,7 +24,7 @@ class RealClock extends VirtualClock {
   }
 
   override monotonic(): number {
-    return super.monotonic() + this.#looks++ * LOOK_MS
+    return super.monotonic() + this.#looks++ * POLL_MS
   }
 
   override after(ms: number, fn: () => void): Timer {
@@ -32,7 +32,7 @@ class RealClock extends VirtualClock {
   }
 }
 
-const LOOK_MS = 0.1
+const POLL_MS = 0.1
 
 const EARLY_MS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
 
@@ -50,7 +50,7 @@ test.each(PROBES.flatMap((row) => EARLY_MS.map((earlyMs) => ({ ...row, earlyMs }
       {
         clock,
         random: seededRandom(1),
-        look: () => Promise.resolve({ kind: 'Pass' }),
+        runProbe: () => Promise.resolve({ kind: 'Pass' }),
         onChange: () => {
           isSettled = prober.reading().isSettled
         },
@@ -84,7 +84,7 @@ test('F42 after the agent itself stood still the settle time begins again', asyn
     {
       clock,
       random: seededRandom(1),
-      look: () => {
+      runProbe: () => {
         looks.push(clock.monotonic())
         return Promise.resolve({ kind: 'Pass' })
       },
@@ -108,7 +108,7 @@ test('F42 an answer that took the time in which the agent stood still counts for
     {
       clock,
       random: seededRandom(1),
-      look: () => {
+      runProbe: () => {
         if (answers++ === 1) clock.stopFor(50_000)
         return Promise.resolve(answers === 2 ? { kind: 'NoAnswer', message: 'no answer within 1 s' } : { kind: 'Pass' })
       },

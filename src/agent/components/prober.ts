@@ -10,7 +10,7 @@ export interface ProberDeps {
   readonly clock: Clock
   readonly random: Random
   /** `watchedMs`: since the first probe of this process. */
-  readonly look: (probe: Probe, watchedMs: number) => Promise<ProbeAnswer>
+  readonly runProbe: (probe: Probe, watchedMs: number) => Promise<ProbeAnswer>
   /** Called when the result may have changed. */
   readonly onChange: () => void
 }
@@ -30,7 +30,7 @@ export class Prober {
   readonly #timers = new Map<string, { cancel(): void }>()
   /** Said by the timer and not counted: a timer may come a fraction of a millisecond early, and no other would follow. */
   #isSettledWithoutProbes = false
-  #told: ProbeReading | undefined
+  #reported: ProbeReading | undefined
   #isClosed = false
 
   constructor(deps: ProberDeps, probes: readonly Probe[]) {
@@ -74,14 +74,14 @@ export class Prober {
     const dueAt = clock.monotonic() + ms
     this.#timers.set(
       probe.name,
-      clock.after(ms, () => void this.#look(probe, dueAt)),
+      clock.after(ms, () => void this.#runProbe(probe, dueAt)),
     )
   }
 
-  async #look(probe: Probe, dueAt: number): Promise<void> {
+  async #runProbe(probe: Probe, dueAt: number): Promise<void> {
     const { clock, random } = this.#deps
     const beganAt = clock.monotonic()
-    const answer = await this.#deps.look(probe, beganAt - this.#startedAt)
+    const answer = await this.#deps.runProbe(probe, beganAt - this.#startedAt)
     if (this.#isClosed) return
     // Reads the clock once: two readings could differ, and a probe that settled between them would wait for the next interval.
     const now = clock.monotonic()
@@ -92,8 +92,8 @@ export class Prober {
     const next = isAnswerOld ? history : afterAnswer(history, answer, now)
     this.#histories.set(probe.name, next)
     // A component can settle by time alone: compare with the last reported result, not with the previous one.
-    const [before, after] = [this.#told, this.#readingAt(now)]
-    this.#told = after
+    const [before, after] = [this.#reported, this.#readingAt(now)]
+    this.#reported = after
     if (before?.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()
     this.#schedule(probe, this.#pauseMs(probe, next, { random, now }))
   }

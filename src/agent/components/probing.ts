@@ -9,7 +9,7 @@ import { Prober } from './prober.ts'
 export interface ProbingDeps {
   readonly clock: Clock
   readonly random: Random
-  readonly look: (probe: Probe, watchedMs: number) => Promise<ProbeAnswer>
+  readonly runProbe: (probe: Probe, watchedMs: number) => Promise<ProbeAnswer>
   readonly onChange: () => void
 }
 

@@ -4,7 +4,7 @@ import type { KnownDigests } from '../files/digest.ts'
 import { keptFile } from '../node-dir.ts'
 import type { ComponentRecord, RemovalPlan } from './record.ts'
 import { isAdopted, readKept } from './kept.ts'
-import { lookAtRemoval } from './removal-look.ts'
+import { observeRemoval } from './observe-removal.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 type SpecOf = (record: ComponentRecord | undefined) => Promise<MachineComponentSpec | undefined>
@@ -34,7 +34,7 @@ export class RemovalOutlook {
   }
 
   /** True when the plan was computed again. */
-  async look(record: ComponentRecord | undefined, { drift, foreign }: Change): Promise<boolean> {
+  async inspect(record: ComponentRecord | undefined, { drift, foreign }: Change): Promise<boolean> {
     if (record?.current === undefined || record.open !== undefined || record.removal !== undefined) return false
     const { processes, files, dir } = this.#deps
     const key = JSON.stringify([
@@ -63,7 +63,7 @@ export class RemovalOutlook {
     if (record?.current === undefined || spec === undefined) return this.#unread(record)
     const { id: slot, version } = record.current
     const use = { component: this.#component, slot, version, spec }
-    return lookAtRemoval(this.#deps, use, { wanted: record.onRemoval, isObserved: this.#isObserved() })
+    return observeRemoval(this.#deps, use, { wanted: record.onRemoval, isObserved: this.#isObserved() })
   }
 
   /** Of the version in use nothing is known but what was kept. */

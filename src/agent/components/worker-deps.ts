@@ -17,7 +17,7 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly readPermit: (permit: string) => Promise<PermitReading>
   /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
-  readonly look: (probe: Probe, component: string, watchedMs: number) => Promise<ProbeAnswer>
+  readonly runProbe: (probe: Probe, component: string, watchedMs: number) => Promise<ProbeAnswer>
   /** Whether a user on the node forbids every disruption; absent where that is not possible. */
   readonly isNodeFrozen?: () => Promise<boolean>
   /** Why a version may not be installed any more; absent where that cannot be known. */

@@ -5,7 +5,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { KnownDigests } from '../files/digest.ts'
 import type { AdoptionReport } from './adoption.ts'
-import { AdoptionLook } from './adoption-look.ts'
+import { AdoptionCheck } from './adoption-check.ts'
 import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
 import { type Cause, causeOf, explained } from './cause.ts'
@@ -32,8 +32,8 @@ import type { WorkerDeps } from './worker-deps.ts'
 /** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
 /** A change by an action is reported when the action ends, or after this time. */
-const TOLD_AFTER_MS = 1_000
-const LOOKS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
+const REPORT_AFTER_MS = 1_000
+const READS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
 
 export class ComponentWorker {
   readonly component: string
@@ -60,7 +60,7 @@ export class ComponentWorker {
   #removalProblem: string | undefined
   #drift: string | undefined
   #foreign: readonly string[] = []
-  readonly #adoption: AdoptionLook
+  readonly #adoption: AdoptionCheck
   readonly #removal: RemovalOutlook
 
   constructor(deps: WorkerDeps, component: string) {
@@ -68,7 +68,7 @@ export class ComponentWorker {
     this.#deps = deps
     this.#log = deps.log.with({ component })
     const known = { ...deps, digests: new KnownDigests(deps.files) }
-    this.#adoption = new AdoptionLook(known, component, (slot) => this.#staged.read(slot))
+    this.#adoption = new AdoptionCheck(known, component, (slot) => this.#staged.read(slot))
     this.#removal = new RemovalOutlook(known, component, (record) => this.#specInUse(record))
     this.#journal = new Journal(deps, component)
     this.#switcher = new Switcher({ ...deps, log: this.#log }, component, this.#journal)
@@ -78,7 +78,7 @@ export class ComponentWorker {
     this.#probing = new Probing({
       clock: deps.clock,
       random: deps.random,
-      look: (probe, watchedMs) => deps.look(probe, component, watchedMs),
+      runProbe: (probe, watchedMs) => deps.runProbe(probe, component, watchedMs),
       onChange: () => {
         this.wake()
         deps.onChange()
@@ -230,36 +230,36 @@ export class ComponentWorker {
     this.#permit = undefined
     this.#isNodePending = undefined
     if (plan.action === undefined) {
-      const isTold = this.#waiting === plan.waiting
+      const isReported = this.#waiting === plan.waiting
       this.#waiting = plan.waiting
       this.#waitingBecause = plan.because
-      if (!isTold) this.#deps.onChange()
+      if (!isReported) this.#deps.onChange()
       if (plan.requeueAfterMs !== undefined) this.#later(plan.requeueAfterMs)
-      if (await this.#lookAtRemoval()) this.#deps.onChange()
+      if (await this.#inspectRemoval()) this.#deps.onChange()
       return
     }
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
     // Observing changes nothing: a wait continues until an action is done.
-    const isLook = LOOKS.has(plan.action.kind)
-    if (!isLook) this.#waiting = this.#waitingBecause = undefined
-    await this.#actAndTell(plan.action)
+    const isRead = READS.has(plan.action.kind)
+    if (!isRead) this.#waiting = this.#waitingBecause = undefined
+    await this.#actAndReport(plan.action)
     // Reported together: a version that is Healthy without it would be handed back as if nothing restarted.
-    if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#lookAtRemoval()
+    if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#inspectRemoval()
     this.#isDirty = true
-    if (!isLook) this.#deps.onChange()
+    if (!isRead) this.#deps.onChange()
   }
 
-  #lookAtRemoval(): Promise<boolean> {
-    return this.#removal.look(this.record, { drift: this.#drift, foreign: this.#foreign.length })
+  #inspectRemoval(): Promise<boolean> {
+    return this.#removal.inspect(this.record, { drift: this.#drift, foreign: this.#foreign.length })
   }
 
   /** Long steps are reported while they last: a stop, a hook, a start that waits. */
-  async #actAndTell(action: ComponentAction): Promise<void> {
-    const telling = this.#deps.clock.after(TOLD_AFTER_MS, () => this.#deps.onChange())
+  async #actAndReport(action: ComponentAction): Promise<void> {
+    const reporting = this.#deps.clock.after(REPORT_AFTER_MS, () => this.#deps.onChange())
     try {
       await this.#act(action)
     } finally {
-      telling.cancel()
+      reporting.cancel()
     }
   }
 
@@ -271,7 +271,7 @@ export class ComponentWorker {
     this.#probing.watch(spec, reading === 'NoService' || reading === 'Running' || reading === 'Frozen')
     if (reading === 'NoService' || reading === 'Running' || reading === 'Ended') this.#starts.noteUp()
     const startFailure = this.#starts.failure
-    if (await this.#adoption.look(record)) this.#deps.onChange()
+    if (await this.#adoption.inspect(record)) this.#deps.onChange()
     const isNodeFrozen = (await this.#deps.isNodeFrozen?.()) ?? false
     if (isNodeFrozen) this.#asks.refuseAll()
     return {

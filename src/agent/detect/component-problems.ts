@@ -7,7 +7,7 @@ export interface ComponentProblem {
   readonly message: string
 }
 
-export interface ComponentLook {
+export interface ComponentObservation {
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
   readonly why: string | undefined
@@ -17,7 +17,13 @@ export interface ComponentLook {
 }
 
 /** During a switch nothing counts as a problem: the switch reverts by itself when necessary. */
-export function problemOf({ record, process, why, probes, startProblem }: ComponentLook): ComponentProblem | undefined {
+export function problemOf({
+  record,
+  process,
+  why,
+  probes,
+  startProblem,
+}: ComponentObservation): ComponentProblem | undefined {
   if (record === undefined || record.open !== undefined) return undefined
   if (record.current === undefined)
     return record.state === 'Failed'

@@ -40,7 +40,7 @@ export interface DetectionDeps {
 }
 
 /** One small read; a writer that appears or disappears is noticed within this time. */
-const LOOK_AT_NODE_MS = 120_000
+const OBSERVE_NODE_MS = 120_000
 const RETRY_MS = 2_000
 const CALL_MS = 10_000
 
@@ -57,8 +57,8 @@ export class Detection {
     this.#deps = deps
     const { board, config, clock } = deps
     this.events = new NodeEvents(deps)
-    const onEvent = (source: string, event: Parameters<NodeEvents['tell']>[1]): void => {
-      this.events.tell(source, event)
+    const onEvent = (source: string, event: Parameters<NodeEvents['report']>[1]): void => {
+      this.events.report(source, event)
       this.monitors.soon()
     }
     this.monitors = new Monitors({ ...deps, entries: config.monitors, metrics: this.metrics, onEvent, board })
@@ -72,7 +72,7 @@ export class Detection {
     await this.monitors.start()
     this.detectors.start()
     this.#deps.board.dropUnopened()
-    void this.#lookAtNode()
+    void this.#observeNode()
   }
 
   async close(): Promise<void> {
@@ -87,7 +87,7 @@ export class Detection {
     // A condition of one component is reported for that component.
     if (type === COMPONENT_UNHEALTHY || this.monitors.reports(changedBy)) return
     const source = type.startsWith(componentConditionType('')) ? 'components' : 'detectors'
-    this.events.tell(source, changeEvent(type, { status: isTrue ? 'True' : 'False', reason, message }))
+    this.events.report(source, changeEvent(type, { status: isTrue ? 'True' : 'False', reason, message }))
   }
 
   /** A repair step succeeded: the conditions it is known to fix end, unless they were seen again since the step began. */
@@ -95,17 +95,17 @@ export class Detection {
     this.monitors.repaired(operation, beganAt)
   }
 
-  async #lookAtNode(): Promise<void> {
+  async #observeNode(): Promise<void> {
     const { client, node, clock, random, board } = this.#deps
     let againMs = RETRY_MS
     try {
       const found = await client.get(nodeType, { name: node }, { timeoutMs: CALL_MS })
       board.leave(found === undefined ? new Set() : foreignConditions(found, FIELD_MANAGERS.agent, clock.now()))
-      againMs = LOOK_AT_NODE_MS
+      againMs = OBSERVE_NODE_MS
     } catch {
       // While the server is unreachable no other client writes the Node.
     }
     if (this.#isClosed) return
-    this.#timer = clock.after(random.jitter(againMs), () => void this.#lookAtNode())
+    this.#timer = clock.after(random.jitter(againMs), () => void this.#observeNode())
   }
 }

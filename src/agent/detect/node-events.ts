@@ -24,7 +24,7 @@ export class NodeEvents {
     this.#deps = deps
   }
 
-  tell(source: string, { type, reason, message }: MonitorEvent): void {
+  report(source: string, { type, reason, message }: MonitorEvent): void {
     const { node, nodeUid } = this.#deps
     const recorder = this.#recorderOf(source, reason)
     if (recorder === undefined) {

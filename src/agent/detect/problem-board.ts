@@ -106,7 +106,7 @@ export class ProblemBoard {
     this.open(COMPONENTS, { owns: isOfComponents })
     const cursors = await readState(files, cursorsFile(dir), parseCursors)
     for (const { path, rules } of sources) this.#follow(path, rules, cursors?.[path])
-    this.look()
+    this.read()
     // Saves findings at once; read positions alone wait for the interval.
     if (this.#tails.size > 0) this.#saver.saveIn()
   }
@@ -145,7 +145,7 @@ export class ProblemBoard {
   }
 
   /** Checks the components, and conditions that may have ended by now. */
-  look(): void {
+  read(): void {
     if (this.#isClosed) return
     const { clearAfterMs, components, clock } = this.#deps
     const now = this.#now()
@@ -161,7 +161,7 @@ export class ProblemBoard {
     }
     const soonest = Math.min(...waits.flatMap((w) => (w === undefined ? [] : [w])))
     this.#timer?.cancel()
-    if (Number.isFinite(soonest)) this.#timer = clock.after(soonest + 1, () => this.look())
+    if (Number.isFinite(soonest)) this.#timer = clock.after(soonest + 1, () => this.read())
   }
 
   async close(): Promise<void> {
@@ -228,7 +228,7 @@ export class ProblemBoard {
     if (isEqual(earlier, problems)) return
     void this.#saver.save()
     // A new problem may end by itself: schedule its end.
-    queueMicrotask(() => this.look())
+    queueMicrotask(() => this.read())
   }
 
   #report(before: ReadonlyMap<string, Combined>, source: string): void {

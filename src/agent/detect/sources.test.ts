@@ -7,9 +7,9 @@ type Status = Finding['status']
 const at = (ms: number) => ({ wall: ms, mono: ms })
 
 /** What each source found of one condition, in this order of time. */
-function findingsOf(said: readonly (readonly [source: string, status: Status, ms: number])[]): Findings {
+function findingsOf(reported: readonly (readonly [source: string, status: Status, ms: number])[]): Findings {
   const findings = new Map<string, Problems>()
-  for (const [source, status, ms] of said) {
+  for (const [source, status, ms] of reported) {
     const finding = { status, reason: `${source}${status}`, message: '', isKept: true }
     findings.set(source, withFinding(findings.get(source) ?? new Map(), 'DiskSpaceLow', finding, at(ms)))
   }
@@ -64,8 +64,8 @@ test.each([
     ],
     'False aFalse since 5',
   ],
-] as const)('%s', (_, said, wanted) => {
-  expect(shown(combine(new Map(), findingsOf(said), at(9)))).toBe(wanted)
+] as const)('%s', (_, reported, wanted) => {
+  expect(shown(combine(new Map(), findingsOf(reported), at(9)))).toBe(wanted)
 })
 
 test('a condition that another source takes over stays true since it became true, with the other reason', () => {
@@ -93,9 +93,9 @@ test('a condition that another source takes over stays true since it became true
 
 test('it is true exactly while one source says so, whatever the order in which they are read', () => {
   const status = fc.constantFrom<Status>('True', 'False', 'Unknown')
-  const said = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), status, fc.nat(20)), { maxLength: 8 })
+  const reported = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), status, fc.nat(20)), { maxLength: 8 })
   fc.assert(
-    fc.property(said, (list) => {
+    fc.property(reported, (list) => {
       const findings = findingsOf(list)
       const last = [...findings.values()].map((p) => p.get('DiskSpaceLow'))
       const combined = combine(new Map(), findings, at(30)).get('DiskSpaceLow')

@@ -18,8 +18,8 @@ export function combine(before: ReadonlyMap<string, Combined>, findings: Finding
   // Conditions that are reported already keep their place when there are too many.
   const types = [...byType.keys()].sort((a, b) => Number(before.has(b)) - Number(before.has(a)))
   const combined = types.slice(0, MAX_TYPES).flatMap((type): readonly (readonly [string, Combined])[] => {
-    const said = spokesman(byType.get(type) ?? [])
-    return said === undefined ? [] : [[type, { ...said, since: sinceOf(before.get(type), said, now) }]]
+    const reported = spokesman(byType.get(type) ?? [])
+    return reported === undefined ? [] : [[type, { ...reported, since: sinceOf(before.get(type), reported, now) }]]
   })
   return new Map(combined)
 }
@@ -34,8 +34,8 @@ function spokesman(found: readonly Combined[]): Combined | undefined {
 const order = (a: Combined, b: Combined): number => (a.source < b.source ? -1 : 1)
 
 /** A condition that stays true while its sources change is not a new one. */
-function sinceOf(before: Combined | undefined, said: Combined, now: Now): number {
-  if (before === undefined) return said.since
-  const isSame = before.isTrue === said.isTrue && (before.isUnknown ?? false) === (said.isUnknown ?? false)
+function sinceOf(before: Combined | undefined, reported: Combined, now: Now): number {
+  if (before === undefined) return reported.since
+  const isSame = before.isTrue === reported.isTrue && (before.isUnknown ?? false) === (reported.isUnknown ?? false)
   return isSame ? before.since : now.wall
 }

@@ -49,7 +49,7 @@ export class Tail {
 
   start(): void {
     this.#watchFolder()
-    this.#look()
+    this.#read()
   }
 
   get cursor(): Cursor {
@@ -65,7 +65,7 @@ export class Tail {
 
   #watchFolder(): void {
     try {
-      const watcher = watch(dirname(this.#o.path), { persistent: false }, () => this.#lookSoon())
+      const watcher = watch(dirname(this.#o.path), { persistent: false }, () => this.#readSoon())
       watcher.on('error', () => watcher.close())
       this.#watcher = watcher
     } catch {
@@ -73,21 +73,21 @@ export class Tail {
     }
   }
 
-  #lookSoon(): void {
+  #readSoon(): void {
     if (this.#isQueued) return
     this.#isQueued = true
     setImmediate(() => {
       this.#isQueued = false
-      this.#look()
+      this.#read()
     })
   }
 
-  #look(): void {
+  #read(): void {
     if (this.#isClosed) return
     this.#timer?.cancel()
     const isMore = this.#readAll()
-    if (isMore) this.#lookSoon()
-    this.#timer = this.#o.clock.after(this.#o.pollMs ?? POLL_MS, () => this.#look())
+    if (isMore) this.#readSoon()
+    this.#timer = this.#o.clock.after(this.#o.pollMs ?? POLL_MS, () => this.#read())
   }
 
   /** True when more is left to read. */

@@ -8,7 +8,7 @@ import { readManifest } from '../components/manifest.ts'
 import { readSlot } from '../components/slot.ts'
 import type { ComponentWorker } from '../components/worker.ts'
 import type { Processes } from '../supervise/port.ts'
-import { closelyWatched, lookAtFiles, lookAtLinks, type Finding, type InUse } from './look.ts'
+import { closelyWatched, inspectFiles, inspectLinks, type Finding, type InUse } from './inspect.ts'
 import { planDrift } from './plan.ts'
 import type { WatchFolder } from '../files/folder-watch.ts'
 import { Touches } from './touches.ts'
@@ -23,7 +23,7 @@ export interface DriftDeps extends RestoreDeps {
   readonly workers: () => readonly ComponentWorker[]
   /** A periodic task. */
   readonly tidy?: () => Promise<void>
-  readonly lookAtRunning: (inUse: InUse) => Promise<readonly Finding[]>
+  readonly inspectRunning: (inUse: InUse) => Promise<readonly Finding[]>
   readonly watchFolder?: WatchFolder
   readonly onHealed: (component: string, what: string) => void
   /** Another program changed it so often that it is no longer restored for now. */
@@ -31,9 +31,9 @@ export interface DriftDeps extends RestoreDeps {
 }
 
 /** A change is found within seconds even without an event. */
-const LOOK_EVERY_MS = 4_000
+const POLL_MS = 4_000
 /** Interval of the check where events are reported, since some may be missing. */
-const LOOK_ANYWAY_MS = 60_000
+const INSPECT_ANYWAY_MS = 60_000
 /** Delay after an event: a program that writes one file mostly writes a second one. */
 const SOON_MS = 500
 /** Each check covers this many files of a large tree that are not watched closely: all 5,000 within twenty minutes. */
@@ -45,9 +45,9 @@ interface Watched {
   inUse: InUse
   slowAt: number
   /** Every change will be reported by the file system. */
-  isHeard: boolean
+  isWatched: boolean
   /** Undefined: not checked yet, or changed since. */
-  lookedAt: number | undefined
+  inspectedAt: number | undefined
   pid: number | undefined
 }
 
@@ -68,8 +68,8 @@ export class DriftWatch {
   start(): void {
     if (this.#isClosed) return
     const { clock, random } = this.#deps
-    this.#timer = clock.after(random.jitter(LOOK_EVERY_MS, 0.2), () => {
-      void this.look().finally(() => this.start())
+    this.#timer = clock.after(random.jitter(POLL_MS, 0.2), () => {
+      void this.inspectAll().finally(() => this.start())
     })
   }
 
@@ -82,23 +82,23 @@ export class DriftWatch {
   }
 
   /** One round at a time. */
-  look(): Promise<void> {
+  inspectAll(): Promise<void> {
     this.#busy = this.#busy.then(() => this.#round())
     return this.#busy
   }
 
   /** A known difference that the file system does not report. */
-  lookSoon(component: string): void {
+  inspectSoon(component: string): void {
     this.#touched(component)
   }
 
   #touched(component: string): void {
     const watched = this.#watched.get(component)
     if (watched === undefined || this.#isClosed) return
-    watched.lookedAt = undefined
+    watched.inspectedAt = undefined
     this.#soon ??= this.#deps.clock.after(SOON_MS, () => {
       this.#soon = undefined
-      void this.look()
+      void this.inspectAll()
     })
   }
 
@@ -112,7 +112,7 @@ export class DriftWatch {
       if (this.#isClosed) return
       if (!this.#isDue(worker)) continue
       try {
-        await worker.between(() => this.#lookAt(worker))
+        await worker.between(() => this.#inspect(worker))
       } catch (error) {
         this.#deps.log.warn('cannot check the component for drift', { component: worker.component, error })
       }
@@ -123,13 +123,13 @@ export class DriftWatch {
     const watched = this.#watched.get(component)
     if (record?.current === undefined || record.open !== undefined) return false
     if (watched === undefined) return true
-    const { inUse, isHeard, lookedAt, pid } = watched
+    const { inUse, isWatched, inspectedAt, pid } = watched
     const { clock, processes } = this.#deps
     return (
-      !isHeard ||
+      !isWatched ||
       drift !== undefined ||
-      lookedAt === undefined ||
-      clock.monotonic() - lookedAt >= LOOK_ANYWAY_MS ||
+      inspectedAt === undefined ||
+      clock.monotonic() - inspectedAt >= INSPECT_ANYWAY_MS ||
       inUse.slot !== record.current.id ||
       pid !== processes.main?.(component)
     )
@@ -140,21 +140,21 @@ export class DriftWatch {
     this.#touches.forget(component)
   }
 
-  async #lookAt(worker: ComponentWorker): Promise<void> {
+  async #inspect(worker: ComponentWorker): Promise<void> {
     const { component, record } = worker
     const watched = record?.current === undefined ? undefined : await this.#watch(component, record.current.id)
     if (watched === undefined) return worker.setDrift(undefined)
-    const { clock, processes, lookAtRunning } = this.#deps
+    const { clock, processes, inspectRunning } = this.#deps
     const { inUse } = watched
     // Both are read before the check: a change meanwhile is reported as an event, or shows as a difference.
-    watched.lookedAt = clock.monotonic()
+    watched.inspectedAt = clock.monotonic()
     watched.pid = processes.main?.(component)
-    watched.isHeard = await this.#touches.listen(inUse, processes.unitFile?.(component))
+    watched.isWatched = await this.#touches.listen(inUse, processes.unitFile?.(component))
     const findings: Finding[] = [
-      ...(await lookAtLinks(this.#deps, inUse)),
-      ...(await lookAtFiles(this.#deps, inUse, this.#next(watched))),
-      ...(await this.#lookAtUnit(inUse)),
-      ...(processes.reading(component) === 'Running' ? await lookAtRunning(inUse) : []),
+      ...(await inspectLinks(this.#deps, inUse)),
+      ...(await inspectFiles(this.#deps, inUse, this.#next(watched))),
+      ...(await this.#inspectUnit(inUse)),
+      ...(processes.reading(component) === 'Running' ? await inspectRunning(inUse) : []),
     ]
     const plan = planDrift(findings, watched, clock.monotonic())
     const failed: string[] = []
@@ -167,18 +167,18 @@ export class DriftWatch {
       if (finding.kind === 'Link') await keepForeign(this.#deps, component, onNode(this.#deps.dir, finding.link.path))
       this.#deps.log.warn('component no longer repaired: another program keeps changing it', {
         component,
-        what: finding.says,
+        what: finding.what,
       })
-      this.#deps.onLeft(component, finding.says)
+      this.#deps.onLeft(component, finding.what)
     }
     const additions = (await processes.additions?.(component)) ?? []
     worker.setDrift(plan.report ?? failed[0]?.slice(0, 200), [...leftPaths(findings, watched.left), ...additions])
   }
 
-  async #lookAtUnit({ component, slot, spec }: InUse): Promise<readonly Finding[]> {
+  async #inspectUnit({ component, slot, spec }: InUse): Promise<readonly Finding[]> {
     if (spec.service === undefined) return []
-    const says = await this.#deps.processes.drift?.({ component, slot, service: spec.service })
-    return says === undefined ? [] : [{ kind: 'Unit', key: 'unit', says }]
+    const change = await this.#deps.processes.drift?.({ component, slot, service: spec.service })
+    return change === undefined ? [] : [{ kind: 'Unit', key: 'unit', what: change }]
   }
 
   async #watch(component: string, slot: string): Promise<Watched | undefined> {
@@ -195,8 +195,8 @@ export class DriftWatch {
       left: new Set(),
       inUse: { component, slot, spec, manifest },
       slowAt: 0,
-      isHeard: false,
-      lookedAt: undefined,
+      isWatched: false,
+      inspectedAt: undefined,
       pid: undefined,
     }
     this.#watched.set(component, fresh)
@@ -226,11 +226,11 @@ export class DriftWatch {
         watched.inUse = { ...inUse, manifest: { ...inUse.manifest, files } }
         await rememberFiles(this.#deps, watched.inUse)
       } else if (spec.service !== undefined) await processes.mend?.({ component, slot, service: spec.service })
-      log.warn('component drift repaired', { component, what: finding.says })
-      this.#deps.onHealed(component, finding.says)
+      log.warn('component drift repaired', { component, what: finding.what })
+      this.#deps.onHealed(component, finding.what)
       return undefined
     } catch (error) {
-      log.warn('cannot repair component drift', { component, what: finding.says, error })
+      log.warn('cannot repair component drift', { component, what: finding.what, error })
       return messageOf(error)
     }
   }

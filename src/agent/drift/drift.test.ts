@@ -11,7 +11,7 @@ import { foreignFolder } from '../node-dir.ts'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { DriftWatch } from './drift-watch.ts'
-import type { Finding } from './look.ts'
+import type { Finding } from './inspect.ts'
 import { HEAL_WINDOW_MS, MAX_HEALS, planDrift } from './plan.ts'
 
 const publisher = newPublisher()
@@ -45,7 +45,7 @@ async function installed(watchFolder?: WatchFolder) {
     log: silentLogger,
     processes: node.processes,
     workers: () => [node.worker],
-    lookAtRunning: async () => running,
+    inspectRunning: async () => running,
     onHealed: (component, what) => told.push(`healed ${component}: ${what}`),
     onLeft: (component, what) => told.push(`left ${component}: ${what}`),
     ...defined({ watchFolder }),
@@ -145,7 +145,7 @@ describe('a file that another program changed', () => {
     const { clock, node, running } = await installed()
     const starts = node.processes.starts.length
     const before = node.worker.record?.current?.id
-    running.push({ kind: 'Running', key: 'running', says: 'process 7 runs another program' })
+    running.push({ kind: 'Running', key: 'running', what: 'process 7 runs another program' })
     await clock.advance(60_000)
     expect([node.worker.drift, node.worker.record?.state, node.processes.starts.length]).toEqual([
       'process 7 runs another program; waiting for a switch order',
@@ -227,7 +227,7 @@ describe('where the file system tells of touches', () => {
     const { watchFolder, listeners } = telling()
     const { clock, node, running } = await installed(watchFolder)
     await clock.advance(10_000)
-    running.push({ kind: 'Running', key: 'running', says: 'process 8 runs another program' })
+    running.push({ kind: 'Running', key: 'running', what: 'process 8 runs another program' })
     await clock.advance(20_000)
     expect(node.worker.drift).toBeUndefined()
     Object.assign(node.processes, { main: () => 8 })
@@ -240,7 +240,7 @@ describe('where the file system tells of touches', () => {
   })
 })
 
-const finding: Finding = { kind: 'Unit', key: 'unit', says: 'it is not as it was written' }
+const finding: Finding = { kind: 'Unit', key: 'unit', what: 'it is not as it was written' }
 
 test.each([
   ['nothing', [], [], 0, 0, undefined],

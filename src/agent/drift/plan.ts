@@ -1,5 +1,5 @@
 // Decides what is restored at once and what is left: a difference that needs a restart waits for an order, and repeated modification by another program wins.
-import type { Finding } from './look.ts'
+import type { Finding } from './inspect.ts'
 
 /** Up to this many restores within the window help; more are a fight with another program, which a node must not have. */
 export const MAX_HEALS = 3
@@ -27,11 +27,11 @@ export function planDrift(findings: readonly Finding[], past: Past, now: number)
   const giveUp: Finding[] = []
   const waiting: string[] = []
   for (const finding of findings) {
-    if (finding.kind === 'Running') waiting.push(`${finding.says}; waiting for a switch order`)
-    else if (past.left.has(finding.key)) waiting.push(`${finding.says}; not repaired again after ${MAX_HEALS} repairs`)
+    if (finding.kind === 'Running') waiting.push(`${finding.what}; waiting for a switch order`)
+    else if (past.left.has(finding.key)) waiting.push(`${finding.what}; not repaired again after ${MAX_HEALS} repairs`)
     else if (recent(past, finding.key, now) >= MAX_HEALS) {
       giveUp.push(finding)
-      waiting.push(`${finding.says}; not repaired again after ${MAX_HEALS} repairs`)
+      waiting.push(`${finding.what}; not repaired again after ${MAX_HEALS} repairs`)
     } else heal.push(finding)
   }
   return { heal, giveUp, report: waiting.length === 0 ? undefined : reportOf(waiting) }

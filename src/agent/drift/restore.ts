@@ -12,7 +12,7 @@ import { digestOf } from '../files/digest.ts'
 import { PARTIAL, makeFolderDurably, relink, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { artifactFile, currentLink, foreignFolder, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
-import type { Finding, InUse } from './look.ts'
+import type { Finding, InUse } from './inspect.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface RestoreDeps {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { layoutOf } from '../components/layout.ts'
 import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 import { readStat } from '../supervise/proc.ts'
-import type { Finding, InUse } from './look.ts'
+import type { Finding, InUse } from './inspect.ts'
 
 /** Reads each process once. */
 export class RunningPrograms {
@@ -17,7 +17,7 @@ export class RunningPrograms {
     this.#dir = dir
   }
 
-  async look(inUse: InUse, pid: number | undefined): Promise<readonly Finding[]> {
+  async inspect(inUse: InUse, pid: number | undefined): Promise<readonly Finding[]> {
     const { component, slot, spec, manifest } = inUse
     const exec = spec.service?.exec
     const stat = pid === undefined ? undefined : readStat(pid)
@@ -35,7 +35,7 @@ export class RunningPrograms {
       {
         kind: 'Running',
         key: 'running',
-        says: `process ${stat.pid} does not run ${onNode(this.#dir, exec ?? '')}`,
+        what: `process ${stat.pid} does not run ${onNode(this.#dir, exec ?? '')}`,
       },
     ]
   }

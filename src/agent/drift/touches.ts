@@ -4,7 +4,7 @@ import { layoutOf } from '../components/layout.ts'
 import type { Files } from '../files/port.ts'
 import type { WatchFolder } from '../files/folder-watch.ts'
 import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
-import { closelyWatched, type InUse } from './look.ts'
+import { closelyWatched, type InUse } from './inspect.ts'
 
 /** Each is a kernel watch, of which a host has a few thousand for all programs. */
 const MAX_FOLDERS = 64
@@ -63,16 +63,16 @@ export class Touches {
     ]
     const names = new Map<string, Set<string>>()
     for (const path of paths) {
-      const heard = await this.#hearable(path)
-      const known = names.get(dirname(heard)) ?? new Set()
-      names.set(dirname(heard), known.add(basename(heard)))
+      const watched = await this.#hearable(path)
+      const known = names.get(dirname(watched)) ?? new Set()
+      names.set(dirname(watched), known.add(basename(watched)))
     }
     return names
   }
   /** For a missing path, the nearest ancestor in which its creation would be reported. */
   async #hearable(path: string): Promise<string> {
-    let heard = path
-    while (heard !== '/' && (await this.#deps.files.stat(dirname(heard))) === undefined) heard = dirname(heard)
-    return heard
+    let watched = path
+    while (watched !== '/' && (await this.#deps.files.stat(dirname(watched))) === undefined) watched = dirname(watched)
+    return watched
   }
 }

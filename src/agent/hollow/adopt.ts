@@ -6,13 +6,13 @@ import type { Attempt } from '#api/protocol/component-order.ts'
 import type { ComponentRecord, Slot } from '../components/record.ts'
 
 /** The version in use, and the one that was being staged. */
-export interface AdoptWish {
+export interface AdoptRequest {
   readonly report: ComponentStatus
   readonly inUse: Attempt | undefined
   readonly wanted: Attempt | undefined
 }
 
-export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
+export const adoptRequests = ({ spec, status }: Machine): readonly AdoptRequest[] =>
   (status?.components ?? []).map((report) => {
     const order = spec.components?.find((c) => c.name === report.name)
     const at = (version: string | undefined) => version && targetOf(version, report, order)
@@ -27,7 +27,7 @@ function targetOf(version: string, { attempt }: ComponentStatus, order: Componen
 
 /** Undefined: nothing worth keeping is known; it is installed as on a new node. */
 export function recordOf(
-  { report, inUse, wanted }: AdoptWish,
+  { report, inUse, wanted }: AdoptRequest,
   current: Slot | undefined,
   next: Slot | undefined,
 ): ComponentRecord | undefined {

@@ -9,7 +9,7 @@ export interface HollowFaults {
   /** Virtual or real time from the order of a version until it is staged. */
   readonly stageMs: (machine: string, component: string, version: string) => number
   /** Reported in place of the truth. */
-  readonly say: (machine: string, truth: ComponentStatus) => ComponentStatus
+  readonly report: (machine: string, truth: ComponentStatus) => ComponentStatus
   /** A kubelet beside it creates its Node and renews its Lease. */
   readonly hasKubelet?: (machine: string) => boolean
 }
@@ -17,5 +17,5 @@ export interface HollowFaults {
 export const noFaults: HollowFaults = {
   fate: () => 'Works',
   stageMs: () => 0,
-  say: (_, truth) => truth,
+  report: (_, truth) => truth,
 }

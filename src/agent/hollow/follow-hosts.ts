@@ -10,7 +10,7 @@ import type { HollowFaults } from './faults.ts'
 import type { HollowFleet } from './fleet.ts'
 
 /** Events of the kernel may be lost when very many arrive at once. */
-const LOOK_AT_ALL_MS = 10_000
+const POLL_ALL_MS = 10_000
 /** Files read at the same time. */
 const AT_ONCE = 32
 
@@ -40,7 +40,7 @@ export class HostFollower {
       },
       stageMs: (machine) => of(machine)?.stageMs ?? 0,
       hasKubelet: (machine) => of(machine)?.hasKubelet === true,
-      say: (machine, truth) => {
+      report: (machine, truth) => {
         const isLie = of(machine)?.lies.has(`${truth.name}@${truth.desired ?? ''}`) === true
         return isLie && truth.desired !== undefined ? { ...truth, version: truth.desired, state: 'Healthy' } : truth
       },
@@ -61,7 +61,7 @@ export class HostFollower {
         const there = (await readdir(folder)).flatMap((file) => machineOfFile(file) ?? [])
         for (const machine of [...there, ...this.#known.keys()]) this.#dirty.add(machine)
         await (this.#working ??= this.#work(fleet, log).finally(() => (this.#working = undefined)))
-        await clock.sleep(LOOK_AT_ALL_MS, signal).catch(() => undefined)
+        await clock.sleep(POLL_ALL_MS, signal).catch(() => undefined)
       }
     } finally {
       watcher.close()
@@ -74,7 +74,7 @@ export class HostFollower {
       for (const machine of some) this.#dirty.delete(machine)
       await Promise.all(
         some.map((machine) =>
-          this.#look(fleet, machine).catch((error: unknown) =>
+          this.#observe(fleet, machine).catch((error: unknown) =>
             log.warn('cannot follow the host', { machine, error: messageOf(error) }),
           ),
         ),
@@ -82,7 +82,7 @@ export class HostFollower {
     }
   }
 
-  async #look(fleet: HollowFleet, machine: string): Promise<void> {
+  async #observe(fleet: HollowFleet, machine: string): Promise<void> {
     const host = await readHost(this.#dir, machine)
     const known = this.#known.get(machine)
     if (host === undefined) {

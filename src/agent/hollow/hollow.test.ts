@@ -159,7 +159,7 @@ describe('a hollow node', () => {
     expect(bench.commits.slice(before).filter((c) => c.includes('leases/') || c.includes('"state":"Staged"'))).toEqual(
       [],
     )
-    bench.fleet.node('m')?.hear()
+    bench.fleet.node('m')?.noteAnswer()
     await bench.clock.advance(30_000)
     expect(bench.beacon('m')).toBe('1.1.0 Healthy')
   })
@@ -171,7 +171,7 @@ describe('a hollow node', () => {
     await bench.clock.advance(60_000)
     const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: '' }
     bench.fake.poke(nodeType, { name: 'm' }, { status: { conditions: [unknown] } }, 'status')
-    bench.fleet.node('m')?.hear()
+    bench.fleet.node('m')?.noteAnswer()
     await bench.clock.advance(1_000)
     expect(bench.ready('m')).toBe('True')
   })
@@ -202,7 +202,7 @@ describe('a hollow node', () => {
   })
 
   test('may lie about what it runs', async () => {
-    const bench = new Bench({ say: (_, truth) => ({ ...truth, version: '9.9.9' }) })
+    const bench = new Bench({ report: (_, truth) => ({ ...truth, version: '9.9.9' }) })
     await bench.machine('m')
     expect(bench.beacon('m')).toBe('9.9.9 Healthy')
   })

@@ -24,7 +24,7 @@ import { StatusWriter } from '../node/writer.ts'
 import { readPermit } from '../permits.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { hasReport, machineStatus } from '../status/machine-status.ts'
-import { adoptWishes, recordOf } from './adopt.ts'
+import { adoptRequests, recordOf } from './adopt.ts'
 import { type Catalogue, isMissing } from './catalogue.ts'
 import type { HollowFaults } from './faults.ts'
 import { nullFiles } from './null-files.ts'
@@ -75,11 +75,11 @@ export class HollowNode {
   #isAdopting = false
   #isSilent = false
   #isClosed = false
-  #heardAt: number
+  #lastSeenAt: number
   /** Renewals since all of its Leases was written. */
   #shortFor = WHOLE_EACH
-  #beat: { cancel(): void } | undefined
-  #telling: { cancel(): void } | undefined
+  #heartbeat: { cancel(): void } | undefined
+  #reportTimer: { cancel(): void } | undefined
 
   constructor(o: HollowNodeOptions) {
     const { machine, client, clock, random, log } = o
@@ -88,7 +88,7 @@ export class HollowNode {
     this.#dir = nodeDir(`/hollow/${machine}`)
     this.#facts = { ...FACTS, hostname: machine, bootId: o.bootId }
     this.#readySince = clock.now()
-    this.#heardAt = clock.monotonic()
+    this.#lastSeenAt = clock.monotonic()
     this.#node = new NodeObject({
       client,
       log,
@@ -122,7 +122,7 @@ export class HollowNode {
   start(): void {
     this.#nodeWriter?.touch()
     const { leaseMs, random, clock } = this.#o
-    if (leaseMs !== undefined) this.#beat = clock.after(random.next() * leaseMs, () => void this.#renew(leaseMs))
+    if (leaseMs !== undefined) this.#heartbeat = clock.after(random.next() * leaseMs, () => void this.#renew(leaseMs))
   }
 
   /** What its Machine declares now. */
@@ -148,14 +148,14 @@ export class HollowNode {
     this.#isSilent = true
   }
 
-  hear(): void {
+  noteAnswer(): void {
     this.#isSilent = false
     if (this.#components === undefined) return void (this.#seen && this.#adopt())
     this.#obeySeen()
     this.#machineWriter.touch()
     const { leaseMs } = this.#o
     if (leaseMs === undefined) return undefined
-    this.#beat?.cancel()
+    this.#heartbeat?.cancel()
     void this.#renew(leaseMs)
     return undefined
   }
@@ -184,8 +184,8 @@ export class HollowNode {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#beat?.cancel()
-    this.#telling?.cancel()
+    this.#heartbeat?.cancel()
+    this.#reportTimer?.cancel()
     this.#machineWriter.close()
     this.#nodeWriter?.close()
     await this.#components?.close()
@@ -208,12 +208,12 @@ export class HollowNode {
 
   async #recordsOf(machine: Machine | undefined): Promise<readonly ComponentRecord[]> {
     const records: ComponentRecord[] = []
-    for (const wish of machine === undefined ? [] : adoptWishes(machine)) {
+    for (const adopting of machine === undefined ? [] : adoptRequests(machine)) {
       const [current, next] = [
-        await this.#slotOf(wish.report.name, wish.inUse),
-        await this.#slotOf(wish.report.name, wish.wanted),
+        await this.#slotOf(adopting.report.name, adopting.inUse),
+        await this.#slotOf(adopting.report.name, adopting.wanted),
       ]
-      const record = recordOf(wish, current, next)
+      const record = recordOf(adopting, current, next)
       if (record !== undefined) records.push(record)
     }
     return records
@@ -249,8 +249,8 @@ export class HollowNode {
           ? Promise.resolve({ ...SILENT, permit })
           : readPermit(client, permit, { operation: 'SwitchComponent', targets: this.#targets(), target }),
       readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
-      look: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
-      onChange: () => this.#tellSoon(),
+      runProbe: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
+      onChange: () => this.#reportSoon(),
     })
     this.#processes = processes
     this.#components = components
@@ -264,9 +264,9 @@ export class HollowNode {
   }
 
   /** Staging and starting take no time here: consecutive steps are one report, as on a slow disk. */
-  #tellSoon(): void {
-    this.#telling ??= this.#o.clock.after(GATHER_MS, () => {
-      this.#telling = undefined
+  #reportSoon(): void {
+    this.#reportTimer ??= this.#o.clock.after(GATHER_MS, () => {
+      this.#reportTimer = undefined
       this.#machineWriter.touch()
     })
   }
@@ -289,7 +289,7 @@ export class HollowNode {
   #obeySeen(): void {
     if (this.#seen === undefined || this.#components === undefined) return
     this.#components.obey(orderOf(this.#seen))
-    this.#tellSoon()
+    this.#reportSoon()
   }
 
   #targets(): readonly string[] {
@@ -299,13 +299,13 @@ export class HollowNode {
   #machineStatus(): KubeObject | undefined {
     if (this.#isSilent || this.#components === undefined || this.#seen === undefined) return undefined
     const { faults, version } = this.#o
-    const components = this.#components.reports().map((report) => faults.say(this.machine, report))
+    const components = this.#components.reports().map((report) => faults.report(this.machine, report))
     return machineStatus({ name: this.machine, facts: this.#facts, version, components })
   }
 
   #nodeStatus(): KubeObject | undefined {
     if (this.#isSilent) return undefined
-    const look = {
+    const observed = {
       name: this.machine,
       facts: this.#facts,
       address: loopbackAddress('hollow', this.machine),
@@ -313,7 +313,7 @@ export class HollowNode {
       problems: [],
       readySince: this.#readySince,
     }
-    return nodeStatus(look, this.#o.clock.now(), { ready: true })
+    return nodeStatus(observed, this.#o.clock.now(), { ready: true })
   }
 
   /** Its own Lease, and that of its Node, without which the node controller does not believe that the Node is Ready. */
@@ -330,8 +330,8 @@ export class HollowNode {
         this.#shortFor = isShort ? this.#shortFor + 1 : 0
         const deps = { client, clock, everyMs: leaseMs }
         await Promise.all(leases.map((lease) => renewLease(deps, lease, undefined, isShort)))
-        const silentMs = clock.monotonic() - this.#heardAt
-        this.#heardAt = clock.monotonic()
+        const silentMs = clock.monotonic() - this.#lastSeenAt
+        this.#lastSeenAt = clock.monotonic()
         // The node controller may have marked it Unknown meanwhile, up to the moment of this renewal.
         if (wasMissed(silentMs, leaseMs)) this.#nodeWriter?.again()
       }
@@ -339,7 +339,7 @@ export class HollowNode {
       this.#shortFor = WHOLE_EACH
       log.warn('cannot renew the lease', { machine, error })
     }
-    if (!this.#isClosed) this.#beat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
+    if (!this.#isClosed) this.#heartbeat = clock.after(random.jitter(leaseMs), () => void this.#renew(leaseMs))
   }
 }
 

@@ -57,7 +57,7 @@ export class NullProcesses implements Processes {
     if (!this.#readings.has(component)) return
     this.#ends.set(component, end)
     this.#readings.set(component, 'Crashed')
-    for (const tell of this.#listeners) tell(component)
+    for (const notify of this.#listeners) notify(component)
   }
 
   close(): void {

@@ -15,7 +15,7 @@ export interface AwaitJoined {
 
 /** A cluster answers within seconds; an approver that is restarting takes longer. */
 const PATIENCE_MS = 60_000
-const LOOK_MS = 250
+const POLL_MS = 250
 /** The end of a log that repeats itself. */
 const LINES = 50
 
@@ -31,7 +31,7 @@ export async function awaitJoined(wait: AwaitJoined): Promise<string | undefined
       const otherwise = hasFailed ? 'it ended' : `no answer after ${PATIENCE_MS / 1_000}s`
       return lastError(outputOf('journalctl', args)) ?? otherwise
     }
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(POLL_MS)
   }
 }
 

@@ -22,7 +22,7 @@ import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { copyWholeFile, writeWholeFile } from '#lib/whole-file.ts'
 import { withProgress } from '#lib/terminal/progress.ts'
 import { awaitJoined } from './await-joined.ts'
-import { hostWords } from './host-words.ts'
+import { hostArguments } from './host-arguments.ts'
 import { agentUnit } from './unit.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -151,7 +151,7 @@ function copyPrograms(from: string, prefix: string, node: string): void {
 const SYSTEMD_RUNS = '/run/systemd/system'
 
 export async function joinMain(args: readonly string[]): Promise<number> {
-  const given = hostWords(args, JOIN_OPTIONS, 1)
+  const given = hostArguments(args, JOIN_OPTIONS, 1)
   if (given.kind === 'Wrong') {
     const error = new KubeNodeError(agentErrors.KN1002_joinOption({ option: given.word, why: given.why }))
     stderr.write(`${shownLine(messageOf(error))}${USAGE}`)

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { geteuid, stderr, stdout } from 'node:process'
-import { lookAtRemoval } from '../components/removal-look.ts'
+import { observeRemoval } from '../components/observe-removal.ts'
 import type { RemovalPlan } from '../components/record.ts'
 import { Journal } from '../components/journal.ts'
 import { readSlot } from '../components/slot.ts'
@@ -25,23 +25,23 @@ import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { shownLine } from '#lib/printable.ts'
-import { hostWords } from './host-words.ts'
+import { hostArguments } from './host-arguments.ts'
 
-interface LeaveWish {
+interface LeaveOptions {
   readonly root: string
   readonly isDryRun: boolean
 }
 
 /** A component is handed back within seconds; the last report may wait for a server that is down. */
 const WAIT_MS = 5 * 60_000
-const LOOK_MS = 500
+const POLL_MS = 500
 
 const USAGE = 'usage: agent.mjs leave [--dry-run] [--root FOLDER]'
 
 const OPTIONS = { 'dry-run': 'boolean', help: 'boolean', root: 'string' } as const
 
 export async function leaveMain(args: readonly string[]): Promise<number> {
-  const given = hostWords(args, OPTIONS, 0)
+  const given = hostArguments(args, OPTIONS, 0)
   // A host is handed back by the exact command only.
   if (given.kind === 'Wrong') {
     const error = new KubeNodeError(agentErrors.KN1002_leaveOption({ option: given.word, why: given.why }))
@@ -53,11 +53,11 @@ export async function leaveMain(args: readonly string[]): Promise<number> {
     stdout.write(`${USAGE}\n`)
     return 0
   }
-  const wish: LeaveWish = { root: values.root ?? '/var/lib/kubenode', isDryRun: flags.has('dry-run') }
+  const options: LeaveOptions = { root: values.root ?? '/var/lib/kubenode', isDryRun: flags.has('dry-run') }
   // The timers of the clock keep no process alive.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
-    return await leaveThisHost(wish)
+    return await leaveThisHost(options)
   } catch (e) {
     stderr.write(`${messageOf(e)}\n`)
     return 1
@@ -66,7 +66,7 @@ export async function leaveMain(args: readonly string[]): Promise<number> {
   }
 }
 
-async function leaveThisHost({ root, isDryRun }: LeaveWish): Promise<number> {
+async function leaveThisHost({ root, isDryRun }: LeaveOptions): Promise<number> {
   const dir = nodeDir(root, '/')
   if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
   const managed = await realFiles.list(componentsFolder(dir))
@@ -79,26 +79,26 @@ async function leaveThisHost({ root, isDryRun }: LeaveWish): Promise<number> {
     return 0
   }
   execFileSync('systemctl', ['restart', AGENT_UNIT], { stdio: ['ignore', 'ignore', 'inherit'] })
-  return untilGone(root)
+  return untilRemoved(root)
 }
 
 const hasCredential = (dir: NodeDir): boolean => [pairFile(dir), tokenFile(dir)].some((path) => existsSync(path))
 
 /** An agent that never joined has nothing to hand back, and cannot start to do it itself. */
-async function leaveUnjoined(dir: NodeDir, { root, isDryRun }: LeaveWish): Promise<number> {
+async function leaveUnjoined(dir: NodeDir, { root, isDryRun }: LeaveOptions): Promise<number> {
   const trace = [joinFile(dir), identityFile(dir)].find((path) => existsSync(path))
   if (trace === undefined) throw new KubeNodeError(agentErrors.KN1112_leave({ folder: root }))
   for (const line of planLines([], root)) stdout.write(shownLine(line))
   if (isDryRun) return 0
   await leaveHost({ files: realFiles, dir, log: silentLogger, systemctl: systemctlOf() })
-  return untilGone(trace)
+  return untilRemoved(trace)
 }
 
-async function untilGone(path: string): Promise<number> {
+async function untilRemoved(path: string): Promise<number> {
   const until = systemClock.monotonic() + WAIT_MS
   while (existsSync(path)) {
     if (systemClock.monotonic() > until) throw new KubeNodeError(agentErrors.KN8073({ unit: AGENT_UNIT }))
-    await systemClock.sleep(LOOK_MS)
+    await systemClock.sleep(POLL_MS)
   }
   stdout.write(shownLine('the agent has left this host'))
   return 0
@@ -124,11 +124,11 @@ async function plannedRemovals(dir: NodeDir): Promise<readonly Planned[]> {
       const spec = current && (await readSlot(base, component, current.id))
       if (current === undefined || spec === undefined || component === AGENT_COMPONENT) continue
       const { id: slot, version } = current
-      const wish = { wanted: onRemoval, isObserved: false }
+      const options = { wanted: onRemoval, isObserved: false }
       planned.push({
         component,
         version,
-        plan: await lookAtRemoval({ ...base, processes }, { component, slot, version, spec }, wish),
+        plan: await observeRemoval({ ...base, processes }, { component, slot, version, spec }, options),
       })
     }
   } finally {

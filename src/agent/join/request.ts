@@ -70,13 +70,13 @@ export interface RequestDeps {
   readonly onWait?: (request: string) => void
 }
 
-const QUIET_MS = 2_000
+const SILENT_MS = 2_000
 
-const FIRST_LOOK_MS = 100
-const MOST_LOOK_MS = 2_000
+const FIRST_POLL_MS = 100
+const MOST_POLL_MS = 2_000
 /** No approval for minutes: with a waiting fleet, polling every two seconds would keep the server busy with nothing else. */
 const PATIENT_AFTER_MS = 2 * 60_000
-const PATIENT_LOOK_MS = 30_000
+const PATIENT_POLL_MS = 30_000
 
 /** The certificate in PEM. Throws a final error when the request is denied. */
 export async function requestCertificate(
@@ -137,18 +137,18 @@ async function untilAnswered<T>(
   }
   await createRequest(client, asked, signal)
   const began = clock.monotonic()
-  const quietUntil = began + QUIET_MS
-  let hasSaid = false
-  const mostMs = () => (clock.monotonic() - began < PATIENT_AFTER_MS ? MOST_LOOK_MS : PATIENT_LOOK_MS)
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(mostMs(), waitMs * 1.5)) {
+  const silentUntil = began + SILENT_MS
+  let hasReported = false
+  const mostMs = () => (clock.monotonic() - began < PATIENT_AFTER_MS ? MOST_POLL_MS : PATIENT_POLL_MS)
+  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(mostMs(), waitMs * 1.5)) {
     await clock.sleep(waitMs, signal)
     const found = await client.get(csrType, { name }, { signal })
     // The cluster deletes old requests; send the same one again.
     if (found === undefined) await createRequest(client, asked, signal)
     const answer = found === undefined ? undefined : await answerIn(found, name)
     if (answer !== undefined) return answer
-    if (hasSaid || clock.monotonic() < quietUntil) continue
-    hasSaid = true
+    if (hasReported || clock.monotonic() < silentUntil) continue
+    hasReported = true
     onWait?.(name)
   }
 }

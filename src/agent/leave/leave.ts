@@ -19,7 +19,7 @@ export interface LeaveDeps {
   readonly signal: AbortSignal
 }
 
-const LOOK_MS = 250
+const POLL_MS = 250
 const RETRY_MS = 2_000
 /** The server may be down for hours; the host is freed without it. */
 const REPORT_WITHIN_MS = { Machine: 600_000, Person: 60_000 } as const
@@ -29,7 +29,7 @@ export async function leave(deps: LeaveDeps, from: Leaving): Promise<void> {
   const { clock, log, signal } = deps
   let leaving = from
   if (leaving.phase === 'Components') {
-    while (!deps.areComponentsOff()) await clock.sleep(LOOK_MS, signal)
+    while (!deps.areComponentsOff()) await clock.sleep(POLL_MS, signal)
     leaving = { ...leaving, phase: 'Report' }
     await recordLeaving(deps, leaving)
     log.info('every component was handed back')

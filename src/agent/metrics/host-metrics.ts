@@ -35,7 +35,7 @@ export interface DiskHistory {
   readonly weightedMs: ReadonlyMap<string, number>
 }
 
-export interface HostLook {
+export interface HostObservation {
   readonly families: readonly MetricFamily[]
   readonly disks: DiskHistory
 }
@@ -52,7 +52,7 @@ export function hostMetrics(
   read: ReadText,
   before: DiskHistory | undefined,
   nowMs: number,
-): HostLook {
+): HostObservation {
   const families: MetricFamily[] = []
   const add: Add = (name, help, type, samples) => {
     const shown = settings.length === 0 ? name : settings.map((s) => s.metrics.get(name)).find((n) => n !== undefined)

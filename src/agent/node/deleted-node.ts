@@ -1,6 +1,6 @@
 // What an agent does when the Machine says that its Node was deleted: creates it again, or has the kubelet restarted, which registers only at its start. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
-import type { Finding } from '../drift/look.ts'
+import type { Finding } from '../drift/inspect.ts'
 
 /** The component that registers Nodes itself. */
 export const KUBELET = 'kubelet'
@@ -25,6 +25,6 @@ export const kubeletFinding = (deleted: DeletedNode | undefined, pid: number | u
         {
           kind: 'Running',
           key: 'node',
-          says: `Node ${deleted.name} was deleted; the kubelet registers it again at its next start`,
+          what: `Node ${deleted.name} was deleted; the kubelet registers it again at its next start`,
         },
       ]

@@ -50,7 +50,7 @@ function kubeletRuns(...args: readonly string[]): void {
   put('proc/77/stat', `77 (kubelet) ${fields.join(' ')}\n`)
 }
 
-const look = (isExpected = true) => {
+const check = (isExpected = true) => {
   mkdirSync(at('proc'), { recursive: true })
   return readKubeletTrust({ files, trusted: both, isExpected, proc: at('proc') })
 }
@@ -75,7 +75,7 @@ const data = (pem: string) => `certificate-authority-data: ${base64(pem)}`
 const PAIR = '/var/lib/kubelet/pki/kubelet-client-current.pem'
 
 test('a host without a kubelet has none, and one whose Node a kubelet registered has one that is unknown', async () => {
-  expect([await look(false), await look(true)]).toEqual([undefined, {}])
+  expect([await check(false), await check(true)]).toEqual([undefined, {}])
 })
 
 test('as kubeadm leaves it: the authority in the file, the certificate in another', async () => {
@@ -85,9 +85,9 @@ test('as kubeadm leaves it: the authority in the file, the certificate in anothe
     authorities: [print(first.certificate), print(second.certificate)],
     certificate: { authority: print(first.certificate) },
   }
-  expect(await look()).toEqual(want)
+  expect(await check()).toEqual(want)
   kubeletRuns('--bootstrap-kubeconfig=/x', `--kubeconfig=${CONF}`)
-  expect(await look(false)).toEqual(want)
+  expect(await check(false)).toEqual(want)
 })
 
 test('the file that the running kubelet was given counts, wherever it is', async () => {
@@ -95,18 +95,18 @@ test('the file that the running kubelet was given counts, wherever it is', async
   put('/opt/k/conf', kubeconfig('certificate-authority: /opt/k/ca.pem', 'token: abc'))
   put('/opt/k/ca.pem', second.certificate)
   kubeletRuns('--kubeconfig', '/opt/k/conf')
-  expect(await look()).toEqual({ authorities: [print(second.certificate)] })
+  expect(await check()).toEqual({ authorities: [print(second.certificate)] })
 })
 
 test('a file that was written after the kubelet started has not been read by it; one that it wrote at its start has', async () => {
   kubeletRuns(`--kubeconfig=${CONF}`)
   put(CONF, kubeconfig(data(both), 'token: abc'), STARTED + 3_600)
-  expect(await look()).toEqual({})
+  expect(await check()).toEqual({})
   put(CONF, kubeconfig(data(both), 'token: abc'), STARTED + 20)
-  expect((await look())?.authorities).toHaveLength(2)
+  expect((await check())?.authorities).toHaveLength(2)
   put(CONF, kubeconfig('certificate-authority: /ca.pem', 'token: abc'))
   put('/ca.pem', both, STARTED + 3_600)
-  expect(await look()).toEqual({})
+  expect(await check()).toEqual({})
 })
 
 test('a kubelet in a container of the host is not the kubelet of the host', async () => {
@@ -120,16 +120,16 @@ test('a kubelet in a container of the host is not the kubelet of the host', asyn
     mkdirSync(at(`proc/${of}/ns`), { recursive: true })
     symlinkSync(space, at(`proc/${of}/ns/pid`))
   }
-  expect((await look())?.authorities).toHaveLength(2)
+  expect((await check())?.authorities).toHaveLength(2)
 })
 
 test('behind a link, the time of the file counts', async () => {
   kubeletRuns(`--kubeconfig=${CONF}`)
   put('/etc/kubernetes/real.conf', kubeconfig(data(both), 'token: abc'), STARTED + 3_600)
   symlinkSync('real.conf', at(CONF))
-  expect(await look()).toEqual({})
+  expect(await check()).toEqual({})
   put('/etc/kubernetes/real.conf', kubeconfig(data(both), 'token: abc'), 1)
-  expect((await look())?.authorities).toHaveLength(2)
+  expect((await check())?.authorities).toHaveLength(2)
 })
 
 test.each([
@@ -138,7 +138,7 @@ test.each([
 ])('a certificate that is of %s has no known authority', async (_, text) => {
   put(CONF, kubeconfig(data(first.certificate), `client-certificate: ${PAIR}`))
   put(PAIR, text())
-  expect(await look()).toEqual({ authorities: [print(first.certificate)], certificate: {} })
+  expect(await check()).toEqual({ authorities: [print(first.certificate)], certificate: {} })
 })
 
 test.each([
@@ -149,7 +149,7 @@ test.each([
   ['too much', `${kubeconfig(data(both), 'token: abc')}#${'x'.repeat(300_000)}`],
 ])('a kubeconfig with %s says nothing of trust', async (_, text) => {
   put(CONF, text)
-  expect(await look()).toEqual({})
+  expect(await check()).toEqual({})
 })
 
 test('a kubeconfig in JSON on several lines is read, too', () => {
@@ -177,7 +177,7 @@ test('a change is reported within two minutes, and only a change', async () => {
     proc: at('proc'),
     onChange: () => void changes++,
   })
-  await watch.look()
+  await watch.check()
   expect([watch.value, changes]).toEqual([{}, 1])
   put(CONF, kubeconfig(data(both), 'token: abc'))
   const running = watch.follow(stop.signal).catch(() => undefined)

@@ -164,10 +164,10 @@ function linkOf(path: string): string | undefined {
   }
 }
 
-function argumentOf(words: readonly string[], name: string): string | undefined {
-  const at = words.findLastIndex((word) => word === name || word.startsWith(`${name}=`))
-  const word = words[at]
-  const value = word === name ? words[at + 1] : word?.slice(name.length + 1)
+function argumentOf(args: readonly string[], name: string): string | undefined {
+  const at = args.findLastIndex((word) => word === name || word.startsWith(`${name}=`))
+  const word = args[at]
+  const value = word === name ? args[at + 1] : word?.slice(name.length + 1)
   return value !== undefined && isAbsolute(value) ? value : undefined
 }
 
@@ -201,7 +201,7 @@ export class KubeletTrustWatch {
     return this.#value
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const found = await readKubeletTrust(this.#deps)
     if (JSON.stringify(found) === JSON.stringify(this.#value)) return
     this.#value = found
@@ -213,7 +213,7 @@ export class KubeletTrustWatch {
     const { clock } = this.#deps
     while (!signal.aborted) {
       await clock.sleep(EVERY_MS, signal)
-      await this.look()
+      await this.check()
     }
   }
 }

@@ -46,7 +46,7 @@ export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], 
   const kept = leases.map((lease): Kept => ({
     lease,
     isFailing: false,
-    heardAt: clock.monotonic(),
+    lastRenewedAt: clock.monotonic(),
     shortFor: WHOLE_EACH,
   }))
   while (!signal.aborted) {
@@ -61,7 +61,7 @@ export const WHOLE_EACH = 30
 interface Kept {
   readonly lease: KeptLease
   isFailing: boolean
-  heardAt: number
+  lastRenewedAt: number
   /** Short writes since the last full one. */
   shortFor: number
 }
@@ -74,8 +74,8 @@ async function renewKept(deps: LeaseDeps, kept: Kept, signal: AbortSignal): Prom
     const isShort = !kept.isFailing && kept.shortFor < WHOLE_EACH
     await renewLease(deps, lease, signal, isShort)
     kept.shortFor = isShort ? kept.shortFor + 1 : 0
-    const silentMs = clock.monotonic() - kept.heardAt
-    kept.heardAt = clock.monotonic()
+    const silentMs = clock.monotonic() - kept.lastRenewedAt
+    kept.lastRenewedAt = clock.monotonic()
     if (wasMissed(silentMs, everyMs)) lease.onBack?.()
     if (kept.isFailing) log.info('lease renewed again', { lease: lease.name })
     kept.isFailing = false

@@ -15,7 +15,7 @@ interface NodeCondition {
   readonly lastTransitionTime: string
 }
 
-export interface NodeLook {
+export interface NodeObservation {
   readonly name: string
   readonly facts: HostFacts
   /** Undefined while it is not known. */
@@ -27,7 +27,7 @@ export interface NodeLook {
 }
 
 /** Created once, where no kubelet does it: no pod may be scheduled before the required components are installed. */
-export const newNode = ({ name, facts }: Pick<NodeLook, 'name' | 'facts'>): KubeObject => ({
+export const newNode = ({ name, facts }: Pick<NodeObservation, 'name' | 'facts'>): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: {
@@ -51,8 +51,8 @@ const conditionOf = (p: Problem, heartbeat: string): NodeCondition => ({
 })
 
 /** Applied whole: omitted fields are removed. */
-export function nodeStatus(look: NodeLook, now: number, own: { readonly ready: boolean }): KubeObject {
-  const { name, facts, address, version, problems, readySince } = look
+export function nodeStatus(observed: NodeObservation, now: number, own: { readonly ready: boolean }): KubeObject {
+  const { name, facts, address, version, problems, readySince } = observed
   const heartbeat = timestamp(now)
   const ready: NodeCondition = {
     type: 'Ready',

@@ -1,6 +1,6 @@
 // The part that installs, probes and reverts components: what their workers may read, run and fetch on this node.
 import { AllComponents } from '../components/all-components.ts'
-import { look } from '../components/probe.ts'
+import { runProbe } from '../components/probe.ts'
 import { restoreRefusal } from '../components/restore-refusal.ts'
 import { stage } from '../components/stage.ts'
 import type { TrustStore } from '../components/trust-store.ts'
@@ -47,8 +47,8 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
       return restoreRefusal(spec, now.kind === 'None' ? undefined : now.document, server.value)
     },
     isNodeFrozen: isNodeFrozen(files, dir),
-    look: (probe, _, watchedMs) =>
-      look(
+    runProbe: (probe, _, watchedMs) =>
+      runProbe(
         probe,
         {
           dir,

@@ -15,7 +15,7 @@ export interface DriftNeeds {
 
 export function buildDrift(ground: Ground, { supervisor, components }: DriftNeeds): DriftWatch {
   const { base, dir, platform, target } = ground
-  const tell = eventsOfMachine(ground)
+  const report = eventsOfMachine(ground)
   const running = new RunningPrograms(dir)
   return new DriftWatch({
     ...base,
@@ -26,15 +26,15 @@ export function buildDrift(ground: Ground, { supervisor, components }: DriftNeed
     watchFolder,
     // A change that vanishes within a second must not do so in silence: the one who made it looks for the reason.
     onHealed: (component, what) =>
-      tell({ type: 'Warning', reason: 'FileChanged', action: 'Restore', note: `${component}: ${what}; restored` }),
+      report({ type: 'Warning', reason: 'FileChanged', action: 'Restore', note: `${component}: ${what}; restored` }),
     onLeft: (component, what) => {
       const note = `${component}: ${what}, again and again; it is left so until the next switch`
-      tell({ type: 'Warning', reason: 'DriftPersists', action: 'Restore', note })
+      report({ type: 'Warning', reason: 'DriftPersists', action: 'Restore', note })
     },
-    lookAtRunning: async (inUse) => {
+    inspectRunning: async (inUse) => {
       const pid = supervisor.main?.(inUse.component)
       const ofNode = inUse.component === KUBELET ? kubeletFinding(target.deletedNode, pid) : []
-      return [...ofNode, ...(await running.look(inUse, pid))]
+      return [...ofNode, ...(await running.inspect(inUse, pid))]
     },
   })
 }

@@ -1,16 +1,16 @@
 // Events of this agent about its own Machine, which `kubenode events machine/NAME` lists.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { AGENT_REPORTER } from '#api/names.ts'
-import type { EventWish } from '#kube/events.ts'
+import type { NewEvent } from '#kube/events.ts'
 import type { Ground } from './ground.ts'
 import { defined } from '#lib/defined.ts'
 
 const MACHINE = { apiVersion: API_GROUP_VERSION, kind: 'Machine' } as const
 
-export function eventsOfMachine({ eventsOf, machine, session }: Ground): (wish: EventWish) => void {
+export function eventsOfMachine({ eventsOf, machine, session }: Ground): (event: NewEvent) => void {
   const events = eventsOf(AGENT_REPORTER)
-  return (wish) => {
+  return (event) => {
     const uid = session.machineUid()
-    events.record({ ...MACHINE, metadata: { name: machine, ...defined({ uid }) } }, wish)
+    events.record({ ...MACHINE, metadata: { name: machine, ...defined({ uid }) } }, event)
   }
 }

@@ -7,7 +7,7 @@ import { eventsOfMachine } from './machine-events.ts'
 
 export function buildTrust(ground: Ground, onStatus: () => void): TrustStore {
   const { base, files, dir, fetcher, config, log, signal, session } = ground
-  const tell = eventsOfMachine(ground)
+  const report = eventsOfMachine(ground)
   return new TrustStore({
     ...base,
     path: trustFile(dir),
@@ -18,7 +18,7 @@ export function buildTrust(ground: Ground, onStatus: () => void): TrustStore {
       onStatus()
       if (refusal === undefined) return
       log.warn('trust document refused', { reason: refusal.message })
-      tell({ type: 'Warning', reason: 'TrustRefused', action: 'CheckTrust', note: refusal.message })
+      report({ type: 'Warning', reason: 'TrustRefused', action: 'CheckTrust', note: refusal.message })
     },
   })
 }

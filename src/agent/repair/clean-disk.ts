@@ -47,7 +47,7 @@ export async function cleanDisk(
   let bytes = 0
   let files = 0
   let open: ReadonlySet<string> | undefined
-  let lookedAt = 0
+  let checkedAt = 0
   const before = clock.now() - parseDuration(wanted.olderThan)
   for (const root of roots) {
     const found = await findFiles(root, LIMITS, (s) => s.mtimeMs < before)
@@ -56,8 +56,8 @@ export async function cleanDisk(
       if (freePercent(root) >= wanted.untilFree) break
       signal.throwIfAborted()
       // Refreshed now and then: files opened since must stay.
-      if (open === undefined || clock.monotonic() - lookedAt > OPEN_FRESH_MS) {
-        lookedAt = clock.monotonic()
+      if (open === undefined || clock.monotonic() - checkedAt > OPEN_FRESH_MS) {
+        checkedAt = clock.monotonic()
         open = await openFiles()
       }
       for (const file of old.slice(n, n + AT_ONCE)) {
@@ -91,8 +91,8 @@ function freePercent(path: string): number {
 
 /** The container runtime knows best which images are unused. */
 async function removeImages(): Promise<string> {
-  const said = await outputOf('crictl', ['rmi', '--prune'], { timeoutMs: IMAGES_MS })
-  return said === undefined ? '' : ', unused images removed'
+  const pruned = await outputOf('crictl', ['rmi', '--prune'], { timeoutMs: IMAGES_MS })
+  return pruned === undefined ? '' : ', unused images removed'
 }
 
 /** Files that any process visible to us has open, by inode: names differ between containers. */

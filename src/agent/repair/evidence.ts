@@ -88,7 +88,7 @@ async function gather(deps: EvidenceDeps, kind: Kind): Promise<Gathered> {
 }
 
 /** From journalctl or dmesg where the node is a host and has them; else the file that a syslog daemon writes. */
-async function saidOrFile(
+async function outputOrFile(
   { files, dir, programs }: EvidenceDeps,
   calls: readonly (readonly [program: string, ...args: string[]])[],
   file: string,
@@ -105,14 +105,14 @@ async function saidOrFile(
 }
 
 const journal = (deps: EvidenceDeps): Promise<Gathered> =>
-  saidOrFile(
+  outputOrFile(
     deps,
     [['journalctl', '--quiet', '--no-pager', '--output=short-iso', `--lines=${JOURNAL_LINES}`]],
     'var/log/syslog',
   )
 
 const kernelLog = (deps: EvidenceDeps): Promise<Gathered> =>
-  saidOrFile(deps, [['dmesg', '--kernel', '--color=never', '--since=-1h'], ['dmesg']], 'var/log/kern.log')
+  outputOrFile(deps, [['dmesg', '--kernel', '--color=never', '--since=-1h'], ['dmesg']], 'var/log/kern.log')
 
 async function evidenceText(
   { files, dir }: EvidenceDeps,

@@ -122,8 +122,8 @@ const isEndedWell = (seen: JobSeen, index: number): boolean =>
 
 function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPlan {
   const name = operationName(operation)
-  const said = stepOf(seen, index)
-  if (name === undefined || !isOfAgent(name) || (said !== undefined && said.executor !== 'Agent'))
+  const current = stepOf(seen, index)
+  if (name === undefined || !isOfAgent(name) || (current !== undefined && current.executor !== 'Agent'))
     return wait(`waiting for step ${index}, which a controller runs`)
   if (seen.isNodeFrozen) return wait(NODE_IS_FROZEN, RETRY_MS)
   const permit = seen.job.status?.permitRef
@@ -131,7 +131,7 @@ function planStep(seen: JobSeen, index: number, operation: JobOperation): JobPla
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
   if (reading === undefined) return { action: { kind: 'ReadPermit', permit, reason: `required by step ${index}` } }
   if (reading.kind !== 'Granted') return wait(`permit ${permit}: ${reading.why}`, RETRY_MS)
-  const attempts = (ownStep(seen, index)?.attempts ?? said?.attempts ?? 0) + 1
+  const attempts = (ownStep(seen, index)?.attempts ?? current?.attempts ?? 0) + 1
   const step: StepRecord = {
     index,
     operation: name,

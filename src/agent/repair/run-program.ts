@@ -52,9 +52,9 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     const end = (): void => {
       timer.cancel()
       signal.removeEventListener('abort', onAbort)
-      const said = output.toString('utf8')
-      if (why !== undefined || code === null) resolve({ kind: 'Killed', why: why ?? 'ended by a signal', output: said })
-      else resolve({ kind: 'Exited', code, output: said })
+      const text = output.toString('utf8')
+      if (why !== undefined || code === null) resolve({ kind: 'Killed', why: why ?? 'ended by a signal', output: text })
+      else resolve({ kind: 'Exited', code, output: text })
     }
     child.stdout.on('data', take)
     child.stderr.on('data', take)

@@ -43,13 +43,13 @@ const aborted = (signal: AbortSignal, clock: Clock): Promise<never> =>
   new Promise((_, reject) => {
     const end = (): void => {
       // A step that can stop at once reports its own end within this time.
-      clock.after(LAST_WORDS_MS, () => reject(signal.reason))
+      clock.after(LAST_OUTPUT_MS, () => reject(signal.reason))
     }
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })
 
-const LAST_WORDS_MS = 1_000
+const LAST_OUTPUT_MS = 1_000
 
 async function run(
   ports: StepPorts,

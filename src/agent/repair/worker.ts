@@ -46,7 +46,7 @@ const PERMIT_FRESH_MS = 3_000
 const MAX_OUTPUT = 2_048
 /** Of one step, whatever its job allows. */
 const MAX_STEP_MS = 3_600_000
-const FROZEN_LOOK_MS = 1_000
+const FROZEN_POLL_MS = 1_000
 
 export class JobWorker {
   readonly #deps: JobDeps
@@ -208,9 +208,9 @@ export class JobWorker {
     const timer = clock.after(limitMs, () =>
       stop.abort(new Error(`timed out after ${formatDuration(limitMs)}; the step may still take effect`)),
     )
-    let look: { cancel(): void } | undefined
+    let poll: { cancel(): void } | undefined
     const watch = (): void => {
-      look = clock.after(FROZEN_LOOK_MS, () => {
+      poll = clock.after(FROZEN_POLL_MS, () => {
         void readFrozen(files, dir).then((found) => {
           if (found !== undefined) stop.abort(new Error(`the node was frozen: ${found.why}`))
           else if (!isOver) watch()
@@ -224,7 +224,7 @@ export class JobWorker {
     } finally {
       isOver = true
       timer.cancel()
-      look?.cancel()
+      poll?.cancel()
     }
   }
 

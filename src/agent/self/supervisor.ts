@@ -32,7 +32,7 @@ export interface AgentSupervisorOptions {
   readonly signal: AbortSignal
 }
 
-const LOOK_EVERY_MS = 1_000
+const POLL_MS = 1_000
 /** An agent that exits with this code has logged why; an immediate restart cannot help. */
 const FINAL_CODES: ReadonlySet<number> = new Set([0, 75, 78])
 
@@ -72,15 +72,15 @@ export async function superviseAgent(options: AgentSupervisorOptions): Promise<n
       log.warn('rolling the agent back', { to: open.from, reason: verdict.reason })
       unwritten = wentBack(options, open, verdict.reason) ? undefined : { ...open, gaveUp: verdict.reason }
       trial = undefined
-      if (unwritten !== undefined) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+      if (unwritten !== undefined) await clock.sleep(POLL_MS, signal).catch(() => undefined)
       continue
     }
     if (FINAL_CODES.has(code) && verdict.kind !== 'Wait' && unwritten === undefined) return code
     const ranMs = clock.monotonic() - startedAt
-    inARow = ranMs > LOOK_EVERY_MS * 60 ? 0 : inARow + 1
+    inARow = ranMs > POLL_MS * 60 ? 0 : inARow + 1
     log.warn('agent ended', { code, ranMs: Math.round(ranMs) })
     await clock
-      .sleep(verdict.kind === 'Wait' ? LOOK_EVERY_MS / MAX_ENDS : pauseMs(inARow, ranMs), signal)
+      .sleep(verdict.kind === 'Wait' ? POLL_MS / MAX_ENDS : pauseMs(inARow, ranMs), signal)
       .catch(() => undefined)
   }
   return 0
@@ -119,13 +119,13 @@ function ended(
     const pass = (): void => void child.kill('SIGTERM')
     signal.addEventListener('abort', pass, { once: true })
     let timer: { cancel(): void } | undefined
-    const look = (): void => {
+    const check = (): void => {
       const kind = verdict()
       // It may hang in a way that TERM does not end.
       if (kind === 'GoBack') child.kill('SIGKILL')
-      timer = kind === 'Wait' ? clock.after(LOOK_EVERY_MS, look) : undefined
+      timer = kind === 'Wait' ? clock.after(POLL_MS, check) : undefined
     }
-    look()
+    check()
     const done = (code: number): void => {
       timer?.cancel()
       signal.removeEventListener('abort', pass)

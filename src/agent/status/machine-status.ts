@@ -13,7 +13,7 @@ import type { KubeletTrust } from '../node/kubelet-trust.ts'
 /** What the loop of a component knows beside its journal. */
 type Shown = Pick<ComponentWorker, 'waiting' | 'waitingBecause' | 'removalProblem' | 'drift' | 'adoption' | 'removal'>
 
-export interface MachineLook {
+export interface MachineObservation {
   readonly name: string
   readonly facts: HostFacts
   readonly version: string
@@ -98,7 +98,7 @@ export const machineStatus = ({
   foreign = [],
   notices,
   conditions = [],
-}: MachineLook): KubeObject => ({
+}: MachineObservation): KubeObject => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'Machine',
   metadata: { name },

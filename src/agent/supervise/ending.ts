@@ -7,7 +7,7 @@ import { agentErrors } from '../agent-errors.ts'
 export const GRACE_MS = 10_000
 /** After KILL the kernel needs a moment; a process that hangs in the kernel takes longer than we can wait. */
 const KILL_WAIT_MS = 5_000
-const LOOK_MS = 25
+const POLL_MS = 25
 
 /** False when a process is left even then. */
 export async function terminate(clock: Clock, processes: readonly ProcessId[], graceMs: number): Promise<boolean> {
@@ -17,16 +17,16 @@ export async function terminate(clock: Clock, processes: readonly ProcessId[], g
   all('SIGTERM')
   // A stopped process cannot handle TERM before it is continued.
   all('SIGCONT')
-  if (await areGoneWithin(clock, processes, graceMs)) return true
+  if (await haveEndedWithin(clock, processes, graceMs)) return true
   all('SIGKILL')
-  return areGoneWithin(clock, processes, KILL_WAIT_MS)
+  return haveEndedWithin(clock, processes, KILL_WAIT_MS)
 }
 
-async function areGoneWithin(clock: Clock, processes: readonly ProcessId[], ms: number): Promise<boolean> {
+async function haveEndedWithin(clock: Clock, processes: readonly ProcessId[], ms: number): Promise<boolean> {
   const until = clock.monotonic() + ms
   while (processes.some((p) => livingStat(p) !== undefined)) {
     if (clock.monotonic() >= until) return false
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(POLL_MS)
   }
   return true
 }

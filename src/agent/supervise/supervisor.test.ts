@@ -36,7 +36,7 @@ async function supervisor(bootId = 'this'): Promise<Supervisor> {
     bootId,
     binFolder: dirname(execPath),
     environment: {},
-    lookEveryMs: 20,
+    pollEveryMs: 20,
     frozenAfterMs: 60,
     graceMs: 200,
   })

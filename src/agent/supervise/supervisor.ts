@@ -28,14 +28,14 @@ export interface SupervisorOptions extends LaunchPlace, RestraintLimits {
   readonly log: Logger
   /** A process of a previous boot has not crashed. */
   readonly bootId: string
-  readonly lookEveryMs?: number
+  readonly pollEveryMs?: number
   /** Stopped by a signal for this long counts as frozen. */
   readonly frozenAfterMs?: number
   readonly graceMs?: number
 }
 
 /** Exits of our own children are reported at once; this polls for frozen ones, and for those that a previous agent started. */
-const LOOK_EVERY_MS = EACH_TICK_MS
+const POLL_MS = EACH_TICK_MS
 const ROTATE_EVERY_MS = 10_000
 const FLOOD_EVERY_MS = 1_000
 
@@ -100,7 +100,7 @@ export class Supervisor implements Processes {
       send(process.pid, 'SIGKILL')
       log.warn('killed a stray process of a component', { component: mark.component, pid: process.pid })
     }
-    this.#look()
+    this.#poll()
   }
 
   /** Started right before a crash, so there is no record. */
@@ -260,14 +260,14 @@ export class Supervisor implements Processes {
   }
 
   /** Finds what causes no event: processes that a previous agent started, and frozen ones. */
-  #look(): void {
+  #poll(): void {
     if (this.#isClosed) return
-    const { clock, frozenAfterMs, lookEveryMs = LOOK_EVERY_MS, log } = this.#o
+    const { clock, frozenAfterMs, pollEveryMs = POLL_MS, log } = this.#o
     const now = clock.monotonic()
-    const looked: ProcessId[] = []
+    const observed: ProcessId[] = []
     for (const entry of this.#entries.values()) {
       if (entry.isStopping || (entry.reading !== 'Running' && entry.reading !== 'Frozen')) continue
-      looked.push(entry.id)
+      observed.push(entry.id)
       const state = this.#states.state(entry.id)
       if (state === undefined) {
         // The exit event of our own child arrives shortly and says how it ended; of others only the end is visible.
@@ -277,9 +277,9 @@ export class Supervisor implements Processes {
         this.#changed(entry.component)
       }
     }
-    this.#states.keepOnly(looked)
+    this.#states.keepOnly(observed)
     this.#rotateLogs(now)
-    this.#timer = clock.after(lookEveryMs, () => this.#look())
+    this.#timer = clock.after(pollEveryMs, () => this.#poll())
   }
 
   #rotateLogs(now: number): void {

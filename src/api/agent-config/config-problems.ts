@@ -26,16 +26,16 @@ export function agentConfigProblems(text: string): readonly AgentConfigProblem[]
     (kind: AgentConfigProblem['kind']) =>
     (why: string): AgentConfigProblem => {
       const keys = keysOf(why)
-      return { kind, why, pointer: keys.map((k) => `/${k}`).join(''), words: wordsOf(keys, value) }
+      return { kind, why, pointer: keys.map((k) => `/${k}`).join(''), words: searchWordsOf(keys, value) }
     }
   const mistakes = [...parseConfig(text).problems, ...inline].map(problemOf('Mistake'))
-  const said = new Set(mistakes.map((m) => m.pointer))
+  const seen = new Set(mistakes.map((m) => m.pointer))
   // Of a path with .. both would be said of one place.
   return [
     ...mistakes,
     ...gitLimitProblems(text)
       .map(problemOf('HostOnly'))
-      .filter((p) => !said.has(p.pointer)),
+      .filter((p) => !seen.has(p.pointer)),
   ]
 }
 
@@ -72,7 +72,7 @@ function monitorsIn(value: unknown): readonly (readonly [config: unknown, index:
 }
 
 /** For an object, the words of its content, which distinguish it better than its key. */
-function wordsOf(keys: readonly string[], value: unknown): readonly string[] {
+function searchWordsOf(keys: readonly string[], value: unknown): readonly string[] {
   const found = keys.reduce<unknown>((v, key) => (v as Readonly<Record<string, unknown>> | undefined)?.[key], value)
   const names = keys.filter((k) => !/^\d+$/.test(k)).slice(-1)
   const texts = textsIn(found)

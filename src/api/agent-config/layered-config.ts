@@ -43,8 +43,8 @@ function joinedLogs(below: readonly unknown[], above: readonly unknown[]): reado
       joined.push(log)
       continue
     }
-    const said = new Set(before['rules'].map((rule) => JSON.stringify(rule)))
-    const more = log['rules'].filter((rule) => !said.has(JSON.stringify(rule)))
+    const seen = new Set(before['rules'].map((rule) => JSON.stringify(rule)))
+    const more = log['rules'].filter((rule) => !seen.has(JSON.stringify(rule)))
     joined[at] = { ...before, ...log, rules: [...before['rules'], ...more] }
   }
   return joined

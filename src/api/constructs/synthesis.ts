@@ -96,7 +96,7 @@ function written(object: ApiObject, at: string | undefined): unknown {
 }
 
 /** Problems of constructs that are named; the rest shows when these are mended. */
-const MAX_TOLD = 10
+const MAX_SHOWN = 10
 
 function refuseInvalid(all: readonly IConstruct[], placeOf: Synthesis['placeOf']): void {
   const wrong = all.flatMap((construct) => {
@@ -104,7 +104,7 @@ function refuseInvalid(all: readonly IConstruct[], placeOf: Synthesis['placeOf']
     const place = at === undefined ? '' : ` (${at})`
     return construct.node.validate().map((problem) => `${construct.node.path}${place}: ${problem}`)
   })
-  if (wrong.length > 0) throw new KubeNodeError(apiErrors.KN5011({ wrong: wrong.slice(0, MAX_TOLD).join('; ') }))
+  if (wrong.length > 0) throw new KubeNodeError(apiErrors.KN5011({ wrong: wrong.slice(0, MAX_SHOWN).join('; ') }))
 }
 
 /** Charts may be nested: a chart inside that of a cluster belongs to the cluster. A plain chart is named like its target. */

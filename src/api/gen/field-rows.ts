@@ -31,35 +31,35 @@ function nested(schema: ApiSchema, path: string): readonly FieldRow[] {
 
 const row = (schema: ApiSchema, path: string, required: boolean): FieldRow => ({
   path,
-  type: typeWords(schema),
+  type: typeText(schema),
   required,
   fallback: schema.default === undefined ? '' : JSON.stringify(schema.default),
   bounds: bounds(schema),
   doc: schema.description ?? '',
 })
 
-function typeWords(schema: ApiSchema): string {
+function typeText(schema: ApiSchema): string {
   if (schema['x-kubernetes-int-or-string'] === true) return 'count or percentage'
   if (schema.enum !== undefined) return schema.enum.map(String).join(', ')
   if (schema.items !== undefined) {
     const { 'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': keys = [] } = schema
     const word = type === 'map' ? `list by ${keys.join(' and ')}` : type === 'set' ? 'set' : 'list'
-    return `${word} of ${typeWords(schema.items)}`
+    return `${word} of ${typeText(schema.items)}`
   }
-  if (typeof schema.additionalProperties === 'object') return `map of ${typeWords(schema.additionalProperties)}`
+  if (typeof schema.additionalProperties === 'object') return `map of ${typeText(schema.additionalProperties)}`
   if (schema['x-kubernetes-preserve-unknown-fields'] === true) return 'free form'
   return schema.format === 'date-time' ? 'time' : (schema.type ?? 'anything')
 }
 
 function bounds(schema: ApiSchema): string {
-  const { says, maxBytes, immutable } = extrasOf(schema)
+  const { expects, maxBytes, immutable } = extrasOf(schema)
   const parts = [
     between(schema, 'minimum', 'maximum', ''),
     schema['x-kubernetes-int-or-string'] === true ? '' : between(schema, 'minLength', 'maxLength', ' characters'),
     schema.type === 'array' ? between(schema, 'minItems', 'maxItems', ' items') : '',
     between(schema, 'minProperties', 'maxProperties', ' keys'),
     maxBytes === undefined ? '' : `≤ ${maxBytes} bytes of JSON`,
-    says ?? '',
+    expects ?? '',
     immutable === undefined ? '' : 'never changes',
   ]
   return parts.filter((p) => p !== '').join('; ')

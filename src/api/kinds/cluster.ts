@@ -12,11 +12,11 @@ const kubernetesVersion = (doc: string) =>
     min: 5,
     max: 64,
     pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([-+][0-9A-Za-z.+-]+)?$',
-    says: 'a version such as 1.34.2',
+    expects: 'a version such as 1.34.2',
   })
 
 const cidr = (doc: string) =>
-  s.str(doc, { min: 4, max: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$', says: 'a range such as 10.244.0.0/16' })
+  s.str(doc, { min: 4, max: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$', expects: 'a range such as 10.244.0.0/16' })
 
 const resources = s.obj('Resources of each component of the control plane.', {
   cpu: s.optional(f.quantity('Processors.')),
@@ -29,7 +29,7 @@ const snapshotName = (doc: string) =>
     min: 1,
     max: 63,
     pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
-    says: 'lowercase letters, digits and dashes',
+    expects: 'lowercase letters, digits and dashes',
   })
 
 /** Flavor embedded has none of them. */
@@ -66,7 +66,7 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
         s.immutable(
           s.str(
             'Name or address under which clients reach it: required for NodePort, for LoadBalancer the one that it is given when left out. Certificates are made for it. Immutable.',
-            { min: 1, max: 253, pattern: '^[0-9A-Za-z.:-]+$', says: 'a name or an address' },
+            { min: 1, max: 253, pattern: '^[0-9A-Za-z.:-]+$', expects: 'a name or an address' },
           ),
           'the host of an endpoint is immutable; create another cluster',
         ),

@@ -16,7 +16,7 @@ const paths = (doc: string, min = 1) =>
       min: 1,
       max: 256,
       pattern: '^[^/\\x00-\\x1f]+(/[^/\\x00-\\x1f]+)*$',
-      says: 'a path such as fleet/** or rules/*.ts, without a leading or trailing slash',
+      expects: 'a path such as fleet/** or rules/*.ts, without a leading or trailing slash',
     }),
     { min, max: MAX_PATHS },
   )
@@ -35,7 +35,7 @@ const signer = s.obj('A person or program that may sign commits.', {
         max: MAX_KEY_CHARS,
         pattern:
           '^((ssh-|ecdsa-|sk-)[^\\x00-\\x1f]+|-----BEGIN PGP PUBLIC KEY BLOCK-----\\r?\\n[A-Za-z0-9+/=:. (),@<>_\\r\\n-]+)$',
-        says: 'an SSH public key on one line, or an OpenPGP public key block',
+        expects: 'an SSH public key on one line, or an OpenPGP public key block',
       },
     ),
     { min: 1, max: MAX_KEYS },
@@ -68,7 +68,7 @@ export const signersFields = {
             min: 1,
             max: 128,
             pattern: '^(SHA256:[A-Za-z0-9+/]{43}|[0-9A-F]{40})$',
-            says: 'SHA256: and 43 characters, or 40 hexadecimal digits in capitals',
+            expects: 'SHA256: and 43 characters, or 40 hexadecimal digits in capitals',
           },
         ),
         since: s.optional(

@@ -24,11 +24,11 @@ export interface SecretPlace {
 export function configDigest(values: JsonObject, secrets: readonly SecretPlace[] = []): string {
   const hash = createHash('sha256').update(canonicalJson(values))
   if (secrets.length > 0) {
-    const said = secrets
+    const secretsText = secrets
       .toSorted((a, b) => (a.path < b.path ? -1 : 1))
       .map(({ path, sealedIn = null }) => [path, sealedIn])
     // Canonical JSON has no line ends: values alone never look like this.
-    hash.update(`\n${canonicalJson(said)}`)
+    hash.update(`\n${canonicalJson(secretsText)}`)
   }
   return hash.digest('hex')
 }

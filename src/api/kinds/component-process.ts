@@ -10,7 +10,7 @@ export const command = (doc: string) => s.list(doc, s.str('One argument.', { max
 const env = s.map('Environment of the process.', s.str('A value.', { max: 4096 }), { max: 64 })
 
 export const fileMode = (doc: string) =>
-  s.str(doc, { min: 3, max: 4, pattern: '^0?[0-7]{3}$', says: 'an octal mode such as 0644' })
+  s.str(doc, { min: 3, max: 4, pattern: '^0?[0-7]{3}$', expects: 'an octal mode such as 0644' })
 
 const UNITS = '/etc/systemd/system/'
 
@@ -54,7 +54,7 @@ export const service = s.rule(
         min: 1,
         max: 128,
         pattern: '^[A-Za-z0-9@:_.-]+$',
-        says: 'the name of a systemd unit',
+        expects: 'the name of a systemd unit',
       }),
     ),
     restart: s.fallback(
@@ -85,7 +85,7 @@ export const probe = s.union(
       s.obj('A request to the node that must return a 2xx or 3xx status.', {
         port: f.port('Port on the loopback address.'),
         path: s.fallback(
-          s.str('Path of the request.', { min: 1, max: 1024, pattern: '^/', says: 'a path that starts with "/"' }),
+          s.str('Path of the request.', { min: 1, max: 1024, pattern: '^/', expects: 'a path that starts with "/"' }),
           '/healthz',
         ),
         tls: s.fallback(s.bool('Whether to use TLS (the certificate is not verified on loopback).'), false),
@@ -104,7 +104,7 @@ export const probe = s.union(
           min: 1,
           max: 128,
           pattern: '^[A-Za-z0-9@:_.-]+$',
-          says: 'the name of a systemd unit',
+          expects: 'the name of a systemd unit',
         }),
       }),
     ),

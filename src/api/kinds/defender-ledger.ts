@@ -63,7 +63,7 @@ const breaker = s.obj('The breaker of one policy.', {
   results: s.str('The last results, newest last: s for success, f for failure.', {
     max: 1_000,
     pattern: '^[sf]*$',
-    says: 's and f',
+    expects: 's and f',
   }),
   times: s.optional(
     s.list(
@@ -109,7 +109,7 @@ const wayBack = s.obj('A rollback of a component in a set.', {
     min: 12,
     max: 12,
     pattern: '^[0-9a-f]+$',
-    says: 'a hash',
+    expects: 'a hash',
   }),
   since: s.time('When the first machine was granted.'),
   isOver: s.optional(s.bool('Whether machines were granted a different version since then.')),

@@ -11,7 +11,7 @@ import { MAX_AUTHOR, MAX_SUBJECT } from '../commit-limits.ts'
 const MAX_TRACKS = 32
 
 const refName = (doc: string) =>
-  s.str(doc, { min: 1, max: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$', says: 'the name of a branch or tag' })
+  s.str(doc, { min: 1, max: 253, pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$', expects: 'the name of a branch or tag' })
 
 const ref = s.union(
   s.obj('The branch, tag or commit to follow.', {
@@ -67,7 +67,7 @@ const verify = s.rule(
             min: 1,
             max: 256,
             pattern: '^[A-Za-z0-9_][A-Za-z0-9._/-]*\\.(ya?ml|json)$',
-            says: 'the path of a YAML or JSON file',
+            expects: 'the path of a YAML or JSON file',
           }),
           count: s.fallback(s.int('People who must agree to a change of the file.', { min: 1, max: 8 }), 2),
         },
@@ -94,7 +94,7 @@ const writes = s.obj(
         min: 1,
         max: 317,
         pattern: '^[A-Za-z][-A-Za-z0-9]*(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-        says: 'a kind such as ConfigMap or MachineSet.kubenode.io',
+        expects: 'a kind such as ConfigMap or MachineSet.kubenode.io',
       }),
       { min: 1, max: MAX_WRITTEN },
     ),
@@ -117,7 +117,7 @@ const previews = s.obj(
       min: 3,
       max: 100,
       pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*/\\*$',
-      says: 'a folder of branches such as preview/*',
+      expects: 'a folder of branches such as preview/*',
     }),
     template: f.objectName(
       'Name of a Cluster that the followed commit declares in the same namespace, with a control plane on the hub: previews are made like it.',
@@ -132,7 +132,7 @@ const repositoryFields = s.obj('The repository to follow, and how.', {
     min: 1,
     max: 2048,
     pattern: '^(https|ssh|file)://[^\\s\\x00-\\x1f]+$',
-    says: 'a URL with https, ssh or file',
+    expects: 'a URL with https, ssh or file',
   }),
   ref: s.fallback(ref, { branch: 'main' }),
   path: s.fallback(
@@ -140,7 +140,7 @@ const repositoryFields = s.obj('The repository to follow, and how.', {
       min: 1,
       max: 512,
       pattern: '^[A-Za-z0-9._][A-Za-z0-9._/-]*$',
-      says: 'a relative path',
+      expects: 'a relative path',
     }),
     '.',
   ),
@@ -158,7 +158,7 @@ const repositoryFields = s.obj('The repository to follow, and how.', {
         min: 1,
         max: 512,
         pattern: '^https?://[A-Za-z0-9.\\-\\[\\]:]+(:[0-9]{1,5})?/?$',
-        says: 'a URL of a proxy, such as http://proxy.example.org:3128',
+        expects: 'a URL of a proxy, such as http://proxy.example.org:3128',
       },
     ),
   ),
@@ -221,7 +221,7 @@ const repositoryFields = s.obj('The repository to follow, and how.', {
         min: 3,
         max: 317,
         pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-        says: 'namespace/name',
+        expects: 'namespace/name',
       }),
       { max: MAX_REPLACED },
     ),

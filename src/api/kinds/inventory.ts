@@ -26,7 +26,7 @@ const EXEMPT_RECOVERIES = ['Budget'] as const
 const objectText = () => s.str('The object, as Kind.group/namespace/name.', { min: 1, max: MAX_OBJECT_CHARS })
 
 const shortDigest = (doc: string) =>
-  s.str(doc, { min: 8, max: 64, pattern: '^[0-9a-f]+$', says: 'lower-case hexadecimal digits' })
+  s.str(doc, { min: 8, max: 64, pattern: '^[0-9a-f]+$', expects: 'lower-case hexadecimal digits' })
 
 const failureFields = {
   object: objectText(),
@@ -84,7 +84,7 @@ const reference = s.obj('One applied object.', {
       min: 8,
       max: 64,
       pattern: '^[0-9a-f]+$',
-      says: 'lower-case hexadecimal digits',
+      expects: 'lower-case hexadecimal digits',
     }),
   ),
   committed: s.optional(
@@ -95,7 +95,7 @@ const reference = s.obj('One applied object.', {
           min: 8,
           max: 64,
           pattern: '^[0-9a-f]+$',
-          says: 'lower-case hexadecimal digits',
+          expects: 'lower-case hexadecimal digits',
         }),
         replicas: s.optional(s.int('The declared replicas.', { min: 0, max: 1_000_000 })),
       }),

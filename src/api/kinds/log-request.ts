@@ -13,7 +13,7 @@ const MOST_SEALED = 49_152
 export const MOST_TICKET = 256
 
 /** 32 bytes in base64. */
-const KEY_TEXT = { min: 44, max: 44, pattern: '^[A-Za-z0-9+/]{43}=$', says: 'an X25519 key in base64' } as const
+const KEY_TEXT = { min: 44, max: 44, pattern: '^[A-Za-z0-9+/]{43}=$', expects: 'an X25519 key in base64' } as const
 
 const spec = s.immutable(
   s.obj('The request. Immutable.', {

@@ -3,7 +3,7 @@ import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
-import { httpLook, queryLook } from '../looks.ts'
+import { httpCheck, queryCheck } from '../external-checks.ts'
 import { MAX_COMPONENTS, onRemoval } from './machine.ts'
 import { MAX_TARGETS } from './operation-permit.ts'
 
@@ -29,7 +29,7 @@ const wantedProps = {
           min: 1,
           max: 253,
           pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$',
-          says: 'names joined by dots',
+          expects: 'names joined by dots',
         }),
         secret: f.secretRef('The Secret, labeled kubenode.io/for-components=true, and its key.'),
       }),
@@ -55,8 +55,8 @@ const inspection = s.union(
         status: s.fallback(s.choice('The bad status.', ['True', 'False', 'Unknown']), 'True'),
       }),
     ),
-    http: s.optional(httpLook()),
-    prometheus: s.optional(queryLook()),
+    http: s.optional(httpCheck()),
+    prometheus: s.optional(queryCheck()),
     podProbe: s.optional(
       s.obj('A pod that runs on a machine of the step and must succeed.', {
         image: s.str('Image of the pod.', { min: 1, max: 512 }),

@@ -19,7 +19,7 @@ const artifactUrl = (doc: string) =>
     min: 1,
     max: 2048,
     pattern: '^[^\\s\\x00-\\x1f]+$',
-    says: "an absolute URL, or a path relative to the agent's artifact base",
+    expects: "an absolute URL, or a path relative to the agent's artifact base",
   })
 
 const artifact = s.obj('One artifact for one platform.', {
@@ -64,7 +64,10 @@ const requirement = s.obj('Another required component.', {
   range: s.refine(
     s.str('Accepted versions, such as ">=1.30 <1.36".', { min: 1, max: 128 }),
     {},
-    { says: 'a semver range such as ">=1.30 <1.36", "^2.1" or "1.x"', checks: [check('semver range', rangeProblem)] },
+    {
+      expects: 'a semver range such as ">=1.30 <1.36", "^2.1" or "1.x"',
+      checks: [check('semver range', rangeProblem)],
+    },
   ),
 })
 
@@ -79,7 +82,7 @@ const needs = s.obj('Requirements of the node; on other nodes it is refused befo
     s.refine(
       s.str('Accepted kernel releases, such as ">=5.10".', { min: 1, max: 128 }),
       {},
-      { says: 'a semver range such as ">=5.10"', checks: [check('semver range', rangeProblem)] },
+      { expects: 'a semver range such as ">=5.10"', checks: [check('semver range', rangeProblem)] },
     ),
   ),
 })
@@ -104,7 +107,12 @@ const props = {
       'Ed25519 signatures over the canonical spec without this field.',
       s.obj('One signature.', {
         keyId: s.str('ID of the key.', { min: 1, max: 128 }),
-        value: s.str('The signature, base64.', { min: 16, max: 1024, pattern: '^[A-Za-z0-9+/]+=*$', says: 'base64' }),
+        value: s.str('The signature, base64.', {
+          min: 16,
+          max: 1024,
+          pattern: '^[A-Za-z0-9+/]+=*$',
+          expects: 'base64',
+        }),
       }),
       { keys: ['keyId'], max: 8 },
     ),

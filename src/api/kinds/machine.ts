@@ -296,7 +296,7 @@ const provisioning = s.obj(
       min: 60,
       max: 60,
       pattern: '^[0-9a-f]{60}$',
-      says: '60 lower-case hexadecimal digits',
+      expects: '60 lower-case hexadecimal digits',
     }),
     since: s.time('When the attempt started.'),
     answer: s.optional(

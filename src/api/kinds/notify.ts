@@ -34,7 +34,7 @@ const apiUrl = (doc: string) =>
     min: 1,
     max: 512,
     pattern: '^https?://[^\\s\\x00-\\x1f?#]+$',
-    says: 'a URL with https or http, without a query',
+    expects: 'a URL with https or http, without a query',
   })
 
 const target = s.union(
@@ -82,7 +82,7 @@ const target = s.union(
           min: 1,
           max: 255,
           pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$',
-          says: 'owner/name or a number',
+          expects: 'owner/name or a number',
         }),
         secretRef: secretOf('token, which may write commit statuses; ca.crt as for a webhook'),
       }),

@@ -52,7 +52,7 @@ const operations = {
               min: 1,
               max: 63,
               pattern: '^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',
-              says: 'the name of a namespace, or *',
+              expects: 'the name of a namespace, or *',
             }),
             pods: s.choice('Evict evicts them; Wait waits until they finish; Leave ignores them.', [
               'Evict',

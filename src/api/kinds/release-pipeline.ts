@@ -3,7 +3,7 @@ import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
-import { httpGate, queryLook } from '../looks.ts'
+import { httpGate, queryCheck } from '../external-checks.ts'
 import { ruleTree } from '../rule-tree.ts'
 
 export const MAX_STAGES = 16
@@ -51,7 +51,7 @@ const gate = s.union(
       }),
     ),
     http: s.optional(httpGate()),
-    prometheus: s.optional(queryLook()),
+    prometheus: s.optional(queryCheck()),
     custom: s.optional(
       s.obj('A rule over facts about a cluster, its stage and the release.', {
         when: ruleTree('The gate passes for a cluster while the rule is true; an unknown fact keeps it shut.'),
@@ -140,7 +140,7 @@ const spec = s.obj('The stages.', {
           min: 1,
           max: 64,
           pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]*$',
-          says: 'the start of a branch name',
+          expects: 'the start of a branch name',
         }),
         'revert/',
       ),

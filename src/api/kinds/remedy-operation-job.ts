@@ -22,7 +22,7 @@ const spec = s.immutable(
       min: 16,
       max: 64,
       pattern: '^[0-9a-f]+$',
-      says: 'lower-case hexadecimal digits',
+      expects: 'lower-case hexadecimal digits',
     }),
     rung: s.fallback(s.int('Rung of the ladder, from 0.', { min: 0, max: MAX_RUNGS - 1 }), 0),
     attempt: s.fallback(s.int('Attempt number of this rung, from 1.', { min: 1, max: 6 }), 1),

@@ -13,7 +13,7 @@ export const maintenanceTable = defineTable({
     takesHostAway: 'it is more than a notice for people, and the machine is managed',
     startReached: 'startAt has come, or less time is left than the lead',
     notBeforePassed: 'notBefore has passed on our clock, and the source has not ended it',
-    missSaid: 'the miss is recorded in the status',
+    missRecorded: 'the miss is recorded in the status',
     drained: 'the permit was just read and is Granted, our taint is on the Node, and no pod that has to move is left',
     underWay: 'its source reports that it is under way, or the node fell silent after our answer',
     movedAway: 'its source has not begun it and moved it to a time that leaves more than the lead',
@@ -24,7 +24,7 @@ export const maintenanceTable = defineTable({
     wellAgain:
       'the machine is Ready, its Node is Ready and its components are Healthy for the stable time, and the source no longer lists it or the time for verification is over',
     verifyOverdue: 'the machine is not well at the end of the time for verification',
-    machineGone: 'the Machine was deleted',
+    machineDeleted: 'the Machine was deleted',
   },
   rows: [
     { from: 'Announced', event: 'prepare', to: 'Preparing', when: ['takesHostAway', 'startReached'] },
@@ -34,7 +34,7 @@ export const maintenanceTable = defineTable({
       to: 'Missed',
       when: ['takesHostAway', 'notBeforePassed'],
     }),
-    { from: 'Missed', event: 'begin', to: 'InProgress', when: ['missSaid'] },
+    { from: 'Missed', event: 'begin', to: 'InProgress', when: ['missRecorded'] },
     ...rowsFrom(['Announced', 'Preparing', 'Prepared'], { event: 'begin', to: 'InProgress', when: ['underWay'] }),
     ...rowsFrom(['Preparing', 'Prepared', 'InProgress'], { event: 'move', to: 'Announced', when: ['movedAway'] }),
     ...rowsFrom(['Announced', 'Preparing', 'Prepared'], {
@@ -55,7 +55,7 @@ export const maintenanceTable = defineTable({
       when: ['sourceFailed'],
     }),
   ],
-  fromOpen: [{ event: 'forget', to: 'Cancelled', when: ['machineGone'] }],
+  fromOpen: [{ event: 'forget', to: 'Cancelled', when: ['machineDeleted'] }],
 })
 
 export type MaintenancePhase = StateOf<typeof maintenanceTable>

@@ -45,9 +45,9 @@ export const slotTable = defineTable({
     resultIn:
       'the requester wrote a result for this target while the permit was Granted: it has no order, and will not get one under this permit',
     permitEnded: 'the permit is Expired or Revoked, or was deleted, without a result',
-    targetQuiet:
+    targetIdle:
       'the target is healthy, has no order that disrupts it, and its agent has reported since the order was removed',
-    targetGone: 'the target was deleted, or has a different UID',
+    targetDeleted: 'the target was deleted, or has a different UID',
     withdrawn: 'the requester withdrew before anything was granted',
   },
   rows: [
@@ -55,9 +55,9 @@ export const slotTable = defineTable({
     { from: 'Waiting', event: 'withdraw', to: 'Freed', when: ['withdrawn'] },
     { from: 'Held', event: 'result', to: 'Freed', when: ['resultIn'] },
     { from: 'Held', event: 'orphan', to: 'Orphaned', when: ['permitEnded'] },
-    { from: 'Held', event: 'forget', to: 'Freed', when: ['targetGone'] },
-    { from: 'Orphaned', event: 'settle', to: 'Freed', when: ['targetQuiet'] },
-    { from: 'Orphaned', event: 'forget', to: 'Freed', when: ['targetGone'] },
+    { from: 'Held', event: 'forget', to: 'Freed', when: ['targetDeleted'] },
+    { from: 'Orphaned', event: 'settle', to: 'Freed', when: ['targetIdle'] },
+    { from: 'Orphaned', event: 'forget', to: 'Freed', when: ['targetDeleted'] },
   ],
 })
 

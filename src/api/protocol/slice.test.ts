@@ -210,8 +210,8 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     const facts = {
       resultIn: permit.results[i] === true && permit.phase === 'Granted',
       permitEnded: permit.phase === 'Expired' || permit.phase === 'Revoked',
-      targetQuiet: healthy && (bugs.freesHealthyOrphans === true || (m.order === 'Absent' && m.quiet)),
-      targetGone: false,
+      targetIdle: healthy && (bugs.freesHealthyOrphans === true || (m.order === 'Absent' && m.quiet)),
+      targetDeleted: false,
     }
     return (['result', 'orphan', 'settle'] as const).flatMap((event) => {
       const step = nextSlotState(slot, event, facts)

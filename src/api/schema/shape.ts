@@ -35,7 +35,7 @@ const IS: Readonly<Record<NonNullable<Schema['type']>, (value: unknown) => boole
   boolean: (value) => typeof value === 'boolean',
 }
 
-const WORDS: Readonly<Record<NonNullable<Schema['type']>, string>> = {
+const TYPE_NAMES: Readonly<Record<NonNullable<Schema['type']>, string>> = {
   object: 'an object',
   array: 'a list',
   string: 'a text',
@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<NonNullable<Schema['type']>, string>> = {
 function shapeProblem(schema: Schema, value: unknown, path: string): string | undefined {
   const { type, nullable = false } = schema
   if (value === null && nullable) return undefined
-  if (type !== undefined && !IS[type](value)) return `${path === '' ? 'it' : path} must be ${WORDS[type]}`
+  if (type !== undefined && !IS[type](value)) return `${path === '' ? 'it' : path} must be ${TYPE_NAMES[type]}`
   if (Array.isArray(value)) return schema.items === undefined ? undefined : listProblem(schema.items, value, path)
   return isObject(value) ? fieldProblem(schema, value, path) : undefined
 }

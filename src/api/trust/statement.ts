@@ -6,7 +6,7 @@ import { machineComponent } from '../kinds/machine-component.ts'
 import type { MachineComponent, MachineComponentSpec } from '../kinds/machine-component.ts'
 import { signersOf } from './keys.ts'
 import type { Signature, Signer } from './keys.ts'
-import { floorProblem, signersInWords } from './trust-document.ts'
+import { floorProblem, signersText } from './trust-document.ts'
 import type { TrustDocument } from './trust-document.ts'
 
 export type StatementVerdict = { readonly kind: 'Trusted' } | { readonly kind: 'Refused'; readonly reason: string }
@@ -60,7 +60,7 @@ export function judgeStatement(spec: MachineComponentSpec, trust: TrustDocument,
   if (Date.parse(trust.expires) <= now) return refused(`the trust document expired at ${trust.expires}`)
   const signers = signersOf(statementBytes(spec), spec.signatures ?? [], trust.keys)
   if (signers.size < trust.threshold) {
-    const by = signersInWords(trust.keys, spec.signatures ?? [], signers)
+    const by = signersText(trust.keys, spec.signatures ?? [], signers)
     return refused(
       `signed by ${signers.size} of ${trust.threshold} required keys of trust sequence ${trust.sequence}: ${by}`,
     )

@@ -47,7 +47,7 @@ const refused = (reason: string): TrustVerdict => ({ kind: 'Refused', reason })
  * The required and the actual signers, by key id; a few of each, since the text is part of a status. Called only when too few signatures are valid: a trusted
  * key that is not one of the `signers` did not sign these bytes.
  */
-export function signersInWords(
+export function signersText(
   trusted: readonly PublicKey[],
   signatures: readonly Signature[],
   signers: ReadonlySet<string>,
@@ -106,7 +106,7 @@ export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number)
   const signers = signersOf(trustBytes(document), signatures, anchor.keys)
   if (signers.size < anchor.threshold) {
     const required = `${anchor.threshold} required keys of sequence ${anchor.sequence}`
-    return refused(`signed by ${signers.size} of ${required}: ${signersInWords(anchor.keys, signatures, signers)}`)
+    return refused(`signed by ${signers.size} of ${required}: ${signersText(anchor.keys, signatures, signers)}`)
   }
   return { kind: 'Accepted', trust: document }
 }

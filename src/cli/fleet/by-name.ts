@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { kindCalled, type Named, named, type NameOnly } from './target.ts'
-import { lookUp, namesOf, nearName } from '#explain/objects/find-object.ts'
+import { findOne, namesOf, nearName } from '#explain/objects/find-object.ts'
 import { placeOf } from '#explain/objects/place.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
@@ -52,7 +52,7 @@ async function withKind(name: string, search: Search): Promise<readonly Named[]>
   const forbidden: unknown[] = []
   const asked = nouns.map(async (noun) => {
     try {
-      const object = await lookUp(client, kindCalled(noun), { name, namespace })
+      const object = await findOne(client, kindCalled(noun), { name, namespace })
       return object === undefined ? [] : [{ noun, object }]
     } catch (e) {
       if (!isApiError(e) || e.status !== 403) throw e

@@ -8,7 +8,7 @@ import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { qualifiedPlural } from '#api/schema/resource.ts'
 import type { NamespaceOptions, ServerOptions } from '../fleet/connect.ts'
-import { findObject, lookUp } from '#explain/objects/find-object.ts'
+import { findObject, findOne } from '#explain/objects/find-object.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Form } from './form.ts'
@@ -46,7 +46,7 @@ export interface Asked {
 export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Promise<readonly KubeObject[]> {
   const { client, namespace } = asked
   if (name !== undefined && asked.options.ignoreNotFound === true) {
-    const found = await lookUp(client, type, { name, namespace })
+    const found = await findOne(client, type, { name, namespace })
     return found === undefined ? [] : [found]
   }
   if (name !== undefined) return [await findObject(client, type, { name, namespace }, noun)]

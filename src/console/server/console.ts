@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { whoAmI } from '#kube/who-am-i.ts'
+import { currentPerson } from '#kube/current-person.ts'
 import { topicsOf } from './rights.ts'
 import { ClusterCache } from './cluster-cache.ts'
 import { Fleet } from './fleet.ts'
@@ -143,7 +143,7 @@ const newOwnHost = (): string => `kn-${randomBytes(8).toString('hex')}.localhost
 
 /** The user of the kubeconfig; the name comes from the first cluster that answers. */
 async function ownIdentity(clients: () => ReadonlyMap<string, KubeClient>): Promise<SignedIn> {
-  const people = await Promise.all([...clients().values()].map((client) => whoAmI(client)))
+  const people = await Promise.all([...clients().values()].map((client) => currentPerson(client)))
   const person = people.find((p) => p !== undefined) ?? { name: 'the user of the kubeconfig', groups: [] }
   return { person: { ...person, how: 'Link' }, identity: 'kubeconfig', clientOf: (cluster) => clients().get(cluster) }
 }

@@ -8,7 +8,7 @@ import { systemClock } from '#lib/system-clock.ts'
 import { boundConnections } from '#lib/connection-bound.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import { consoleErrors } from './console-errors.ts'
 
 export interface Pair {
@@ -54,7 +54,7 @@ const MOST_TRIES = 20
 
 export class Listener {
   readonly #options: ListenerOptions
-  readonly #looking: Looking
+  readonly #looking: RepeatedCheck
   readonly #sockets = new Set<Socket>()
   readonly #servers: Server[] = []
   #renew: (pair: Pair) => void = () => undefined
@@ -62,7 +62,7 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options
-    this.#looking = new Looking(options.clock)
+    this.#looking = new RepeatedCheck(options.clock)
   }
 
   get port(): number {

@@ -6,7 +6,7 @@ import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { type Program, PROGRAMS } from '#explain/programs.ts'
-import { notYetRead, type ProgramLook, type ProgramReading, watched, type Watching } from './program-look.ts'
+import { notYetRead, type ProgramLook, type ProgramReading, watched, type Watching } from './program-state.ts'
 
 /** A leader renews every two seconds, so that the second reading of one that runs differs. */
 const FIRST_EVERY_MS = 3_000

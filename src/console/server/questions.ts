@@ -1,10 +1,10 @@
 // Questions of a page beside its topics: why an object waits, where something is, and how a topic was before.
 import { KINDS } from '#api/kinds.ts'
-import { programsOf, type StoppedProgram, stoppedTold } from '#explain/programs.ts'
+import { programsOf, type StoppedProgram, stoppedFinding } from '#explain/programs.ts'
 import { PartialReader } from '#explain/partial-reader.ts'
 import { readWhy } from '#explain/read-why.ts'
-import { blockersTold } from '#explain/repairs/blockers.ts'
-import { look } from '#explain/repairs/look.ts'
+import { blockerFindings } from '#explain/repairs/blockers.ts'
+import { observeRepairs } from '#explain/repairs/observe.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { Finding } from '#explain/finding.ts'
 import { type OtherCluster, withHub } from '#explain/with-hub.ts'
@@ -70,7 +70,7 @@ export async function whyAnswer(wish: WhyWish): Promise<WhyAnswer> {
     tree: nodeOf({
       ...story,
       below: [
-        ...away.filter(({ program }) => programsOf([kind]).includes(program)).map((one) => stoppedTold(one, now)),
+        ...away.filter(({ program }) => programsOf([kind]).includes(program)).map((one) => stoppedFinding(one, now)),
         ...(story.below ?? []),
         ...(blocked.length === 0 ? [] : [{ text: 'its repair', below: blocked }]),
       ],
@@ -89,9 +89,9 @@ const nodeOf = (told: Finding): WhyNode => ({
 /** A verdict from a part of what decides about repairs could be wrong: with a gap there is none. */
 async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly Finding[]> {
   const reader = new PartialReader(client)
-  const seen = await look(reader, name, now)
+  const seen = await observeRepairs(reader, name, now)
   if (reader.gaps.length > 0) return reader.gaps
-  return seen === undefined ? [] : blockersTold(seen)
+  return seen === undefined ? [] : blockerFindings(seen)
 }
 
 const MOST_HITS = 50

@@ -19,7 +19,7 @@ import { leaseType } from '#runtime/lease.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { TopicFamily } from '../protocol.ts'
 import type { MachineRow } from './machine-row.ts'
-import type { ProgramLook } from './program-look.ts'
+import type { ProgramLook } from './program-state.ts'
 
 /** Objects of one cluster by kind, as they are cached. */
 export interface Watched extends Omit<ObservedKinds, 'machines'> {

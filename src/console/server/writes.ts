@@ -18,7 +18,7 @@ import { requestsOf } from '#explain/approval-requests.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
-import { type Person, whoAmI } from '#kube/who-am-i.ts'
+import { type Person, currentPerson } from '#kube/current-person.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
@@ -144,7 +144,7 @@ export interface WriteWish {
 }
 
 const personOf = async (client: KubeClient): Promise<Person> => {
-  const person = await whoAmI(client)
+  const person = await currentPerson(client)
   if (person === undefined) throw new Refused(502, 'Api', 'the API server does not report who you are')
   return person
 }

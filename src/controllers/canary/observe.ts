@@ -56,7 +56,7 @@ export async function observe(
   const cached = caches.canaries.get(name)
   if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return undefined
   const { object: found, edit, isHeld } = contents.view(cached, now())
-  const { components, missing } = await values.lookAt(found.spec.components, signal)
+  const { components, missing } = await values.resolve(found.spec.components, signal)
   const canary = { ...found, spec: { ...found.spec, components } }
   const specOf = specsIn(caches.components)
   const needsVersion = components.some((c) => specOf(c.name, c.version)?.skew !== undefined)
@@ -72,7 +72,7 @@ export async function observe(
     machineSets: caches.machineSets,
     nodes: caches.nodes,
     permits,
-    refusedFor: ended.look(uid, permits.filter(isRefused)),
+    refusedFor: ended.observe(uid, permits.filter(isRefused)),
     holds: caches.holds.list(),
     sets: contents.all(caches.sets.list(), now()),
     components: caches.components,

@@ -2,13 +2,13 @@
 import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { BEHIND_LOOK_MS } from '#declared/committed.ts'
+import { BEHIND_REQUEUE_MS } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
 import { firstEnd } from '#permits/holds/in-force.ts'
 import { holdsOver, thing } from '#permits/holds/reach.ts'
 import { LEASES } from '#permits/leases.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
-import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
+import { SECRET_REQUEUE_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { CanaryAction } from './actions.ts'
 import { nextBatch, renewals, results } from './plan-batches.ts'
 import { fitOf, problemOf } from './trials/compatibility.ts'
@@ -32,7 +32,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const { canary, edit } = seen
   if (seen.isHeld === true) {
     const status = withEdit<Status>(canary.status ?? {}, canary.status, edit, now)
-    return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
+    return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_REQUEUE_MS }) }
   }
   const before = canary.status?.phase ?? 'Pending'
   const things = [thing('ComponentCanary', canary)]
@@ -70,7 +70,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   const isWaitingForSecrets = hasSecretRefs(canary.spec.components) && (move.phase === 'Pending' || isMarking)
   // A machine that is held now may be picked when the hold ends.
   const holdEnds = move.phase === 'Pending' ? firstEnd(seen.holds, now) : undefined
-  const moments = [next, isWaitingForSecrets ? SECRET_LOOK_MS : undefined, holdEnds && holdEnds - now + AFTER_MS]
+  const moments = [next, isWaitingForSecrets ? SECRET_REQUEUE_MS : undefined, holdEnds && holdEnds - now + AFTER_MS]
   const known = moments.filter((ms) => ms !== undefined)
   const requeueAfter = known.length === 0 ? undefined : Math.min(...known)
   return {

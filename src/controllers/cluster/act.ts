@@ -74,7 +74,7 @@ async function carryOut(
       return actOnPermit({ client, fieldManager, signal }, action, tools.clock.now())
     case 'AddFinalizer':
     case 'RemoveFinalizer':
-      return goneIsDone(
+      return deletedIsDone(
         await updateExactly(
           client,
           clusterKind,
@@ -84,7 +84,7 @@ async function carryOut(
       )
     case 'DeleteCluster':
       // As it was seen: a longer time that was committed since is a conflict, and is decided about once more.
-      return goneIsDone(await deleteExactly(client, clusterKind, cluster, { signal }))
+      return deletedIsDone(await deleteExactly(client, clusterKind, cluster, { signal }))
     case 'WriteKubeconfig':
       return writeKubeconfig(tools, cluster, signal)
     case 'DeleteKubeconfig':
@@ -210,7 +210,7 @@ async function writeKubeconfig(
 async function deleteKubeconfig(client: KubeClient, cluster: Cluster, signal: AbortSignal): Promise<ActionOutcome> {
   const found = await client.get(SECRET, secretKey(cluster), { signal })
   if (found === undefined || kubeconfigSeen(found).owner !== cluster.metadata.uid) return applied()
-  return goneIsDone(await deleteExactly(client, SECRET, found, { signal }))
+  return deletedIsDone(await deleteExactly(client, SECRET, found, { signal }))
 }
 
 /** What failed is in the status; a server that does not answer is tried again as any lost call. */
@@ -271,4 +271,5 @@ const leaving = (now: number): OperationalHold => ({
   },
 })
 
-const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied() : outcome)
+const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+  outcome.kind === 'Stale' ? applied() : outcome

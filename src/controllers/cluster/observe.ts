@@ -22,7 +22,7 @@ import type { Hosts } from './control-planes/hosts.ts'
 import { kubeconfigSeen, SECRET, secretKey } from './control-planes/kubeconfig.ts'
 import { capsOf } from './plan-lifetime.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
-import { mustHearAgents, trustOf } from './plan-rotation.ts'
+import { needsAgentReports, trustOf } from './plan-rotation.ts'
 import { idOf, type Seen } from './seen.ts'
 
 const BY_REQUESTER = 'cluster-requester'
@@ -72,7 +72,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     unanswered: asked.unanswered,
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
     permits,
-    endedFor: tools.ended.look(
+    endedFor: tools.ended.observe(
       uid,
       permits.filter((p) => permitAnswer(p, uid).kind === 'Ended'),
     ),
@@ -133,7 +133,7 @@ async function agentsOf(
   plane: ControlPlane | undefined,
   signal: AbortSignal,
 ): Promise<Seen['agents']> {
-  if (plane?.state !== 'Running' || !mustHearAgents(cluster, plane)) return undefined
+  if (plane?.state !== 'Running' || !needsAgentReports(cluster, plane)) return undefined
   try {
     const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])
     const machines = await clients.using(idOf(cluster), (client) => listAll(client, machine, { signal: within }))

@@ -12,7 +12,7 @@ import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 /** A longer time, or an extension, is a change, which is seen at once; this is for what is not. */
-const LOOK_MS = 30_000
+const REQUEUE_MS = 30_000
 const SOON_MS = 2_000
 
 export const lifetimeSeen = ({ cluster, holds, caps }: Seen, now: number): Lifetime =>
@@ -23,9 +23,9 @@ type Limited = Exclude<Lifetime, { readonly state: 'Unlimited' }>
 /** A control plane of this Cluster is stopped with a permit, since its users lose it. One of an earlier Cluster is not touched. */
 export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterPlan {
   const { cluster, plane } = seen
-  const done = { notices: [], wait: undefined, requeueAfter: LOOK_MS }
+  const done = { notices: [], wait: undefined, requeueAfter: REQUEUE_MS }
   if (!isDeclared(cluster))
-    return { ...done, actions: [{ kind: 'DeleteCluster', reason: sayLifetime(lifetime) }], phase: 'Expired' }
+    return { ...done, actions: [{ kind: 'DeleteCluster', reason: lifetimeText(lifetime) }], phase: 'Expired' }
   if (plane === undefined || plane.state === 'Stopped' || plane.owner !== cluster.metadata.uid)
     return { ...done, actions: [], phase: 'Expired' }
   const step = permitFor(seen, 'expire', 'stop the control plane: its time to live is over', now)
@@ -41,7 +41,7 @@ export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterP
     ...done,
     actions: [
       ...step.actions,
-      { kind: 'Stop', reason: sayLifetime(lifetime), by: byPermit(step.permit) },
+      { kind: 'Stop', reason: lifetimeText(lifetime), by: byPermit(step.permit) },
       ...finished(seen, step.permit, 'it is stopped'),
     ],
     phase: 'Expired',
@@ -70,9 +70,9 @@ export function announced({ cluster }: Seen, lifetime: Lifetime, plan: ClusterPl
   const before = findCondition(cluster.status?.conditions, 'Expiring')
   const notices: readonly Notice[] =
     lifetime.state === 'Expiring' && before?.reason !== 'LifetimeEnding'
-      ? [{ reason: 'LifetimeEnding', message: sayLifetime(lifetime), severity: 'Warning' }]
+      ? [{ reason: 'LifetimeEnding', message: lifetimeText(lifetime), severity: 'Warning' }]
       : lifetime.state === 'Expired' && before?.reason !== 'LifetimeOver'
-        ? [{ reason: 'LifetimeOver', message: sayLifetime(lifetime) }]
+        ? [{ reason: 'LifetimeOver', message: lifetimeText(lifetime) }]
         : []
   return {
     ...plan,
@@ -81,7 +81,7 @@ export function announced({ cluster }: Seen, lifetime: Lifetime, plan: ClusterPl
   }
 }
 
-export function sayLifetime({ state, expiresAt, extendedBy, cappedTo }: Limited): string {
+export function lifetimeText({ state, expiresAt, extendedBy, cappedTo }: Limited): string {
   const end = expiresAt === undefined ? 'does not expire' : `${VERB[state]} ${timestamp(expiresAt)}`
   const by = extendedBy === undefined ? '' : `; extended by OperationalHold ${extendedBy}`
   const cap = cappedTo === undefined ? '' : `; a policy limits the time to live to ${cappedTo}`

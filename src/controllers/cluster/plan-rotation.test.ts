@@ -5,8 +5,8 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { Count, Rotation } from '#controlplanes/credentials/rotation.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import {
-  mustHearAgents,
-  nextRotationLook,
+  needsAgentReports,
+  rotationRequeueMs,
   rotationDue,
   rotationRequest,
   trustOf,
@@ -67,14 +67,14 @@ test('a certificate that is due is renewed without a commit', () => {
 
 test('machines are read for an authority alone, and the more there are the more rarely', () => {
   const waiting = of('ca', { waitsFor: agents(0, 1, ['m']) })
-  const isRead = ({ cluster, plane }: Seen): boolean => mustHearAgents(cluster, plane)
+  const isRead = ({ cluster, plane }: Seen): boolean => needsAgentReports(cluster, plane)
   const others = [of('service-account'), of('etcd-ca')]
   expect([seenOf([]), seenOf(others), seenOf([waiting])].map(isRead)).toEqual([false, false, true])
   const asked = [seenOf([], { etcdAuthority: 2, serviceAccountKeys: 2 }), seenOf([], { certificateAuthority: 2 })]
   expect(asked.map(isRead)).toEqual([false, true])
   const many = Array.from({ length: 10_000 }, (_, n) => ({ machine: `m-${n}` }))
-  expect(nextRotationLook(seenOf([waiting]), NOW)).toBe(5_000)
-  expect(nextRotationLook(seenOf([waiting], {}, { agents: many }), NOW)).toBe(50_000)
+  expect(rotationRequeueMs(seenOf([waiting]), NOW)).toBe(5_000)
+  expect(rotationRequeueMs(seenOf([waiting], {}, { agents: many }), NOW)).toBe(50_000)
 })
 
 test('machines that could not be read are left out of the request, and not taken for none', () => {

@@ -20,8 +20,8 @@ import type { KubeconfigSeen, Seen } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A look reads every machine of the cluster: five seconds for a small one, fifty for 10,000. */
-const LOOK_MS = 5_000
-const LOOK_MS_EACH = 5
+const REQUEUE_MS = 5_000
+const REQUEUE_MS_EACH = 5
 /** After a step: what it changed is seen at once. */
 const SOON_MS = 1_000
 
@@ -54,7 +54,7 @@ const askedFor = (cluster: Cluster, { own }: ControlPlane): readonly string[] =>
   )
 
 /** Whether clients of the control plane must be heard: it takes a read of every machine. */
-export const mustHearAgents = (cluster: Cluster, plane: ControlPlane | undefined): boolean =>
+export const needsAgentReports = (cluster: Cluster, plane: ControlPlane | undefined): boolean =>
   plane?.own !== undefined &&
   (askedFor(cluster, plane).includes(CLUSTER_AUTHORITY) ||
     plane.own.rotations.some(({ name }) => name === CLUSTER_AUTHORITY))
@@ -116,10 +116,10 @@ function reported({ authorities, certificate }: Reported): Pick<AgentTrust, 'aut
 }
 
 /** How soon the next look is worth its cost; undefined while there is no rotation. */
-export function nextRotationLook({ cluster, plane, agents = [] }: Seen, now: number): number | undefined {
+export function rotationRequeueMs({ cluster, plane, agents = [] }: Seen, now: number): number | undefined {
   const rotations = plane?.own?.rotations ?? []
   if (plane !== undefined && askedFor(cluster, plane).length > 0) return SOON_MS
-  if (rotations.some(isUnderWay)) return Math.max(LOOK_MS, agents.length * LOOK_MS_EACH)
+  if (rotations.some(isUnderWay)) return Math.max(REQUEUE_MS, agents.length * REQUEUE_MS_EACH)
   const untils = rotations.flatMap(({ until }) => (until !== undefined && until > now ? [until - now] : []))
   return untils.length === 0 ? undefined : Math.min(...untils)
 }

@@ -25,7 +25,7 @@ import { tooManyCreated } from './plan-creation.ts'
 import { announcedOverdue } from './snapshots/status.ts'
 import { planLostMember } from './plan-members.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
-import { firstNumbers, nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
+import { firstNumbers, rotationRequeueMs, rotationDue, rotationRequest } from './plan-rotation.ts'
 import { scheduleOf } from './snapshots/schedule.ts'
 import { shapeOf, upgradeTerms } from './control-planes/shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
@@ -34,7 +34,7 @@ import { type ControlPlaneSpec, type Seen, idOf } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A control plane that ended by itself is noticed within this. */
-const LOOK_MS = 30_000
+const REQUEUE_MS = 30_000
 /** Members that are being replaced, or whose nodes restart, are back before. */
 const QUORUM_WITHIN_MS = 10 * 60_000
 /** A host that is being restarted answers within seconds. */
@@ -144,7 +144,7 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
     })
   if (stale === undefined) actions.push(...care, ...tidied(seen, now))
   const isSoon = care.length > 0 && !hasStuck(seen)
-  const requeueAfter = Math.min(isSoon ? SOON_MS : LOOK_MS, nextRotationLook(seen, now) ?? LOOK_MS)
+  const requeueAfter = Math.min(isSoon ? SOON_MS : REQUEUE_MS, rotationRequeueMs(seen, now) ?? REQUEUE_MS)
   return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
 }
 
@@ -182,7 +182,7 @@ function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): 
       : `or a commit sets controlPlane.restore: {snapshot: ${last.name}, attempt: ${attemptAfter(plane.restored, last.name)}}, which loses all writes since ${last.takenAt}`
   return {
     ...put(seen, 'Failed', 'etcd has no quorum', request),
-    requeueAfter: LOOK_MS,
+    requeueAfter: REQUEUE_MS,
     wait: {
       predicate: 'QuorumLost',
       seen: `${serving} of ${members} members of etcd serve since ${since}; ${plane.message ?? ''}`,
@@ -298,7 +298,7 @@ const waiting = (phase: Phase<'Cluster'>, wait: Wait<Reason>): ClusterPlan => ({
   ...nothing,
   phase,
   wait,
-  requeueAfter: LOOK_MS,
+  requeueAfter: REQUEUE_MS,
 })
 
 /** A host that answers at once, and not when it is done, is asked again in a while. */

@@ -15,9 +15,9 @@ import { addonsAfter, waitOfAddons } from './addons/status.ts'
 import type { Lifetime } from './plan-lifetime.ts'
 import { snapshotBefore } from './plan.ts'
 import { isFull } from './plan-store.ts'
-import { lifetimeSeen, sayLifetime } from './plan-expiry.ts'
+import { lifetimeSeen, lifetimeText } from './plan-expiry.ts'
 import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
-import { scheduleTold } from './snapshots/status.ts'
+import { scheduleStatus } from './snapshots/status.ts'
 import type { Seen } from './seen.ts'
 
 type Status = NonNullable<ClusterStatus>
@@ -48,7 +48,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const addons = addonsAfter(seen, results)
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
-  const schedule = scheduleTold(seen, plan, results, now)
+  const schedule = scheduleStatus(seen, plan, results, now)
   const without: readonly ConditionType[] = [
     ...(lifetime.state === 'Unlimited' ? (['Expiring'] as const) : []),
     ...(schedule === undefined ? (['SnapshotsCurrent'] as const) : []),
@@ -64,7 +64,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     history: historyOf(seen, before, plane, now),
     ...(wait !== undefined && { waitingFor: waitingSince(before.waitingFor, wait, now) }),
     ...expiresAtOf(lifetime),
-    ...(schedule !== undefined && { snapshotSchedule: schedule.told }),
+    ...(schedule !== undefined && { snapshotSchedule: schedule.status }),
     conditions: setConditions(
       without.reduce<Status['conditions']>(removeCondition, before.conditions),
       [
@@ -137,7 +137,7 @@ const expiringOf = (lifetime: Limited, { cluster }: Seen): WantedCondition => ({
   type: 'Expiring',
   observedGeneration: cluster.metadata.generation ?? 0,
   ...EXPIRING[lifetime.state],
-  message: sayLifetime(lifetime),
+  message: lifetimeText(lifetime),
 })
 
 const expiresAtOf = (lifetime: Lifetime): Pick<Status, 'expiresAt'> =>

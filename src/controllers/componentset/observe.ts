@@ -101,7 +101,7 @@ export async function observe(
     nodes: caches.nodes,
     ...(await ownHosts(caches.ownPods.list(), client, signal)),
     permits,
-    refusedFor: ended.look(uid, [...permits.values()].filter(isRefused)),
+    refusedFor: ended.observe(uid, [...permits.values()].filter(isRefused)),
     holds: caches.holds.list(),
     policies: caches.policies,
     sets: contents.all(caches.sets.list(), now()),
@@ -109,7 +109,7 @@ export async function observe(
     memo,
     configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
     canInspect: inspections.can,
-    looks: inspections.read({ name, uid }, wantedInspections(set)),
+    inspectionResults: inspections.read({ name, uid }, wantedInspections(set)),
     ...defined({ missingSecret, edit }),
     isHeld,
     ...defined({ apiServer, probePods }),
@@ -142,7 +142,7 @@ async function withSecrets(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly set: MachineComponentSet; readonly missingSecret?: string }> {
   if (!hasSecretRefs(set.spec.components)) return { set }
-  const { components, missing: missingSecret } = await values.lookAt(set.spec.components, signal)
+  const { components, missing: missingSecret } = await values.resolve(set.spec.components, signal)
   const withComponents = (list: readonly RevisedComponent[]) => ({ ...set, spec: { ...set.spec, components: list } })
   if (missingSecret === undefined) return { set: withComponents(components) }
   const before = lastAsDeclared(set, recorded)

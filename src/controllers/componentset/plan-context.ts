@@ -14,7 +14,14 @@ import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
 import { holdOver, holdsOver, thing, thingsOfMachine } from '#permits/holds/reach.ts'
-import { type Rival, declarersOf, readMembers, readOne, rivalFor, rivalsOf } from './members/members.ts'
+import {
+  type CompetingSet,
+  declarersOf,
+  readMembers,
+  readOne,
+  competingSetFor,
+  competingSetsOf,
+} from './members/members.ts'
 import { stepCount, stepName } from './slices/ladder.ts'
 import { type Outage, outageOf } from './members/outage.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
@@ -46,7 +53,7 @@ export interface Context {
   readonly isNewRevision: boolean
   readonly blocks: readonly Blocked[]
   readonly tracks: readonly Track[]
-  readonly rivals: ReadonlyMap<string, readonly Rival[]>
+  readonly competing: ReadonlyMap<string, readonly CompetingSet[]>
   readonly problem: Problem | undefined
   readonly outage: Outage | undefined
   readonly opening: Opening
@@ -80,9 +87,9 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const counting = members.reduce((n, m) => n + (isNoLoss(m) || m.health === 'Leaving' ? 0 : 1), 0)
   const strangers = strangersOf(seen, byName, indexOf)
   const opening = openingOf(set.spec.rollout.windows, now)
-  const rivals = rivalsOf(set, seen.sets)
+  const competing = competingSetsOf(set, seen.sets)
   const isOthers = (component: string, { machine, orders }: Reading) =>
-    rivalFor(rivals.get(component), set, machine, orders[indexOf.get(component) ?? -1]?.setRef) !== undefined
+    competingSetFor(competing.get(component), set, machine, orders[indexOf.get(component) ?? -1]?.setRef) !== undefined
   const tracks = tracksOf(seen, revisions, blocks, indexOf, members, isOthers)
   return {
     seen,
@@ -98,7 +105,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     isNewRevision,
     blocks,
     tracks,
-    rivals,
+    competing,
     problem: isPinLost
       ? {
           reason: 'ReferenceMissing',
@@ -247,18 +254,19 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 }
 
 export function surveysOf(context: Context): readonly Survey[] {
-  const { members, revisions, rules, reserved, refusals, rivals, retryBefore, specOf, heldBy, seen, now } = context
+  const { members, revisions, rules, reserved, refusals, competing, retryBefore, specOf, heldBy, seen, now } = context
   const mixOf = mixesOf(specOf)
   const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
-    const others = rivals.get(track.component)
+    const others = competing.get(track.component)
     // A set that declares what this set dropped owns it now, whatever the priorities are.
-    const heirs = track.isRemoval ? declarersOf(track.component, seen) : []
+    const successors = track.isRemoval ? declarersOf(track.component, seen) : []
     const claimedByOther = track.isRemoval
-      ? (machine: Machine) => heirs.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
+      ? (machine: Machine) =>
+          successors.find((s) => matchesSelector(s.selector, machine.metadata.labels))?.set.metadata.name
       : (machine: Machine, decidedBy: string | undefined) =>
-          rivalFor(others, seen.set, machine, decidedBy)?.set.metadata.name
+          competingSetFor(others, seen.set, machine, decidedBy)?.set.metadata.name
     const incompatible = compatibilityOf(track.target ?? track.declared, specOf, mixOf)
     return surveyorOf(track, {
       count: members.length,

@@ -7,7 +7,7 @@ import { isRemote } from './inspection/inspections.ts'
 import { InspectionReads } from './inspection/inspection-reads.ts'
 import { closedByRefusal } from './members/refused.ts'
 import { LEASES } from '#permits/leases.ts'
-import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
+import { SECRET_REQUEUE_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { Slice } from './seen.ts'
 import { emptyUntil } from './reporting/wait.ts'
 
@@ -29,7 +29,7 @@ export function nextReconcileMs(
     else moments.push(now + (hasRemote && slice.phase !== 'Planned' ? InspectionReads.againMs : WAITING_MS))
     if (slice.phase === 'Soaking') moments.push(Date.parse(slice.soakUntil ?? ''))
   }
-  if (hasSecretRefs(seen.set.spec.components)) moments.push(now + SECRET_LOOK_MS)
+  if (hasSecretRefs(seen.set.spec.components)) moments.push(now + SECRET_REQUEUE_MS)
   for (const { orders } of members)
     for (const order of orders)
       if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))

@@ -185,14 +185,14 @@ describe('a revision that failed', () => {
   }
 
   test('says which machine failed and what its probe said, also when that machine has gone back and reports of something else', () => {
-    const turn = { said: `HTTP 500 from /health:\n${'x'.repeat(200)}` }
+    const turn = { detail: `HTTP 500 from /health:\n${'x'.repeat(200)}` }
     const model = fleet(10, { quality: (_, v) => (v === '1.2.0' ? 'probe fails' : 'good') })
     const agent = model.agent.bind(model)
     model.agent = (name) => {
       agent(name)
       const m = model.machines.get(name)
       const components = m?.status?.components?.map((c) =>
-        c.state === 'RolledBack' ? { ...c, message: `probe http: ${turn.said}` } : c,
+        c.state === 'RolledBack' ? { ...c, message: `probe http: ${turn.detail}` } : c,
       )
       if (m !== undefined && components !== undefined)
         model.machines.set(name, { ...m, status: { ...m.status, components } })
@@ -201,15 +201,15 @@ describe('a revision that failed', () => {
     model.settle()
     const [first] = [...model.machines.values()]
     expect(first?.status?.components).toMatchObject([{ version: '1.0.0', desired: '1.0.0', state: 'Healthy' }])
-    const said =
+    const detail =
       'beacon: step 1 of 3: 1 machine failed (0 allowed); m-0000: RolledBack: probe http: HTTP 500 from /health: x'
     const { conditions, waitingFor, revisions } = model.set.status ?? {}
     const of = (type: string) => conditions?.find((c) => c.type === type)?.message
-    expect(of('RevisionBlocked')).toContain(said)
-    expect(of('Stalled')).toContain(said)
+    expect(of('RevisionBlocked')).toContain(detail)
+    expect(of('Stalled')).toContain(detail)
     expect(of('Stalled')).toMatch(/; run kubenode rollback base; to retry, kubenode rollout retry base --reason WHY$/)
-    expect(waitingFor?.seen).toContain(said)
-    expect(`beacon: ${revisions?.blocked?.[0]?.reason}`).toContain(said)
+    expect(waitingFor?.seen).toContain(detail)
+    expect(`beacon: ${revisions?.blocked?.[0]?.reason}`).toContain(detail)
   })
 
   test('is kept with its evidence on its ControllerRevision, and binds although the status is lost', () => {

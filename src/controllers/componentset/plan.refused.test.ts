@@ -31,8 +31,8 @@ function refusing(
         ...of(t.name, permit),
       }))
       const alternates = permit.spec.alternates?.flatMap(({ uid, name: other }): Verdict[] => {
-        const said = of(other, permit)
-        return said === undefined ? [] : [{ target: uid, gate: 'Ledger', verdict: 'Granted', ...said }]
+        const detail = of(other, permit)
+        return detail === undefined ? [] : [{ target: uid, gate: 'Ledger', verdict: 'Granted', ...detail }]
       })
       const phase = verdicts.every((v) => v.verdict === 'Denied') ? 'Denied' : 'Granted'
       if (verdicts.every((v) => v.verdict === 'Granted') && alternates === undefined) continue

@@ -3,7 +3,7 @@
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { BEHIND_LOOK_MS } from '#declared/committed.ts'
+import { BEHIND_REQUEUE_MS } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
@@ -108,7 +108,7 @@ function oncePerRevision(actions: readonly SetAction[], before: readonly SetActi
 /** Running slices end by the reports of their machines once it is known again what git declares. */
 function heldPlan({ set, edit }: Seen, now: number): SetPlan {
   const status = withEdit(set.status ?? {}, set.status, edit, now)
-  return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_LOOK_MS }) }
+  return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_REQUEUE_MS }) }
 }
 
 function slicesIn(slices: readonly Slice[]): Slices {
@@ -238,10 +238,10 @@ function tallyOf(context: Context, survey: Survey): Tally {
     track.target !== undefined && !isForNewcomers && wasHealthyHere(track.target, revisions.all, seen.components)
   const allowed = context.rules.allowedFailures(maxFailures, { tried: tried + lost.length, isKnownGood })
   const [first] = lost
-  const said =
+  const detail =
     (failed === 0 ? undefined : lastFailure(survey, context.members)) ??
     (first && `${first.name} fell silent between two versions`)
-  return { failed: failed + lost.length, stuck, allowed, ...defined({ said }) }
+  return { failed: failed + lost.length, stuck, allowed, ...defined({ said: detail }) }
 }
 
 function fail(context: Context, track: Track, reason: string, draft: Draft): void {
@@ -273,11 +273,19 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const machines = inStep.flatMap(activeMachines).flatMap((name) => context.readingOf(name) ?? [])
   const tried = machines.filter((r) => runs(r, track))
   const slack = Math.max(0, tally.allowed - tally.failed)
-  const { nodes, looks, probePods: pods } = context.seen
+  const { nodes, inspectionResults, probePods: pods } = context.seen
   const [slice] = inStep
   const finding =
     slice &&
-    firstFinding(inspectionsOf(rollout), { slice, machines: tried, nodes, looks, pods, slack, now: context.now })
+    firstFinding(inspectionsOf(rollout), {
+      slice,
+      machines: tried,
+      nodes,
+      inspectionResults,
+      pods,
+      slack,
+      now: context.now,
+    })
   const moved = moveStep(inStep, {
     isFull,
     finding,

@@ -38,7 +38,7 @@ const fieldManager = FIELD_MANAGERS.componentSet
 /** Machines report in bursts; one reconcile of a set of thousands takes tens of milliseconds and covers them all. */
 const GATHER_MS = 100
 /** Events are gathered for this multiple of a reconcile's duration: however large the set, other sets get most of the time. */
-const GATHER_PER_LOOK = 20
+const GATHER_PER_RECONCILE = 20
 /** The longest wait before a reconcile. */
 const MOST_GATHER_MS = 1_000
 
@@ -156,7 +156,8 @@ function verdictAfter(
   return { status: refusedStatus(set, { action, message: outcome.error.serverMessage }, now), notices: [] }
 }
 
-const gatherFor = (lookMs: number): number => Math.min(MOST_GATHER_MS, Math.max(GATHER_MS, lookMs * GATHER_PER_LOOK))
+const gatherFor = (reconcileMs: number): number =>
+  Math.min(MOST_GATHER_MS, Math.max(GATHER_MS, reconcileMs * GATHER_PER_RECONCILE))
 
 function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number): void {
   const selectors = new WeakMap<MachineComponentSet, ReadSelector>()

@@ -52,7 +52,7 @@ export interface Seen {
   /** What inspections can be done here. */
   readonly canInspect?: Abilities
   /** What the inspections of open steps said last, by key. */
-  readonly looks?: ReadonlyMap<string, Look>
+  readonly inspectionResults?: ReadonlyMap<string, Look>
   /** Pods that inspect for this set; undefined when none may be started. */
   readonly probePods?: readonly Pod[]
   /** Only saves work: without it every machine is read again. */

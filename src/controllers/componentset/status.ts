@@ -6,7 +6,7 @@ import { lastFailure } from './revisions/blocks.ts'
 import { versionsOf } from './revisions/versions.ts'
 import { MARKS, type Survey } from './members/candidates.ts'
 import { type Context, closedFor, isAnyUnderWay, isOpen } from './plan-context.ts'
-import { rivalFor } from './members/members.ts'
+import { competingSetFor } from './members/members.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import type { Blocked, Status, Slice } from './seen.ts'
 import { type Wait, emptyUntil, waitingSince, withAdvice } from './reporting/wait.ts'
@@ -333,10 +333,10 @@ function stallOf(context: Context, progress: Progress): Problem | undefined {
   return undefined
 }
 
-function conflictOf({ members, rivals, seen, indexOf }: Context): string | undefined {
-  for (const [component, others] of rivals) {
+function conflictOf({ members, competing, seen, indexOf }: Context): string | undefined {
+  for (const [component, others] of competing) {
     const at = indexOf.get(component) ?? -1
-    const contested = members.flatMap((m) => rivalFor(others, seen.set, m.machine, m.orders[at]?.setRef) ?? [])
+    const contested = members.flatMap((m) => competingSetFor(others, seen.set, m.machine, m.orders[at]?.setRef) ?? [])
     const [first] = contested
     if (first !== undefined)
       return `set ${first.set.metadata.name} (priority ${first.set.spec.priority}) takes precedence for ${component} on ${counted(contested.length, 'machine')}`

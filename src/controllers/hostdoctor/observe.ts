@@ -15,7 +15,7 @@ import type { EndedPermits } from '#permits/ended-for.ts'
 import { isOpen, permitAnswer } from '#permits/permits.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { ABSENT_POLLS, isVerifyOver, isWell } from './plan-facts.ts'
-import { isHeard } from './notices/reported.ts'
+import { isReported } from './notices/reported.ts'
 import { twinOf } from './polls/plan.ts'
 import { percentile95 } from './plan-schedule.ts'
 import { type Seen, claimsOn, cordonOwner, isKept } from './seen.ts'
@@ -95,7 +95,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
     machine,
     node,
     permit,
-    endedFor: options.ended.look(
+    endedFor: options.ended.observe(
       event.metadata.uid ?? '',
       requested.filter((p) => permitAnswer(p, machine?.metadata.uid ?? '').kind === 'Ended'),
     ),
@@ -122,13 +122,13 @@ async function absence(
 ) {
   const { client, absentPolls, isListed } = options
   const isOfAgent = event.spec.source === METADATA
-  let isReported = isHeard(event, cached)
+  let isStillReported = isReported(event, cached)
   // A cache may be older than the event that was made from a report: then the server says what the agent lists now.
-  if (isReported === false && isOfAgent && !isOver(event) && cached !== undefined)
-    isReported = isHeard(event, await client.get(machineType, { name: cached.metadata.name ?? '' }, { signal }))
-  if (isReported === true || isListed(nameOf(event))) return 0
+  if (isStillReported === false && isOfAgent && !isOver(event) && cached !== undefined)
+    isStillReported = isReported(event, await client.get(machineType, { name: cached.metadata.name ?? '' }, { signal }))
+  if (isStillReported === true || isListed(nameOf(event))) return 0
   if (!isOfAgent) return absentPolls(nameOf(event))
-  return isReported === false ? ABSENT_POLLS : 0
+  return isStillReported === false ? ABSENT_POLLS : 0
 }
 
 const NO_MACHINE = { metadata: {}, spec: {} } as Machine

@@ -12,7 +12,7 @@ import type { Answered, Seen } from './seen.ts'
 /** A restart by way of the provider is an answer to these. */
 const REBOOTED: ReadonlySet<string> = new Set(['Reboot', 'Stop'])
 
-export function planAnswer(seen: Seen, now: number, lookAgainMs: number): DoctorPlan {
+export function planAnswer(seen: Seen, now: number, requeueMs: number): DoctorPlan {
   const { event, permit } = seen
   const { spec, status } = event
   const renewal = renewalOf(seen, now)
@@ -22,7 +22,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
     notices: [],
     waiting: {
       predicate: isLate ? 'MaintenanceOverrun' : 'WaitingForOther',
-      seen: saidText(spec),
+      seen: dueText(spec),
       unblock:
         spec.source === PEOPLE
           ? 'that time comes'
@@ -30,7 +30,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
             ? `a person asks ${spec.source} to begin or cancel it: kubenode maintenance list`
             : 'its source begins',
     },
-    requeueAfter: lookAgainMs,
+    requeueAfter: requeueMs,
   }
   const kind = wantedAnswer(seen)
   if (kind === undefined || permit === undefined || !isHeldPermit(seen) || !seen.isConfirmed) return waits
@@ -49,7 +49,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
 }
 
 /** Users plan, and sources say. */
-const saidText = (spec: Seen['event']['spec']): string =>
+const dueText = (spec: Seen['event']['spec']): string =>
   `${spec.source === PEOPLE ? `planned by ${plannerOf(spec)}` : `${spec.source} says ${spec.state}`}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`
 
 /** The answer that the policy gives; undefined: the source is waited for. */

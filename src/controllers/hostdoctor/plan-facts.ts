@@ -63,7 +63,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
     takesHostAway: !isNotice && machine !== undefined && machine.spec.channel !== 'Observe',
     startReached: startReached(seen, now),
     notBeforePassed: seen.isConfirmed ? hasCome && isListed(seen) : undefined,
-    missSaid: status?.missedAt !== undefined,
+    missRecorded: status?.missedAt !== undefined,
     drained:
       granted && isCordonedBy(node, cordonOwner(event)) && seen.hasPods !== undefined ? !seen.hasPods : undefined,
     underWay:
@@ -92,7 +92,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
         now - healthySince >= STABLE_MS &&
         (isVerified || !isListed(seen))),
     verifyOverdue: isVerified && !isWell(seen),
-    machineGone: machine === undefined,
+    machineDeleted: machine === undefined,
   }
 }
 

@@ -24,11 +24,11 @@ import { type Seen, cordonOwner, isKept } from './seen.ts'
 import { timeOf } from './notices/time-of.ts'
 
 /** How often a permit that waits is checked; its watch tells sooner. */
-const LOOK_AGAIN_MS = 30_000
+const REQUEUE_MS = 30_000
 /** A pass of the drain evicts what it may; the next one looks what is left. */
-const DRAIN_LOOK_MS = 3_000
+const DRAIN_REQUEUE_MS = 3_000
 /** A drain that a budget blocks for an hour is not tried each three seconds: the next try waits for a tenth of the time it has taken, half a minute at most. */
-const DRAIN_LOOK_SHARE = 1 / 10
+const DRAIN_REQUEUE_SHARE = 1 / 10
 const FOLLOWS: Readonly<Record<MaintenanceSpec['kind'], readonly Disruption[]>> = {
   Reboot: ['Reboot'],
   Stop: ['Reboot'],
@@ -128,20 +128,20 @@ function draining(seen: Seen, now: number): DoctorPlan {
       seen: isOurs ? 'pods that have to move are left' : 'the node is being cordoned',
       unblock: 'the pods end or move; a PodDisruptionBudget may keep them',
     },
-    requeueAfter: drainLookMs(event.status?.drainStartedAt, now),
+    requeueAfter: drainRequeueMs(event.status?.drainStartedAt, now),
   }
 }
 
-function drainLookMs(startedAt: string | undefined, now: number): number {
+function drainRequeueMs(startedAt: string | undefined, now: number): number {
   const taken = now - (timeOf(startedAt) ?? now)
-  return Math.min(LOOK_AGAIN_MS, Math.max(DRAIN_LOOK_MS, taken * DRAIN_LOOK_SHARE))
+  return Math.min(REQUEUE_MS, Math.max(DRAIN_REQUEUE_MS, taken * DRAIN_REQUEUE_SHARE))
 }
 
 const waits = (waiting: DoctorPlan['waiting'] & object): DoctorPlan => ({
   actions: [],
   notices: [],
   waiting,
-  requeueAfter: LOOK_AGAIN_MS,
+  requeueAfter: REQUEUE_MS,
 })
 
 /** The slot is held as long as the host is away. */

@@ -17,12 +17,12 @@ export function policyOf(policies: readonly DefenderPolicy[], machine: Machine, 
       (spec.operations?.includes('Drain') ?? true) &&
       selects(spec.selector, labels),
   )
-  const said = over.flatMap(({ spec }) => spec.maintenance ?? [])
-  const answers = new Set(said.map((m) => m.answer))
+  const rules = over.flatMap(({ spec }) => spec.maintenance ?? [])
+  const answers = new Set(rules.map((m) => m.answer))
   const [answer = NONE.answer] = answers
   return {
     answer: answers.size === 1 ? answer : NONE.answer,
-    postpone: said.length > 0 && said.every((m) => m.postpone),
+    postpone: rules.length > 0 && rules.every((m) => m.postpone),
     windows: over.flatMap(({ spec }) =>
       spec.windows === undefined || spec.windows.length === 0 ? [] : [spec.windows],
     ),

@@ -27,9 +27,9 @@ import { timeOf } from './notices/time-of.ts'
 /** The record of an event stays this long after its end. */
 export const KEPT_MS = 30 * 86_400_000
 /** How often an event that waits for its source is checked: as often as the source is asked. */
-const LOOK_AGAIN_MS = 60_000
+const REQUEUE_MS = 60_000
 /** A stable time of minutes is checked this often. */
-const VERIFY_LOOK_MS = 30_000
+const VERIFY_REQUEUE_MS = 30_000
 const LONGEST_WAIT_MS = 3_600_000
 
 /** In this order: what ends an event comes before what begins something. */
@@ -74,7 +74,7 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
   const change: StatusChange = {
     phase: to,
     phaseSince: at,
-    message: SAID[move](seen).slice(0, 200),
+    message: MESSAGES[move](seen).slice(0, 200),
     ...(isMissed && event.status?.missedAt === undefined && { missedAt: at }),
     ...((to === 'Preparing' || to === 'Missed' || (to === 'InProgress' && event.status?.bootID === undefined)) &&
       bootID !== undefined && { bootID }),
@@ -94,10 +94,10 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
     ...(to === 'Verifying' && { healthySince: undefined }),
     ...(isEnd && { endedAt: at }),
   }
-  return { actions: [], notices: noticesOf(seen, to, SAID[move](seen), isMissed), change }
+  return { actions: [], notices: noticesOf(seen, to, MESSAGES[move](seen), isMissed), change }
 }
 
-const SAID: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
+const MESSAGES: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
   forget: ({ event }) => `machine ${event.spec.machine} was deleted or has another host`,
   fail: () => 'its source reports that it failed',
   cancel: ({ event, twin }) =>
@@ -123,19 +123,19 @@ const SAID: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
 }
 
 /** Each step that changes a node, and each end, with the users behind it. */
-function noticesOf({ event }: Seen, to: MaintenancePhase, said: string, isMissed: boolean): readonly Notice[] {
-  const say = (reason: string, message: string, severity: Notice['severity'] = 'Warning'): Notice => ({
+function noticesOf({ event }: Seen, to: MaintenancePhase, message: string, isMissed: boolean): readonly Notice[] {
+  const notice = (reason: string, message: string, severity: Notice['severity'] = 'Warning'): Notice => ({
     reason,
     message: `${event.spec.kind} of the host of ${event.spec.machine} by ${plannerOf(event.spec)}: ${message}`,
     severity,
     about: event,
   })
   return [
-    ...(isMissed ? [say('MaintenanceMissed', 'it began before the node was drained')] : []),
-    ...(to === 'Preparing' || to === 'Prepared' ? [say('MaintenancePrepared', said, 'Normal')] : []),
-    ...(to === 'Cancelled' || to === 'Verifying' ? [say('MaintenanceEnded', said, 'Normal')] : []),
-    ...(to === 'InProgress' ? [say('MaintenanceUnderWay', 'repairs of the node stand off', 'Normal')] : []),
-    ...(to === 'Failed' ? [say('MaintenanceFailed', 'the machine is not well again')] : []),
+    ...(isMissed ? [notice('MaintenanceMissed', 'it began before the node was drained')] : []),
+    ...(to === 'Preparing' || to === 'Prepared' ? [notice('MaintenancePrepared', message, 'Normal')] : []),
+    ...(to === 'Cancelled' || to === 'Verifying' ? [notice('MaintenanceEnded', message, 'Normal')] : []),
+    ...(to === 'InProgress' ? [notice('MaintenanceUnderWay', 'repairs of the node stand off', 'Normal')] : []),
+    ...(to === 'Failed' ? [notice('MaintenanceFailed', 'the machine is not well again')] : []),
   ]
 }
 
@@ -146,7 +146,7 @@ function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPla
     case 'Preparing':
       return planPermit(seen, now)
     case 'Prepared':
-      return recordoned(seen, planAnswer(seen, now, LOOK_AGAIN_MS))
+      return recordoned(seen, planAnswer(seen, now, REQUEUE_MS))
     case 'InProgress':
       return recordoned(seen, planUnderWay(seen, now))
     case 'Verifying':
@@ -155,7 +155,7 @@ function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPla
     case 'Done':
     case 'Failed':
     case 'Cancelled':
-      return { actions: [], notices: [], requeueAfter: LOOK_AGAIN_MS }
+      return { actions: [], notices: [], requeueAfter: REQUEUE_MS }
     default:
       return assertNever(phase)
   }
@@ -189,7 +189,7 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
     known?.startAt !== undefined &&
     (startAt <= now
       ? (timeOf(known.startAt) ?? 0) <= now
-      : Math.abs(startAt - (timeOf(known.startAt) ?? 0)) < LOOK_AGAIN_MS) &&
+      : Math.abs(startAt - (timeOf(known.startAt) ?? 0)) < REQUEUE_MS) &&
     leadMs(event) === lead
   const planned: StatusChange = {
     plannedFor: event.spec.notBefore,
@@ -232,7 +232,7 @@ const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({
     seen: `${spec.source} has not been asked since the controllers started`,
     unblock: `a list of ${spec.source}, within minutes`,
   },
-  requeueAfter: LOOK_AGAIN_MS,
+  requeueAfter: REQUEUE_MS,
 })
 
 /** A source that names no time: it begins when the node is drained (people), when we say so, or it never told when. */
@@ -289,7 +289,7 @@ function planUnderWay(seen: Seen, now: number): DoctorPlan {
       predicate: isOverrun(event, now) ? 'MaintenanceOverrun' : 'MaintenanceUnderWay',
       ...workText(event, now),
     },
-    requeueAfter: more?.requeueAfter ?? LOOK_AGAIN_MS,
+    requeueAfter: more?.requeueAfter ?? REQUEUE_MS,
   }
 }
 
@@ -332,7 +332,7 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
       seen: well ? `well since ${since ?? timestamp(now)}` : 'the machine is not Ready, or a component is not Healthy',
       unblock: verifiedText(seen, now),
     },
-    requeueAfter: VERIFY_LOOK_MS,
+    requeueAfter: VERIFY_REQUEUE_MS,
   }
 }
 

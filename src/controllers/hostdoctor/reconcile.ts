@@ -108,14 +108,14 @@ function wakeUp({ events, permits, machines, nodes, policies }: DoctorCaches, wa
   })
   machines.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name ?? ''
-    const looked = (m: typeof now) =>
+    const watchedPart = (m: typeof now) =>
       `${m?.status?.phase} ${m?.status?.bootID} ${m?.spec.providerID} ${m?.spec.notices} ${JSON.stringify(m?.status?.notices)}`
-    if (looked(before) !== looked(now)) ofMachine(name)
+    if (watchedPart(before) !== watchedPart(now)) ofMachine(name)
   })
   nodes.onChange((before, now) => {
-    const looked = (n: typeof now) =>
+    const watchedPart = (n: typeof now) =>
       `${n?.status?.conditions?.find((c) => c.type === 'Ready')?.status} ${JSON.stringify(n?.spec?.taints)}`
-    if (looked(before) === looked(now)) return
+    if (watchedPart(before) === watchedPart(now)) return
     const name = (now ?? before)?.metadata.name ?? ''
     for (const event of events.list()) {
       const machine = machines.get(event.spec.machine)

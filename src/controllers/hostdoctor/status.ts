@@ -10,7 +10,7 @@ import { defined } from '#lib/defined.ts'
 
 const MAX_SENTENCE = 200
 
-const GONE_BY: ReadonlySet<string> = new Set(['DeleteEvent', 'ReleaseRecord'])
+const REMOVED_BY: ReadonlySet<string> = new Set(['DeleteEvent', 'ReleaseRecord'])
 
 export function statusOf(
   event: MaintenanceEvent,
@@ -19,7 +19,7 @@ export function statusOf(
   now: number,
 ): MaintenanceStatus | undefined {
   // Nothing is written to what was just deleted.
-  if (results.some((r) => GONE_BY.has(r.action.kind) && r.outcome.kind === 'Applied')) return undefined
+  if (results.some((r) => REMOVED_BY.has(r.action.kind) && r.outcome.kind === 'Applied')) return undefined
   const { waitingFor: oldWaiting, ...kept } = event.status ?? {}
   const failed = results.find((r) => r.outcome.kind !== 'Applied' && r.outcome.kind !== 'NotTried')
   // The name of a permit is kept also when it could not be asked for; everything else rests on what was done.

@@ -60,7 +60,7 @@ export async function act(
     case 'Seal':
       return sealValues(tools, machine, action, signal)
     case 'DeleteSealed':
-      return deleteExactly(client, configMapType, action.object, { signal }).then(goneIsDone)
+      return deleteExactly(client, configMapType, action.object, { signal }).then(deletedIsDone)
     case 'WriteComponents':
       return writeComponents(tools, machine, action, signal)
     case 'SyncNode':
@@ -87,7 +87,7 @@ export async function act(
         { clock, random, fieldManager, signal },
       ).then(swapped)
     case 'DeleteStrangeLease':
-      return deleteExactly(client, leaseType, action.lease, { signal }).then(goneIsDone)
+      return deleteExactly(client, leaseType, action.lease, { signal }).then(deletedIsDone)
     case 'DeleteStrangeNode':
       return deleteNode(client, action.node, signal)
     case 'ClearOrders':
@@ -125,13 +125,13 @@ export async function act(
       return updateExactly(client, machineType, withoutFinalizer(machine, FINALIZERS.machine), {
         fieldManager,
         signal,
-      }).then(goneIsDone)
+      }).then(deletedIsDone)
     default:
       return assertNever(action)
   }
 }
 
-const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
+const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied : outcome)
 const swapped = (swap: Swap<Node>): ActionOutcome => (swap.kind === 'Swapped' ? applied : outdated(swap.reason))
 
 type Disruptive = Extract<MachineAction, { readonly by: Authority }>
@@ -226,8 +226,8 @@ async function replacePods(
 ): Promise<ActionOutcome> {
   for (const pod of pods) {
     const { uid } = preconditionsOf(pod)
-    const gone = await outcomeOf(() => client.delete(podType, objectKey(pod), { preconditions: { uid }, signal }))
-    if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
+    const outcome = await outcomeOf(() => client.delete(podType, objectKey(pod), { preconditions: { uid }, signal }))
+    if (outcome.kind !== 'Applied' && outcome.kind !== 'Stale') return outcome
   }
   return applied
 }
@@ -286,7 +286,7 @@ async function deleteNode(client: KubeClient, node: Node | undefined, signal: Ab
   const read = await outcomeOf(() => client.get(nodeType, { name: node.metadata.name ?? '' }, { signal }))
   if (read.kind !== 'Applied') return read
   if (read.object?.metadata.uid !== node.metadata.uid || read.object === undefined) return applied
-  return deleteExactly(client, nodeType, read.object, { signal }).then(goneIsDone)
+  return deleteExactly(client, nodeType, read.object, { signal }).then(deletedIsDone)
 }
 
 /** The agent's own, and the one of its Node, which no kubelet owned. */
@@ -306,8 +306,8 @@ async function deleteLeases(
     if (read.kind !== 'Applied') return read
     const lease = read.object
     if (lease === undefined) continue
-    const gone = await deleteExactly(client, leaseType, lease, { signal })
-    if (gone.kind !== 'Applied' && gone.kind !== 'Stale') return gone
+    const outcome = await deleteExactly(client, leaseType, lease, { signal })
+    if (outcome.kind !== 'Applied' && outcome.kind !== 'Stale') return outcome
   }
   return applied
 }

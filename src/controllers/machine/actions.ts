@@ -90,11 +90,11 @@ export interface MachinePlan extends Plan<MachineAction> {
   /** The phase that a step under way gives the machine. */
   readonly doing?: 'Draining' | 'Deleting'
   /** Nothing to do. The next reconcile is for a silence, after the time in these bounds, unless another is due before. */
-  readonly quiet?: { readonly bounds: readonly number[]; readonly otherMs: number | undefined }
+  readonly idle?: { readonly bounds: readonly number[]; readonly otherMs: number | undefined }
 }
 
 /** Pods end within their grace, half a minute by default; a budget may take longer to move. */
-export const DRAIN_LOOK_MS = 2_000
+export const DRAIN_REQUEUE_MS = 2_000
 /** Prefix of the owners under which this controller cordons for switches. */
 export const SWITCH_OWNER = 'machine/switch/'
 export const DELETE_OWNER = REMOVAL_OWNER

@@ -97,8 +97,8 @@ export function cachesOf(informers: Informers): MachineCaches {
 export interface ObserveTools {
   readonly client: KubeClient
   readonly caches: MachineCaches
-  readonly agentBeats: Heartbeats
-  readonly nodeBeats: Heartbeats
+  readonly agentHeartbeats: Heartbeats
+  readonly nodeHeartbeats: Heartbeats
   readonly providers: Readonly<Record<string, Provider>>
   /** What the providers last said of all their hosts. */
   readonly hostLists: HostLists
@@ -124,8 +124,8 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     machine,
     node: found,
     isHostKept: providerOf(tools, machine)?.capabilities.isHostKept === true,
-    ...readBeats(tools, name, found?.metadata.name ?? name),
-    ...(strangeLease !== undefined && { strangeLease, agentBeat: { kind: 'None' } as const }),
+    ...readHeartbeats(tools, name, found?.metadata.name ?? name),
+    ...(strangeLease !== undefined && { strangeLease, agentHeartbeat: { kind: 'None' } as const }),
   }
   const left = await leftNode(tools, byName, signal)
   const about = left === undefined ? byName : { ...byName, node: undefined, ...left }
@@ -156,7 +156,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     claims,
     marks,
     permits,
-    refusedFor: tools.ended.look(uidOf(machine), permits.filter(isRefused)),
+    refusedFor: tools.ended.observe(uidOf(machine), permits.filter(isRefused)),
     definitions,
     pods: await podsOf(tools, about, permits, signal),
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),
@@ -206,18 +206,18 @@ async function joinTokenOf(
   return token !== undefined && isForMachine(token, machine) ? token : undefined
 }
 
-type Beats = Pick<ObserveTools, 'agentBeats' | 'nodeBeats'>
+type BothHeartbeats = Pick<ObserveTools, 'agentHeartbeats' | 'nodeHeartbeats'>
 
-const readBeats = ({ agentBeats, nodeBeats }: Beats, machine: string, node: string) => ({
-  agentBeat: agentBeats.read(agentLeaseName(machine)),
-  nodeBeat: nodeBeats.read(node),
+const readHeartbeats = ({ agentHeartbeats, nodeHeartbeats }: BothHeartbeats, machine: string, node: string) => ({
+  agentHeartbeat: agentHeartbeats.read(agentLeaseName(machine)),
+  nodeHeartbeat: nodeHeartbeats.read(node),
 })
 
 /** What beats for a machine, whenever it is asked. It holds nothing but names: thousands of these are kept. */
-export function beatsOf(tools: Beats, { machine, node }: Seen): () => readonly Heartbeat[] {
+export function heartbeatsOf(tools: BothHeartbeats, { machine, node }: Seen): () => readonly Heartbeat[] {
   const name = nameOf(machine)
   const nodeName = node?.metadata.name ?? name
-  return () => Object.values(readBeats(tools, name, nodeName))
+  return () => Object.values(readHeartbeats(tools, name, nodeName))
 }
 
 /**
@@ -240,7 +240,7 @@ async function marksOn(
     const mark = markOf(canary, machine)
     if (mark === undefined || !hasSecretRefs(canary.spec.components)) marks.push(...(mark === undefined ? [] : [mark]))
     else {
-      const { components } = await secretValues.lookAt(canary.spec.components, signal)
+      const { components } = await secretValues.resolve(canary.spec.components, signal)
       const now = markOf({ ...canary, spec: { ...canary.spec, components } }, machine)
       const lacking = new Set(components.filter((c) => renderedConfig(c)?.isWhole === false).map((c) => c.name))
       const kept = (w: ComponentVersion): ComponentVersion => {
@@ -292,7 +292,7 @@ function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | un
   return holdOver(caches.holds.list(), question)
 }
 
-type About = Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>
+type About = Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'isHostKept'>
 
 function providerOf({ providers }: ObserveTools, { spec }: Machine): Provider | undefined {
   const name = spec.provider?.name ?? ''

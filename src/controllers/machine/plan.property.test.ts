@@ -46,7 +46,7 @@ const nodes = fc.option(
   { nil: undefined },
 )
 
-const beats = fc.constantFrom<Heartbeat[]>(
+const heartbeats = fc.constantFrom<Heartbeat[]>(
   { kind: 'None' },
   { kind: 'Unsure', watchedMs: 5_000 },
   { kind: 'Unsure', watchedMs: 900_000 },
@@ -168,8 +168,8 @@ const worlds = fc
   .record({
     machine: machines,
     node: nodes,
-    agentBeat: beats,
-    nodeBeat: beats,
+    agentHeartbeat: heartbeats,
+    nodeHeartbeat: heartbeats,
     host: hosts,
     isHostKept: fc.boolean(),
     switching: phases,
@@ -217,8 +217,10 @@ const DISRUPTS: readonly MachineAction['kind'][] = [
 ]
 
 /** A report, a heartbeat or a key on record: something of KubeNode may be on its host. */
-const mayHaveAgent = ({ machine: { metadata, status }, agentBeat }: Seen): boolean =>
-  status?.agent !== undefined || metadata.annotations?.[ANNOTATIONS.agentKey] !== undefined || agentBeat.kind !== 'None'
+const mayHaveAgent = ({ machine: { metadata, status }, agentHeartbeat }: Seen): boolean =>
+  status?.agent !== undefined ||
+  metadata.annotations?.[ANNOTATIONS.agentKey] !== undefined ||
+  agentHeartbeat.kind !== 'None'
 
 const LEAVES: readonly MachineAction['kind'][] = [...DISRUPTS, 'OrderToLeave', 'HandBackNode', 'RemoveFinalizer']
 const leaving = (seen: Seen) => kindsOf(seen).filter((k) => LEAVES.includes(k))
@@ -248,7 +250,7 @@ describe('whatever the machine controller sees', () => {
 
   test('unknown never disrupts: a machine that is silent is given no order and is not emptied for one', () => {
     holds((seen) => {
-      if (seen.machine.metadata.deletionTimestamp !== undefined || isBeating(seen.agentBeat) !== false) return
+      if (seen.machine.metadata.deletionTimestamp !== undefined || isBeating(seen.agentHeartbeat) !== false) return
       expect(given(seen)).toBe(0)
       expect(kindsOf(seen).filter((k) => k === 'Drain' || k === 'Cordon')).toEqual([])
     })
@@ -332,14 +334,14 @@ describe('whatever the machine controller sees', () => {
       const seen: Seen = { ...world, isHostKept: false, host: { kind: 'Gone' } }
       const { metadata, spec } = seen.machine
       if (metadata.deletionTimestamp === undefined || spec.channel !== 'Agent' || !isInService(seen)) return
-      if (isBeating(seen.agentBeat) !== true || (spec.components ?? []).length === 0) return
+      if (isBeating(seen.agentHeartbeat) !== true || (spec.components ?? []).length === 0) return
       expect(leaving(seen)).toEqual([])
     })
   })
 
   test('a host that stays keeps its Node as long as it reports', () => {
     holds((seen) => {
-      if (!seen.isHostKept || !isNodeReady(seen.node) || isBeating(seen.nodeBeat) === false) return
+      if (!seen.isHostKept || !isNodeReady(seen.node) || isBeating(seen.nodeHeartbeat) === false) return
       expect(kindsOf(seen)).not.toContain('DeleteNode')
     })
   })

@@ -9,9 +9,9 @@ import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './provisioning/late-join.ts'
 import { isObserved, nodeNameOf } from '#nodes/machine-node.ts'
-import { SECRET_LOOK_MS } from '#identity/secrets/secret-refs.ts'
+import { SECRET_REQUEUE_MS } from '#identity/secrets/secret-refs.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { DRAIN_LOOK_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
+import { DRAIN_REQUEUE_MS, type MachineAction, type MachinePlan, isDrained, noticeOf, podsSeen } from './actions.ts'
 import { desiredComponents } from './components/desired.ts'
 import { LOST_AFTER_MS, REBOOT_AFTER_MS, SILENT_AFTER_MS, isBeating, untilSilentMs } from './heartbeats/heartbeats.ts'
 import { claimActions, cordonActions, drainActions, nodeActions } from './node/plan.ts'
@@ -27,7 +27,7 @@ import { unservedWait } from './reporting/waits.ts'
 import { replaceActions, untilNextOf, workloadReadings } from './workloads/plan.ts'
 import { isWorkload } from './workloads/state.ts'
 
-const PROVISION_LOOK_MS = 2_000
+const PROVISION_REQUEUE_MS = 2_000
 
 export function plan(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
@@ -41,7 +41,7 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const strange = strangeActions(seen)
   if (strange.length === 0) return planManaged(seen, now)
   if (seen.strangeLease !== undefined && (hasJoined(seen) || hadJoined(seen))) return { actions: strange, notices: [] }
-  const { quiet: _, ...rest } = planManaged(seen, now)
+  const { idle: _, ...rest } = planManaged(seen, now)
   return { ...rest, actions: [...rest.actions, ...strange] }
 }
 
@@ -88,35 +88,35 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     // Before the configuration is assigned: the agent reads the values as soon as it sees the assignment.
     ...sealActions(sealing, publicKey),
     ...componentActions(seen, components, orders),
-    ...workloads.flatMap((look) => replaceActions(seen, look)),
+    ...workloads.flatMap((reading) => replaceActions(seen, reading)),
     ...cordonActions(seen, components, orders),
     ...drainActions(seen, orders),
     ...claimActions(seen),
     ...nodeActions(seen, components),
   ]
   const others = [
-    ...(isLost(seen) ? [LOST_LOOK_MS] : []),
+    ...(isLost(seen) ? [LOST_REQUEUE_MS] : []),
     ...(seen.hold === undefined ? [] : [endsIn(seen.hold, now)]),
     ...workloads.map(untilNextOf),
-    ...(orders.draining.length > 0 ? [DRAIN_LOOK_MS] : []),
+    ...(orders.draining.length > 0 ? [DRAIN_REQUEUE_MS] : []),
     ...(seen.machine.spec.components ?? []).map((c) =>
       isPastFreshCopies(c, now) ? Math.max(1_000, freshCopyAgainAt(c) - now) : undefined,
     ),
-    ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
+    ...(sealing.wait === undefined ? [] : [SECRET_REQUEUE_MS]),
     seen.joinToken && Math.min(TOKEN_RECHECK_MS, Math.max(1_000, tokenExpiresAt(seen.joinToken) - now)),
-    ...(seen.host.kind === 'Unknown' || awaitsToken(seen, now) ? [PROVISION_LOOK_MS] : []),
+    ...(seen.host.kind === 'Unknown' || awaitsToken(seen, now) ? [PROVISION_REQUEUE_MS] : []),
     // What it says then is another thing.
     untilLateJoin(seen, now) || undefined,
   ].filter((ms) => ms !== undefined)
-  const looks = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]
+  const dueMs = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]
   const [drain] = orders.draining
   return {
     actions,
     notices: actions.flatMap(noticeOf),
-    reports: workloads.map((look) => look.report),
-    ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
+    reports: workloads.map((reading) => reading.report),
+    ...(dueMs.length > 0 && { requeueAfter: Math.min(...dueMs) }),
     ...(actions.length === 0 && {
-      quiet: { bounds: silenceBounds(seen), otherMs: others.length === 0 ? undefined : Math.min(...others) },
+      idle: { bounds: silenceBounds(seen), otherMs: others.length === 0 ? undefined : Math.min(...others) },
     }),
     ...(drain === undefined
       ? { ...sealWait(sealing), ...joinWait(seen) }
@@ -128,7 +128,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
 }
 
 /** What keeps a machine Lost, or ends it, is not always told: the provider's word least of all. */
-const LOST_LOOK_MS = 30_000
+const LOST_REQUEUE_MS = 30_000
 
 /** One list for all machines that reboot and one for the others: each is kept with every machine. */
 const BOUNDS: ReadonlyMap<number, readonly number[]> = new Map(
@@ -137,7 +137,10 @@ const BOUNDS: ReadonlyMap<number, readonly number[]> = new Map(
 const silenceBounds = (seen: Seen): readonly number[] => BOUNDS.get(lostAfterMs(seen)) ?? []
 
 const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
-  silenceBounds(seen).flatMap((bound) => [untilSilentMs(seen.agentBeat, bound), untilSilentMs(seen.nodeBeat, bound)])
+  silenceBounds(seen).flatMap((bound) => [
+    untilSilentMs(seen.agentHeartbeat, bound),
+    untilSilentMs(seen.nodeHeartbeat, bound),
+  ])
 
 /**
  * An observed machine is only read, also while it is deleted. If it was managed before, its agent leaves first, with the components in place; its host is not
@@ -165,8 +168,8 @@ function planObserved(seen: Seen, now: number): MachinePlan {
       ? [{ kind: 'RemoveFinalizer', reason: 'an observed machine needs no cleanup' } as const]
       : []),
   ]
-  const looks = untilSilent(seen).filter((ms) => ms !== undefined)
-  const requeue = looks.length > 0 && { requeueAfter: Math.min(...looks) }
+  const dueMs = untilSilent(seen).filter((ms) => ms !== undefined)
+  const requeue = dueMs.length > 0 && { requeueAfter: Math.min(...dueMs) }
   if (seen.node !== undefined) return { actions, notices: [], ...requeue }
   const waiting = {
     predicate: 'NodeExists',
@@ -186,11 +189,11 @@ function planStillLeaving(seen: Seen, now: number): MachinePlan {
 
 /** A person on the host made its agent leave: what is ours on its Node goes, and the Machine waits. */
 function planLeft(seen: Seen, now: number): MachinePlan {
-  const { machine, node, agentBeat } = seen
+  const { machine, node, agentHeartbeat } = seen
   const isMarked = node !== undefined && handedBackNode(node, now).kind === 'Write'
   const actions: MachineAction[] = [
     ...(isMarked ? [{ kind: 'HandBackNode', reason: 'its agent left the host' } as const] : []),
-    ...(agentBeat.kind === 'None'
+    ...(agentHeartbeat.kind === 'None'
       ? []
       : [{ kind: 'DeleteLease', withNode: false, reason: 'its agent left the host' } as const]),
   ]
@@ -273,19 +276,19 @@ function provisionReason(seen: Seen, now: number): string | undefined {
     return seen.isHostKept ? 'the provider has no record of the host' : 'the host was deleted before it joined'
   if (!isFound && isInDoubt(machine)) return 'it is unknown whether the provider created the host'
   if (isJoinFixed) return undefined
-  const isTold = isTokenValid(seen, now) && joinToken !== undefined && isHandedOver(joinToken)
-  return isTold ? undefined : 'the host does not have a valid join token'
+  const isHandedToHost = isTokenValid(seen, now) && joinToken !== undefined && isHandedOver(joinToken)
+  return isHandedToHost ? undefined : 'the host does not have a valid join token'
 }
 
 const isTokenValid = ({ joinToken }: Seen, now: number): boolean =>
   joinToken !== undefined && tokenExpiresAt(joinToken) > now
 
 /** A second host could not become a Node beside that one. */
-const earlierWait = ({ lookAgainMs, ...why }: NonNullable<Seen['earlierNode']>): MachinePlan => ({
+const earlierWait = ({ requeueMs, ...why }: NonNullable<Seen['earlierNode']>): MachinePlan => ({
   actions: [],
   notices: [],
   waiting: { predicate: 'NodeExists', ...why },
-  requeueAfter: lookAgainMs,
+  requeueAfter: requeueMs,
 })
 
 /** A clock that is set forward ends a token before this timer does, and its host then needs the next one. */
@@ -336,7 +339,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
     letGo: letGoFrom(machine),
     isHeld: seen.hold !== undefined || isNodeFrozen(machine) || machine.spec.adoption === 'Preview',
     mayAdopt: machine.spec.adoption === 'Adopt',
-    agent: agentOf(isBeating(seen.agentBeat)),
+    agent: agentOf(isBeating(seen.agentHeartbeat)),
   })
   return { components: orders.components, orders }
 }

@@ -5,7 +5,7 @@ import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import { BEHIND_LOOK_MS, CommittedContents } from '#declared/committed.ts'
+import { BEHIND_REQUEUE_MS, CommittedContents } from '#declared/committed.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { SecretValues } from '#identity/secrets/secret-values.ts'
 import { guardedAll } from '#providers/guarded.ts'
@@ -25,7 +25,7 @@ import type { MachineAction, MachinePlan } from './actions.ts'
 import { Heartbeats } from './heartbeats/heartbeats.ts'
 import { HostLists, hostListParts } from './hosts/lists.ts'
 import { orphanGauge } from './metrics.ts'
-import { type MachineCaches, beatsOf, cachesOf, observe } from './observe.ts'
+import { type MachineCaches, heartbeatsOf, cachesOf, observe } from './observe.ts'
 import { ExhaustedOfferings } from './provisioning/exhausted-offerings.ts'
 import { HostSightings } from './hosts/sightings.ts'
 import { OrphanReports } from './orphans/reports.ts'
@@ -49,15 +49,15 @@ function setup(context: ControllerContext): RunningModule {
   const { cluster, join } = config
   const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
-  const beats = () => new Heartbeats(() => clock.monotonic())
+  const newHeartbeats = () => new Heartbeats(() => clock.monotonic())
   const hostLists = new HostLists(clock)
   const exhausted = new ExhaustedOfferings(clock)
   const sightings = new HostSightings(clock)
   const now = () => clock.now()
   const secretValues = new SecretValues({ client, clock })
   const contents = CommittedContents.of(context.informers)
-  const behind = (name: string) => void clock.after(BEHIND_LOOK_MS, () => wake(name))
-  const beating = { agentBeats: beats(), nodeBeats: beats() }
+  const behind = (name: string) => void clock.after(BEHIND_REQUEUE_MS, () => wake(name))
+  const beating = { agentHeartbeats: newHeartbeats(), nodeHeartbeats: newHeartbeats() }
   const ended = new EndedPermits(clock)
   const memory = { hostLists, exhausted, sightings, ended }
   const observing = { client, caches, secretValues, contents, behind, ...beating, providers, ...memory, now }
@@ -73,7 +73,7 @@ function setup(context: ControllerContext): RunningModule {
     sightings.forget(uidOf(before))
   })
   const idleReconciles = new IdleReconciles(() => clock.monotonic())
-  const look = reconcileWith<Seen, MachineAction, OwnStatus, MachinePlan>({
+  const reconcile = reconcileWith<Seen, MachineAction, OwnStatus, MachinePlan>({
     clock,
     observe: (key, { signal }) => observe(observing, key, signal),
     plan: (seen, now) => hostPace.paced(plan(seen, now), seen.machine),
@@ -84,11 +84,11 @@ function setup(context: ControllerContext): RunningModule {
       return outcome
     },
     status: (seen, planned, results) => {
-      const { quiet } = planned
-      if (quiet !== undefined)
-        idleReconciles.note(nameOf(seen.machine), { ...quiet, beats: beatsOf(observing, seen) }, [
-          seen.agentBeat,
-          seen.nodeBeat,
+      const { idle } = planned
+      if (idle !== undefined)
+        idleReconciles.note(nameOf(seen.machine), { ...idle, heartbeats: heartbeatsOf(observing, seen) }, [
+          seen.agentHeartbeat,
+          seen.nodeHeartbeat,
         ])
       // After a Provision the status was written already, and what it says is seen in the next reconcile.
       const isLast = (kind: MachineAction['kind']) => kind === 'RemoveFinalizer' || kind === 'Provision'
@@ -144,7 +144,7 @@ function setup(context: ControllerContext): RunningModule {
       const left = idleReconciles.left(name)
       if (left !== undefined) return requeueAfter(left)
       idleReconciles.begin(name)
-      const outcome = await look(name, context)
+      const outcome = await reconcile(name, context)
       if (outcome.kind !== 'Requeue') idleReconciles.over(name)
       return outcome
     },
@@ -197,7 +197,7 @@ function hostParts(
     nodes: () => caches.nodes.list(),
     leaseNamed: (name) => caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name }),
     policyOf: (provider) => config.orphans?.[provider] ?? 'Report',
-    tell: orphanGauge(metrics.registry),
+    report: orphanGauge(metrics.registry),
     reports: new OrphanReports({ client, clock, log, events }),
   })
   return hostListParts(hostLists, {
@@ -207,7 +207,7 @@ function hostParts(
     providers,
     onChange: wake,
     onBack,
-    onList: (provider, hosts, signal) => orphans.look(provider, hosts, signal),
+    onList: (provider, hosts, signal) => orphans.observe(provider, hosts, signal),
   })
 }
 

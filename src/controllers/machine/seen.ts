@@ -33,14 +33,14 @@ export type HostSeen =
 export interface Seen {
   readonly machine: Machine
   readonly node: Node | undefined
-  readonly agentBeat: Heartbeat
-  readonly nodeBeat: Heartbeat
+  readonly agentHeartbeat: Heartbeat
+  readonly nodeHeartbeat: Heartbeat
   /** Of the agent of an earlier Machine of this name. */
   readonly strangeLease?: Lease
   /** A Node of this name, created by the agent of an earlier Machine that no longer runs; `node` is undefined then. */
   readonly strangeNode?: Node
   /** Why a Node of this name is left to an earlier Machine, which may still have its host; `node` is undefined then. */
-  readonly earlierNode?: { readonly seen: string; readonly unblock: string; readonly lookAgainMs: number }
+  readonly earlierNode?: { readonly seen: string; readonly unblock: string; readonly requeueMs: number }
   readonly host: HostSeen
   /** The host was there before its Machine, and stays when that goes. */
   readonly isHostKept: boolean
@@ -75,8 +75,12 @@ export const hasFinalizer = ({ metadata }: Machine): boolean =>
 export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
 
 /** The agent was there: with its Lease or with its Node. The Node of a host that was there before says nothing about that. */
-export const hasJoined = ({ node, agentBeat, isHostKept }: Pick<Seen, 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
-  agentBeat.kind !== 'None' || (node !== undefined && !isHostKept)
+export const hasJoined = ({
+  node,
+  agentHeartbeat,
+  isHostKept,
+}: Pick<Seen, 'node' | 'agentHeartbeat' | 'isHostKept'>): boolean =>
+  agentHeartbeat.kind !== 'None' || (node !== undefined && !isHostKept)
 
 /** It joined at some time, whatever is left of it now. */
 export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machine' | 'isHostKept'>): boolean =>
@@ -86,11 +90,11 @@ export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machi
  * No agent was ever on its host: none reported, none sent a heartbeat, and the approver has recorded no key. The record is written before a certificate is
  * issued, and no first one is issued for a Machine that is deleted or only observed: nothing of KubeNode runs on the host, and nothing can start there.
  */
-export const neverHadAgent = ({ machine, agentBeat }: Pick<Seen, 'machine' | 'agentBeat'>): boolean =>
-  machine.status?.agent === undefined && agentBeat.kind === 'None' && recordedKey(machine) === undefined
+export const neverHadAgent = ({ machine, agentHeartbeat }: Pick<Seen, 'machine' | 'agentHeartbeat'>): boolean =>
+  machine.status?.agent === undefined && agentHeartbeat.kind === 'None' && recordedKey(machine) === undefined
 
 /** The Node of a machine was deleted while its agent is running. The agent creates it again, or the kubelet registers it after a restart. */
-export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
+export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'isHostKept'>): boolean =>
   seen.node === undefined &&
   seen.machine.status?.nodeRef !== undefined &&
   hasJoined(seen) &&
@@ -190,11 +194,14 @@ export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'de
   orderOf(machine.spec, 'Reboot', definitions) === undefined ? LOST_AFTER_MS : REBOOT_AFTER_MS
 
 /** Agent and node are both silent; if only one is, only that one is faulty. An observed machine has no agent. */
-export function isLost(seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'nodeBeat' | 'definitions'>): boolean {
-  const { machine, node, agentBeat, nodeBeat } = seen
+export function isLost(
+  seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'nodeHeartbeat' | 'definitions'>,
+): boolean {
+  const { machine, node, agentHeartbeat, nodeHeartbeat } = seen
   if (machine.status?.nodeRef === undefined) return false
   const bound = lostAfterMs(seen)
-  const isNodeSilent = isBeating(nodeBeat, bound) === false || (nodeBeat.kind === 'None' && !isNodeReady(node))
+  const isNodeSilent =
+    isBeating(nodeHeartbeat, bound) === false || (nodeHeartbeat.kind === 'None' && !isNodeReady(node))
   if (isObserved(machine)) return node === undefined || (isNodeSilent && !isNodeReady(node))
-  return isBeating(agentBeat, bound) === false && isNodeSilent
+  return isBeating(agentHeartbeat, bound) === false && isNodeSilent
 }

@@ -294,8 +294,8 @@ function unmendable({ machine }: Seen, now: number): string | undefined {
     return report?.drifted !== undefined && isPastFreshCopies(entry, now)
   })
   if (found === undefined) return undefined
-  const says = machine.status?.components?.find((c) => c.name === found.name)?.drifted ?? ''
-  return `${found.name} is changed again after ${MOST_FRESH_COPIES} fresh copies: ${says}; find who does it on the node`
+  const drifted = machine.status?.components?.find((c) => c.name === found.name)?.drifted ?? ''
+  return `${found.name} is changed again after ${MOST_FRESH_COPIES} fresh copies: ${drifted}; find who does it on the node`
 }
 
 function stalledOf(seen: Seen, now: number): WantedCondition {
@@ -316,12 +316,12 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
 }
 
 /** While it is unknown, the last condition stays. */
-function agentReachable({ machine, agentBeat }: Seen): WantedCondition {
-  const alive = isBeating(agentBeat)
+function agentReachable({ machine, agentHeartbeat }: Seen): WantedCondition {
+  const alive = isBeating(agentHeartbeat)
   if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
   if (alive === false)
     return condition('AgentReachable', 'False', 'LeaseExpired', 'its agent no longer renews its Lease')
-  if (agentBeat.kind === 'None')
+  if (agentHeartbeat.kind === 'None')
     return condition('AgentReachable', 'Unknown', 'NotYetObserved', 'no heartbeat from its agent yet')
   const before = findCondition(machine.status?.conditions, 'AgentReachable')
   return before?.status === 'False'

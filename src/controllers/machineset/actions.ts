@@ -92,7 +92,7 @@ export function noticeOf(action: MachineSetAction): Notice[] {
 }
 
 /** An object that was to be deleted no longer exists. */
-export const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+export const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
   outcome.kind === 'Stale' && outcome.error instanceof ApiError && outcome.error.status === 404
     ? { kind: 'Applied', object: undefined }
     : outcome

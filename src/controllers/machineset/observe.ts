@@ -65,7 +65,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
       ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
     ],
     permits: asked,
-    refusedFor: ended.look(uidOf(set), asked.filter(isRefused)),
+    refusedFor: ended.observe(uidOf(set), asked.filter(isRefused)),
     elsewhere: elsewhereOf(caches, set, asked),
     ...defined({ edit }),
     isHeld,

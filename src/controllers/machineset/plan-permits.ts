@@ -10,7 +10,7 @@ import { type Seen, aliveOf, readySinceMs } from './seen.ts'
 /** A machine counts as available after it has been Ready for this long. */
 export const AVAILABLE_AFTER_MS = 10_000
 /** While a permit is open it has to be renewed although nothing changes. */
-const RENEWAL_LOOK_MS = 10_000
+const RENEWAL_REQUEUE_MS = 10_000
 
 /** Open permits are renewed while their machine is being deleted, ended once it is deleted, and released when it may stay. */
 export function withPermits(
@@ -27,7 +27,7 @@ export function withPermits(
     ),
   )
   const isShrinking = isBeingDeleted(seen.set) || aliveOf(seen).length > seen.set.spec.replicas
-  const upkeep = seen.permits.flatMap((permit): readonly PermitAction[] => {
+  const renewals = seen.permits.flatMap((permit): readonly PermitAction[] => {
     const uid = permit.spec.targets[0]?.uid ?? ''
     if (permitAnswer(permit, uid).kind === 'Ended') return []
     const machine = mine.get(uid) ?? seen.elsewhere?.get(uid)
@@ -39,19 +39,19 @@ export function withPermits(
       : renewalOf(permit, now, 'its machine is still being removed')
   })
   // A set that is being deleted no longer knows a machine, or itself, after its last action.
-  const all = isBeingDeleted(seen.set) ? [...upkeep, ...actions] : [...actions, ...upkeep]
+  const all = isBeingDeleted(seen.set) ? [...renewals, ...actions] : [...actions, ...renewals]
   const hasOpen = seen.permits.some((p) => p.status?.phase === 'Granted')
   const { hold } = seen
-  const looks = [
+  const dueMs = [
     ...(hold === undefined ? [] : [endsIn(hold, now)]),
-    ...(hasOpen ? [RENEWAL_LOOK_MS] : []),
+    ...(hasOpen ? [RENEWAL_REQUEUE_MS] : []),
     ...untilAvailable(seen, now),
     ...(extra.waiting?.requeueMs === undefined ? [] : [extra.waiting.requeueMs]),
   ]
   return {
     actions: all,
     notices: all.flatMap(noticeOf),
-    ...(looks.length > 0 && { requeueAfter: Math.min(...looks) }),
+    ...(dueMs.length > 0 && { requeueAfter: Math.min(...dueMs) }),
     ...extra,
   }
 }

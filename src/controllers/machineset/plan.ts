@@ -3,7 +3,7 @@
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
-import { BEHIND_LOOK_MS } from '#declared/committed.ts'
+import { BEHIND_REQUEUE_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'
@@ -26,7 +26,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     return withPermits(seen, [{ kind: 'AddFinalizer', reason: 'its machines must not be garbage-collected' }], {}, now)
   const read = understood(set)
   if (read.kind === 'Invalid') return withPermits(seen, [], {}, now)
-  if (seen.isHeld === true) return { requeueAfter: BEHIND_LOOK_MS, ...withPermits(seen, [], {}, now) }
+  if (seen.isHeld === true) return { requeueAfter: BEHIND_REQUEUE_MS, ...withPermits(seen, [], {}, now) }
   if (seen.hold !== undefined) return withPermits(seen, [], held(seen.hold), now)
   let room = set.spec.replicas - aliveOf(seen).length
   const membership = seen.machines.flatMap((m): MachineSetAction[] => {

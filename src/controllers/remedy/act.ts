@@ -32,11 +32,11 @@ export function act(
         client.create(controllerRevisionType, revisionOf(action.remedier, action.active), options),
       ).then(keptIsDone)
     case 'DropRevision':
-      return deleteExactly(client, controllerRevisionType, action.revision, { signal }).then(goneIsDone)
+      return deleteExactly(client, controllerRevisionType, action.revision, { signal }).then(deletedIsDone)
     case 'CreateJob':
       return outcomeOf(() => client.create(remedyOperationJob, jobOf(action.job), options)).then(existsIsDone)
     case 'SupersedeJob':
-      return updateExactly(client, remedyOperationJob, superseded(action.job, action.by), options).then(goneIsDone)
+      return updateExactly(client, remedyOperationJob, superseded(action.job, action.by), options).then(deletedIsDone)
     default:
       return assertNever(action)
   }
@@ -50,7 +50,7 @@ const keptIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
   outcome.kind === 'Exists' || outcome.kind === 'Applied' ? DONE : outcome
 
 const DONE = { kind: 'Applied', object: undefined } as const
-const goneIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
+const deletedIsDone = (outcome: WriteOutcome<unknown>): WriteOutcome<undefined> =>
   outcome.kind === 'Stale' || outcome.kind === 'Applied' ? DONE : outcome
 
 const superseded = (job: RemedyOperationJob, by: string): RemedyOperationJob => ({

@@ -20,7 +20,7 @@ import type { NodeSeen, RuleCounts, Seen } from './seen.ts'
 import { TICK_MS } from './verdicts/rule-needs.ts'
 
 /** A limit that waits for other repairs is checked again when they end; this is the fallback. */
-const LOOK_AGAIN_MS = 60_000
+const REQUEUE_MS = 60_000
 
 export function plan(seen: Seen, now: number): RemedyPlan {
   const rules = inOrder(seen.rules)
@@ -222,10 +222,10 @@ function heldBack(given: Case): Decision | undefined {
       given,
       'ZoneOutage',
       `${silence.silent} of ${silence.total} nodes of ${silence.group} are silent: taken for a network problem`,
-      LOOK_AGAIN_MS,
+      REQUEUE_MS,
     )
   const known = node.machine === undefined ? undefined : scene.seen.maintained.get(node.machine)
-  if (known !== undefined) return waits(given, 'MaintenanceUnderWay', `the cause is known: ${known}`, LOOK_AGAIN_MS)
+  if (known !== undefined) return waits(given, 'MaintenanceUnderWay', `the cause is known: ${known}`, REQUEUE_MS)
   const hold = holdOver(scene.seen.holds, stopping(heldThings(node), scene.now))
   return hold && waits(given, 'HoldPause', holdText(hold), endsIn(hold, scene.now), hold.metadata.name)
 }
@@ -258,7 +258,7 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
     planned: planned.get(name) ?? 0,
     now,
   })
-  if (hit !== undefined) return waits(given, hit.reason, hit.message, hit.afterMs ?? LOOK_AGAIN_MS)
+  if (hit !== undefined) return waits(given, hit.reason, hit.message, hit.afterMs ?? REQUEUE_MS)
   if (dryRun || open === undefined) return undefined
   // A repair of a lower rule is superseded if it has not begun; otherwise it may finish.
   if (isWaiting(open) && open.metadata.annotations?.[SUPERSEDED_BY] === undefined)
@@ -333,18 +333,18 @@ function noticesOf({ reading, inhibited }: RuleVerdict): readonly Notice[] {
   const { remedier, problem } = reading
   const has = (type: string, status: string) => findCondition(remedier.status?.conditions, type)?.status === status
   const known = findCondition(remedier.status?.conditions, 'Inhibited')
-  const say = (reason: Reason, message: string): Notice => ({
+  const notice = (reason: Reason, message: string): Notice => ({
     reason,
     message: `${ruleName(reading)}: ${message}`,
     severity: 'Warning',
     about: remedier,
   })
   return [
-    ...(problem === undefined || has('RuleActive', 'False') ? [] : [say('RuleInvalid', problem)]),
+    ...(problem === undefined || has('RuleActive', 'False') ? [] : [notice('RuleInvalid', problem)]),
     ...(inhibited === undefined ||
     inhibited.reason === 'NotYetObserved' ||
     (known?.status === 'True' && known.reason !== 'NotYetObserved')
       ? []
-      : [say(inhibited.reason, inhibited.message)]),
+      : [notice(inhibited.reason, inhibited.message)]),
   ]
 }

@@ -27,7 +27,7 @@ import { BY_HOST_OF, BY_INCIDENT, BY_MACHINE, BY_NODE, BY_NODE_UID, type JobCach
 import { ASKED_FOR_MS, FreshHolds } from './inputs/fresh-holds.ts'
 import { type Operation, operationFacts } from '#api/protocol/operations.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
-import { PeerFacts, wordsOf } from './inputs/peer-facts.ts'
+import { PeerFacts, namesOf } from './inputs/peer-facts.ts'
 import { type FaultReading, type JobStep, type Seen, nextOperation, phaseOf } from './seen.ts'
 
 /** A mass fault reaches the caches within this time; an isolated one is repaired this much later. */
@@ -59,7 +59,7 @@ export class Observer {
   /** By the selector of the rules that ask. */
   readonly #samples = new Map<string, Sample>()
   readonly #peers: PeerFacts
-  readonly #beats: Heartbeats
+  readonly #heartbeats: Heartbeats
   readonly #holds: FreshHolds
 
   constructor(caches: JobCaches, { client, clock, random }: Pick<ControllerContext, 'client' | 'clock' | 'random'>) {
@@ -68,7 +68,7 @@ export class Observer {
     this.#clock = clock
     this.#random = random
     this.#peers = new PeerFacts(caches, (node) => this.#view(node))
-    this.#beats = new Heartbeats(client)
+    this.#heartbeats = new Heartbeats(client)
     this.#holds = new FreshHolds(client, clock)
   }
 
@@ -97,7 +97,7 @@ export class Observer {
       remedier,
       isFresh: false,
       asked: NOBODY_ASKED,
-      isHeard: await this.#isHeard(job, remedier),
+      isReporting: await this.#isReporting(job, remedier),
     })
   }
 
@@ -132,8 +132,8 @@ export class Observer {
     const { asked, holds } = isStart
       ? await this.#askAround(job, remedier, signal)
       : { asked: NOBODY_ASKED, holds: undefined }
-    const isHeard = await this.#isHeard(job, remedier)
-    const read = { permit, node, machine, remedier, isFresh: true, asked, isHeard, ...defined({ holds }) }
+    const isReporting = await this.#isReporting(job, remedier)
+    const read = { permit, node, machine, remedier, isFresh: true, asked, isReporting, ...defined({ holds }) }
     const seen = this.#seen(job, read)
     return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
   }
@@ -162,7 +162,7 @@ export class Observer {
   }
 
   /** A step that succeeded may be followed by a drain: the same write tells whether there are pods to drain. */
-  async lookAhead(
+  async readAhead(
     seen: Seen,
     result: { readonly step: JobStep; readonly went: StepResult } | undefined,
     signal: AbortSignal,
@@ -181,11 +181,11 @@ export class Observer {
   }
 
   /** Where a probe decides it must be one of after the repair. */
-  async #isHeard(job: RemedyOperationJob, remedier: NodeRemedier | undefined): Promise<boolean> {
+  async #isReporting(job: RemedyOperationJob, remedier: NodeRemedier | undefined): Promise<boolean> {
     if (phaseOf(job) !== 'Verifying') return true
     const active = this.#active(remedier)
     const wantsProbe = active?.spec.ladder[job.spec.rung]?.verify.probe !== undefined
-    return !wantsProbe || this.#beats.isHeard(job)
+    return !wantsProbe || this.#heartbeats.isReporting(job)
   }
 
   /** What else decides about a start. Read once for all that start within a moment, so that asking twice is asking once. */
@@ -268,11 +268,11 @@ export class Observer {
   #seen(
     job: RemedyOperationJob,
     {
-      isHeard,
+      isReporting,
       holds = this.#caches.holds.list(),
       ...read
     }: Pick<Seen, 'permit' | 'node' | 'machine' | 'remedier' | 'isFresh' | 'asked'> &
-      Partial<Pick<Seen, 'holds'>> & { readonly isHeard: boolean },
+      Partial<Pick<Seen, 'holds'>> & { readonly isReporting: boolean },
   ): Seen {
     const { jobs } = this.#caches
     const { node, machine, remedier } = read
@@ -296,7 +296,9 @@ export class Observer {
       standing: view?.standing ?? { kind: 'Leaving', why: 'the Node was deleted' },
       fault,
       cleared:
-        view === undefined || active === undefined ? fault : clearedReading({ job, view, active, fault, isHeard }, now),
+        view === undefined || active === undefined
+          ? fault
+          : clearedReading({ job, view, active, fault, isReporting }, now),
       holds,
       machineSets: this.#caches.machineSets,
       others: [...new Map(near.map((j) => [nameOf(j), j])).values()].filter((j) => nameOf(j) !== nameOf(job)),
@@ -311,7 +313,7 @@ export class Observer {
     if (phaseOf(job) === 'Done') {
       this.#firstSeen.delete(uid)
       this.#begun.delete(uid)
-      this.#beats.forget(job)
+      this.#heartbeats.forget(job)
       return true
     }
     const now = this.#clock.monotonic()
@@ -342,8 +344,8 @@ export class Observer {
 
   /** Facts about other nodes are gathered only for a rule that reads them. */
   #factsFor(view: NodeView, rule: CompiledRule, before: readonly RemedyOperationJob[], now: number): Facts {
-    const words = wordsOf(rule)
-    const speaksOf = (fact: string) => words.has(fact)
+    const names = namesOf(rule)
+    const speaksOf = (fact: string) => names.has(fact)
     const facts = this.#stamps.settle(view.uid, view.facts, now)
     if (!speaksOf('peers') && !speaksOf('cluster') && !speaksOf('repairs')) return facts
     return {

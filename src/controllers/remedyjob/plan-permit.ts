@@ -69,7 +69,7 @@ const isDropped = ({ status }: OperationPermit, target: string): boolean =>
   status.verdicts?.find((v) => v.target === target && v.verdict === 'Denied')?.reason === 'BreakerHalfOpen'
 
 /** A grant is checked this often, so that it is released before it expires: a slot with an expired lease stays taken until the node is healthy. */
-const LOOK_AGAIN_MS = 15_000
+const REQUEUE_MS = 15_000
 
 /** A repair that may not begin must not block others. The block may end soon, so the slot is released only when its lease would be due for renewal. */
 export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
@@ -79,6 +79,6 @@ export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const release = reportOf(permit, permit.spec.targets[0]?.uid ?? '', 'Released', why)
   if (release.length === 0) return planned
   if (!isRenewalDue(permit, now))
-    return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
+    return { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? REQUEUE_MS, REQUEUE_MS) }
   return seen.isFresh ? { ...planned, actions: release } : { actions: [], needsFresh: true }
 }

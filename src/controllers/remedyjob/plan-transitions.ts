@@ -8,7 +8,7 @@ import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
 import type { Held } from './plan-holds.ts'
 import { remedyjobErrors } from './remedyjob-errors.ts'
 
-const LOOK_AGAIN_MS = 30_000
+const REQUEUE_MS = 30_000
 
 export const isStarted = (step: JobStep): boolean =>
   step.startedAt !== undefined && step.outcome === undefined && step.attempts > 0
@@ -42,7 +42,7 @@ export function finish(seen: Seen, now: number, outcome: NonNullable<JobStatus['
       'WaitingForOther',
       `to end as ${outcome} (${message}): a step is running`,
       'the step finishes',
-      LOOK_AGAIN_MS,
+      REQUEUE_MS,
     )
   // Closing a job because of a stale cache would leave a fault without a repair.
   if (!seen.isFresh) return { actions: [], needsFresh: true }

@@ -18,7 +18,7 @@ import { heldBy, unwanted } from './plan-holds.ts'
 /** Do not start a repair that was requested more than a day ago: it may no longer be wanted. */
 const MOST_WAITING_MS = 86_400_000
 /** How often an unchanged permit or node is checked. */
-const LOOK_AGAIN_MS = 30_000
+const REQUEUE_MS = 30_000
 /** Other nodes are asked then: by chance those that were asked may have been the few bad ones. */
 const ASK_AGAIN_MS = 1_000
 /** How soon a job that is not ripe is checked. */
@@ -70,7 +70,7 @@ function planBeginning(seen: Seen, now: number): JobPlan {
     return heldUp(
       seen,
       now,
-      wait('MaintenanceUnderWay', `the cause is known: ${seen.maintained}`, 'the work on the host ends', LOOK_AGAIN_MS),
+      wait('MaintenanceUnderWay', `the cause is known: ${seen.maintained}`, 'the work on the host ends', REQUEUE_MS),
     )
   if (fault.kind === 'Unknown')
     return heldUp(seen, now, wait('SafetyReadingUnknown', fault.why, 'the node reports again'))
@@ -91,13 +91,13 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   if (!seen.isRipe) return { actions: [], ...RIPENING }
   if (held.kind === 'Wait' || held.kind === 'AskLater')
     // Explanations of repairs know a wait by this predicate, and read the gate from the permit.
-    return wait('PermitRequested', held.wait.seen, held.wait.unblock, LOOK_AGAIN_MS)
+    return wait('PermitRequested', held.wait.seen, held.wait.unblock, REQUEUE_MS)
   // What is written here lets things happen: it rests on what the server says now, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const { bad, total } = seen.asked
   if (isMass(bad + 1, total + 1)) {
     const text = `${bad} of ${total} other nodes are as bad`
-    const againMs = request === undefined ? ASK_AGAIN_MS : LOOK_AGAIN_MS
+    const againMs = request === undefined ? ASK_AGAIN_MS : REQUEUE_MS
     return heldUp(seen, now, wait('CohortBlamed', text, 'fewer nodes have the fault at the same time', againMs))
   }
   if (request !== undefined) return { actions: [request], change: { permitRef: request.permit } }
@@ -150,6 +150,6 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
 function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const renewal = renewalOf(seen.permit, now, 'the job still needs it')
   return renewal.length === 0
-    ? { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) }
+    ? { ...planned, requeueAfter: Math.min(planned.requeueAfter ?? REQUEUE_MS, REQUEUE_MS) }
     : { ...planned, actions: [...renewal, ...planned.actions] }
 }

@@ -109,7 +109,7 @@ class JobReconciler {
     for (let turn = 1; ; turn++) {
       const { planned } = decided
       const { went, failure, permit = decided.seen.permit } = await this.#carryOut(decided.seen, planned, context)
-      const seen = await observer.lookAhead({ ...decided.seen, permit }, went.result, signal)
+      const seen = await observer.readAhead({ ...decided.seen, permit }, went.result, signal)
       const { status, last } = finalStatus(parts.plan, { seen, planned, went, now: clock.now() })
       const written = await this.#record(seen, status, signal)
       if (failure !== undefined) return retry(failure)
@@ -161,14 +161,14 @@ class JobReconciler {
   async #act(action: JobAction, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
     const { parts, tools, observer, caches } = this.#deps
     // Another job of the machine has been listed since: this is decided again on what is listed now.
-    if (action.kind === 'ListJobs' && this.#isListedAnew(action.machine)) return { kind: 'Applied', object: undefined }
+    if (action.kind === 'ListJobs' && this.#isListedAgain(action.machine)) return { kind: 'Applied', object: undefined }
     if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action.step))
     const outcome = await parts.act(tools, action, seen, signal)
     if (action.kind === 'ListJobs' && outcome.kind === 'Applied') caches.machines.assume(outcome.object as Machine)
     return outcome
   }
 
-  #isListedAnew({ metadata, spec }: Machine): boolean {
+  #isListedAgain({ metadata, spec }: Machine): boolean {
     const { caches } = this.#deps
     const now = caches.machines.get(nameOf({ metadata }))
     const isNewer = now !== undefined && isOlder(metadata.resourceVersion, now.metadata.resourceVersion)

@@ -4,13 +4,13 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Question } from '../question.ts'
-import { pass, wait } from '../say.ts'
+import { pass, wait } from '../verdict-of.ts'
 import { type Cohort, cohortKey, cohortName, cohortsOf, isPlace } from './cohorts.ts'
 import { REPAIRER, ROLLOUTS } from './failing.ts'
 import { type Blame, cohortOf } from './latch.ts'
 import { defined } from '#lib/defined.ts'
 
-const LOOK_AGAIN_MS = 60_000
+const REQUEUE_MS = 60_000
 
 export function blameGate(
   question: Question,
@@ -29,7 +29,7 @@ export function blameGate(
       seen,
       limit: wayOut(cohortOf(blame), isRollout(question)),
       ...defined({ component }),
-      retryAfterMs: LOOK_AGAIN_MS,
+      retryAfterMs: REQUEUE_MS,
     }),
   ]
 }

@@ -73,10 +73,10 @@ const blameOf = (
 /** A machine runs it, or has it in its spec. */
 export function isPresent(units: readonly Unit[], cohort: Cohort): boolean {
   const key = cohortKey(cohort)
-  return units.some((unit) => cohortsOf(unit).some((c) => cohortKey(c) === key) || isTold(unit, cohort))
+  return units.some((unit) => cohortsOf(unit).some((c) => cohortKey(c) === key) || isOfCohort(unit, cohort))
 }
 
-function isTold({ source }: Unit, { kind, component, value }: Cohort): boolean {
+function isOfCohort({ source }: Unit, { kind, component, value }: Cohort): boolean {
   if (source.kind !== machine.kind) return false
   const order = (source as Machine).spec.components?.find((c) => c.name === component)
   return (kind === 'Component' ? order?.version : order?.config) === value

@@ -7,7 +7,7 @@ import { anyApproval, approvalNeed, type ApprovalNeed, byName } from '../approva
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { losesMachine } from '../reservations.ts'
-import { pass, wait } from '../say.ts'
+import { pass, wait } from '../verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Of one permit in its status. */
@@ -16,27 +16,27 @@ const MOST_SHOWN = 8
 export function approvalGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
   const { permit, policies } = question
   const { approvals, wall } = snapshot
-  const said = policies.flatMap((policy) => {
+  const verdicts = policies.flatMap((policy) => {
     const need = approvalNeed(policy.spec.approvals ?? [], permit.spec, approvals, wall)
     return need === undefined ? [] : [verdict(need, { policy })]
   })
   return losesData(permit, question.unit.name, snapshot)
-    ? [...said, verdict(anyApproval(permit.spec, approvals, wall), { policy: policies[0] })]
-    : said
+    ? [...verdicts, verdict(anyApproval(permit.spec, approvals, wall), { policy: policies[0] })]
+    : verdicts
 }
 
 function verdict(
   need: ApprovalNeed,
   { policy }: { readonly policy: Question['policies'][number] | undefined },
 ): GateVerdict {
-  const saying = {
+  const parts = {
     ...defined({ policy }),
     seen: `${need.counted.length} approvals`,
     limit: `${need.needed} of ${need.from.join(', ')}`,
   }
   return need.counted.length >= need.needed
-    ? pass('Approval', { reason: 'PermitGranted', ...saying })
-    : wait('Approval', { reason: 'ApprovalMissing', ...saying })
+    ? pass('Approval', { reason: 'PermitGranted', ...parts })
+    : wait('Approval', { reason: 'ApprovalMissing', ...parts })
 }
 
 /** Whatever the policies say: data that a vendor destroys is not given away by a program. */

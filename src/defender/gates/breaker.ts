@@ -5,7 +5,7 @@ import { breakerAt, halfOpensIn, newBreaker } from '../breaker.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
-import { GOES_BACK, deny, pass, wait } from '../say.ts'
+import { GOES_BACK, deny, pass, wait } from '../verdict-of.ts'
 
 export function breakerGate(question: Question, ground: Ground): readonly GateVerdict[] {
   const { policies, isRecovery } = question
@@ -35,11 +35,11 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
       return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
     }
     const tried = trialsInFlight(policy, entry.since, ground)
-    const saying = { policy, seen: `${tried} trial operations running`, limit: `${entry.trial} at a time` }
+    const parts = { policy, seen: `${tried} trial operations running`, limit: `${entry.trial} at a time` }
     return [
       tried < entry.trial
-        ? pass('Breaker', { reason: 'BreakerHalfOpen', ...saying })
-        : wait('Breaker', { reason: 'BreakerHalfOpen', ...saying }),
+        ? pass('Breaker', { reason: 'BreakerHalfOpen', ...parts })
+        : wait('Breaker', { reason: 'BreakerHalfOpen', ...parts }),
     ]
   })
 }

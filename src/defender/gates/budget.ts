@@ -3,7 +3,7 @@ import { takesAvailability } from '#api/protocol/operations.ts'
 import type { GateVerdict } from '../gate.ts'
 import { budgetLimit, domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
-import { KEEPS_SERVING, pass, wait } from '../say.ts'
+import { KEEPS_SERVING, pass, wait } from '../verdict-of.ts'
 import { setLimitGate } from './set-limit.ts'
 import { isOutOfService } from '../unit.ts'
 
@@ -27,15 +27,15 @@ export function budgetGate(question: Question, ground: Ground): readonly GateVer
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))
       const where = per === 'cluster' ? '' : ` in ${per} ${domain === '' ? '(none)' : domain}`
       const booked = all === levels ? set.size - levels.now.set(policy, of, per, unit.space, domain).size : 0
-      const saying = {
+      const parts = {
         policy,
         seen: `${set.size} ${of}${where}${booked > 0 ? `, ${booked} of them booked for work on their hosts` : ''}`,
         limit: `${typeof max === 'number' ? max : `${limit} (${max})`} per ${per}`,
       }
       return [
         after <= limit
-          ? pass('Budget', { reason: 'PermitGranted', ...saying })
-          : wait('Budget', { reason: 'BudgetExhausted', ...saying, field: `/budgets/${at}`, count: set.size }),
+          ? pass('Budget', { reason: 'PermitGranted', ...parts })
+          : wait('Budget', { reason: 'BudgetExhausted', ...parts, field: `/budgets/${at}`, count: set.size }),
       ]
     }),
   )

@@ -6,7 +6,7 @@ import type { GateVerdict } from '../gate.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import { type Budget, type FloorGround, type Levels, floorLimit, neverHasRoom } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
-import { KEEPS_SERVING, pass, wait } from '../say.ts'
+import { KEEPS_SERVING, pass, wait } from '../verdict-of.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { type Unit, isOutOfService } from '../unit.ts'
 
@@ -83,7 +83,7 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
     const away = ground.levels.now.set(policy, 'unavailable', 'cluster', unit.space, '')
     const booked = isBooked ? 0 : down.size - away.size
     const isMet = left >= limit
-    const saying = {
+    const parts = {
       policy,
       seen: [
         `${left} of ${members.total} would remain healthy${booked > 0 ? `, ${booked} of the others booked for work on their hosts` : ''}`,
@@ -96,8 +96,8 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
     }
     return [
       isMet
-        ? pass('HealthFloor', { reason: 'PermitGranted', ...saying })
-        : wait('HealthFloor', { reason: 'HealthFloor', ...saying, field: '/healthFloor', count: Math.max(0, left) }),
+        ? pass('HealthFloor', { reason: 'PermitGranted', ...parts })
+        : wait('HealthFloor', { reason: 'HealthFloor', ...parts, field: '/healthFloor', count: Math.max(0, left) }),
     ]
   })
   return [...silenceGate(question, ground), ...floors]

@@ -3,7 +3,7 @@ import { holdOf, isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'
-import { wait } from '../say.ts'
+import { wait } from '../verdict-of.ts'
 
 const STOPS = ['Freeze', 'Pause', 'Abort'] as const
 

@@ -1,7 +1,7 @@
 // Machines that host replicas of one of our own programs are disrupted one after the other: a rollout must not stop who could stop it.
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
-import { wait } from '../say.ts'
+import { wait } from '../verdict-of.ts'
 import { isOutOfService } from '../unit.ts'
 
 /** The other operation ends by its result, or by its lease. */

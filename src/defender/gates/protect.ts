@@ -2,7 +2,7 @@
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'
-import { deny, pass } from '../say.ts'
+import { deny, pass } from '../verdict-of.ts'
 
 export function protectGate({ permit, unit, policies }: Question, { snapshot }: Ground): readonly GateVerdict[] {
   const { holds, cluster, wall } = snapshot

@@ -4,7 +4,7 @@ import { domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
 import { type Series, seriesName } from '../rates.ts'
 import { timeOfDay } from '#lib/clock.ts'
-import { GOES_BACK, pass, wait } from '../say.ts'
+import { GOES_BACK, pass, wait } from '../verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
 /** The series in which a grant would be counted; each once, however many limits use it. */
@@ -28,11 +28,11 @@ export function rateGate(
       if (domain === undefined) return []
       const series: Series = { policy: seriesName(policy.name, window, per), window, per, domain }
       const used = ledger.rates.count(series)
-      const saying = { policy, limit: `${max} in ${window} per ${per}` }
+      const parts = { policy, limit: `${max} in ${window} per ${per}` }
       if (used + 1 <= max)
-        return [pass('Rate', { reason: 'PermitGranted', ...saying, seen: `${used} granted in ${window}` })]
+        return [pass('Rate', { reason: 'PermitGranted', ...parts, seen: `${used} granted in ${window}` })]
       if (isRecovery)
-        return [pass('Rate', { reason: 'RecoveryExempt', ...saying, seen: `${used} in ${window} used; ${GOES_BACK}` })]
+        return [pass('Rate', { reason: 'RecoveryExempt', ...parts, seen: `${used} in ${window} used; ${GOES_BACK}` })]
       const retryAfterMs = ledger.rates.freesIn(series, max)
       const next =
         retryAfterMs === undefined
@@ -41,7 +41,7 @@ export function rateGate(
       return [
         wait('Rate', {
           reason: 'RateExceeded',
-          ...saying,
+          ...parts,
           field: `/rates/${at}`,
           count: used,
           seen: `${used} in ${window} used, ${next}`,

@@ -1,7 +1,7 @@
 // A policy's own rules over the cluster; unknown waits.
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
-import { deny, pass, wait } from '../say.ts'
+import { deny, pass, wait } from '../verdict-of.ts'
 
 export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly GateVerdict[] {
   return policies.flatMap((policy) => {
@@ -15,9 +15,9 @@ export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly
       ]
     const { rules = [] } = policy.spec
     if (rules.length === 0) return []
-    const verdicts = snapshot.rules.get(policy.name)
-    const said = rules.flatMap(({ name, effect, reason, message }, at) => {
-      const verdict = verdicts?.get(name) ?? 'unknown'
+    const answers = snapshot.rules.get(policy.name)
+    const verdicts = rules.flatMap(({ name, effect, reason, message }, at) => {
+      const verdict = answers?.get(name) ?? 'unknown'
       if (verdict === 'false') return []
       const seen = `${name}: ${message ?? (verdict === 'unknown' ? 'cannot be evaluated' : reason)}`
       return [
@@ -29,6 +29,6 @@ export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly
         }),
       ]
     })
-    return said.length > 0 ? said : [pass('Rule', { reason: 'PermitGranted', policy })]
+    return verdicts.length > 0 ? verdicts : [pass('Rule', { reason: 'PermitGranted', policy })]
   })
 }

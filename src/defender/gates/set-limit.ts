@@ -6,7 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { GateVerdict } from '../gate.ts'
 import { budgetLimit } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
-import { wait } from '../say.ts'
+import { wait } from '../verdict-of.ts'
 import type { SetLimit, Snapshot } from '../snapshot.ts'
 import { isOutOfService } from '../unit.ts'
 
@@ -19,23 +19,23 @@ const isSets = ({ spec }: OperationPermit): boolean => spec.requester.kind === m
 export function setLimitGate({ permit, unit }: Question, { snapshot, ledger }: Ground): readonly GateVerdict[] {
   const { setLimits = [], fleet } = snapshot
   if (setLimits.length === 0 || isOutOfService(unit)) return []
-  const isRival = isCanarys(permit) ? isSets : isSets(permit) ? isCanarys : () => false
-  const rivals = new Set(snapshot.permits.filter(isRival).map((p) => p.metadata.uid))
+  const isCompeting = isCanarys(permit) ? isSets : isSets(permit) ? isCanarys : () => false
+  const competing = new Set(snapshot.permits.filter(isCompeting).map((p) => p.metadata.uid))
   const grants = ledger.grants().filter((g) => g.exempt !== 'NoDisruption' && g.operations.includes('SwitchComponent'))
-  if (!grants.some((g) => rivals.has(g.permitUid))) return []
+  if (!grants.some((g) => competing.has(g.permitUid))) return []
   for (const set of limitsFor(permit, unit, setLimits)) {
     const taken = grants.filter((g) => {
       const found = fleet.find({ ...g, uid: g.target })
       return found.kind === 'Found' && found.unit.id !== unit.id && set.selects(found.unit)
     })
-    const rival = taken.find((g) => rivals.has(g.permitUid))
+    const competitor = taken.find((g) => competing.has(g.permitUid))
     const count = new Set(taken.map((g) => g.target)).size
     const limit = limitOf(set, snapshot)
-    if (rival === undefined || count < limit) continue
+    if (competitor === undefined || count < limit) continue
     return [
       wait('Budget', {
         reason: 'BudgetExhausted',
-        seen: `${count} of set ${set.name} are being switched, ${rival.name} under permit ${rival.permit}`,
+        seen: `${count} of set ${set.name} are being switched, ${competitor.name} under permit ${competitor.permit}`,
         limit: `${typeof set.maxUnavailable === 'number' ? limit : `${limit} (${set.maxUnavailable})`}, maxUnavailable of the set`,
         retryAfterMs: RETRY_MS,
       }),

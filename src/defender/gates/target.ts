@@ -4,7 +4,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Found } from '../fleet.ts'
 import type { GateVerdict } from '../gate.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { deny, pass, wait } from '../say.ts'
+import { deny, pass, wait } from '../verdict-of.ts'
 import { silentRepair } from '../silent-repair.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Unit } from '../unit.ts'
@@ -25,11 +25,11 @@ const isOverdueRemoval = ({ spec }: OperationPermit, { source }: Unit, wall: num
 export function targetGate(
   found: Found,
   { permit, uid }: { readonly permit: OperationPermit; readonly uid: string },
-  { unknown, goneTargets, fleet, wall }: Snapshot,
+  { unknown, deletedTargets, fleet, wall }: Snapshot,
 ): GateVerdict {
   if (unknown !== undefined)
     return wait('Target', { reason: 'SafetyReadingUnknown', seen: unknown, retryAfterMs: 5_000 })
-  if (found.kind !== 'Found' && goneTargets.has(uid))
+  if (found.kind !== 'Found' && deletedTargets.has(uid))
     return deny('Target', { reason: 'UnknownTarget', seen: 'the target was deleted' })
   if (found.kind !== 'Found') {
     const seen =
@@ -47,6 +47,6 @@ export function targetGate(
       reason: 'PermitGranted',
       seen: `${seen}; its removal does not wait for that for more than ${formatDuration(REMOVAL_WAITS_MS)}`,
     })
-  const unheard = repair.kind === 'Outage' ? repair.seen : seen
-  return wait('Target', { reason: 'SafetyReadingUnknown', seen: unheard, retryAfterMs: 10_000 })
+  const silent = repair.kind === 'Outage' ? repair.seen : seen
+  return wait('Target', { reason: 'SafetyReadingUnknown', seen: silent, retryAfterMs: 10_000 })
 }

@@ -4,7 +4,7 @@ import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
-import { pass, wait } from '../say.ts'
+import { pass, wait } from '../verdict-of.ts'
 
 /** The clock may be set, and a policy be edited, while a window is awaited. */
 const ASK_AGAIN_MS = 60_000

@@ -46,7 +46,7 @@ function world() {
 
 test('the registration names the Service, its port, and a path that all replicas accept', async () => {
   const { leader, registered, keys, adopted } = world()
-  expect(await leader().look()).toBe(true)
+  expect(await leader().reload()).toBe(true)
   const { service, bundle, token } = await registered()
   expect(service).toMatchObject({ ...at, port: 443 })
   expect(acceptedTokens((await keys()).paths)).toEqual([token])
@@ -57,49 +57,49 @@ test('the registration names the Service, its port, and a path that all replicas
 test('S30 a new path is in the Secret for ten minutes before it is named, and the old one for ten minutes after', async () => {
   const { clock, leader, registered, keys } = world()
   const registrar = leader()
-  await registrar.look()
+  await registrar.reload()
   const { token: first } = await registered()
   await clock.advance(ROTATE_MS)
-  await registrar.look()
+  await registrar.reload()
   const { next = '' } = (await keys()).paths
   expect([(await registered()).token, next]).toEqual([first, expect.stringMatching(/^[0-9a-f]{64}$/)])
   await clock.advance(SPREAD_MS - 1)
-  await registrar.look()
+  await registrar.reload()
   expect((await registered()).token).toBe(first)
   await clock.advance(1)
-  await registrar.look()
+  await registrar.reload()
   expect((await registered()).token).toBe(next)
-  await registrar.look()
+  await registrar.reload()
   expect((await keys()).paths).toMatchObject({ token: next, previous: first })
   await clock.advance(OVERLAP_MS)
-  await registrar.look()
+  await registrar.reload()
   expect(acceptedTokens((await keys()).paths)).toEqual([next])
 })
 
 test('a new certificate is served only once the registration has held its authority for ten minutes, for each leader by itself', async () => {
   const { clock, leader, registered, keys } = world()
   let registrar = leader()
-  await registrar.look()
+  await registrar.reload()
   const { current: old } = (await keys()).certificate
   await clock.advance(250 * DAY)
-  await registrar.look()
+  await registrar.reload()
   const { next } = (await keys()).certificate
   expect((await registered()).bundle).toBe(`${old.ca}${next?.ca}`)
   await clock.advance(TRUSTED_BEFORE_USE_MS - 1)
-  await registrar.look()
+  await registrar.reload()
   expect((await keys()).certificate.current).toEqual(old)
   // The new leader does not know since when API servers have the bundle.
   registrar = leader()
-  await registrar.look()
+  await registrar.reload()
   await clock.advance(TRUSTED_BEFORE_USE_MS - 1)
-  await registrar.look()
+  await registrar.reload()
   expect((await keys()).certificate.current).toEqual(old)
   await clock.advance(1)
-  await registrar.look()
+  await registrar.reload()
   expect((await keys()).certificate).toEqual({ current: next, previousCa: old.ca })
   expect((await registered()).bundle).toBe(`${next?.ca}${old.ca}`)
   await clock.advance(DAY)
-  await registrar.look()
+  await registrar.reload()
   expect((await registered()).bundle).toBe(next?.ca)
 })
 
@@ -108,7 +108,7 @@ describe('at every minute of two days, with leaders that change', () => {
     const { clock, leader, registered, keys } = world()
     const random = seededRandom(7)
     let registrar = leader()
-    await registrar.look()
+    await registrar.reload()
     // From here the certificate is due for a change.
     await clock.advance(243 * DAY)
     const seen: {
@@ -119,7 +119,7 @@ describe('at every minute of two days, with leaders that change', () => {
     for (let minute = 0; minute < 400; minute++) {
       await clock.advance((minute % 40 === 0 ? 300 : 1) * MINUTE)
       if (random.next() < 0.02) registrar = leader()
-      await registrar.look()
+      await registrar.reload()
       seen.push({ at: clock.now(), keys: await keys(), said: await registered() })
       const late = seen.filter((s) => s.at >= clock.now() - 5 * MINUTE)
       // A replica is at most five minutes behind, and so is an API server.
@@ -137,8 +137,8 @@ describe('at every minute of two days, with leaders that change', () => {
 test('a Secret that another Defender made at the same time is taken over', async () => {
   const { leader, client, registered } = world()
   const [one, two] = [leader(), leader()]
-  await Promise.all([one.look(), two.look()])
-  await Promise.all([one.look(), two.look()])
+  await Promise.all([one.reload(), two.reload()])
+  await Promise.all([one.reload(), two.reload()])
   const secrets = await client.list(coreKind('Secret'), { namespace: WEBHOOK_NAMESPACE })
   expect(secrets.items.map((s) => s.metadata.name)).toEqual([WEBHOOK_SECRET])
   expect((await registered()).token).toBe((await readKeys(client))?.paths.token)

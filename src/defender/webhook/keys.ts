@@ -58,7 +58,7 @@ export class KeyKeeper {
   }
 
   /** Reads the Secret and writes what is due. Of two that write at once the first wins. */
-  async look(): Promise<WebhookKeys> {
+  async reload(): Promise<WebhookKeys> {
     const { client } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const found = await readSecret(client, WEBHOOK_SECRET_KEY)

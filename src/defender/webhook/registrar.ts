@@ -7,7 +7,7 @@ import { RepeatedLine } from '#lib/repeated-line.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -42,7 +42,7 @@ const OWN_ROLE = programUser('defender')
 export class WebhookRegistrar implements Part {
   readonly name = 'webhook'
   readonly #options: RegistrarOptions
-  readonly #looking: Looking
+  readonly #repeated: RepeatedCheck
   readonly #keeper: KeyKeeper
   #keys: WebhookKeys | undefined
   #keysCheckedAt = -Infinity
@@ -56,7 +56,7 @@ export class WebhookRegistrar implements Part {
   constructor(options: RegistrarOptions) {
     this.#options = options
     const { client, clock, at } = options
-    this.#looking = new Looking(clock)
+    this.#repeated = new RepeatedCheck(clock)
     this.#keeper = new KeyKeeper({ client, clock, hosts: hostsOf(at) })
     this.#trouble = new RepeatedLine(clock)
     this.#absence = new RepeatedLine(clock)
@@ -64,22 +64,22 @@ export class WebhookRegistrar implements Part {
   }
 
   async start(): Promise<void> {
-    await this.look()
-    this.#looking.start(
+    await this.reload()
+    this.#repeated.start(
       () => REGISTRATION_CHECK_MS,
       () => this.check(),
     )
   }
 
   stop(): Promise<void> {
-    return this.#looking.stop()
+    return this.#repeated.stop()
   }
 
   /** Reads the registration; only one that is missing or changed costs more than that. */
   async check(): Promise<void> {
     const { client, clock } = this.#options
     const areKeysDue = clock.monotonic() - this.#keysCheckedAt >= KEYS_CHECK_MS
-    if (this.#registered === undefined || areKeysDue) return void (await this.look())
+    if (this.#registered === undefined || areKeysDue) return void (await this.reload())
     try {
       const found = await client.get(webhookConfigurationType, { name: WEBHOOK_CONFIGURATION })
       if (found?.metadata.resourceVersion !== this.#registered) await this.#putBack(found)
@@ -106,10 +106,10 @@ export class WebhookRegistrar implements Part {
   }
 
   /** Takes the next step of a change of certificate or path, and registers what this replica serves with. False when that failed. */
-  async look(): Promise<boolean> {
+  async reload(): Promise<boolean> {
     const { clock, replica } = this.#options
     try {
-      this.#keys = await this.#keeper.look()
+      this.#keys = await this.#keeper.reload()
       await replica.adopt(this.#keys)
       await this.#register()
       this.#keysCheckedAt = clock.monotonic()
@@ -122,7 +122,7 @@ export class WebhookRegistrar implements Part {
   }
 
   #report(message: string, error: unknown): void {
-    if (this.#looking.signal.aborted) return
+    if (this.#repeated.signal.aborted) return
     const reason = messageOf(error)
     const due = this.#trouble.due(`${message}: ${reason}`)
     if (due !== undefined) this.#options.log.error(message, { error: reason, ...due })

@@ -57,7 +57,7 @@ test('what goes wrong every second is logged once, and then at growing pauses', 
   const { clock, client, lines, replica } = world()
   client.get = async () => Promise.reject(new Error('the API server is away'))
   for (let second = 0; second < 600; second++) {
-    expect(await replica.look()).toBe(false)
+    expect(await replica.reload()).toBe(false)
     await clock.advance(1_000)
   }
   const said = lines.filter((l) => l.message === 'cannot serve the webhook')
@@ -68,17 +68,17 @@ test('a certificate that does not fit its key is not served: the one of before i
   const { clock, lines, replica, write } = world()
   const [good, other] = [newCertificate(HOST, clock.now()), newCertificate(HOST, clock.now())]
   await write(good)
-  expect(await replica.look()).toBe(true)
+  expect(await replica.reload()).toBe(true)
   try {
     await write({ ...other, key: good.key })
-    expect(await replica.look()).toBe(false)
+    expect(await replica.reload()).toBe(false)
     expect(await servedBy(replica.port ?? 0)).toBe(good.cert)
     expect(replica.problem()).toBeUndefined()
     await clock.advance(5 * 60_000 + 1)
-    expect(await replica.look()).toBe(false)
+    expect(await replica.reload()).toBe(false)
     expect(replica.problem()).toMatch(/cannot read the webhook's Secret for 5m/)
     await write(other)
-    expect(await replica.look()).toBe(true)
+    expect(await replica.reload()).toBe(true)
     expect([replica.problem(), await servedBy(replica.port ?? 0)]).toEqual([undefined, other.cert])
     expect(lines.filter((l) => l.message === 'cannot serve the webhook')).toHaveLength(2)
   } finally {

@@ -7,7 +7,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { RepeatedLine } from '#lib/repeated-line.ts'
 import { createValidator } from '#api/validate.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { AskGuard } from '../guard/guard.ts'
 import type { ServingCertificate } from '#runtime/tls/serving-certificate.ts'
@@ -57,7 +57,7 @@ export const isService = (at: WebhookOptions['at']): at is WebhookService => 'na
 export class WebhookReplica implements Part {
   readonly name = 'webhook-server'
   readonly #options: ReplicaOptions
-  readonly #looking: Looking
+  readonly #repeated: RepeatedCheck
   readonly #paths = new SecretPaths()
   #serving: { readonly server: WebhookServer; readonly port: number; certificate: ServingCertificate } | undefined
   #readAt: number | undefined
@@ -67,7 +67,7 @@ export class WebhookReplica implements Part {
 
   constructor(options: ReplicaOptions) {
     this.#options = options
-    this.#looking = new Looking(options.clock)
+    this.#repeated = new RepeatedCheck(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 
@@ -88,11 +88,11 @@ export class WebhookReplica implements Part {
   /** Permits are decided with and without a webhook: a failure to serve it is logged and retried, and stops nothing else. */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', () => this.drain(), { once: true })
-    let isGood = await this.look()
-    this.#looking.start(
+    let isGood = await this.reload()
+    this.#repeated.start(
       () => (isGood ? FOLLOW_MS : RETRY_MS),
       async () => {
-        isGood = await this.look()
+        isGood = await this.reload()
       },
     )
   }
@@ -106,7 +106,7 @@ export class WebhookReplica implements Part {
 
   async stop(withinMs = Infinity): Promise<void> {
     const { clock, at } = this.#options
-    const stopped = this.#looking.stop()
+    const stopped = this.#repeated.stop()
     this.drain()
     await stopped
     const graceMs = isService(at) ? Math.min(GRACE_MS, withinMs) : 0
@@ -117,7 +117,7 @@ export class WebhookReplica implements Part {
   }
 
   /** False when there is nothing to serve with, or it cannot be served. */
-  async look(): Promise<boolean> {
+  async reload(): Promise<boolean> {
     const { client, log } = this.#options
     try {
       const keys = await readKeys(client)
@@ -126,7 +126,7 @@ export class WebhookReplica implements Part {
       return keys !== undefined
     } catch (error) {
       const reason = messageOf(error)
-      const due = this.#looking.signal.aborted ? undefined : this.#trouble.due(reason)
+      const due = this.#repeated.signal.aborted ? undefined : this.#trouble.due(reason)
       if (due !== undefined) log.error('cannot serve the webhook', { error: reason, ...due })
       return false
     }

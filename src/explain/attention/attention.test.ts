@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type FleetFinding, MOST_FINDINGS, worstFirst } from './finding.ts'
 import type { ObservedCluster, ObservedKinds } from './observed.ts'
-import { toldAttention } from './told-attention.ts'
+import { attentionReport } from './attention-report.ts'
 
 const NOW = Date.parse('2026-01-05T02:03:10Z')
 const SINCE = '2026-01-05T01:59:00Z'
@@ -383,7 +383,7 @@ describe('what was called well', () => {
 
   test('the command of a person names its cluster where there are several', () => {
     const lost = cluster('prod', { machines: [machine('m-1', { phase: 'Lost', reason: 'LeaseExpired' })] })
-    expect(toldAttention([lost, cluster('test')], NOW).lines.at(-1)).toBe(
+    expect(attentionReport([lost, cluster('test')], NOW).lines.at(-1)).toBe(
       'what to do first: a person starts the host or mends its network: kubenode why machine/m-1 --context prod',
     )
   })

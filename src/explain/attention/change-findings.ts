@@ -82,8 +82,8 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
     .find((c): c is Condition => c?.status === 'False' && c.reason !== 'Progressing')
   if (bad === undefined && refused === undefined) return undefined
   const type = (bad?.type ?? 'SourceVerified') as keyof typeof WAY_OF_A_COMMIT
-  const said = type === 'SourceVerified' ? refused?.message : type === 'Rendered' ? renderErrors?.[0] : undefined
-  const message = said ?? bad?.message ?? ''
+  const problem = type === 'SourceVerified' ? refused?.message : type === 'Rendered' ? renderErrors?.[0] : undefined
+  const message = problem ?? bad?.message ?? ''
   const newest = isRead(type) && subject !== undefined ? newestCommitText(status ?? {}) : undefined
   return {
     // Errors of a render name the commit themselves.
@@ -272,9 +272,9 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
       const reason = waitingFor?.predicate ?? ready?.reason
       const isWork = CLUSTER_WORK.has(phase)
       // One that we cannot reach either has its own finding.
-      const isTold = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
+      const isCovered = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
       return [
-        ...(isTold
+        ...(isCovered
           ? []
           : [
               finding(object, {
@@ -346,15 +346,15 @@ export const permitFindings = (cluster: ObservedCluster): readonly FleetFinding[
   )
 
 /** Phases after which the machine may not serve. */
-const HAS_GONE_WRONG: ReadonlySet<string> = new Set(['Failed', 'Missed'])
+const HAS_FAILED: ReadonlySet<string> = new Set(['Failed', 'Missed'])
 
 export const maintenanceFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster
       .list('events')
-      .filter((e) => HAS_GONE_WRONG.has(e.status?.phase ?? '') || waitsForPeople(e.status?.waitingFor, now))
+      .filter((e) => HAS_FAILED.has(e.status?.phase ?? '') || waitsForPeople(e.status?.waitingFor, now))
       .map(({ metadata, spec, status = {} }) => {
-        const isWrong = HAS_GONE_WRONG.has(status.phase ?? '')
+        const isWrong = HAS_FAILED.has(status.phase ?? '')
         const wait = isWrong ? undefined : status.waitingFor
         return finding(objectIn(cluster.name, 'MaintenanceEvent', metadata), {
           weight: 'Act',

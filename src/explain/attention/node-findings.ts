@@ -32,7 +32,7 @@ const runbookOf = (reason: string): string | undefined =>
 /** Phases of a Machine that end only when a person acts. */
 const ENDED: ReadonlySet<string> = new Set(['Failed', 'Lost'])
 /** Finding by what does it: the set that switches it, the job that repairs it. */
-const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['Ready', 'Updating', 'Repairing'])
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['Ready', 'Updating', 'Repairing'])
 /** Work on the machine is under way, during which its Node may have problems. */
 const AT_WORK: ReadonlySet<string> = new Set([
   'Provisioning',
@@ -73,7 +73,7 @@ function judged({ state }: ObservedMachine): readonly Judged[] {
   const needsPerson = ENDED.has(phase) || phase === 'NotReady' || NEEDS_PERSON.has(reason)
   return [
     ...(isSilent ? [{ weight: 'Act', urgency: 'Failed', what: 'silent', reason: '' } as const] : []),
-    ...(TOLD_ELSEWHERE.has(phase) || (isSilent && phase === 'NotReady')
+    ...(SHOWN_ELSEWHERE.has(phase) || (isSilent && phase === 'NotReady')
       ? []
       : [
           {
@@ -204,7 +204,7 @@ function matchingFinding(cluster: string, rule: string, reason: string, matching
   })
 }
 
-interface RepairWords {
+interface RepairTexts {
   readonly nodes: readonly string[]
   readonly rule: string
   readonly refused: string | undefined
@@ -212,7 +212,7 @@ interface RepairWords {
   readonly why: string
 }
 
-function repairText({ nodes, rule, refused, waits, why }: RepairWords): string {
+function repairText({ nodes, rule, refused, waits, why }: RepairTexts): string {
   const objects = objectsText('node', nodes)
   const what =
     refused === undefined
@@ -327,7 +327,7 @@ export function repairFindings(cluster: ObservedCluster, asked: ReadonlySet<stri
 const DETECTION_PAGE = 'docs/detection.md'
 
 /** Conditions that no finding of a repair is about, and cordons by users. */
-export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>): readonly FleetFinding[] {
+export function nodeFindings(cluster: ObservedCluster, covered: ReadonlySet<string>): readonly FleetFinding[] {
   const phases = new Map(cluster.list('machines').map((m) => [nodeNameOf(m), m.state.phase]))
   const same = new Map<string, { readonly isAtWork: boolean; readonly nodes: string[]; readonly all: NodeProblem[] }>()
   const cordoned: string[] = []
@@ -338,7 +338,7 @@ export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>
     for (const problem of problems) {
       // Of a managed Node its Machine tells.
       if (problem.type === 'Ready' && phase !== undefined) continue
-      if (told.has(`${name}\n${problem.type}`)) continue
+      if (covered.has(`${name}\n${problem.type}`)) continue
       const isAtWork = AT_WORK.has(phase ?? '') && problem.type !== DETECTION_INCOMPLETE
       const key = `${problem.type}\n${isAtWork}`
       const group = same.get(key)
@@ -358,7 +358,7 @@ export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>
       part: type,
       cause: `conditions/${type}/${isAtWork}`,
       count: nodes.length,
-      text: `${type === 'Ready' ? 'NotReady' : type} on ${objectsText('node', nodes)}${said(problem)}`,
+      text: `${type === 'Ready' ? 'NotReady' : type} on ${objectsText('node', nodes)}${problemText(problem)}`,
       since: oldest(all.map(({ since }) => since)),
       first: commandStep(`kubenode why node/${nodes[0] ?? ''}`),
       runbook: type === DETECTION_INCOMPLETE ? DETECTION_PAGE : undefined,
@@ -368,7 +368,7 @@ export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>
   return [...bounded(found, 'conditions of nodes'), ...cordonFindings(cluster.name, cordoned)]
 }
 
-const said = (problem: NodeProblem | undefined): string => {
+const problemText = (problem: NodeProblem | undefined): string => {
   // A server leaves out what is empty.
   const [text] = [problem?.message, problem?.reason].filter((t) => t !== undefined && t !== '')
   return text === undefined ? '' : `: ${text}`

@@ -16,8 +16,8 @@ const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const MOST_NAMES = 500
 
 /** As kubectl: what the user says, else what the context says; but KubeNode keeps nothing in `default`, so the last resort is its own namespace. */
-export const shownNamespace = (said: string | undefined, ofContext: string | undefined): string =>
-  said ?? ofContext ?? SYSTEM_NAMESPACE
+export const shownNamespace = (given: string | undefined, ofContext: string | undefined): string =>
+  given ?? ofContext ?? SYSTEM_NAMESPACE
 
 const namespaceOf = (type: ResourceType, namespace = SYSTEM_NAMESPACE): { readonly namespace?: string } =>
   type.namespaced ? { namespace } : {}
@@ -31,7 +31,7 @@ const isNamespace = (text: string | undefined): boolean =>
   text === undefined || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
 
 /** A word that cannot be a name names nothing, and never becomes part of an address. */
-export const lookUp = async <T extends KubeObject>(
+export const findOne = async <T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
   place: Place,
@@ -50,7 +50,7 @@ export async function findObject<T extends KubeObject>(
   noun = type.kind.toLowerCase(),
 ): Promise<T> {
   const { name, namespace } = placed(place)
-  const object = await lookUp(client, type, place)
+  const object = await findOne(client, type, place)
   if (object !== undefined) return object
   const known = isNamespace(namespace) ? await namesOf(client, type, namespace) : []
   const isEmpty = known.length === 0 && !type.namespaced

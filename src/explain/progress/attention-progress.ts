@@ -12,7 +12,7 @@ const MOST_LINES = 5
 /** Machines whose agents have not reported since the start have the status of before. */
 export function attentionProgress(
   { hub, clusters, at = 0 }: FleetSeen,
-  isHeard: (cluster: ClusterSeen, machine: ClusterSeen['machines'][number]) => boolean,
+  isReporting: (cluster: ClusterSeen, machine: ClusterSeen['machines'][number]) => boolean,
 ): readonly Progress[] {
   const observed = [
     ...(hub.isReachable
@@ -27,7 +27,7 @@ export function attentionProgress(
     ...clusters
       .filter((c) => c.isReachable)
       .map((c) => {
-        const machines = c.machines.filter((m) => isHeard(c, m)).map(observedMachine)
+        const machines = c.machines.filter((m) => isReporting(c, m)).map(observedMachine)
         const { machineSets, sets, jobs, remediers: rules = [] } = c
         return observedOf(c.name, { machines, machineSets, sets, jobs, rules }, c.stopped)
       }),

@@ -64,8 +64,8 @@ function rolloutText(set: MachineComponentSet): string | undefined {
 }
 
 /** Statuses outlive their agents: a machine counts as Ready here once its agent has reported since the start. */
-export const isHeard = (c: ClusterSeen, m: Machine, since: number): boolean =>
-  (c.heard.get(m.metadata.name ?? '') ?? 0) >= since
+export const isReporting = (c: ClusterSeen, m: Machine, since: number): boolean =>
+  (c.lastHeartbeats.get(m.metadata.name ?? '') ?? 0) >= since
 
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`
@@ -82,8 +82,8 @@ function ofCluster(c: ClusterSeen, since: number, hasBars: boolean): readonly Pr
     ...(hasBars ? ladderLines(set, c.sets).map((line) => `  ${line}`) : []),
   ])
   const repairs = openJobs(c)
-  const heard = c.machines.filter((m) => isHeard(c, m, since))
-  const ready = readyMachines({ ...c, machines: heard })
+  const lastHeartbeats = c.machines.filter((m) => isReporting(c, m, since))
+  const ready = readyMachines({ ...c, machines: lastHeartbeats })
   const counts = `${ready}/${Math.max(declared(c), ready)} machines Ready   ${componentsLine(c.machines)}`.trimEnd()
   const more = repairs.length - MOST_REPAIRS
   return [
@@ -192,7 +192,7 @@ export function progressOf(
   return [
     { of: HUB_TARGET, text: releaseText(hub) },
     ...unreleasedTexts(hub).map((text) => ({ of: HUB_TARGET, label: 'newest', text }) as const),
-    ...(hasAttention ? attentionProgress({ hub, clusters, at }, (c, m) => isHeard(c, m, since)) : []),
+    ...(hasAttention ? attentionProgress({ hub, clusters, at }, (c, m) => isReporting(c, m, since)) : []),
     ...inStages(hub, clusters).flatMap((c) => ofCluster(c, since, hasBars)),
     ...onTheWay(all).map(({ name, how }) => ({ of: name, text: how })),
     ...expiredNames(all.hub).map((name) => ({ of: name, text: `expired; kubenode why cluster/${name}` })),

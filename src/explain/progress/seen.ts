@@ -20,7 +20,7 @@ export interface ClusterSeen {
   readonly jobs: readonly RemedyOperationJob[]
   readonly remediers?: readonly NodeRemedier[]
   /** By machine, when its agent said last that it lives. */
-  readonly heard: ReadonlyMap<string, number>
+  readonly lastHeartbeats: ReadonlyMap<string, number>
   readonly stopped?: readonly StoppedProgram[]
 }
 

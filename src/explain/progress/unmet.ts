@@ -13,7 +13,7 @@ import {
   declared,
   heldPrune,
   isAlone,
-  isHeard,
+  isReporting,
   isTrue,
   newest,
   onTheWay,
@@ -60,9 +60,9 @@ const isOfBefore = ({ status = {} }: FleetSource, commit: string): boolean =>
   findCondition(status.conditions, 'Fetched')?.status !== 'False'
 
 /** After a start the statuses still describe the time before: a cluster is not Ready until its agents have reported since. */
-export const unheard = (seen: FleetSeen, since: number): readonly string[] =>
+export const silentMachines = (seen: FleetSeen, since: number): readonly string[] =>
   withoutExpired(seen).clusters.flatMap((c) => {
-    const silent = c.machines.filter((m) => !isHeard(c, m, since)).length
+    const silent = c.machines.filter((m) => !isReporting(c, m, since)).length
     return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents have not reported since the start`]
   })
 

@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isCommit } from './commit-trace.ts'
-import { absent, lookUp, namesOf } from '../objects/find-object.ts'
+import { absent, findOne, namesOf } from '../objects/find-object.ts'
 
 export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
   listAll(client, release, { namespace: SYSTEM_NAMESPACE })
@@ -19,7 +19,7 @@ export async function releaseCalled(client: KubeClient, word: string): Promise<R
     const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(word))
     if (own !== undefined && others.length === 0) return own
   }
-  const own = await lookUp(client, release, word)
+  const own = await findOne(client, release, word)
   if (own !== undefined) return own
   const newest = await newestOf(client, word)
   // Of several that begin with the word, the one in progress is meant.

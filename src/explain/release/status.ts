@@ -103,8 +103,8 @@ function reverted({ revertCommit, revert }: Status, all: readonly Release[]): re
 function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] {
   const { name, phase, message, failures, prune, waitingFor } = cluster
   const { before = 0, new: fresh = 0 } = failures ?? {}
-  const isQuiet = phase === 'Waiting' || ((phase === 'Healthy' || phase === 'Unchanged') && before === 0)
-  if (isQuiet && fresh === 0) return []
+  const isPlain = phase === 'Waiting' || ((phase === 'Healthy' || phase === 'Unchanged') && before === 0)
+  if (isPlain && fresh === 0) return []
   const old = before === 0 ? '' : `; ${counted(before, 'older failure')} not counted`
   return [
     {

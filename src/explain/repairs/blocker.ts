@@ -1,6 +1,6 @@
 // One reason that blocks the repair of a node, its text, and the texts that several causes share. Pure.
 import { shellWord } from '#lib/shell-word.ts'
-import type { RepairsSeen } from './look.ts'
+import type { RepairsSeen } from './observe.ts'
 
 export interface Blocker {
   /** One word, the same for the same cause. */

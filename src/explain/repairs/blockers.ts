@@ -2,15 +2,15 @@
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy, massFault } from './blocker.ts'
-import { OF_GATES, said } from './gate-blockers.ts'
+import { OF_GATES, gateText } from './gate-blockers.ts'
 import { linesOf, type Finding } from '../finding.ts'
 import { phaseWords } from '../phase-words.ts'
-import type { RepairsSeen, RuleSeen } from './look.ts'
+import type { RepairsSeen, RuleSeen } from './observe.ts'
 import { OF_RULES } from './rule-blockers.ts'
 import { someOf } from '#lib/some-of.ts'
 
 /** Reasons with a text of their own here; others would appear only as their reason. */
-export const TOLD: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
+export const COVERED: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
   reasons: Object.keys(OF_RULES),
   gates: Object.keys(OF_GATES),
 }
@@ -113,18 +113,18 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
       command: 'kubenode run --roles defender --kubeconfig FILE',
     }
   const row = Object.hasOwn(OF_GATES, verdict.gate) ? OF_GATES[verdict.gate] : undefined
-  return row === undefined ? { id: verdict.gate, text: said(verdict) } : row(verdict, seen)
+  return row === undefined ? { id: verdict.gate, text: gateText(verdict) } : row(verdict, seen)
 }
 
 /** Text from objects and nodes must not look like a line of KubeNode with a command in it. */
 const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
 
-export const blockersTold = (seen: RepairsSeen): readonly Finding[] => [
-  ...foundTold(seen),
+export const blockerFindings = (seen: RepairsSeen): readonly Finding[] => [
+  ...foundFindings(seen),
   ...unknownLines(seen).map((text) => ({ text: oneLine(text) })),
 ]
 
-export const blockerLines = (seen: RepairsSeen): readonly string[] => blockersTold(seen).flatMap(linesOf)
+export const blockerLines = (seen: RepairsSeen): readonly string[] => blockerFindings(seen).flatMap(linesOf)
 
 /** Rules with the same cause share a line: a node without a detector has as many as there are rules. */
 function unknownLines({ rules }: RepairsSeen): readonly string[] {
@@ -148,7 +148,7 @@ function unknownLines({ rules }: RepairsSeen): readonly string[] {
 const MOST_RULES = 3
 const MOST_CAUSES = 3
 
-function foundTold(seen: RepairsSeen): readonly Finding[] {
+function foundFindings(seen: RepairsSeen): readonly Finding[] {
   const found = blockers(seen)
   if (found.length > 0)
     return found.map(({ id, of, text, command, isDeclared }) => ({

@@ -1,7 +1,7 @@
 // The meaning of each Defender gate to a user whose repair it blocks, and the command that unblocks it. Pure.
 import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
 import { verdictNote } from '../verdict.ts'
-import type { RepairsSeen } from './look.ts'
+import type { RepairsSeen } from './observe.ts'
 import { type Verdict, policyPatch } from './policy-patch.ts'
 
 /** The built-in policy has no name: it no longer applies once a user's policy decides. */
@@ -13,57 +13,57 @@ function raising(verdict: Verdict, { policies }: RepairsSeen): Pick<Blocker, 'co
 
 type GateRow = (verdict: Verdict, seen: RepairsSeen) => Cause
 
-export const said = (verdict: Verdict): string => `gate ${verdict.gate} of the Defender: ${verdictNote(verdict)}`
+export const gateText = (verdict: Verdict): string => `gate ${verdict.gate} of the Defender: ${verdictNote(verdict)}`
 
 /** Gates that the Defender names. */
 export const OF_GATES: Readonly<Record<string, GateRow>> = {
   Hold: (v, seen) =>
     v.hold === undefined && seen.frozen !== undefined
       ? frozenByFile(seen)
-      : { ...heldBy(v.hold, '', seen), text: said(v) },
+      : { ...heldBy(v.hold, '', seen), text: gateText(v) },
   Protect: (v, seen) => ({
     id: 'Protected',
-    text: said(v),
+    text: gateText(v),
     command: `kubenode repair node/${seen.node} --unprotect --reason "checked by hand"`,
   }),
-  OwnPods: (v) => ({ id: 'OwnPods', text: `${said(v)}; it continues when that operation ends` }),
+  OwnPods: (v) => ({ id: 'OwnPods', text: `${gateText(v)}; it continues when that operation ends` }),
   Window: (v, seen) => ({
     id: 'Window',
-    text: `${said(v)}; it continues by itself then`,
+    text: `${gateText(v)}; it continues by itself then`,
     ...raising(v, seen),
   }),
   HealthFloor: (v, seen) =>
     v.reason === 'SafetyReadingUnknown'
-      ? { id: 'MassSilence', text: `${said(v)}; it goes on when they are heard of again` }
-      : { id: 'HealthFloor', text: said(v), ...raising(v, seen) },
+      ? { id: 'MassSilence', text: `${gateText(v)}; it goes on when they are heard of again` }
+      : { id: 'HealthFloor', text: gateText(v), ...raising(v, seen) },
   Budget: (v, seen) => ({
     id: 'Budget',
-    text: `${said(v)}; it goes on when others end`,
+    text: `${gateText(v)}; it goes on when others end`,
     ...raising(v, seen),
   }),
   Rate: (v, seen) => ({
     id: 'Rate',
-    text: `${said(v)}; it goes on when the window has passed`,
+    text: `${gateText(v)}; it goes on when the window has passed`,
     ...raising(v, seen),
   }),
   Breaker: (v, seen) => ({
     id: 'Breaker',
-    text: `${said(v)}; it lets one through to see after its pause`,
+    text: `${gateText(v)}; it lets one through to see after its pause`,
     ...raising(v, seen),
   }),
   Approval: (v, seen) => ({
     id: 'Approval',
-    text: said(v),
+    text: gateText(v),
     ...(seen.permit !== undefined && { command: `kubenode approve operationpermit/${seen.permit.metadata.name}` }),
   }),
-  Rule: (v, seen) => ({ id: 'PolicyRule', text: said(v), ...raising(v, seen) }),
+  Rule: (v, seen) => ({ id: 'PolicyRule', text: gateText(v), ...raising(v, seen) }),
   Blame: (v, seen) => {
     const set = seen.setRefs.get(v.component ?? '')
-    const text = `${said(v)}; check what these nodes share first, single repairs are unlikely to help`
+    const text = `${gateText(v)}; check what these nodes share first, single repairs are unlikely to help`
     return set === undefined
       ? { id: 'Blamed', text }
       : { id: 'Blamed', text, command: `kubenode rollout retry ${set} --reason "checked by hand"` }
   },
-  Ledger: (v) => ({ id: 'Ledger', text: `${said(v)}; continues when granted permits end` }),
-  Target: (v) => ({ id: 'TargetUnknown', text: said(v) }),
+  Ledger: (v) => ({ id: 'Ledger', text: `${gateText(v)}; continues when granted permits end` }),
+  Target: (v) => ({ id: 'TargetUnknown', text: gateText(v) }),
 }

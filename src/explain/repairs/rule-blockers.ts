@@ -1,7 +1,7 @@
 // The meaning of each reason why the remedy controller makes no job, and the command that unblocks it. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { type Cause, heldBy, massFault, patch } from './blocker.ts'
-import type { RepairsSeen, RuleSeen } from './look.ts'
+import type { RepairsSeen, RuleSeen } from './observe.ts'
 
 type Row = (reason: {
   readonly rule: RuleSeen

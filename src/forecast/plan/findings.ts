@@ -5,7 +5,7 @@ import type { OneWay } from '../one-way.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, type StaleInventory, windowTexts } from './outlook.ts'
-import { names, own, someWords, text, type Words, words } from './words.ts'
+import { names, own, someWords, text, type Words, words } from './rich-text.ts'
 
 /** In the order in which a reviewer reads them. */
 const KINDS = [

@@ -2,7 +2,7 @@
 import { type CommitTitle, SHOWN_AUTHOR, SHOWN_SUBJECT, shortCommit } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { Words } from './words.ts'
+import type { Words } from './rich-text.ts'
 
 /** Part of a line. */
 export const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')

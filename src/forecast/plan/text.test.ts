@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import { approvalWords, bookedWords } from './findings.ts'
-import { plainOf } from './words.ts'
+import { plainOf } from './rich-text.ts'
 import { loosenedText, oneWayText, outlookText, planText } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }

@@ -23,7 +23,7 @@ import { minutesText } from './minutes.ts'
 import { type Outlook, whileHeld } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { clusterTimeText, oneWayLines, stepsText, timeText } from './spans.ts'
-import { plainOf } from './words.ts'
+import { plainOf } from './rich-text.ts'
 import { someOf } from '#lib/some-of.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const

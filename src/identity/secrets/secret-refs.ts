@@ -2,7 +2,7 @@
 import type { ConfiguredComponent } from '#api/kinds/component-config.ts'
 
 /** Polling interval of objects that depend on Secrets. */
-export const SECRET_LOOK_MS = 60_000
+export const SECRET_REQUEUE_MS = 60_000
 
 export interface SecretReference {
   readonly path: string

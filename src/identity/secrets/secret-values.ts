@@ -36,7 +36,7 @@ export type Found =
   | { readonly kind: 'Missing'; readonly why: string }
 
 /** Components with all secret values get `sealed`; the others stay unchanged, and the first of them is reported. */
-export interface Looked<T> {
+export interface Resolved<T> {
   readonly components: readonly (T & { readonly sealed?: readonly SecretPlace[] })[]
   readonly missing?: string
 }
@@ -67,19 +67,19 @@ export class SecretValues {
     return { kind: 'Found', sealed: secretRefs.map(({ path, secret }) => ({ path, sealedIn, secret })) }
   }
 
-  async lookAt<T extends WithReferences & { readonly version: string }>(
+  async resolve<T extends WithReferences & { readonly version: string }>(
     components: readonly T[],
     signal?: AbortSignal,
-  ): Promise<Looked<T>> {
+  ): Promise<Resolved<T>> {
     if (!hasSecretRefs(components)) return { components }
-    const looked: (T & { readonly sealed?: readonly SecretPlace[] })[] = []
+    const resolved: (T & { readonly sealed?: readonly SecretPlace[] })[] = []
     let missing: string | undefined
     for (const component of components) {
       const found = (component.secretRefs ?? []).length === 0 ? undefined : await this.places(component, signal)
       if (found?.kind === 'Missing') missing ??= `${component.name} ${component.version}: ${found.why}`
-      looked.push(found?.kind === 'Found' ? { ...component, sealed: found.sealed } : component)
+      resolved.push(found?.kind === 'Found' ? { ...component, sealed: found.sealed } : component)
     }
-    return { components: looked, ...defined({ missing }) }
+    return { components: resolved, ...defined({ missing }) }
   }
 
   /** The values of these places, if they are still those that the places are named by. */

@@ -9,7 +9,7 @@ import { chosenValues } from '../chosen-values.ts'
 import type { InstallContext } from '../context.ts'
 import { initErrors } from '../init/init-errors.ts'
 import { installCluster } from '../install-cluster.ts'
-import type { InstallWish } from '../wishes.ts'
+import type { InstallWish } from '../install-options.ts'
 import {
   follow,
   refuseForeignTrust,

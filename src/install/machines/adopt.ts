@@ -9,10 +9,10 @@ import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { toManage } from '#agent/join/join-command.ts'
 import { machinesErrors } from '#agent/join/machines-errors.ts'
-import { findObject, lookUp } from '#explain/objects/find-object.ts'
+import { findObject, findOne } from '#explain/objects/find-object.ts'
 import type { Io } from '#lib/terminal/io.ts'
 
-export interface AdoptWish {
+export interface AdoptRequest {
   readonly client: KubeClient
   /** A Node or its Machine. */
   readonly name: string
@@ -21,7 +21,10 @@ export interface AdoptWish {
 
 type Reported = NonNullable<NonNullable<Machine['status']>['components']>[number]
 
-export async function adopt({ client, name, dryRun = false }: AdoptWish, io: Pick<Io, 'out' | 'err'>): Promise<void> {
+export async function adopt(
+  { client, name, dryRun = false }: AdoptRequest,
+  io: Pick<Io, 'out' | 'err'>,
+): Promise<void> {
   const machine = await machineOf(client, name)
   const cannot = cannotAdopt(machine)
   if (cannot !== undefined) throw new KubeNodeError(machinesErrors.KN1377({ name, why: cannot }))
@@ -47,7 +50,7 @@ async function machineOf(client: KubeClient, name: string): Promise<Machine> {
   const machines = await listAll(client, machineType)
   const found = machines.find((m) => m.status?.nodeRef?.name === name) ?? machines.find((m) => m.metadata.name === name)
   if (found !== undefined) return found
-  if ((await lookUp(client, nodeType, name)) !== undefined)
+  if ((await findOne(client, nodeType, name)) !== undefined)
     throw new KubeNodeError(
       machinesErrors.KN1377({ name, why: `no Machine observes this Node; run: kubenode import ${name}` }),
     )

@@ -4,7 +4,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { absent, lookUp, namesOf } from '#explain/objects/find-object.ts'
+import { absent, findOne, namesOf } from '#explain/objects/find-object.ts'
 
 export interface MachineChoice {
   readonly client: KubeClient
@@ -30,7 +30,7 @@ export async function namedMachines(
   const machines = new Map(found.map((m) => [m.metadata.name ?? '', m]))
   const missing: string[] = []
   for (const name of named.filter((n) => !machines.has(n))) {
-    const m = await lookUp(client, machineType, name)
+    const m = await findOne(client, machineType, name)
     if (m === undefined) missing.push(name)
     else machines.set(name, m)
   }

@@ -5,7 +5,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import type { InstallContext } from '../context.ts'
 import { installErrors } from '../install-errors.ts'
 import { untilInterrupted } from '../until-interrupted.ts'
-import type { UninstallWish } from '../wishes.ts'
+import type { UninstallWish } from '../install-options.ts'
 import { uninstall } from './uninstall.ts'
 
 interface InstalledThere {

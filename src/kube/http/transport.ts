@@ -284,9 +284,9 @@ export function reasonOf(request: WireRequest, state: Progress, error: unknown):
 function brokenBy(request: WireRequest, error: unknown, connected: boolean): ConnectionError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isTls = !connected && TLS_REFUSALS.test(code)
-  const said = { action: request.what, why: code === '' ? messageOf(error) : `${code}${placeIn(error)}` }
+  const detail = { action: request.what, why: code === '' ? messageOf(error) : `${code}${placeIn(error)}` }
   const numbered = isTls ? refusedServer(code) : kubeErrors.KN2001
-  return new ConnectionError(numbered(said), connected ? appliedBy(request) : 'no', error)
+  return new ConnectionError(numbered(detail), connected ? appliedBy(request) : 'no', error)
 }
 
 /** Before the server sees our own certificate. */

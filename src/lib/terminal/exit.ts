@@ -1,6 +1,6 @@
 // Exit codes, and the one place that turns a thrown error into text for users.
 import { isKubeNodeError, messageOf, numbered } from '../errors.ts'
-import { systemWords } from '../system-trouble.ts'
+import { systemMessage } from '../system-trouble.ts'
 import { printable } from '../printable.ts'
 import { terminalErrors } from './terminal-errors.ts'
 import type { Io } from './io.ts'
@@ -45,7 +45,7 @@ export function reportError(io: Io, error: unknown): number {
     const { syscall, path, code } = error
     const act = ACTS.get(syscall) ?? syscall
     const what = path === undefined ? act : `${act} ${path}`
-    io.err(`${printable(numbered(terminalErrors.KN1003({ what, why: systemWords(code) ?? code })))}\n`)
+    io.err(`${printable(numbered(terminalErrors.KN1003({ what, why: systemMessage(code) ?? code })))}\n`)
     return EXIT_ERROR
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)

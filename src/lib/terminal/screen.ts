@@ -3,7 +3,7 @@ import { printableLine } from '../printable.ts'
 
 export interface Screen {
   /** A step of starting, or something that happened. Stays on the screen. */
-  say(line: string): void
+  print(line: string): void
   readonly isTerminal: boolean
   /**
    * Holds what opens a door, such as a link that signs in; it is the first line of the display, and the next one replaces it. A log keeps lines for years: only a
@@ -119,7 +119,7 @@ export function createScreen(
     drawn = isTerminal ? picture.length : 0
   }
 
-  const say = (text: string): void => {
+  const printLine = (text: string): void => {
     const lines = text.split('\n').map(printableLine)
     // Log lines are printed above the display, which is redrawn unchanged below them.
     if (isTerminal && drawn > 0) redraw([...lines, ...last])
@@ -128,12 +128,12 @@ export function createScreen(
 
   return {
     isTerminal,
-    say,
+    print: printLine,
     pinForPerson(line, otherwise) {
       const isFirst = pinned.length === 0
       pinned = [printableLine(line)]
       if (isTerminal) draw()
-      else if (isFirst) say(otherwise)
+      else if (isFirst) printLine(otherwise)
     },
     show(lines) {
       shown = lines.map(printableLine)

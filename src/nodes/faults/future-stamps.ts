@@ -23,7 +23,7 @@ export class FutureStamps {
     const known = this.#seen.get(uid)
     const latest = timestamp(now)
     const found = new Map<string, Settled>()
-    const look = (place: string, stamp: unknown): void => {
+    const check = (place: string, stamp: unknown): void => {
       if (typeof stamp !== 'string') return
       const before = known?.get(place)
       // The timestamp itself is still not trusted: the clock may only have caught up with it.
@@ -31,9 +31,9 @@ export class FutureStamps {
       else if (stamp > latest && isLater(stamp, now)) found.set(place, { stamp, since: latest })
     }
     for (const fact of ['conditions', 'components'] as const)
-      for (const [name, thing] of entriesOf(facts[fact])) look(`${fact}/${name}`, thing[SINCE[fact]])
+      for (const [name, thing] of entriesOf(facts[fact])) check(`${fact}/${name}`, thing[SINCE[fact]])
     const machine = isObject(facts['machine']) ? facts['machine'] : undefined
-    look('machine', machine?.['agentReachableSince'])
+    check('machine', machine?.['agentReachableSince'])
     this.#seen.delete(uid)
     if (found.size === 0) return facts
     this.#remember(uid, found)

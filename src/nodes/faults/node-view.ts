@@ -29,7 +29,7 @@ export interface NodeView {
 const READABLE: Standing = { kind: 'Readable' }
 
 /** Of the condition AgentReachable, before the first heartbeat. */
-const NEVER_HEARD: Reason = 'NotYetObserved'
+const NEVER_SEEN: Reason = 'NotYetObserved'
 
 const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
 
@@ -42,7 +42,7 @@ function standingOf(node: Node, machine: Machine | undefined): Standing {
   if (machine === undefined || machine.spec.channel === 'Observe') return READABLE
   const reachable = agentReachable(machine)
   if (reachable?.status === 'True') return READABLE
-  const isJoining = reachable === undefined || reachable.reason === NEVER_HEARD
+  const isJoining = reachable === undefined || reachable.reason === NEVER_SEEN
   const why = `AgentReachable is ${reachable?.status ?? 'not reported'}`
   return { kind: 'Silent', why, ...(isJoining && { isJoining }) }
 }
@@ -85,8 +85,8 @@ function machineFacts(machine: Machine | undefined): Facts {
 function silentFacts(facts: Facts): Facts {
   const { name, labels, annotations, taints, unschedulable, createdAt, conditions, machine } = facts
   const ready = (conditions as { readonly Ready?: unknown } | undefined)?.Ready
-  const said = ready === undefined ? {} : { conditions: { Ready: ready } }
-  return { name, labels, annotations, taints, unschedulable, createdAt, ...said, machine }
+  const declared = ready === undefined ? {} : { conditions: { Ready: ready } }
+  return { name, labels, annotations, taints, unschedulable, createdAt, ...declared, machine }
 }
 
 /** Whether the rule is about silence: only such a rule is evaluated on a silent node. */

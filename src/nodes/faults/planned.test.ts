@@ -15,8 +15,8 @@ import {
   placesOf,
   plannedEvent,
   reasonOf,
-  saidOf,
-  sayOnce,
+  withVerb,
+  recordOnce,
   spanOf,
   spanText,
 } from './planned.ts'
@@ -109,15 +109,15 @@ describe('when', () => {
 })
 
 test('what was understood is shown in UTC, and whether there is time to wait with the drain', () => {
-  const said = (asked: Parameters<typeof spanOf>[0]) => {
+  const changed = (asked: Parameters<typeof spanOf>[0]) => {
     const span = spanOf(asked, NOW)
     return `${spanText(span)}: ${isDrainedNow(span, NOW) ? 'now' : 'in time'}`
   }
-  expect(said({ until: '2h' })).toBe('from now until 2026-03-02T14:00:00Z: now')
-  expect(said({ from: '2026-03-02T22:30:00+08:00', until: '2h' })).toBe(
+  expect(changed({ until: '2h' })).toBe('from now until 2026-03-02T14:00:00Z: now')
+  expect(changed({ from: '2026-03-02T22:30:00+08:00', until: '2h' })).toBe(
     'from 2026-03-02T14:30:00Z until 2026-03-02T16:30:00Z: in time',
   )
-  expect(said({ from: '2026-03-02T13:00:00Z', until: '2h' })).toBe(
+  expect(changed({ from: '2026-03-02T13:00:00Z', until: '2h' })).toBe(
     'from 2026-03-02T13:00:00Z until 2026-03-02T15:00:00Z: now',
   )
 })
@@ -187,7 +187,7 @@ describe('what people report', () => {
     const answers = Object.keys(maintenanceTable.states).map((phase) => {
       const of = (verb: 'done' | 'cancel') => {
         try {
-          return saidOf(event(phase), verb, 'ada')?.spec.state ?? 'over'
+          return withVerb(event(phase), verb, 'ada')?.spec.state ?? 'over'
         } catch (e) {
           return /KN\d+/.exec(String(e))?.[0]
         }
@@ -224,15 +224,15 @@ describe('what people report', () => {
 
   test('who ended it is kept, beside who planned it', () => {
     const planned = event('Prepared', { plannedBy: 'ada' })
-    expect(saidOf(planned, 'cancel', 'bob')?.spec).toMatchObject({ plannedBy: 'ada', endedBy: 'bob' })
+    expect(withVerb(planned, 'cancel', 'bob')?.spec).toMatchObject({ plannedBy: 'ada', endedBy: 'bob' })
   })
 
   test('what a provider announced is not theirs to end', () => {
-    expect(() => saidOf(event('InProgress', { source: 'cloud' }), 'done', 'ada')).toThrow(/KN1685.*cloud/)
+    expect(() => withVerb(event('InProgress', { source: 'cloud' }), 'done', 'ada')).toThrow(/KN1685.*cloud/)
   })
 
   test('what is reported already is not written again', () => {
-    expect(saidOf(event('InProgress', { state: 'Executed' }), 'done', 'ada')).toBeUndefined()
+    expect(withVerb(event('InProgress', { state: 'Executed' }), 'done', 'ada')).toBeUndefined()
   })
 })
 
@@ -249,12 +249,12 @@ describe('the write that ends work', () => {
     const planned = plannedEvent(machine('a'), spanOf({ until: '2h' }, NOW), { ...by, reason: 'new disk' })
     return fake.plant(maintenanceEvent, { ...planned, metadata: { name: 'people-1' } }) as MaintenanceEvent
   }
-  const done = (now: MaintenanceEvent) => saidOf(now, 'done', 'ada')
+  const done = (now: MaintenanceEvent) => withVerb(now, 'done', 'ada')
 
   test('is repeated when the host doctor wrote to the event meanwhile', async () => {
     const { fake, found, client } = world()
     fake.poke(maintenanceEvent, { name: 'people-1' }, { status: { phase: 'Prepared' } }, 'status')
-    expect(await sayOnce(client, found, done)).toBe(true)
+    expect(await recordOnce(client, found, done)).toBe(true)
     expect(fake.peek(maintenanceEvent, { name: 'people-1' })).toMatchObject({
       spec: { state: 'Executed', endedBy: 'ada' },
     })
@@ -262,10 +262,10 @@ describe('the write that ends work', () => {
 
   test('is not made twice, and not to another event of the name', async () => {
     const { fake, found, client } = world()
-    expect(await sayOnce(client, found, done)).toBe(true)
-    expect(await sayOnce(client, found, done)).toBe(false)
+    expect(await recordOnce(client, found, done)).toBe(true)
+    expect(await recordOnce(client, found, done)).toBe(false)
     fake.uproot(maintenanceEvent, { name: 'people-1' })
     plant(fake)
-    await expect(sayOnce(client, found, done)).rejects.toThrow(/people-1/)
+    await expect(recordOnce(client, found, done)).rejects.toThrow(/people-1/)
   })
 })

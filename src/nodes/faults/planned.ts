@@ -154,7 +154,7 @@ export function plannedEvent(
 }
 
 /** What is said of an event by those who planned it; undefined: it is over already. */
-export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel', by: string): MaintenanceEvent | undefined {
+export function withVerb(event: MaintenanceEvent, verb: 'done' | 'cancel', by: string): MaintenanceEvent | undefined {
   const { metadata, spec } = event
   const name = metadata.name ?? ''
   if (spec.source !== PEOPLE)
@@ -188,13 +188,13 @@ export function phaseText(event: MaintenanceEvent): string {
 const MOST_TRIES = 5
 
 /** False: it was ended before. */
-export async function sayOnce(
+export async function recordOnce(
   client: KubeClient,
   found: MaintenanceEvent,
-  said: (event: MaintenanceEvent) => MaintenanceEvent | undefined,
+  changed: (event: MaintenanceEvent) => MaintenanceEvent | undefined,
 ): Promise<boolean> {
   for (let event = found, tries = 1; ; tries++) {
-    const wanted = said(event)
+    const wanted = changed(event)
     if (wanted === undefined) return false
     const written = await outcomeOf(() => client.update(maintenanceEvent, wanted, { fieldManager: 'kubenode-cli' }))
     if (written.kind === 'Applied') return true

@@ -29,7 +29,7 @@ export const pickSpread = <T extends Spreadable>(
   tried: ReadonlyMap<string, number>,
 ): readonly T[] => pickOrdered(inOrderOfNames(candidates), { count, domains, tried })
 
-export interface Wish<T> {
+export interface Preference<T> {
   readonly count: number
   readonly domains: readonly Domain[]
   readonly tried: ReadonlyMap<string, number>
@@ -39,7 +39,7 @@ export interface Wish<T> {
 /** The same of candidates that are in the order of their names. */
 export function pickOrdered<T extends Spreadable>(
   candidates: readonly T[],
-  { count, domains, tried, isTaken = () => false }: Wish<T>,
+  { count, domains, tried, isTaken = () => false }: Preference<T>,
 ): readonly T[] {
   if (count <= 0) return []
   const groups = groupsOf(candidates)

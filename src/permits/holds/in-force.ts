@@ -73,14 +73,14 @@ export const holdOf = (
 ): OperationalHold | undefined => leading(holds.filter((h) => effects.includes(h.spec.effect)))
 
 /** Requeue delay for a hold whose end is unknown. */
-const LOOK_AGAIN_MS = 60_000
+const REQUEUE_MS = 60_000
 /** An end that has just passed is handled after this time. */
 const LEAST_MS = 1_000
 
 /** Milliseconds until the hold ends, for the next reconcile. */
 export function endsIn(hold: OperationalHold, now: number): number {
   const end = endOf(hold)
-  return end === undefined ? LOOK_AGAIN_MS : Math.max(LEAST_MS, end - now)
+  return end === undefined ? REQUEUE_MS : Math.max(LEAST_MS, end - now)
 }
 
 /** When the first of these ends, in milliseconds since 1970; undefined where none says. */

@@ -10,7 +10,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 export type HoldTarget = OperationalHold['spec']['target']
 
 /** What the user says to every such command. */
-export interface HoldWords {
+export interface HoldTexts {
   readonly reason: string
   readonly for: string
   readonly author: string
@@ -26,7 +26,7 @@ interface NewHold {
   readonly refuse: (facts: { readonly length: string }) => ErrorMessage
 }
 
-export function newHold(hold: NewHold, { reason, for: length, author }: HoldWords, now: number): OperationalHold {
+export function newHold(hold: NewHold, { reason, for: length, author }: HoldTexts, now: number): OperationalHold {
   const { name, target, effect, to, longestMs, refuse } = hold
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > longestMs) throw new KubeNodeError(refuse({ length: JSON.stringify(length) }))

@@ -68,7 +68,7 @@ const overElements =
   (join: (test: Test, list: readonly unknown[]) => ReturnType<Test>): Decorate =>
   (inner) => ({
     ...withoutComparison(inner),
-    looksAt: `a list of elements that are each ${inner.looksAt}`,
+    accepts: `a list of elements that are each ${inner.accepts}`,
     fits: (shape) => shape.type === 'list' && inner.readAs === 'value' && inner.fits(shape.items),
     bind: (value, shape) => {
       const items: Shape = shape.type === 'list' ? shape.items : shape
@@ -134,8 +134,8 @@ export const DECORATORS: ReadonlyMap<string, Decorator> = new Map([
   ['everyValue', decorator('The value is a list: all of them.', overValues(conjunction))],
 ])
 
-function withoutComparison({ name, doc, readAs, looksAt, fits, bind }: Operator): Operator {
-  return { name, doc, readAs, looksAt, fits, bind }
+function withoutComparison({ name, doc, readAs, accepts, fits, bind }: Operator): Operator {
+  return { name, doc, readAs, accepts, fits, bind }
 }
 
 export const isMisfit = (x: Operator | Misfit): x is Misfit => 'kind' in x

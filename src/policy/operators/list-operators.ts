@@ -29,7 +29,7 @@ const holding = (name: string, doc: string, verdict: (has: Verdict) => Verdict):
   name,
   doc,
   readAs: 'value',
-  looksAt: LISTS,
+  accepts: LISTS,
   fits: fitsList,
   bind: (value, shape) => itemMisfit(value, shape) ?? bound((seen) => verdict(has(seen, value as Scalar))),
 })
@@ -38,7 +38,7 @@ const holdingMany = (name: string, doc: string, join: (each: readonly Verdict[])
   name,
   doc,
   readAs: 'value',
-  looksAt: LISTS,
+  accepts: LISTS,
   fits: fitsList,
   bind: (value, shape) => {
     const misfit = listMisfit(value) ?? (value as unknown[]).map((v) => itemMisfit(v, shape)).find((m) => m)
@@ -50,7 +50,7 @@ const counting = (name: string, doc: string, holds: (n: number, wanted: number) 
   name,
   doc,
   readAs: 'value',
-  looksAt: 'a list',
+  accepts: 'a list',
   fits: (shape) => shape.type === 'list',
   bind: (value) => {
     if (typeof value !== 'number') return wrongType('a whole number', value)

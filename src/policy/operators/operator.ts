@@ -34,7 +34,7 @@ export interface Operator {
   readonly doc: string
   readonly readAs: ReadAs
   /** The accepted shapes, in words. */
-  readonly looksAt: string
+  readonly accepts: string
   readonly fits: (shape: Shape) => boolean
   readonly bind: (value: unknown, shape: Shape) => Bound | Misfit
   /** With a second fact instead of a value. */

@@ -7,7 +7,7 @@ const present = (name: string, doc: string, wanted: boolean): Operator => ({
   name,
   doc,
   readAs: 'presence',
-  looksAt: 'anything',
+  accepts: 'anything',
   fits: () => true,
   bind: (value) =>
     value === undefined || value === true

@@ -17,7 +17,7 @@ const equal: Operator = {
   name: 'equal',
   doc: 'The value equals this one.',
   readAs: 'value',
-  looksAt: SCALARS,
+  accepts: SCALARS,
   fits: isScalarShape,
   bind: (value, shape) =>
     scalarMisfit(value, shape) ?? bound((seen) => isEqual(seen, value), { onlyFor: [value as Scalar] }),
@@ -37,7 +37,7 @@ const oneOf: Operator = {
   name: 'in',
   doc: 'The value is one of these.',
   readAs: 'value',
-  looksAt: SCALARS,
+  accepts: SCALARS,
   fits: isScalarShape,
   bind: (value, shape) => {
     const misfit = listMisfit(value) ?? (value as unknown[]).map((v) => scalarMisfit(v, shape)).find((m) => m)
@@ -70,7 +70,7 @@ const ordering = (name: string, doc: string, holds: (a: number, b: number) => bo
     name,
     doc,
     readAs: 'value',
-    looksAt: 'a number',
+    accepts: 'a number',
     fits: (shape) => shape.type === 'number',
     bind: (value, shape) => scalarMisfit(value, shape) ?? bound((seen) => compare(seen, value)),
     compare,

@@ -43,7 +43,7 @@ const judging = (
   name,
   doc,
   readAs: 'value',
-  looksAt: 'a tally of peers',
+  accepts: 'a tally of peers',
   fits: (shape) => shape.type === 'tally',
   bind: (value) => {
     const wanted = parse(value)

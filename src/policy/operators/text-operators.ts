@@ -9,7 +9,7 @@ import type { Shape } from '../vocabulary.ts'
 
 const ON_TEXT = {
   readAs: 'value',
-  looksAt: 'a string',
+  accepts: 'a string',
   fits: ({ type }: Shape) => type === 'string' || type === 'version',
 } as const
 

@@ -7,7 +7,7 @@ import { badValue, bound, wrongType } from './operator.ts'
 import type { Operator } from './operator.ts'
 import type { Shape } from '../vocabulary.ts'
 
-const ON_TIME = { looksAt: 'a time', fits: ({ type }: Shape) => type === 'time' } as const
+const ON_TIME = { accepts: 'a time', fits: ({ type }: Shape) => type === 'time' } as const
 
 const aged = (name: string, doc: string, holds: (age: number, wanted: number) => boolean): Operator => ({
   name,

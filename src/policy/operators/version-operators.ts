@@ -11,7 +11,7 @@ const VENDOR = { suffix: 'vendor' } as const
 
 const ON_VERSION = {
   readAs: 'value',
-  looksAt: 'a version',
+  accepts: 'a version',
   fits: ({ type }: Shape) => type === 'version',
 } as const
 

@@ -10,7 +10,7 @@ import { commitNames, newestCommit } from './repository.ts'
 import type { Screen } from '#lib/terminal/screen.ts'
 import type { FleetSeen } from '#explain/progress/seen.ts'
 import { stuckWhy } from '#explain/progress/stuck.ts'
-import { rehearsalNotes, unheard, unmet } from '#explain/progress/unmet.ts'
+import { rehearsalNotes, silentMachines, unmet } from '#explain/progress/unmet.ts'
 import { summaryLines } from './summary.ts'
 
 const LOOK_EVERY_MS = 500
@@ -59,7 +59,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   const called = commitNames(layout.repository)
   const missingIn = async (seen: FleetSeen, commit: string) => [
     ...unmet(seen, commit, await called(commit)),
-    ...unheard(seen, beganAt),
+    ...silentMachines(seen, beganAt),
   ]
   while (!signal.aborted) {
     let seen = await view.seen(business())
@@ -67,7 +67,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     files.follow(commit)
     for (const line of rehearsalNotes(seen).filter((l) => !told.has(l))) {
       told.add(line)
-      screen.say(`note: ${line}`)
+      screen.print(`note: ${line}`)
     }
     missing = await missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
@@ -78,9 +78,9 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt, screen.isTerminal))
-      screen.say(`ready after ${seconds(readyMs)}`)
+      screen.print(`ready after ${seconds(readyMs)}`)
       onReady()
-      if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.say(line)
+      if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.print(line)
     }
     const isStuck = missing.length > 0 && stuckWhy(seen, commit) !== undefined
     if (check && (missing.length === 0 || isStuck || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break

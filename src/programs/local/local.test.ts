@@ -14,7 +14,7 @@ import { createScreen } from '#lib/terminal/screen.ts'
 import { componentsLine } from '#explain/progress/progress.ts'
 import type { ClusterSeen, FleetSeen } from '#explain/progress/seen.ts'
 import { stuckWhy } from '#explain/progress/stuck.ts'
-import { unheard, unmet } from '#explain/progress/unmet.ts'
+import { silentMachines, unmet } from '#explain/progress/unmet.ts'
 import { summaryLines } from './summary.ts'
 
 let dir = ''
@@ -180,7 +180,7 @@ const cluster = (more: object = {}): ClusterSeen =>
       { metadata: { name: 'base' }, status: { phase: 'Complete', conditions: [{ type: 'Ready', status: 'True' }] } },
     ],
     jobs: [],
-    heard: new Map(),
+    lastHeartbeats: new Map(),
     ...more,
   }) as unknown as ClusterSeen
 
@@ -371,11 +371,11 @@ describe('the summary', () => {
   })
 
   test('a machine whose agent has not reported since the start is not shown as Ready', () => {
-    const heard = new Map([
+    const lastHeartbeats = new Map([
       ['a', 2_000],
       ['b', 999],
     ])
-    expect(summaryLines(fleet(cluster({ heard })), 1_000)[1]).toBe(
+    expect(summaryLines(fleet(cluster({ heard: lastHeartbeats })), 1_000)[1]).toBe(
       'test   1/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1   1 agent has not reported since the start',
     )
   })
@@ -483,15 +483,15 @@ test('a cluster that expired is as declared: its silence is not waited for', () 
     },
   ]
   const seen = fleet(cluster({ isReachable: false }), { clusters })
-  expect([unmet(seen, COMMIT), unheard(seen, 2_000)]).toEqual([[], []])
+  expect([unmet(seen, COMMIT), silentMachines(seen, 2_000)]).toEqual([[], []])
   expect(summaryLines(seen, 0)).toContain('test   expired; kubenode why cluster/test')
   expect(summaryLines(seen, 0)).not.toContain('test   does not answer')
 })
 
 test('after a start no machine is ready without a heartbeat since', () => {
-  const seen = fleet(cluster({ heard: new Map(Object.entries({ a: 1_999, b: 2_000 })) }))
-  expect(unheard(seen, 2_000)).toEqual(['test: 1 of 2 agents have not reported since the start'])
-  expect(unheard(seen, 1_999)).toEqual([])
+  const seen = fleet(cluster({ lastHeartbeats: new Map(Object.entries({ a: 1_999, b: 2_000 })) }))
+  expect(silentMachines(seen, 2_000)).toEqual(['test: 1 of 2 agents have not reported since the start'])
+  expect(silentMachines(seen, 1_999)).toEqual([])
 })
 
 describe('the screen', () => {
@@ -577,7 +577,7 @@ describe('the screen', () => {
   test('on a terminal what is said stands above the picture', () => {
     const { screen, text } = recorder(true)
     screen.show(['a'])
-    screen.say('ready')
+    screen.print('ready')
     screen.show(['b'])
     expect(text()).toBe(
       '\ra\u001b[K\n\u001b[J\u001b[1A\rready\u001b[K\na\u001b[K\n\u001b[J\u001b[1A\rb\u001b[K\n\u001b[J',

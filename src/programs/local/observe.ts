@@ -29,7 +29,7 @@ const LED_ROLES = ['sync', 'controllers', 'approver', 'defender', 'cluster'] as 
 const all = async <T extends KubeObject>(client: KubeClient, type: ResourceType<T>): Promise<readonly T[]> =>
   (await client.list(type, { timeoutMs: READ_TIMEOUT_MS })).items
 
-function heardOf(machines: readonly Machine[], leases: readonly Lease[]): ReadonlyMap<string, number> {
+function lastHeartbeatsOf(machines: readonly Machine[], leases: readonly Lease[]): ReadonlyMap<string, number> {
   const renewed = new Map(leases.map((l) => [l.metadata.name, Date.parse(l.spec?.renewTime ?? '') || 0]))
   return new Map(machines.map(({ metadata: { name = '' } }) => [name, renewed.get(agentLeaseName(name)) ?? 0]))
 }
@@ -62,11 +62,11 @@ async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
       sets,
       jobs,
       remediers,
-      heard: heardOf(machines, leases.items),
+      lastHeartbeats: lastHeartbeatsOf(machines, leases.items),
       stopped: stoppedIn(leases.items),
     }
   } catch {
-    return { name, isReachable: false, machines: [], machineSets: [], sets: [], jobs: [], heard: new Map() }
+    return { name, isReachable: false, machines: [], machineSets: [], sets: [], jobs: [], lastHeartbeats: new Map() }
   }
 }
 
@@ -166,7 +166,7 @@ async function businessSeen(name: string, watched: ReturnType<typeof watchBusine
     sets: sets.store.list(),
     jobs: jobs.store.list(),
     remediers: remediers.store.list(),
-    heard: heardOf(machines.store.list(), leases.store.list()),
+    lastHeartbeats: lastHeartbeatsOf(machines.store.list(), leases.store.list()),
     stopped: stoppedIn(leases.store.list()),
   }
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { readPrograms } from '#explain/running-programs.ts'
-import { type AttentionTold, toldAttention } from '#explain/attention/told-attention.ts'
+import { type AttentionReport, attentionReport } from '#explain/attention/attention-report.ts'
 import { expectedClusters } from '#explain/progress/progress.ts'
 import { stuckWhy } from '#explain/progress/stuck.ts'
-import { unheard, unmet } from '#explain/progress/unmet.ts'
+import { silentMachines, unmet } from '#explain/progress/unmet.ts'
 import { notConnected, readObserved } from '#explain/attention/read.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { businessFolders, HUB, layoutIn, readState } from './layout.ts'
@@ -33,7 +33,7 @@ export interface FleetStatus {
   /** Why no time changes that; undefined: it may continue by itself. */
   readonly stuck: string | undefined
   /** What is wrong or waits, as `kubenode why` shows it; undefined while nothing answers. */
-  readonly attention: AttentionTold | undefined
+  readonly attention: AttentionReport | undefined
 }
 
 const LOOK_EVERY_MS = 300
@@ -70,7 +70,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
       const clusters = layout.follows === undefined ? business : new Map([[HUB, hub], ...business])
       const seen = await observeFleet(hub, clusters)
       const commit = await newestCommit(layout)
-      const missing = [...unmet(seen, commit, await called(commit)), ...unheard(seen, lockedAt(layout))]
+      const missing = [...unmet(seen, commit, await called(commit)), ...silentMachines(seen, lockedAt(layout))]
       const stuck = missing.length === 0 ? undefined : stuckWhy(seen, commit)
       if (missing.length === 0 || stuck !== undefined || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
@@ -92,13 +92,13 @@ async function attentionIn(
   hub: KubeClient,
   clusters: ReadonlyMap<string, KubeClient>,
   expected: ReadonlySet<string>,
-): Promise<AttentionTold> {
+): Promise<AttentionReport> {
   const all = [[HUB, hub] as const, ...[...clusters].filter(([name]) => name !== HUB && expected.has(name))]
   const read = all.map(async ([name, client]) => {
     const observed = await readObserved(name, client, (kinds) => readPrograms(client, kinds))
     return observed ?? notConnected(name, 'Refused', 'KubeNode is not installed there')
   })
-  return toldAttention(await Promise.all(read), systemClock.now())
+  return attentionReport(await Promise.all(read), systemClock.now())
 }
 
 interface Known {

@@ -127,7 +127,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const began = systemClock.monotonic()
   const beganAt = systemClock.now()
   const layout = await layoutFor(options)
-  requireTrusted(options, (doubt) => options.screen.say(warningOf(doubt)))
+  requireTrusted(options, (doubt) => options.screen.print(warningOf(doubt)))
   const entries = await builtEntries(options)
   // Whatever this process and its children make from here on is for the owner alone.
   keepFilesPrivate()
@@ -136,7 +136,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const open = closeFolder(layout)
   // Created by another process meanwhile, in a folder where all users may create folders.
   requireTrusted(options)
-  if (open > 0) options.screen.say(`removed other users' access to ${open} files and folders in ${layout.root}`)
+  if (open > 0) options.screen.print(`removed other users' access to ${open} files and folders in ${layout.root}`)
   const unlock = takeLock(layout)
   const keeper = new Keeper({
     node: options.node,
@@ -147,8 +147,8 @@ export async function up(options: UpOptions): Promise<UpResult> {
     onEnd: (name, how, againInMs) => {
       const log = join(layout.logs, `${name}.log`)
       const why = whyEnded(log)
-      options.screen.say(`${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${log}`)
-      if (why !== undefined) options.screen.say(`  its last error: ${why}`)
+      options.screen.print(`${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${log}`)
+      if (why !== undefined) options.screen.print(`  its last error: ${why}`)
     },
   })
   const clients: Closable[] = []
@@ -157,11 +157,11 @@ export async function up(options: UpOptions): Promise<UpResult> {
     return await run({ layout, keeper, entries, options, opened: clients, nodes, began, beganAt })
   } finally {
     options.screen.end()
-    if (keeper.pids().size > 0) options.screen.say('stopping all processes')
+    if (keeper.pids().size > 0) options.screen.print('stopping all processes')
     for (const client of clients) client.close()
     // Programs and nodes first, so that no program restarts an agent; API servers last, so that programs can finish their last writes.
     const names = [...keeper.pids().keys()]
-    const patience = { clock: systemClock, say: (line: string) => options.screen.say(line) }
+    const patience = { clock: systemClock, say: (line: string) => options.screen.print(line) }
     const toEnd = (isMeant: (name: string) => boolean) => () =>
       `${[...keeper.pids().keys()].filter(isMeant).join(', ')} to end`
     const isServer = (name: string) => name === API_SERVERS
@@ -231,7 +231,7 @@ interface Start {
 
 async function run({ layout, keeper, entries, options, opened, nodes, began, beganAt }: Start): Promise<UpResult> {
   const { screen, signal, connect } = options
-  const say = (line: string): void => screen.say(line)
+  const say = (line: string): void => screen.print(line)
   const patience = { clock: systemClock, say, signal }
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
@@ -399,7 +399,7 @@ async function builtEntries({ root, node, compileCache, screen, signal }: UpOpti
   const where = { root, cache: compileCache }
   const built = markedBuild(where)
   if (built !== undefined) return built
-  screen.say('first start: building the programs once')
+  screen.print('first start: building the programs once')
   return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
 }
 
@@ -409,7 +409,7 @@ async function provideFleet(layout: Layout, { root, nodes, driver, screen, signa
   // An interrupted start waits for the step that is in progress, not for all of them.
   if (follows === undefined) await provideDemo(root, repository, systemClock.now(), signal)
   const notice = await uncommittedNotice(follows === undefined ? repository : join(repository, follows.path))
-  if (notice !== undefined) screen.say(`note: ${notice}`)
+  if (notice !== undefined) screen.print(`note: ${notice}`)
   if (follows !== undefined) return newestCommit(layout)
   if (driver === 'nspawn') await commitMachines(repository, nodes)
   else if (nodes !== undefined) await commitSize(repository, nodes)

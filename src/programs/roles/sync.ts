@@ -50,7 +50,7 @@ export const syncRole = (config: RolesConfig): RoleSetup => ({
         maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
         ...defined({ rehearsal: config.rehearsal }),
-        looks: { ...config.inspections, apiServers: apiServersOf(config) },
+        checks: { ...config.inspections, apiServers: apiServersOf(config) },
         ...defined({ outbound: config.outbound }),
       },
     })

@@ -8,7 +8,7 @@ import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { RepeatedLine } from '#lib/repeated-line.ts'
-import { Looking } from '#runtime/looking.ts'
+import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
@@ -45,7 +45,7 @@ export interface InstalledShellsOptions {
 export class InstalledShells implements Part {
   readonly name = 'installed-shells'
   readonly #options: InstalledShellsOptions
-  readonly #looking: Looking
+  readonly #looking: RepeatedCheck
   readonly #trouble: RepeatedLine
   #checks = 0
   /** Those that were there: a cluster without an installation has none, and gets none. */
@@ -53,7 +53,7 @@ export class InstalledShells implements Part {
 
   constructor(options: InstalledShellsOptions) {
     this.#options = options
-    this.#looking = new Looking(options.clock)
+    this.#looking = new RepeatedCheck(options.clock)
     this.#trouble = new RepeatedLine(options.clock)
   }
 

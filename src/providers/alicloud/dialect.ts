@@ -18,7 +18,7 @@ import { diskOf, listOf } from '../cloud/params.ts'
 import type { FaultCategory, MaintenanceAnswer, MaintenanceKind, MaintenanceState } from '../port.ts'
 import type { EcsAction } from './actions.ts'
 import { ECS_ERROR_CODES } from './codes.ts'
-import { ECS_STATES, ecsEvent } from './event-words.ts'
+import { ECS_STATES, ecsEvent } from './event-types.ts'
 import { alicloudParams } from './params.ts'
 
 type HostParams = Out<typeof alicloudParams>

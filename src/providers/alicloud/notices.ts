@@ -13,7 +13,7 @@ import {
   timeIn,
 } from '../cloud/metadata.ts'
 import { ALICLOUD_SESSION } from './credentials.ts'
-import { ecsEvent } from './event-words.ts'
+import { ecsEvent } from './event-types.ts'
 
 /** The page is the time, as text. */
 function reclaim(text: string): readonly Notice[] | undefined {

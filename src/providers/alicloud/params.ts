@@ -21,7 +21,7 @@ export const alicloudParams = obj('Parameters of hosts at Alibaba Cloud.', {
     str('Outgoing bandwidth of a public address in Mbit/s; without it there is no public address.', {
       max: 3,
       pattern: '^[1-9][0-9]{0,2}$',
-      says: 'a number',
+      expects: 'a number',
     }),
   ),
   metadata: optional(

@@ -17,7 +17,7 @@ import { diskOf, listOf } from '../cloud/params.ts'
 import type { FaultCategory } from '../port.ts'
 import type { Ec2Action } from './actions.ts'
 import { EC2_ERROR_CODES } from './codes.ts'
-import { EC2_CODES, ec2Event } from './event-words.ts'
+import { EC2_CODES, ec2Event } from './event-codes.ts'
 import { awsParams } from './params.ts'
 import { type Xml, xmlAt, xmlItems, xmlText } from './xml.ts'
 

@@ -13,7 +13,7 @@ import {
   timeIn,
 } from '../cloud/metadata.ts'
 import { AWS_SESSION } from './credentials.ts'
-import { ec2Event } from './event-words.ts'
+import { ec2Event } from './event-codes.ts'
 
 function interruption(text: string): readonly Notice[] | undefined {
   const said = parsed(text)

@@ -13,7 +13,7 @@ export const awsParams = obj('Parameters of hosts at AWS.', {
     str('Name of the system disk in the image; /dev/xvda when left out.', {
       max: 32,
       pattern: '^/dev/[a-z][a-z0-9]{1,15}$',
-      says: 'the path of a device',
+      expects: 'the path of a device',
     }),
   ),
   dataDisks: optional(diskListParam('Data disks, such as gp3:100,gp3:200; they are deleted with the host.')),

@@ -9,7 +9,7 @@ const regionField = (example: string) =>
     min: 2,
     max: 63,
     pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-    says: 'the name of a region',
+    expects: 'the name of a region',
   })
 
 /** An account has some raised quotas, and never a hundred. */

@@ -54,30 +54,30 @@ const ID_CHARS = '[A-Za-z0-9][-A-Za-z0-9_.]{0,127}'
 const LONGEST = 1_024
 
 export const idParam = (doc: string): Field<string> =>
-  str(doc, { min: 1, max: 128, pattern: `^${ID_CHARS}$`, says: 'an id or name of the cloud' })
+  str(doc, { min: 1, max: 128, pattern: `^${ID_CHARS}$`, expects: 'an id or name of the cloud' })
 
 export const idListParam = (doc: string): Field<string> =>
-  str(doc, { min: 1, max: LONGEST, pattern: `^${ID_CHARS}(, ?${ID_CHARS})*$`, says: 'a list of ids, with commas' })
+  str(doc, { min: 1, max: LONGEST, pattern: `^${ID_CHARS}(, ?${ID_CHARS})*$`, expects: 'a list of ids, with commas' })
 
 export const zoneMapParam = (doc: string): Field<string> =>
   str(doc, {
     min: 1,
     max: LONGEST,
     pattern: `^${ID_CHARS}(=${ID_CHARS})?(, ?${ID_CHARS}=${ID_CHARS})*$`,
-    says: 'one id, or a list such as ZONE=ID,ZONE=ID',
+    expects: 'one id, or a list such as ZONE=ID,ZONE=ID',
   })
 
 const DISK = '[a-z0-9_]{2,32}:[1-9][0-9]{0,5}'
 
 export const diskParam = (doc: string): Field<string> =>
-  str(doc, { min: 1, max: 64, pattern: `^${DISK}$`, says: 'a category and its size in GiB, such as CATEGORY:40' })
+  str(doc, { min: 1, max: 64, pattern: `^${DISK}$`, expects: 'a category and its size in GiB, such as CATEGORY:40' })
 
 export const diskListParam = (doc: string): Field<string> =>
   str(doc, {
     min: 1,
     max: LONGEST,
     pattern: `^${DISK}(, ?${DISK}){0,15}$`,
-    says: 'disks such as CATEGORY:40,CATEGORY:100',
+    expects: 'disks such as CATEGORY:40,CATEGORY:100',
   })
 
 export const tagsParam = (doc: string): Field<string> =>
@@ -85,11 +85,11 @@ export const tagsParam = (doc: string): Field<string> =>
     min: 1,
     max: LONGEST,
     pattern: '^(?!kubenode\\.io/)[^,=]{1,127}=[^,]{0,127}(, ?(?!kubenode\\.io/)[^,= ][^,=]{0,126}=[^,]{0,127}){0,9}$',
-    says: 'tags such as NAME=VALUE,NAME=VALUE, none of which begins with kubenode.io/',
+    expects: 'tags such as NAME=VALUE,NAME=VALUE, none of which begins with kubenode.io/',
   })
 
 export const priceParam = (doc: string): Field<string> =>
-  str(doc, { min: 1, max: 16, pattern: '^[0-9]+(\\.[0-9]{1,6})?$', says: 'a price such as 0.25' })
+  str(doc, { min: 1, max: 16, pattern: '^[0-9]+(\\.[0-9]{1,6})?$', expects: 'a price such as 0.25' })
 
 /** The network of the wanted zone, and which zone that is. */
 export function placeIn(

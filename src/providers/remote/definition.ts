@@ -24,7 +24,7 @@ const optionsSchema = refine(
       min: 1,
       max: 32,
       pattern: PROVIDER_NAME,
-      says: 'lower-case letters, digits and "-", starting with a letter',
+      expects: 'lower-case letters, digits and "-", starting with a letter',
     }),
     socket: optional(path('Unix socket of the program; it belongs to the user of this program, with mode 0600.')),
     url: optional(refine(url('Address of the program, https only.'), {}, { checks: [onlyHttps] })),

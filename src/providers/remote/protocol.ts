@@ -39,7 +39,7 @@ const providerName = str('Name of the provider: `Machine.spec.provider.name`, an
   min: 1,
   max: 32,
   pattern: PROVIDER_NAME,
-  says: 'lower-case letters, digits and "-", starting with a letter',
+  expects: 'lower-case letters, digits and "-", starting with a letter',
 })
 
 /** Of a trust document, the largest part of a bundle; see MAX_TRUST_BYTES. */

@@ -56,16 +56,16 @@ export interface PostTools {
   readonly lookup?: LookupFunction
 }
 
-export async function post({ places, lookup }: PostTools, wish: Post): Promise<PostResult> {
-  const verdict = judgeUrl(wish.url, places)
+export async function post({ places, lookup }: PostTools, outgoing: Post): Promise<PostResult> {
+  const verdict = judgeUrl(outgoing.url, places)
   if (verdict.kind === 'Refused') return verdict
   const { url, place } = verdict
   const isTrusted = place.isLiteral
   const host = isTrusted ? undefined : forbiddenHostOf(url, ownPlaces())
   if (host !== undefined) return { kind: 'Refused', why: `${host} is an address that must not be called` }
-  if (wish.token !== undefined && url.protocol === 'http:' && !isTrusted)
+  if (outgoing.token !== undefined && url.protocol === 'http:' && !isTrusted)
     return { kind: 'Refused', why: 'a token is never sent over http' }
-  return send(url, wish, checkedLookup({ isTrusted, own: ownPlaces(), lookup }))
+  return send(url, outgoing, checkedLookup({ isTrusted, own: ownPlaces(), lookup }))
 }
 
 function send(
@@ -90,7 +90,7 @@ function send(
   }
   return new Promise((resolve) => {
     const fail = (error: Error) => resolve({ kind: 'Failed', why: withoutToken(error.message, token) })
-    const heard = (answer: IncomingMessage): void => {
+    const onAnswer = (answer: IncomingMessage): void => {
       const status = answer.statusCode ?? 0
       const chunks: Buffer[] = []
       let bytes = 0
@@ -109,7 +109,7 @@ function send(
     }
     let call: ClientRequest
     try {
-      call = (url.protocol === 'https:' ? httpsRequest : nodeHttp.request)(url, options, heard)
+      call = (url.protocol === 'https:' ? httpsRequest : nodeHttp.request)(url, options, onAnswer)
     } catch (e) {
       // A header that cannot be one.
       return resolve({ kind: 'Refused', why: withoutToken(messageOf(e), token) })

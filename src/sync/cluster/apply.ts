@@ -13,7 +13,7 @@ import type { Observed } from '#delivery/observe.ts'
 import type { ClusterPlan } from '#delivery/plan.ts'
 import { isOwn, isUndivided } from '#delivery/targets.ts'
 import { nextBaseline, type Content } from '../release/baseline.ts'
-import type { ClusterLook } from '../release/cluster-phase.ts'
+import type { ClusterAnswer } from '../release/cluster-phase.ts'
 import type { ClusterHistory } from '../release/history.ts'
 import { withoutUnlisted } from './listed.ts'
 import { failingMachines, readingsOf } from './readings.ts'
@@ -31,7 +31,7 @@ interface ReleaseHistory extends ClusterHistory {
 }
 
 export interface ApplyReport {
-  readonly look: ClusterLook
+  readonly answer: ClusterAnswer
   readonly plan?: ClusterPlan
   readonly result?: ClusterResult
 }
@@ -42,7 +42,7 @@ export async function applyToCluster(connection: ClusterConnection, order: Apply
   } catch (error) {
     const why = unreachable(error)
     if (why.because === 'ReconcileFailed') throw error
-    return { look: { kind: 'Unreachable', ...why } }
+    return { answer: { kind: 'Unreachable', ...why } }
   }
 }
 
@@ -67,9 +67,9 @@ async function apply(connection: ClusterConnection, order: ApplyOrder): Promise<
   const isApplied = failures.length === 0
   const switches = switchesOf(target.objects.flatMap(({ ref }) => after.objects.get(refText(ref)) ?? []))
   const found = { isApplied, failures, failing, machines, baseline, readings, prune, switches }
-  const answered: ClusterLook = { kind: 'Seen', ...found }
+  const answered: ClusterAnswer = { kind: 'Seen', ...found }
   const lost = { kind: 'Unreachable', because: 'ApiServerDown', message: failures[0] ?? 'no response' } as const
-  return { look: isLost ? lost : answered, plan, result }
+  return { answer: isLost ? lost : answered, plan, result }
 }
 
 /** Taken once for each Release, before anything of it is applied here. */

@@ -133,7 +133,7 @@ describe('killed before any write', () => {
       expect([left?.isHeld, left?.edit]).toEqual([false, undefined])
       expect(['1.0.0', '2.0.0']).toContain(actsOn(left))
       const again = await w.sync([declare('2.0.0')])
-      expect([again.look.kind === 'Seen' && again.look.failures, actsOn(await w.view())]).toEqual([[], '2.0.0'])
+      expect([again.answer.kind === 'Seen' && again.answer.failures, actsOn(await w.view())]).toEqual([[], '2.0.0'])
       expect((await w.view())?.isHeld).toBe(false)
       const after = await w.sync([declare('2.0.0')])
       expect(after.plan?.operations).toEqual([])

@@ -12,23 +12,23 @@ export interface FailedFetch {
   readonly access: GitAccess
   readonly reach: GitReach
   /** What git printed. */
-  readonly said: string
+  readonly output: string
 }
 
-export async function fetchProblem({ url, access, reach, said }: FailedFetch): Promise<KubeNodeError> {
-  const cause = causeIn(said)
+export async function fetchProblem({ url, access, reach, output }: FailedFetch): Promise<KubeNodeError> {
+  const cause = causeIn(output)
   const why = shownCause(withoutSecrets(cause, access))
   // What sends it is not at fault: address and credentials are right.
-  const [, object, fault] = /^error: object ([0-9a-f]{40,64}): (.+)$/m.exec(said) ?? []
+  const [, object, fault] = /^error: object ([0-9a-f]{40,64}): (.+)$/m.exec(output) ?? []
   if (object !== undefined && fault !== undefined)
     return later(
       syncErrors.KN7015_refused({ url, object: object.slice(0, 12), why: shownCause(withoutSecrets(fault, access)) }),
     )
-  const [memory] = /^fatal( error)?: .*(out of memory|allocation failed).*$/im.exec(said) ?? []
+  const [memory] = /^fatal( error)?: .*(out of memory|allocation failed).*$/im.exec(output) ?? []
   if (memory !== undefined) return later(syncErrors.KN7059({ url, why: shownCause(withoutSecrets(memory, access)) }))
   const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
   if (ref !== undefined) return missingRef({ url, ref: refText(ref), hint: '' })
-  if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)
+  if (access.kind === 'SshKey') return sshProblem(url, access, output) ?? unknownProblem(url, why)
   const proxy = access.kind === 'Https' ? access.proxy : undefined
   if (proxy !== undefined && PROXY.test(cause)) return later(syncErrors.KN7047({ url, proxy: proxy.url, why }))
   const kind = /^https:/i.test(url) ? kindOf(cause) : undefined
@@ -60,18 +60,18 @@ export const shownCause = (why: string): string => {
   return line.length > MAX_WHY_CHARS ? `${line.slice(0, MAX_WHY_CHARS)}…` : line
 }
 
-const linesOf = (said: string): readonly string[] =>
-  said
+const linesOf = (output: string): readonly string[] =>
+  output
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
-const causeIn = (said: string): string => {
-  const lines = linesOf(said)
+const causeIn = (output: string): string => {
+  const lines = linesOf(output)
   return lines.findLast((line) => !ADVICE.test(line)) ?? lines.at(-1) ?? ''
 }
 
-function sshProblem(url: string, { fingerprint }: SshAccess, said: string): KubeNodeError | undefined {
-  const lines = linesOf(said)
+function sshProblem(url: string, { fingerprint }: SshAccess, output: string): KubeNodeError | undefined {
+  const lines = linesOf(output)
   const line = (text: RegExp) => lines.find((l) => text.test(l))
   if (line(/^Host key verification failed/) !== undefined) {
     const sent = line(/^SHA256:/)?.replace(/\.$/, '')

@@ -37,8 +37,8 @@ export async function writeNote(
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
   sweepOwnedFolders(folders)
   const dir = makeOwnedFolder(folders)
-  const failed = (said: string) =>
-    new KubeNodeError(syncErrors.KN7051_note({ commit: shortCommit(commit), url, why: reasonIn(said, access) }), {
+  const failed = (output: string) =>
+    new KubeNodeError(syncErrors.KN7051_note({ commit: shortCommit(commit), url, why: reasonIn(output, access) }), {
       retry: 'later',
     })
   const run: GitRun = { url, env, access, reach, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }

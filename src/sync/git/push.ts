@@ -50,8 +50,8 @@ export async function push(what: Push, place: PushPlace) {
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
   sweepOwnedFolders(folders)
   const dir = makeOwnedFolder(folders)
-  const failed = (said: string) => {
-    const why = reasonIn(said, access)
+  const failed = (output: string) => {
+    const why = reasonIn(output, access)
     if (refused !== undefined) return refused(why)
     return new KubeNodeError(syncErrors.KN7051({ commit: shortCommit(commit), branch, url, why }), { retry: 'later' })
   }
@@ -71,8 +71,8 @@ export async function push(what: Push, place: PushPlace) {
 }
 
 /** The last line of git only says that it failed. */
-export function reasonIn(said: string, access: GitAccess): string {
-  const lines = said.trim().split('\n')
+export function reasonIn(output: string, access: GitAccess): string {
+  const lines = output.trim().split('\n')
   const rejected = lines.find((line) => /^\s*!\s/.test(line))
   const line =
     rejected?.split(BLANKS).join(' ').replace(RENAME, '') ??

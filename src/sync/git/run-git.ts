@@ -25,7 +25,7 @@ export interface GitRun {
   /** The folder that git writes to, and what it may have in all. */
   readonly within: { readonly folder: string; readonly maxBytes: number }
   /** What to throw for what git printed; by default that the repository could not be fetched. */
-  readonly failed?: (said: string) => KubeNodeError
+  readonly failed?: (output: string) => KubeNodeError
 }
 
 const MAX_GIT_OUTPUT = 64 * 1024
@@ -70,7 +70,7 @@ export async function runProgram(program: Program, run: GitRun): Promise<string>
   const { url, access, within, reach = {} } = run
   requireKnownProtocol(url)
   const ended = await runToEnd(program, run)
-  if (ended.kind !== 'Done' && run.failed !== undefined) throw run.failed(saidOf(ended, run))
+  if (ended.kind !== 'Done' && run.failed !== undefined) throw run.failed(outputOf(ended, run))
   switch (ended.kind) {
     case 'Done':
       return ended.out
@@ -83,7 +83,7 @@ export async function runProgram(program: Program, run: GitRun): Promise<string>
     case 'Shallow':
       throw new KubeNodeError(syncErrors.KN1666_fetched({ url }), { retry: 'later' })
     case 'Failed':
-      throw await fetchProblem({ url, access, reach, said: ended.said })
+      throw await fetchProblem({ url, access, reach, output: ended.output })
     case 'NotStarted':
       throw unknownProblem(url, ended.why)
     default:
@@ -91,8 +91,8 @@ export async function runProgram(program: Program, run: GitRun): Promise<string>
   }
 }
 
-function saidOf(ended: Exclude<Ended, { kind: 'Done' }>, { deadlineMs }: GitRun): string {
-  if (ended.kind === 'Failed') return ended.said
+function outputOf(ended: Exclude<Ended, { kind: 'Done' }>, { deadlineMs }: GitRun): string {
+  if (ended.kind === 'Failed') return ended.output
   if (ended.kind === 'NotStarted') return ended.why
   return ended.kind === 'Late' ? `not finished after ${deadlineMs} ms` : 'it wrote too many bytes'
 }
@@ -106,7 +106,7 @@ const tooLarge = (url: string, maxBytes: number) =>
 type Ended =
   | { readonly kind: 'Done'; readonly out: string }
   | { readonly kind: 'Late' | 'Large' | 'Loud' | 'Shallow' }
-  | { readonly kind: 'Failed'; readonly said: string }
+  | { readonly kind: 'Failed'; readonly output: string }
   | { readonly kind: 'NotStarted'; readonly why: string }
 
 /** The only protocol that git may use, whatever its configuration or the server says. */
@@ -125,7 +125,7 @@ async function runToEnd({ program, input }: Program, { url, env, deadlineMs, wit
   child.stdin.end(input)
   const out = collected(child.stdout, 'Begin')
   // The cause comes last, and a server may send any number of lines before.
-  const said = collected(child.stderr, 'End', () => end('Loud'))
+  const output = collected(child.stderr, 'End', () => end('Loud'))
   let cut: 'Late' | 'Large' | 'Loud' | undefined
   const end = (why: 'Late' | 'Large' | 'Loud') => {
     cut ??= why
@@ -142,12 +142,12 @@ async function runToEnd({ program, input }: Program, { url, env, deadlineMs, wit
     })
     if (cut !== undefined) return { kind: cut }
     // git ends well then, and leaves the branch as it was.
-    if (code === 0) return SHALLOW.test(said()) ? { kind: 'Shallow' } : { kind: 'Done', out: out() }
+    if (code === 0) return SHALLOW.test(output()) ? { kind: 'Shallow' } : { kind: 'Done', out: out() }
     if (code === EXIT.shallow) return { kind: 'Shallow' }
     if (code === EXIT.tooLarge) return { kind: 'Large' }
     // The limit of one file ends git between two measurements.
     if (isLarger(within.folder, within.maxBytes)) return { kind: 'Large' }
-    return { kind: 'Failed', said: said().trim() === '' ? `exit ${code}` : said() }
+    return { kind: 'Failed', output: output().trim() === '' ? `exit ${code}` : output() }
   } catch (error) {
     return { kind: 'NotStarted', why: messageOf(error) }
   } finally {

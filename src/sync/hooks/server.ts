@@ -17,7 +17,7 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import { secretOf } from '../git/access.ts'
-import { Looks } from './looks.ts'
+import { HookReads } from './hook-reads.ts'
 import { isAuthentic } from './signature.ts'
 
 export interface HooksOptions {
@@ -48,17 +48,17 @@ export class HooksServer {
   readonly name = 'git-webhooks'
   readonly #options: HooksOptions
   readonly #server: Server
-  readonly #looks: Looks
+  readonly #reads: HookReads
   readonly #tokens = new Map<string, Known>()
 
   constructor(options: HooksOptions) {
     const { clock, log } = options
     this.#options = options
-    this.#looks = new Looks(clock, (source) => void this.#mark(source))
+    this.#reads = new HookReads(clock, (source) => void this.#mark(source))
     this.#server = nodeHttp.createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
         log.warn('cannot answer a webhook of a git server', { error: messageOf(error) })
-        say(response, 503, 'not available; retry')
+        answer(response, 503, 'not available; retry')
       })
     })
     this.#server.on('clientError', (_, socket) => socket.destroy())
@@ -85,7 +85,7 @@ export class HooksServer {
   }
 
   stop(): Promise<void> {
-    this.#looks.stop()
+    this.#reads.stop()
     return new Promise((resolve) => {
       this.#server.close(() => resolve())
       this.#server.closeAllConnections()
@@ -106,10 +106,10 @@ export class HooksServer {
     const token = source === undefined ? undefined : await this.#tokenOf(source)
     // The same answer whether the source exists, has a webhook, or another token.
     if (source === undefined || !isAuthentic(headers, body, token))
-      return say(response, 401, 'not authentic: check the secret of the webhook')
+      return answer(response, 401, 'not authentic: check the secret of the webhook')
     const digest = createHash('sha256').update(body).digest('hex')
-    const accepted = this.#looks.accept(namespacedName(source), digest)
-    return say(response, 202, ANSWERS[accepted])
+    const accepted = this.#reads.accept(namespacedName(source), digest)
+    return answer(response, 202, ANSWERS[accepted])
   }
 
   #tokenOf(source: FleetSource): Promise<string | undefined> {
@@ -134,7 +134,7 @@ export class HooksServer {
     const now = clock.monotonic()
     for (const [key, { at }] of this.#tokens) if (now - at >= TOKEN_FOR_MS) this.#tokens.delete(key)
     const there = new Set(sources.list().map(namespacedName))
-    this.#looks.keep((source) => there.has(source))
+    this.#reads.keep((source) => there.has(source))
   }
 
   async #mark(source: string): Promise<void> {
@@ -184,10 +184,10 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
   response.setHeader('connection', 'close')
   response.once('finish', () => request.destroy())
-  say(response, status, text)
+  answer(response, status, text)
 }
 
-function say(response: ServerResponse, status: number, text: string): void {
+function answer(response: ServerResponse, status: number, text: string): void {
   if (response.headersSent) {
     response.destroy()
     return

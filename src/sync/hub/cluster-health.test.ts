@@ -137,57 +137,57 @@ describe('what a Cluster says of its machines', () => {
     informers.start()
     await clock.advance(1_000)
     const { signal } = new AbortController()
-    const look = async (afterMs = ROUND_MS): Promise<NonNullable<Cluster['status']>> => {
+    const readHealth = async (afterMs = ROUND_MS): Promise<NonNullable<Cluster['status']>> => {
       await clock.advance(afterMs)
       await reconcileClusterHealth(loop, 'fleet/one', { signal } as ReconcileContext)
       await clock.advance(100)
       return loop.clusters.get(metadata)?.status ?? {}
     }
-    return { far, look, stop: () => informers.stop() }
+    return { far, look: readHealth, stop: () => informers.stop() }
   }
   const END = Date.UTC(2031, 0, 1)
   const REGISTERED = { kubeconfigSecretRef: { name: 'cluster-one' } }
   const HOSTED = { version: '1.36.0', controlPlane: { flavor: 'embedded' } }
 
   test('they are counted in the round after the first answer, then every five minutes, and are unknown while it does not answer', async () => {
-    const { far, look, stop } = await world(REGISTERED)
-    expect((await look()).machines).toBeUndefined()
-    expect((await look()).machines).toEqual({ total: 3, ready: 1, agents: 2 })
+    const { far, look: readHealth, stop } = await world(REGISTERED)
+    expect((await readHealth()).machines).toBeUndefined()
+    expect((await readHealth()).machines).toEqual({ total: 3, ready: 1, agents: 2 })
     far.machines = MACHINES.slice(0, 1)
-    for (let round = 0; round < 3; round++) expect((await look()).machines?.total).toBe(3)
+    for (let round = 0; round < 3; round++) expect((await readHealth()).machines?.total).toBe(3)
     expect(far.counts).toBe(1)
-    expect((await look(2 * ROUND_MS)).machines).toEqual({ total: 1, ready: 1, agents: 1 })
+    expect((await readHealth(2 * ROUND_MS)).machines).toEqual({ total: 1, ready: 1, agents: 1 })
     far.isAway = true
-    expect(await look()).not.toHaveProperty('machines')
+    expect(await readHealth()).not.toHaveProperty('machines')
     far.isAway = false
-    await look()
-    expect((await look()).machines?.total).toBe(1)
+    await readHealth()
+    expect((await readHealth()).machines?.total).toBe(1)
     expect(far.counts).toBe(3)
     await stop()
   })
 
   test('where there are none yet, they are counted in every round', async () => {
-    const { far, look, stop } = await world(REGISTERED)
+    const { far, look: readHealth, stop } = await world(REGISTERED)
     far.machines = []
-    await look()
-    expect((await look()).machines?.total).toBe(0)
+    await readHealth()
+    expect((await readHealth()).machines?.total).toBe(0)
     far.machines = MACHINES
-    expect((await look()).machines?.total).toBe(3)
-    await look()
+    expect((await readHealth()).machines?.total).toBe(3)
+    await readHealth()
     expect(far.counts).toBe(2)
     await stop()
   })
 
   test('a control plane on the hub gets these and no word about whether it runs', async () => {
     const own = { phase: 'Ready', versions: [{ part: 'apiserver', version: '1.36.0' }], conditions: [] }
-    const { far, look, stop } = await world(HOSTED, own)
-    await look()
-    const found = await look()
+    const { far, look: readHealth, stop } = await world(HOSTED, own)
+    await readHealth()
+    const found = await readHealth()
     expect(found).toMatchObject({ ...own, credentialsEnd: timestamp(END) })
     expect(found.machines).toEqual({ total: 3, ready: 1, agents: 2 })
     expect(found.reachableSince).toBeDefined()
     far.isAway = true
-    const away = await look()
+    const away = await readHealth()
     expect(away).toMatchObject(own)
     expect(away).not.toHaveProperty('reachableSince')
     expect(away).not.toHaveProperty('waitingFor')
@@ -197,10 +197,10 @@ describe('what a Cluster says of its machines', () => {
   test('after a restart, those that have a count are counted within a period and not at once', async () => {
     const machines = { total: 10_000, ready: 1, agents: 1 }
     const status = { machines, reachableSince: '2026-01-01T00:00:00Z' }
-    const { far, look, stop } = await world(REGISTERED, status)
-    expect((await look()).machines).toEqual(machines)
+    const { far, look: readHealth, stop } = await world(REGISTERED, status)
+    expect((await readHealth()).machines).toEqual(machines)
     expect(far.counts).toBe(0)
-    expect((await look(20 * 60_000)).machines?.total).toBe(3)
+    expect((await readHealth(20 * 60_000)).machines?.total).toBe(3)
     await stop()
   })
 })

@@ -56,7 +56,7 @@ export async function reconcileClusterHealth(
     loop.machineCounts.forget(key)
     return done
   }
-  const seen = await look(loop, object, signal)
+  const seen = await readHealth(loop, object, signal)
   const machines = await machinesOf(loop, key, object, seen, signal)
   const found = { ...answerOf(loop, object, seen), ...defined({ machines }) }
   const { reachableSince: _since, credentialsEnd: _end, machines: _machines, ...kept } = object.status ?? {}
@@ -71,7 +71,7 @@ export async function reconcileClusterHealth(
 type Status = NonNullable<Cluster['status']>
 type Answer = Pick<Status, 'reachableSince' | 'credentialsEnd' | 'machines'>
 
-function answerOf({ connections, context: { clock } }: HealthLoop, object: Cluster, { kind }: Look): Answer {
+function answerOf({ connections, context: { clock } }: HealthLoop, object: Cluster, { kind }: HealthReading): Answer {
   const end = connections.credentialsEnd(object)
   const { reachableSince = timestamp(clock.now()), credentialsEnd } = object.status ?? {}
   // A token has no end that can be read; what was last read of a certificate stays while nothing answers.
@@ -87,7 +87,7 @@ async function machinesOf(
   { connections, machineCounts }: HealthLoop,
   key: string,
   object: Cluster,
-  { kind }: Look,
+  { kind }: HealthReading,
   signal: AbortSignal,
 ): Promise<Answer['machines']> {
   if (kind !== 'Answers') {
@@ -106,7 +106,7 @@ async function machinesOf(
 function registered(
   { connections, context: { clock } }: HealthLoop,
   object: Cluster,
-  seen: Look,
+  seen: HealthReading,
   { waitingFor, ...answered }: Status,
 ): Status {
   const now = clock.now()
@@ -126,7 +126,7 @@ function registered(
   }
 }
 
-type Look =
+type HealthReading =
   | { readonly kind: 'Answers'; readonly version: string | undefined }
   | { readonly kind: 'Refused'; readonly because: UnreachableReason; readonly message: string }
 
@@ -142,7 +142,7 @@ const conditionOf = (refusal: Refusal | undefined): Omit<WantedCondition, 'obser
 /** Servers do not tell a certificate that has ended from an unknown user. */
 function refusalOf(
   { metadata: { namespace = '' }, spec }: Cluster,
-  { because, message }: Look & { kind: 'Refused' },
+  { because, message }: HealthReading & { kind: 'Refused' },
   end: number | undefined,
   now: number,
 ): Refusal {
@@ -158,7 +158,7 @@ function refusalOf(
   }
 }
 
-async function look({ connections }: HealthLoop, object: Cluster, signal: AbortSignal): Promise<Look> {
+async function readHealth({ connections }: HealthLoop, object: Cluster, signal: AbortSignal): Promise<HealthReading> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
   try {
     const { program } = await connections.to(object, undefined, limited)
@@ -177,6 +177,6 @@ async function look({ connections }: HealthLoop, object: Cluster, signal: AbortS
 async function versionOf(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   const { status, text } = await client.raw({ method: 'GET', path: '/version', signal })
   if (status !== 200) return undefined
-  const said = /"gitVersion"\s*:\s*"v?([0-9][^"]{0,62})"/.exec(text)?.[1]
-  return said?.slice(0, MOST_VERSION_CHARS)
+  const version = /"gitVersion"\s*:\s*"v?([0-9][^"]{0,62})"/.exec(text)?.[1]
+  return version?.slice(0, MOST_VERSION_CHARS)
 }

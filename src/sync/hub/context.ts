@@ -4,7 +4,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { ModuleContext } from '#runtime/module.ts'
-import type { LooksConfig } from '#runtime/outbound/looks.ts'
+import type { ChecksConfig } from '#runtime/outbound/external-checks.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import type { LocalRepositories } from '../git/access.ts'
 import type { GitReach } from '../git/reach.ts'
@@ -42,7 +42,7 @@ export interface SyncConfig {
   readonly localPollMs?: number
   readonly renderLimits?: CageLimits
   /** What gates of pipelines may ask. */
-  readonly looks?: LooksConfig
+  readonly checks?: ChecksConfig
   /** Where their tokens may be sent; nowhere without. */
   readonly outbound?: OutboundPlaces
 }

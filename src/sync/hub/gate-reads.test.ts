@@ -10,7 +10,7 @@ import { ConnectionError } from '#kube/errors.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
-import type { Look } from '#runtime/outbound/looks.ts'
+import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 import { newAuthority } from '#test/support/servers/tls.ts'
 import type { Gate } from '../release/gates.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -40,12 +40,15 @@ interface World {
 }
 
 /** The answer to one gate that a stage waits for. */
-async function ask(gate: Partial<Gate>, { allow = [], places = [], prometheus, secrets = {} }: World): Promise<Look> {
+async function ask(
+  gate: Partial<Gate>,
+  { allow = [], places = [], prometheus, secrets = {} }: World,
+): Promise<CheckResult> {
   const woken = Promise.withResolvers<void>()
   const reads = new GateReads(
     {
       clock: { now: () => Date.now() },
-      config: { looks: { allow, ...defined({ prometheus }) }, outbound: parsePlaces(places) },
+      config: { checks: { allow, ...defined({ prometheus }) }, outbound: parsePlaces(places) },
       client: {
         get: async (_: unknown, { namespace, name }: { namespace: string; name: string }) => {
           const found = namespace === CLUSTERS_NAMESPACE ? secrets[name] : undefined
@@ -66,7 +69,7 @@ async function ask(gate: Partial<Gate>, { allow = [], places = [], prometheus, s
   } as Release
   const pipeline = { spec: { stages: [stage] } } as unknown as ReleasePipeline
   const noCluster = async () => Promise.reject(new Error('no cluster'))
-  const read = () => reads.read(release, 'n/r', pipeline, noCluster).looks.get('test/Before/g')?.value
+  const read = () => reads.read(release, 'n/r', pipeline, noCluster).checks.get('test/Before/g')?.value
   try {
     expect(read()).toBeUndefined()
     await woken.promise

@@ -7,13 +7,18 @@ import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { BackgroundReads, type Taken, type WantedRead } from '#runtime/background-reads.ts'
-import { createLooks, type Look, type Looks, type PageWish } from '#runtime/outbound/looks.ts'
+import {
+  createChecks,
+  type CheckResult,
+  type ExternalChecks,
+  type PageCheck,
+} from '#runtime/outbound/external-checks.ts'
 import { judgeUrl } from '#runtime/outbound/places.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { type ReadingNeeds, surveyOf } from '../cluster/readings.ts'
 import { unreachableReason } from '../cluster/unreachable.ts'
 import { type ClusterReadings, isOfClusters, readingNeeds, type Gate } from '../release/gates.ts'
-import { clustersToSurvey, looksFor, type Survey } from '../release/stage-gates.ts'
+import { clustersToSurvey, checksFor, type Survey } from '../release/stage-gates.ts'
 import { SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 
@@ -28,16 +33,16 @@ export type ConnectTo = (cluster: string, signal: AbortSignal) => Promise<Cluste
 
 export class GateReads {
   readonly #context: SyncContext
-  readonly #tools: Looks
-  readonly #looks: BackgroundReads<Look>
+  readonly #tools: ExternalChecks
+  readonly #checks: BackgroundReads<CheckResult>
   readonly #surveys: BackgroundReads<Survey>
 
   /** `wake` is called with the key of a Release for which something new was read. */
   constructor(context: SyncContext, wake: (release: string) => void) {
     const { clock, config } = context
     this.#context = context
-    this.#tools = createLooks(config.looks ?? {})
-    this.#looks = new BackgroundReads({
+    this.#tools = createChecks(config.checks ?? {})
+    this.#checks = new BackgroundReads({
       clock,
       wake,
       failed: (e) => ({ holds: false, seen: printableLine(messageOf(e)).slice(0, MAX_SEEN) }),
@@ -51,8 +56,8 @@ export class GateReads {
     const status = release.status ?? {}
     const namespace = release.metadata.namespace ?? ''
     // The answer of an address is none of the gate once that names another one.
-    const asked = looksFor(status, spec).map(({ key, gate }) => ({ key, gate, as: `${key} ${canonicalJson(gate)}` }))
-    const looks = asked.map(({ as, gate }): WantedRead<Look> => ({
+    const asked = checksFor(status, spec).map(({ key, gate }) => ({ key, gate, as: `${key} ${canonicalJson(gate)}` }))
+    const checks = asked.map(({ as, gate }): WantedRead<CheckResult> => ({
       key: as,
       take: (signal) => this.#ask(gate, namespace, signal),
     }))
@@ -67,9 +72,9 @@ export class GateReads {
     }))
     const valuesOf = (taken: ReadonlyMap<string, Taken<Survey>>) =>
       new Map([...taken].map(([name, { value }]) => [name, value]))
-    const answers = this.#looks.read(owner, looks)
+    const answers = this.#checks.read(owner, checks)
     const known = {
-      looks: new Map(
+      checks: new Map(
         asked.flatMap(({ key, as }) => {
           const answer = answers.get(as)
           return answer === undefined ? [] : [[key, answer] as const]
@@ -77,34 +82,36 @@ export class GateReads {
       ),
       surveys: valuesOf(this.#surveys.read(owner, surveys)),
     }
-    const asking = this.#looks.pending(owner.uid)
+    const asking = this.#checks.pending(owner.uid)
     const pending = new Set(asked.flatMap(({ key, as }) => (asking.has(as) ? [key] : [])))
     return { ...known, pending: pending.union(this.#surveys.pending(owner.uid)) }
   }
 
   forget(uid: string): void {
-    this.#looks.forget(uid)
+    this.#checks.forget(uid)
     this.#surveys.forget(uid)
   }
 
   stop(): void {
-    this.#looks.stop()
+    this.#checks.stop()
     this.#surveys.stop()
   }
 
-  async #ask({ http, prometheus }: Gate, namespace: string, signal: AbortSignal): Promise<Look> {
+  async #ask({ http, prometheus }: Gate, namespace: string, signal: AbortSignal): Promise<CheckResult> {
     if (prometheus !== undefined) return this.#tools.query(prometheus, signal)
     if (http === undefined) return { holds: false, seen: 'nothing to ask' }
-    const wish = await this.#wishOf(http, namespace, signal)
-    return typeof wish === 'string' ? { holds: false, seen: wish.slice(0, MAX_SEEN) } : this.#tools.page(wish, signal)
+    const check = await this.#checkOf(http, namespace, signal)
+    return typeof check === 'string'
+      ? { holds: false, seen: check.slice(0, MAX_SEEN) }
+      : this.#tools.page(check, signal)
   }
 
   /** Or why it is not asked. */
-  async #wishOf(
+  async #checkOf(
     { url, expectedStatus, tokenSecretRef, caSecretRef }: HttpGate,
     namespace: string,
     signal: AbortSignal,
-  ): Promise<PageWish | string> {
+  ): Promise<PageCheck | string> {
     const secret = (ref: SecretRef | undefined, key: string) =>
       ref === undefined ? undefined : this.#secretOf(ref, { namespace: syncSecretsNamespace(namespace), key }, signal)
     if (tokenSecretRef !== undefined) {

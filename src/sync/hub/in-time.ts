@@ -27,18 +27,18 @@ export interface PassOrder {
 export async function inTime(
   names: readonly string[],
   { clock, atOnce, signal, first, time = PASS_TIME }: PassOrder,
-  look: (name: string, signal: AbortSignal) => Promise<void>,
+  read: (name: string, signal: AbortSignal) => Promise<void>,
 ): Promise<readonly string[]> {
   const left: string[] = []
   const wanted = new Set(names)
   const ordered = new Set([...first.filter((name) => wanted.has(name)), ...names])
   const endsAt = clock.monotonic() + time.startMs
-  const lookOnce = async (name: string): Promise<void> => {
+  const readOnce = async (name: string): Promise<void> => {
     const own = new AbortController()
     const unfollow = followSignal(own, signal)
     const timer = clock.after(time.eachMs, () => own.abort())
     try {
-      await look(name, own.signal)
+      await read(name, own.signal)
       if (own.signal.aborted) left.push(name)
     } catch (error) {
       if (signal.aborted || !own.signal.aborted) throw error
@@ -49,7 +49,7 @@ export async function inTime(
     }
   }
   await inParallel(ordered, atOnce, async (name) => {
-    if (clock.monotonic() < endsAt) await lookOnce(name)
+    if (clock.monotonic() < endsAt) await readOnce(name)
     else left.push(name)
   })
   signal.throwIfAborted()

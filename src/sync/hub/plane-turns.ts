@@ -65,17 +65,17 @@ export class PlaneTurns {
         })
       })
       if (report === undefined) return undefined
-      const { look, plan } = report
-      if (look.kind !== 'Seen' || !look.isApplied) return report
+      const { answer, plan } = report
+      if (answer.kind !== 'Seen' || !answer.isApplied) return report
       const isChanged = plan?.operations.some((o) => isWrite(o) && o.commit === commit) === true
       const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
       this.#done.set(key, ofRelease.set(name, { digest: plane.digest, isChanged }))
-      if (isChanged) return lookOf(notObserved(plane), report)
+      if (isChanged) return answerOf(notObserved(plane), report)
     } else if (done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
-      return lookOf(notObserved(plane))
+      return answerOf(notObserved(plane))
     const isNew = isNewToStage(chainNow(this.#shared, release), release, live)
     const trouble = planeTrouble({ cluster: live, isNew, now: clock.now() })
-    return trouble === undefined ? 'Current' : lookOf(trouble)
+    return trouble === undefined ? 'Current' : answerOf(trouble)
   }
 }
 
@@ -87,9 +87,9 @@ const notObserved = ({ ref }: DesiredObject): Failure => ({
 })
 
 /** Of the hub alone: what is in the cluster is neither read nor judged before its turn. */
-const lookOf = (trouble: Failure, report?: ApplyReport): ApplyReport => ({
+const answerOf = (trouble: Failure, report?: ApplyReport): ApplyReport => ({
   ...report,
-  look: {
+  answer: {
     kind: 'Seen',
     isOfPlane: true,
     isApplied: true,

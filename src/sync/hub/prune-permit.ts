@@ -47,7 +47,7 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
         const { own, next } = await readChain(tools, { cluster, release, held })
         if (next === undefined) return ALL_ENDED
         const requester = `prune/${uid}/${held.digest}`
-        const endedFor = ended.look(
+        const endedFor = ended.observe(
           requester,
           own.filter((p) => permitAnswer(p, uid).kind === 'Ended'),
         )

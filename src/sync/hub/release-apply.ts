@@ -113,11 +113,11 @@ export class ClusterPasses {
     const cluster = name === HUB ? undefined : clusters.get({ namespace, name })
     if (name !== HUB && cluster === undefined)
       return {
-        look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
+        answer: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
       }
     // Whatever is applied there would go with it, and machines that are made there would outlive it on their hosts.
     if (cluster?.metadata.deletionTimestamp !== undefined)
-      return { look: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
+      return { answer: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
     const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
     const config = { ...clusterConfig(source, release.spec.commit), ...hold }
     const approved = new Set(approvedDigests(approvals.list(), context.clock.now()).keys())
@@ -135,7 +135,7 @@ export class ClusterPasses {
     const bring = () => this.#planes.bring(work, { name, plane, live: cluster, order })
     if (areNodesFirst((plane.object as Cluster).spec, cluster.spec)) {
       const report = await deliver()
-      if (report === undefined || !isWell(report.look, stageOf(work, name))) return report
+      if (report === undefined || !isWell(report.answer, stageOf(work, name))) return report
       const brought = await bring()
       return brought === 'Current' ? report : brought
     }
@@ -198,7 +198,7 @@ export class ClusterPasses {
       return report
     } catch (error) {
       if (signal.aborted) throw error
-      return { look: { kind: 'Unreachable', ...unreachable(error) } }
+      return { answer: { kind: 'Unreachable', ...unreachable(error) } }
     }
   }
 }
@@ -209,10 +209,11 @@ const stageOf = ({ release, pipeline }: Work, cluster: string) => {
 }
 
 /** Without its stage no machine may fail. */
-const isWell = (look: ApplyReport['look'], stage: ReturnType<typeof stageOf>): boolean =>
-  look.kind === 'Seen' &&
-  look.isApplied &&
-  judgeFailures(look.failing, look.baseline, countOf(stage?.maxNewFailures ?? 0, look.machines)).state === 'Current'
+const isWell = (answer: ApplyReport['answer'], stage: ReturnType<typeof stageOf>): boolean =>
+  answer.kind === 'Seen' &&
+  answer.isApplied &&
+  judgeFailures(answer.failing, answer.baseline, countOf(stage?.maxNewFailures ?? 0, answer.machines)).state ===
+    'Current'
 
 interface Applying extends Pick<ApplyOrder, 'target' | 'skips' | 'config' | 'approved' | 'atOnce'> {
   readonly isSettled: boolean
@@ -253,7 +254,7 @@ export function seenCluster(
     content: cluster && contentOf(cluster),
     isDeleting: cluster?.metadata.deletionTimestamp !== undefined,
     digest,
-    look: reports.get(name)?.look,
+    answer: reports.get(name)?.answer,
     previous: previousOf(chain, release, name),
     isReturn: returns.has(name),
     isUnderway: name !== HUB && isLeftUnderway(chain, release, name),

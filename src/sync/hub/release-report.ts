@@ -16,13 +16,13 @@ export function recordEvents(
   events: EventRecorder,
   release: Release,
   cluster: string,
-  { plan, result, look }: ApplyReport,
+  { plan, result, answer }: ApplyReport,
 ): void {
   const record = (type: 'Normal' | 'Warning', reason: string, note: string) =>
     events.record(release, { type, reason, action: 'Apply', note: shortened(`${cluster}: ${note}`, 1_000) })
   if (result !== undefined && result.applied + result.pruned > 0)
     record('Normal', 'Applied', `${result.applied} applied, ${result.pruned} deleted`)
-  if (look.kind === 'Seen' && look.failures[0] !== undefined) record('Warning', 'ApplyFailed', look.failures[0])
+  if (answer.kind === 'Seen' && answer.failures[0] !== undefined) record('Warning', 'ApplyFailed', answer.failures[0])
   const blocked = plan?.blocked
   if (blocked !== undefined && blocked.isApproved !== true)
     record(

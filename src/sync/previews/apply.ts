@@ -48,7 +48,7 @@ export async function applyBranch(
   const { name = '' } = cluster.metadata
   const connection = await connections.to(cluster, undefined, signal)
   const { writes } = source.spec
-  const { look } = await locks.run(`${name}/${namespacedName(source)}/${TRACK}`, () =>
+  const { answer } = await locks.run(`${name}/${namespacedName(source)}/${TRACK}`, () =>
     applyToCluster(connection, {
       target,
       owner: { source: namespacedName(source), track: TRACK, target: 'Member', cluster: name },
@@ -67,14 +67,14 @@ export async function applyBranch(
     }),
   )
   rest(connection)
-  if (look.kind === 'Unreachable') return { phase: 'Applying', message: look.message, ...named }
+  if (answer.kind === 'Unreachable') return { phase: 'Applying', message: answer.message, ...named }
   const [refused] = target.rejected
   const trouble =
     refused !== undefined
       ? `${placedText(refused)}: ${refused.problem}`
-      : (look.failures[0] ?? (look.isApplied ? undefined : 'its objects are being applied'))
+      : (answer.failures[0] ?? (answer.isApplied ? undefined : 'its objects are being applied'))
   if (trouble !== undefined) return { phase: 'Applying', message: trouble, ...named }
-  const [sick] = look.failing
+  const [sick] = answer.failing
   return sick === undefined
     ? { phase: 'Ready', message: `commit ${commitText(commit, title)} is applied`, ...named }
     : { phase: 'Applying', message: `${sick.object}: ${sick.message}`, ...named }

@@ -7,7 +7,7 @@ import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import { chainOf, previousOf } from './chain.ts'
-import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
 import { openClusters, isOver } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
@@ -98,7 +98,7 @@ class Chain {
     const asked = new Set(newer === undefined ? openClusters(release) : [])
     const clusters = Object.entries(release.spec.digests).map(([name, digest]): [string, SeenCluster] => {
       const look = asked.has(name) ? this.#look(release, name, digest, health(name)) : undefined
-      return [name, { name, labels: {}, digest, look, previous: previousOf(this.chain, release, name) }]
+      return [name, { name, labels: {}, digest, answer: look, previous: previousOf(this.chain, release, name) }]
     })
     const seen = { release, pipeline, clusters: new Map(clusters) }
     const { status } = planRelease({ ...UNDISTURBED, ...seen, newer }, this.now)
@@ -110,7 +110,7 @@ class Chain {
     if (status.phase === 'Succeeded') expect(status.stages?.map((s) => s.phase)).toEqual(['Succeeded', 'Succeeded'])
   }
 
-  #look({ status }: Release, name: string, digest: string, health: Health): ClusterLook {
+  #look({ status }: Release, name: string, digest: string, health: Health): ClusterAnswer {
     if (health === 'silent') return { kind: 'Unreachable', because: 'ApiServerDown', message: 'no answer' }
     const truth = this.truth.get(name) ?? { applied: undefined, watched: 0, hasSoaked: false, lastWell: undefined }
     this.truth.set(name, truth)

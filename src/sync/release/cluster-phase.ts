@@ -15,7 +15,7 @@ import type { RecordedSwitches } from '../cluster/switches.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
 import { judgeFailures, type Judgement } from './baseline.ts'
 import type { Taken } from '#runtime/background-reads.ts'
-import type { Look } from '#runtime/outbound/looks.ts'
+import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 import {
   isRemote,
   judgeGate,
@@ -45,12 +45,12 @@ export interface SeenCluster {
   /** The release brings back what passed there last, and other content is still being rolled out: also where its message names no revert. */
   readonly isUnderway?: boolean
   /** The result of the last pass; absent before the first. */
-  readonly look?: ClusterLook | undefined
+  readonly answer?: ClusterAnswer | undefined
   /** The cluster's content from previous releases, if it passed its stage. */
   readonly previous?: { readonly digest: string; readonly healthySince: string } | undefined
 }
 
-export type ClusterLook =
+export type ClusterAnswer =
   | { readonly kind: 'Unreachable'; readonly because: UnreachableReason; readonly message: string }
   | {
       readonly kind: 'Seen'
@@ -89,7 +89,7 @@ export interface AdvanceInput {
   readonly blocked: Blocked | undefined
   readonly approvedBy: readonly Approver[]
   /** By gate, the answers of other systems. */
-  readonly looks: ReadonlyMap<string, Taken<Look>>
+  readonly checks: ReadonlyMap<string, Taken<CheckResult>>
   /** Gates whose other system is being asked, without an answer so far. */
   readonly pending: ReadonlySet<string>
   /** By gate, what custom rules found here. */
@@ -109,8 +109,8 @@ export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
 
 export function advanceCluster(input: AdvanceInput): ClusterStatus {
   const next = withContent(advance(input), input)
-  const { look } = input.member
-  const judged = look?.kind === 'Seen' && look.isOfPlane === true ? undefined : judgementOf(input)
+  const { answer } = input.member
+  const judged = answer?.kind === 'Seen' && answer.isOfPlane === true ? undefined : judgementOf(input)
   return judged === undefined ? next : { ...next, failures: { before: judged.before, new: judged.fresh } }
 }
 
@@ -128,18 +128,18 @@ function advance(input: AdvanceInput): ClusterStatus {
     case 'Applying':
     case 'Verifying':
       // The pass had no time for it: nothing new is known.
-      if (member.look === undefined && at.waitingFor !== undefined) return at
+      if (member.answer === undefined && at.waitingFor !== undefined) return at
       return fromWork(input, plain, at.waitingFor)
     case 'Healthy':
     case 'Unchanged':
       return fromHealthy(input, at, plain)
     case 'Failed':
       if (isRetried) return moved(plain, 'Applying', now)
-      return input.member.look?.kind === 'Seen' && isWell(input) === undefined && input.member.look.isApplied
+      return input.member.answer?.kind === 'Seen' && isWell(input) === undefined && input.member.answer.isApplied
         ? healthy(plain, now, member.digest)
         : at
     case 'Offline':
-      return input.member.look?.kind === 'Seen' ? moved(plain, 'Applying', now) : at
+      return input.member.answer?.kind === 'Seen' ? moved(plain, 'Applying', now) : at
     default:
       return assertNever(at.phase)
   }
@@ -191,21 +191,21 @@ function fromWork(
   plain: Plain,
   old: WaitingFor | undefined,
 ): ClusterStatus {
-  const { look, digest } = member
+  const { answer, digest } = member
   // Time spent waiting for a decision does not count against the cluster.
-  if (old?.predicate === 'PruneGuard' && look?.kind === 'Seen' && look.prune === undefined)
+  if (old?.predicate === 'PruneGuard' && answer?.kind === 'Seen' && answer.prune === undefined)
     return { ...plain, phase: 'Applying', since: timestamp(now) }
   const forMs = now - Date.parse(plain.since)
   const waits = (predicate: Reason, seen: string, unblock: string) => wait(old, now, predicate, seen, unblock)
-  if (look === undefined)
+  if (answer === undefined)
     return { ...plain, waitingFor: waits('Progressing', 'applying objects', 'its objects are applied') }
-  if (look.kind === 'Unreachable') {
-    if (forMs >= parseDuration(stage.offlineDeadline)) return offline(plain, now, look.message)
-    return { ...plain, waitingFor: waitForAnswer(old, now, look.because, look.message, stage) }
+  if (answer.kind === 'Unreachable') {
+    if (forMs >= parseDuration(stage.offlineDeadline)) return offline(plain, now, answer.message)
+    return { ...plain, waitingFor: waitForAnswer(old, now, answer.because, answer.message, stage) }
   }
   const isLate = forMs >= parseDuration(stage.progressDeadline)
-  if (!look.isApplied) {
-    const message = look.failures[0] ?? 'not applied yet'
+  if (!answer.isApplied) {
+    const message = answer.failures[0] ?? 'not applied yet'
     if (isLate) return moved(plain, 'Failed', now, { message: cut(message) })
     return {
       ...plain,
@@ -221,7 +221,7 @@ function fromWork(
   const trouble = isWell({ stage, member, now, ...input })
   if (trouble === undefined) return healthy(plain, now, digest)
   if (trouble.isFinal) return moved(plain, 'Failed', now, { digest, message: cut(trouble.seen) })
-  const { prune } = look
+  const { prune } = answer
   if (trouble.predicate === 'PruneGuard' && prune !== undefined)
     return {
       ...plain,
@@ -246,12 +246,12 @@ function fromWork(
 /** An unhealthy cluster has to become healthy again, and its soak restarts. */
 function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): ClusterStatus {
   const { member, now } = input
-  const { look } = member
-  if (look === undefined) return at
+  const { answer } = member
+  if (answer === undefined) return at
   // Equal content that passed before is not judged again: current failures are older than the release.
   const isSettled = at.phase === 'Unchanged'
-  if (look.kind === 'Unreachable') return isSettled ? at : unseen(input, look, at, plain)
-  if (!look.isApplied) return moved(plain, 'Applying', now)
+  if (answer.kind === 'Unreachable') return isSettled ? at : unseen(input, answer, at, plain)
+  if (!answer.isApplied) return moved(plain, 'Applying', now)
   const trouble = isWell(input)
   if (trouble === undefined || (isSettled && !trouble.isFinal)) {
     const { waitingFor: _, ...rest } = at
@@ -268,7 +268,7 @@ export function soakUntil({ healthySince }: Pick<ClusterStatus, 'healthySince'>,
 /** A cluster that becomes unreachable in its soak is not known to be healthy at its end. */
 function unseen(
   { stage, now }: AdvanceInput,
-  { because, message }: ClusterLook & { kind: 'Unreachable' },
+  { because, message }: ClusterAnswer & { kind: 'Unreachable' },
   at: ClusterStatus,
   plain: Plain,
 ): ClusterStatus {
@@ -320,21 +320,21 @@ interface Trouble {
   readonly timeoutMs: number
 }
 
-function judgementOf({ stage, member: { look } }: Pick<AdvanceInput, 'stage' | 'member'>): Judgement | undefined {
-  if (look?.kind !== 'Seen') return undefined
-  return judgeFailures(look.failing, look.baseline, countOf(stage.maxNewFailures, look.machines))
+function judgementOf({ stage, member: { answer } }: Pick<AdvanceInput, 'stage' | 'member'>): Judgement | undefined {
+  if (answer?.kind !== 'Seen') return undefined
+  return judgeFailures(answer.failing, answer.baseline, countOf(stage.maxNewFailures, answer.machines))
 }
 
 function isWell(input: AdvanceInput): Trouble | undefined {
-  const { stage, member, now, approvedBy, looks, pending, rules, before } = input
-  const { look } = member
+  const { stage, member, now, approvedBy, checks, pending, rules, before } = input
+  const { answer } = member
   const health = judgementOf(input)
-  if (look?.kind !== 'Seen' || health === undefined) return undefined
-  if (look.prune !== undefined && health.state !== 'Failed')
+  if (answer?.kind !== 'Seen' || health === undefined) return undefined
+  if (answer.prune !== undefined && health.state !== 'Failed')
     return {
       predicate: 'PruneGuard',
-      seen: pruneWaitText(look.prune),
-      unblock: atPermitOf(member.name, look.prune.waits?.unblock) ?? `digest ${look.prune.digest} is approved`,
+      seen: pruneWaitText(answer.prune),
+      unblock: atPermitOf(member.name, answer.prune.waits?.unblock) ?? `digest ${answer.prune.digest} is approved`,
       isFinal: false,
       timeoutMs: Number.POSITIVE_INFINITY,
     }
@@ -347,19 +347,19 @@ function isWell(input: AdvanceInput): Trouble | undefined {
       timeoutMs: Number.POSITIVE_INFINITY,
     }
   for (const gate of stage.gates ?? []) {
-    const answer = looks.get(gate.name)
+    const checked = checks.get(gate.name)
     // After a restart nothing was asked yet: a cluster that passed keeps its soak until the answer is there.
-    if (isRemote(gate) && answer === undefined && before?.phase === 'Healthy') continue
+    if (isRemote(gate) && checked === undefined && before?.phase === 'Healthy') continue
     // An answer from before the change says nothing about it.
-    const isFresh = before?.phase === 'Healthy' || (answer?.at ?? 0) >= Date.parse(before?.since ?? '')
+    const isFresh = before?.phase === 'Healthy' || (checked?.at ?? 0) >= Date.parse(before?.since ?? '')
     const facts = {
       now,
       approvedBy,
-      baseline: look.baseline,
-      look: isFresh ? answer?.value : undefined,
+      baseline: answer.baseline,
+      check: isFresh ? checked?.value : undefined,
       rule: rules.get(gate.name),
     }
-    const { holds, seen, timeoutMs } = judgeGate(gate, look.readings, facts)
+    const { holds, seen, timeoutMs } = judgeGate(gate, answer.readings, facts)
     if (!holds)
       return {
         predicate: 'GateClosed',

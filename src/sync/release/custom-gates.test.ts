@@ -4,7 +4,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
 import { customFindings, judgeRule } from './custom-gates.ts'
 import type { ClusterReadings } from './gates.ts'
 import type { Survey } from './stage-gates.ts'
@@ -89,7 +89,7 @@ const BASELINE: Baseline = {
   blamed: [],
   changes: [],
 }
-const look = (more: Partial<ClusterLook & { kind: 'Seen' }> = {}): ClusterLook => ({
+const answer = (more: Partial<ClusterAnswer & { kind: 'Seen' }> = {}): ClusterAnswer => ({
   kind: 'Seen',
   isApplied: true,
   failures: [],
@@ -99,13 +99,13 @@ const look = (more: Partial<ClusterLook & { kind: 'Seen' }> = {}): ClusterLook =
   readings,
   ...more,
 })
-const clusterOf = (name: string, its?: ClusterLook): [string, SeenCluster] => [
+const clusterOf = (name: string, its?: ClusterAnswer): [string, SeenCluster] => [
   name,
-  { name, labels: { zone: 'z1' }, digest: name, ...defined({ look: its }) },
+  { name, labels: { zone: 'z1' }, digest: name, ...defined({ answer: its }) },
 ]
 
 async function found(gate: object, when: 'before' | 'gates' | 'after', surveys = new Map<string, Survey>()) {
-  const clusters = new Map([clusterOf('a', look()), clusterOf('b')])
+  const clusters = new Map([clusterOf('a', answer()), clusterOf('b')])
   const pipeline = pipelineOf({ [when]: [{ name: 'own', custom: { when: gate } }] })
   return customFindings({ release: releaseOf(OPEN), pipeline, clusters, surveys, now: NOW })
 }

@@ -50,11 +50,11 @@ export async function customFindings(seen: CustomSeen): Promise<ReadonlyMap<stri
     for (const { name: cluster } of (status.clusters ?? []).filter((c) => c.stage === stage.name)) {
       const member = clusters.get(cluster)
       const survey = surveys.get(cluster)
-      const look = member?.look?.kind === 'Seen' ? member.look : undefined
+      const answer = member?.answer?.kind === 'Seen' ? member.answer : undefined
       for (const { when, name, rule } of rules) {
-        const read = when === 'Before' ? (survey?.kind === 'Read' ? survey : undefined) : look
+        const read = when === 'Before' ? (survey?.kind === 'Read' ? survey : undefined) : answer
         if (member === undefined || read === undefined) continue
-        const baseline = when === 'Before' ? undefined : look?.baseline
+        const baseline = when === 'Before' ? undefined : answer?.baseline
         const facts = {
           cluster: clusterFacts(cluster, read.readings, { baseline, now }),
           labels: member.labels,

@@ -5,7 +5,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
-import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
 import { openClusters, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 
@@ -20,7 +20,7 @@ const pipelineOf = (more: object): ReleasePipelineSpec => {
   return (applyDefaults(releasePipeline.schema, { spec: { stages } }) as { spec: ReleasePipelineSpec }).spec
 }
 
-const WELL: ClusterLook = {
+const WELL: ClusterAnswer = {
   kind: 'Seen',
   isApplied: true,
   failures: [],
@@ -29,7 +29,7 @@ const WELL: ClusterLook = {
   baseline: undefined,
   readings: { machines: { total: 10, notReady: [], inconsistent: [], skipped: [] }, repairs: [] },
 }
-const BROKEN: ClusterLook = {
+const BROKEN: ClusterAnswer = {
   ...WELL,
   failing: [{ object: 'MachineSet.kubenode.io/x', state: 'Failed', reason: 'x', message: 'it is broken' }],
 }
@@ -52,7 +52,7 @@ const releaseOf = (status: ReleaseStatus = {}): Release => ({
 interface Wish extends Partial<ReleaseSeen> {
   readonly returns?: readonly string[]
   readonly stage?: object
-  readonly look?: ClusterLook
+  readonly look?: ClusterAnswer
 }
 
 /** So many passes, a second apart. */
@@ -66,7 +66,7 @@ function after(passes: number, { returns = NAMES, stage = {}, look = WELL, ...mo
       labels: {},
       digest: name,
       isReturn: returns.includes(name),
-      ...(asked.has(name) && { look }),
+      ...(asked.has(name) && { answer: look }),
     })
     const seen: ReleaseSeen = {
       release,
@@ -119,7 +119,7 @@ describe('a revert to what was healthy', () => {
     expect(after(6, { stage, exempt: new Set(['Windows']) }).waitingFor?.predicate).toBe('GateClosed')
     expect(after(6, { stage, exempt: new Set(['Approvals']) }).waitingFor?.predicate).toBe('WaitingForWindow')
     const ready = { name: 'ready', machinesReady: { minPercent: 98 } }
-    const look: ClusterLook = { ...WELL, readings: {} }
+    const look: ClusterAnswer = { ...WELL, readings: {} }
     const all = new Set(['Windows', 'Approvals', 'Holds'] as const)
     expect(after(6, { stage: { gates: [ready] }, look, exempt: all }).waitingFor?.predicate).toBe('GateClosed')
   })

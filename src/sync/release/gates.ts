@@ -2,7 +2,7 @@
 import { GATE_KINDS, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
-import type { Look } from '#runtime/outbound/looks.ts'
+import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 import { machinesBefore, namesBefore } from './baseline.ts'
 
 export type Stage = ReleasePipelineSpec['stages'][number]
@@ -53,7 +53,7 @@ export interface GateFacts {
   /** What was failing before the release; absent: nothing is known to have failed before. */
   readonly baseline?: Baseline | undefined
   /** The latest answer of the other system that the gate asks; absent before the first. */
-  readonly look?: Look | undefined
+  readonly check?: CheckResult | undefined
   /** What a custom rule found with these readings; absent before its first evaluation. */
   readonly rule?: Finding | undefined
 }
@@ -111,7 +111,7 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
     if (readings?.repairs === undefined) return [false, 'cannot read the repairs']
     return newRepairs(readings.repairs, parseDuration(gate.noNewRepairs.within), facts)
   }
-  if (isRemote(gate)) return facts.look === undefined ? [false, NOT_ASKED] : [facts.look.holds, facts.look.seen]
+  if (isRemote(gate)) return facts.check === undefined ? [false, NOT_ASKED] : [facts.check.holds, facts.check.seen]
   if (gate.custom !== undefined)
     return facts.rule === undefined ? [false, NOT_EVALUATED] : [facts.rule.holds, facts.rule.seen]
   return [false, 'this kind of gate is unknown to this version']

@@ -5,7 +5,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { Exemption } from '../revert/policy.ts'
-import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
 import type { Finding } from './gates.ts'
 import { openClusters } from './release-seen.ts'
 import { ruleKey, type Survey } from './stage-gates.ts'
@@ -16,7 +16,7 @@ const T0 = Date.parse('2026-01-31T12:00:00Z')
 const MOMENTS = ['before', 'gates', 'after'] as const
 const WHEN = { before: 'Before', gates: 'During', after: 'After' } as const
 const READINGS = { machines: { total: 4, notReady: [], inconsistent: [], skipped: [] }, repairs: [] }
-const WELL: ClusterLook = {
+const WELL: ClusterAnswer = {
   kind: 'Seen',
   isApplied: true,
   failures: [],
@@ -97,7 +97,7 @@ class Run {
         labels: {},
         digest: 'd'.repeat(64),
         isReturn: returns.includes(name),
-        ...(asked.has(name) && { look: WELL }),
+        ...(asked.has(name) && { answer: WELL }),
       },
     ])
     const finding: Finding = { holds: rule, seen: rule ? 'the rule is true' : 'the rule is shut' }
@@ -117,7 +117,7 @@ class Run {
         clusters: new Map(clusters),
         newer: undefined,
         paused: undefined,
-        sight: { approvedBy, looks: new Map(), surveys, rules },
+        sight: { approvedBy, checks: new Map(), surveys, rules },
         retries: [],
         promotions: [],
         exempt: new Set<Exemption>(exempt),

@@ -6,8 +6,8 @@ import { release as releaseKind, type Release, type ReleaseStatus } from '#api/k
 import { timestamp } from '#lib/clock.ts'
 import { createValidator } from '#api/validate.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
-import { clustersToSurvey, type GateSight, looksFor, type Survey } from './stage-gates.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
+import { clustersToSurvey, type GateSight, checksFor, type Survey } from './stage-gates.ts'
 import { openClusters, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
@@ -18,7 +18,7 @@ const MINUTE = 60 * SECOND
 
 const READY = { machines: { total: 4, notReady: [], inconsistent: [], skipped: [] }, repairs: [] }
 const ILL = { machines: { total: 4, notReady: ['u-1'], inconsistent: [], skipped: [] }, repairs: [] }
-const look = (readings: ClusterReadings = READY): ClusterLook => ({
+const check = (readings: ClusterReadings = READY): ClusterAnswer => ({
   kind: 'Seen',
   isApplied: true,
   failures: [],
@@ -36,7 +36,7 @@ class Story {
   readonly pipeline: ReleasePipelineSpec
   status: ReleaseStatus | undefined
   now = T0
-  sight: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
+  sight: GateSight = { approvedBy: [], checks: new Map(), surveys: new Map() }
   readonly names: readonly string[]
 
   constructor(gates: object, names: readonly string[] = ['a'], more: object = {}) {
@@ -65,7 +65,7 @@ class Story {
     const asked = new Set(openClusters(release))
     const clusters = [...this.names, 'b'].map((name): [string, SeenCluster] => [
       name,
-      { name, labels: {}, digest: 'd'.repeat(64), look: asked.has(name) ? look(readings) : undefined },
+      { name, labels: {}, digest: 'd'.repeat(64), answer: asked.has(name) ? check(readings) : undefined },
     ])
     const seen: ReleaseSeen = {
       release,
@@ -89,8 +89,8 @@ class Story {
   }
 
   answer(key: string, holds: boolean, seen = holds ? 'fine' : 'shut'): void {
-    const looks = new Map(this.sight.looks).set(key, { value: { holds, seen }, at: this.now })
-    this.sight = { ...this.sight, looks }
+    const checks = new Map(this.sight.checks).set(key, { value: { holds, seen }, at: this.now })
+    this.sight = { ...this.sight, checks }
   }
 
   get test() {
@@ -171,13 +171,13 @@ describe('before a stage opens', () => {
 
   test('a request is made once the stage could open, and its answer opens it', () => {
     const story = new Story({ before: [HTTP] })
-    expect(looksFor(story.status ?? {}, story.pipeline)).toEqual([])
+    expect(checksFor(story.status ?? {}, story.pipeline)).toEqual([])
     story.step()
     expect(story.test?.waitingFor).toMatchObject({
       seen: 'page: no answer yet',
       unblock: 'shop.example answers 200; the stage fails at 2026-01-31T13:00:00Z',
     })
-    expect(looksFor(story.status ?? {}, story.pipeline).map((l) => l.key)).toEqual(['test/Before/page'])
+    expect(checksFor(story.status ?? {}, story.pipeline).map((l) => l.key)).toEqual(['test/Before/page'])
     story.answer('test/Before/page', true)
     story.step()
     expect(story.phases()).toBe('a=Applying b=Waiting')
@@ -250,7 +250,7 @@ describe('for a cluster', () => {
     story.answer('test/During/page', true)
     story.step()
     const { sight } = story
-    story.sight = { ...sight, looks: new Map() }
+    story.sight = { ...sight, checks: new Map() }
     story.step()
     expect(story.phases()).toBe('a=Healthy b=Waiting')
     story.answer('test/During/page', false)
@@ -264,7 +264,7 @@ describe('after the soak', () => {
   test('the next stage waits for the gate, which is asked only then', () => {
     const story = after('30m')
     story.steps(5)
-    expect(looksFor(story.status ?? {}, story.pipeline)).toEqual([])
+    expect(checksFor(story.status ?? {}, story.pipeline)).toEqual([])
     story.steps(15)
     expect(story.test).toMatchObject({ phase: 'Soaking', waitingFor: { seen: 'page: no answer yet' } })
     story.answer('test/After/page', true)
@@ -308,7 +308,7 @@ test('whatever gates see: no cluster is begun past one, nothing waits without a 
         story.sight = {
           approvedBy: isApproved ? [{ by: 'ada', groups: ['sre'] }] : [],
           surveys: new Map(isReady === null ? [] : [['a', read(isReady ? READY : ILL)]]),
-          looks: story.sight.looks,
+          checks: story.sight.checks,
         }
         for (const when of ['Before', 'During', 'After']) if (page !== null) story.answer(`test/${when}/page`, page)
         const status = story.step(

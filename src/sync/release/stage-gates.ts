@@ -5,7 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Taken } from '#runtime/background-reads.ts'
-import type { Look } from '#runtime/outbound/looks.ts'
+import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 import type { ClusterStatus, SeenCluster } from './cluster-phase.ts'
 import { type GateMoment, type GateRecord, type GatesResult, havePassed, passGates } from './gate-machine.ts'
 import {
@@ -30,8 +30,8 @@ export type Survey =
 
 export interface GateSight {
   readonly approvedBy: readonly Approver[]
-  /** By `lookKey`, the answers of other systems. */
-  readonly looks: ReadonlyMap<string, Taken<Look>>
+  /** By `checkKey`, the answers of other systems. */
+  readonly checks: ReadonlyMap<string, Taken<CheckResult>>
   /** By cluster. */
   readonly surveys: ReadonlyMap<string, Survey>
   /** Of both, keys of those that are being read without a result so far. Bounded: one that takes too long is none. */
@@ -40,10 +40,10 @@ export interface GateSight {
   readonly rules?: ReadonlyMap<string, Finding>
 }
 
-export const lookKey = (stage: string, when: GateMoment, gate: string): string => `${stage}/${when}/${gate}`
+export const checkKey = (stage: string, when: GateMoment, gate: string): string => `${stage}/${when}/${gate}`
 
 export const ruleKey = (stage: string, when: GateMoment, gate: string, cluster: string): string =>
-  `${lookKey(stage, when, gate)}/${cluster}`
+  `${checkKey(stage, when, gate)}/${cluster}`
 
 export interface MomentInput {
   readonly stage: Stage
@@ -98,14 +98,14 @@ function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[
 function judge(
   gate: Gate,
   readings: ClusterReadings | undefined,
-  { stage, sight: { approvedBy, looks, pending, rules }, now }: MomentInput,
+  { stage, sight: { approvedBy, checks, pending, rules }, now }: MomentInput,
   { when, cluster }: { readonly when: GateMoment; readonly cluster?: string },
 ): Finding {
-  const key = lookKey(stage.name, when, gate.name)
-  const look = looks.get(key)?.value
+  const key = checkKey(stage.name, when, gate.name)
+  const check = checks.get(key)?.value
   const rule = cluster === undefined ? undefined : rules?.get(ruleKey(stage.name, when, gate.name, cluster))
-  const { holds, seen } = judgeGate(gate, readings, { now, approvedBy, look, rule })
-  return { holds, seen, isPending: look === undefined && pending?.has(key) === true }
+  const { holds, seen } = judgeGate(gate, readings, { now, approvedBy, check, rule })
+  return { holds, seen, isPending: check === undefined && pending?.has(key) === true }
 }
 
 /** After the soak, for the clusters that went through it. */
@@ -114,10 +114,10 @@ export function gatesAfter(input: MomentInput, clusters: readonly (SeenCluster |
   const find = (gate: Gate): Finding => {
     if (!isOfClusters(gate)) return judge(gate, undefined, input, { when: 'After' })
     const found = clusters.map((c) => {
-      const look = c?.look?.kind === 'Seen' ? c.look : undefined
+      const answer = c?.answer?.kind === 'Seen' ? c.answer : undefined
       const rule = sight.rules?.get(ruleKey(stage.name, 'After', gate.name, c?.name ?? ''))
-      const facts = { now, approvedBy: sight.approvedBy, baseline: look?.baseline, rule }
-      const { holds, seen } = judgeGate(gate, look?.readings, facts)
+      const facts = { now, approvedBy: sight.approvedBy, baseline: answer?.baseline, rule }
+      const { holds, seen } = judgeGate(gate, answer?.readings, facts)
       return { holds, seen: `${c?.name ?? ''}: ${seen}` }
     })
     return found.find((f) => !f.holds) ?? found[0] ?? { holds: false, seen: 'no healthy cluster' }
@@ -136,12 +136,12 @@ export function gatesDuring(
   const phases = new Map(clusters.map((c) => [c.name, c.phase]))
   return (stage.gates ?? []).flatMap((gate): readonly GateRecord[] => {
     const before = old?.gates?.find((r) => r.when === 'During' && r.name === gate.name)
-    const found = members.flatMap(({ name, look }) => {
-      if (look?.kind !== 'Seen' || !JUDGED.has(phases.get(name) ?? '')) return []
-      const remote = sight.looks.get(lookKey(stage.name, 'During', gate.name))?.value
+    const found = members.flatMap(({ name, answer }) => {
+      if (answer?.kind !== 'Seen' || !JUDGED.has(phases.get(name) ?? '')) return []
+      const remote = sight.checks.get(checkKey(stage.name, 'During', gate.name))?.value
       const rule = sight.rules?.get(ruleKey(stage.name, 'During', gate.name, name))
-      const facts = { now, approvedBy: sight.approvedBy, baseline: look.baseline, look: remote, rule }
-      return [{ ...judgeGate(gate, look.readings, facts), cluster: name }]
+      const facts = { now, approvedBy: sight.approvedBy, baseline: answer.baseline, check: remote, rule }
+      return [{ ...judgeGate(gate, answer.readings, facts), cluster: name }]
     })
     const shown = found.find((f) => !f.holds) ?? found[0]
     if (shown === undefined) return before === undefined ? [] : [before]
@@ -180,7 +180,7 @@ export const failedText = ({ gate, seen }: NonNullable<GatesResult['closed']>, r
     ),
 })
 
-export interface AskedLook {
+export interface AskedCheck {
   readonly key: string
   readonly gate: Gate
 }
@@ -197,10 +197,10 @@ const isAsked = (gates: readonly Gate[] | undefined, when: GateMoment, { gates: 
   records.some((r) => r.when === when) && !havePassed(gates ?? [], when, records)
 
 /** Other systems that are asked now: for gates that were checked once, and for clusters that have what is judged. */
-export function looksFor(status: Known, pipeline: ReleasePipelineSpec): readonly AskedLook[] {
+export function checksFor(status: Known, pipeline: ReleasePipelineSpec): readonly AskedCheck[] {
   return openStages(status, pipeline).flatMap(({ stage, status: its }) => {
     const remote = (when: GateMoment, gates: readonly Gate[] = []) =>
-      gates.filter(isRemote).map((gate) => ({ key: lookKey(stage.name, when, gate.name), gate }))
+      gates.filter(isRemote).map((gate) => ({ key: checkKey(stage.name, when, gate.name), gate }))
     const isDuring = (status.clusters ?? []).some((c) => c.stage === stage.name && JUDGED.has(c.phase))
     return [
       ...(isAsked(stage.before, 'Before', its) ? remote('Before', stage.before) : []),

@@ -5,7 +5,7 @@ import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
-import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from './cluster-phase.ts'
 import { openClusters, isOver, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
@@ -43,7 +43,7 @@ const releaseOf = (names: readonly string[], status?: ReleaseStatus): Release =>
   ...defined({ status }),
 })
 
-const well: ClusterLook = {
+const well: ClusterAnswer = {
   kind: 'Seen',
   isApplied: true,
   failures: [],
@@ -52,15 +52,15 @@ const well: ClusterLook = {
   baseline: undefined,
   readings: { machines: { total: 10, notReady: [], inconsistent: [], skipped: [] }, repairs: [] },
 }
-const failing = (state: 'Failed' | 'InProgress', message: string): ClusterLook => ({
+const failing = (state: 'Failed' | 'InProgress', message: string): ClusterAnswer => ({
   ...well,
   failing: [{ object: 'MachineSet.kubenode.io/workers', state, reason: 'x', message }],
 })
 const working = failing('InProgress', '1 of 2')
 const broken = failing('Failed', 'it is Paused')
-const refused: ClusterLook = { ...well, isApplied: false, failures: ['ConfigMap/x: no'] }
-const silent: ClusterLook = { kind: 'Unreachable', because: 'ApiServerDown', message: 'connect ECONNREFUSED' }
-const unauthorized: ClusterLook = {
+const refused: ClusterAnswer = { ...well, isApplied: false, failures: ['ConfigMap/x: no'] }
+const silent: ClusterAnswer = { kind: 'Unreachable', because: 'ApiServerDown', message: 'connect ECONNREFUSED' }
+const unauthorized: ClusterAnswer = {
   kind: 'Unreachable',
   because: 'CredentialsInvalid',
   message: 'KN2401: Unauthorized',
@@ -82,7 +82,7 @@ class Story {
   }
 
   /** One reconcile: each pass over a cluster returns the given result. */
-  step(looks: Readonly<Record<string, ClusterLook>>, more: Partial<ReleaseSeen> = {}, forMs = S): ReleaseStatus {
+  step(checks: Readonly<Record<string, ClusterAnswer>>, more: Partial<ReleaseSeen> = {}, forMs = S): ReleaseStatus {
     const release = releaseOf(this.#world.names, this.status)
     const asked = new Set(openClusters(release))
     const clusters = this.#world.names.map((name): [string, SeenCluster] => [
@@ -91,7 +91,7 @@ class Story {
         name,
         labels: { stage: name },
         digest: digestOf(name),
-        look: asked.has(name) ? looks[name] : undefined,
+        answer: asked.has(name) ? checks[name] : undefined,
         previous: this.#world.previous?.[name],
       },
     ])
@@ -109,12 +109,12 @@ class Story {
 
   steps(
     n: number,
-    looks: Readonly<Record<string, ClusterLook>>,
+    checks: Readonly<Record<string, ClusterAnswer>>,
     more: Partial<ReleaseSeen> = {},
     forMs = S,
   ): ReleaseStatus {
-    for (let i = 1; i < n; i++) this.step(looks, more, forMs)
-    return this.step(looks, more, forMs)
+    for (let i = 1; i < n; i++) this.step(checks, more, forMs)
+    return this.step(checks, more, forMs)
   }
 
   phases(): string {
@@ -187,9 +187,9 @@ describe('a Release', () => {
       'not healthy after 1m: MachineSet.kubenode.io/workers: 1 of 2',
     ],
     ['fails at the deadline when objects are refused', refused, 70, 'ConfigMap/x: no'],
-  ])('%s, and the next stage stays shut', (_, look, n, message) => {
+  ])('%s, and the next stage stays shut', (_, check, n, message) => {
     const story = new Story(two())
-    story.steps(n, { a: look, b: well })
+    story.steps(n, { a: check, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
     expect(story.status?.clusters?.[0]?.message).toBe(message)
     const wait = story.status?.waitingFor
@@ -324,7 +324,7 @@ describe('a Release', () => {
 
   test('is not late because its machines wait for a rate limit, and is late again once they do not', () => {
     const text = 'beacon step 2: rate limit: 20 in 10m used, next grant at 12:10:00 UTC'
-    const limited: ClusterLook = {
+    const limited: ClusterAnswer = {
       ...well,
       failing: [
         {
@@ -443,14 +443,18 @@ describe('a Release', () => {
     const selecting = (name: string) => stage(name, [], { clusters: { selector: { matchLabels: { stage: name } } } })
     const names = ['prod', 'test']
     const world = { pipeline: pipelineOf(names.toReversed().map(selecting)), names }
-    const deleting: ClusterLook = { kind: 'Unreachable', because: 'Deleting', message: 'Cluster prod is being deleted' }
-    const gone: ClusterLook = { kind: 'Unreachable', because: 'ReferenceMissing', message: 'Cluster prod not found' }
-    const without = (name: string, look: ClusterLook) => {
+    const deleting: ClusterAnswer = {
+      kind: 'Unreachable',
+      because: 'Deleting',
+      message: 'Cluster prod is being deleted',
+    }
+    const gone: ClusterAnswer = { kind: 'Unreachable', because: 'ReferenceMissing', message: 'Cluster prod not found' }
+    const without = (name: string, check: ClusterAnswer) => {
       const member = (n: string): SeenCluster => ({
         name: n,
         labels: n === name ? undefined : { stage: n },
         digest: digestOf(n),
-        look: n === name ? look : well,
+        answer: n === name ? check : well,
         previous: undefined,
       })
       return { clusters: new Map(names.map((n) => [n, member(n)])) }
@@ -494,7 +498,7 @@ describe('a Release', () => {
 describe('gates and windows', () => {
   test('a cluster counts as healthy once its gates hold', () => {
     const story = new Story(two({ gates: [{ name: 'ready', machinesReady: { minPercent: 90 } }] }))
-    const few: ClusterLook = {
+    const few: ClusterAnswer = {
       ...well,
       readings: { machines: { total: 10, notReady: ['u1', 'u2'], inconsistent: [], skipped: [] } },
     }
@@ -509,7 +513,7 @@ describe('gates and windows', () => {
 
   test('a gate has its whole timeout after a rollout that took longer', () => {
     const gates = [{ name: 'quiet', noNewRepairs: {}, timeout: '2m' }]
-    const shut: ClusterLook = { ...well, readings: {} }
+    const shut: ClusterAnswer = { ...well, readings: {} }
     const story = new Story(two({ gates, progressDeadline: '1h' }))
     story.steps(12, { a: working, b: well }, {}, 60 * S)
     story.step({ a: shut, b: well }, {}, 60 * S)
@@ -566,8 +570,8 @@ describe('gates and windows', () => {
 
 describe('whatever the clusters do', () => {
   const names = ['t1', 't2', 'p1', 'p2', 'p3', 'p4']
-  const look = fc.constantFrom(well, well, well, working, broken, refused, silent)
-  const looks = fc.array(fc.record(Object.fromEntries(names.map((n) => [n, look]))), { minLength: 1, maxLength: 60 })
+  const check = fc.constantFrom(well, well, well, working, broken, refused, silent)
+  const checks = fc.array(fc.record(Object.fromEntries(names.map((n) => [n, check]))), { minLength: 1, maxLength: 60 })
   const concurrency = fc.constantFrom<number | string>(1, 2, '50%')
 
   const world = (max: number | string): World => ({
@@ -580,7 +584,7 @@ describe('whatever the clusters do', () => {
 
   test('production is never begun before test is done, and never more clusters at once than the stage allows', () => {
     fc.assert(
-      fc.property(looks, concurrency, (all, max) => {
+      fc.property(checks, concurrency, (all, max) => {
         const story = new Story(world(max))
         for (const l of all) {
           const status = story.step(l, {}, 3 * S)
@@ -598,7 +602,7 @@ describe('whatever the clusters do', () => {
 
   test('what waits says for what, and what is done stays done', () => {
     fc.assert(
-      fc.property(looks, concurrency, (all, max) => {
+      fc.property(checks, concurrency, (all, max) => {
         const story = new Story(world(max))
         const done = new Set<string>()
         for (const l of all) {
@@ -617,7 +621,7 @@ describe('whatever the clusters do', () => {
 
   test('a fleet that is well in the end gets through', () => {
     fc.assert(
-      fc.property(looks, concurrency, (all, max) => {
+      fc.property(checks, concurrency, (all, max) => {
         const story = new Story(world(max))
         for (const l of all) story.step(l, {}, 3 * S)
         const fine = Object.fromEntries(names.map((n) => [n, well]))
@@ -630,7 +634,7 @@ describe('whatever the clusters do', () => {
 
   test('planning twice at the same moment gives the same status', () => {
     fc.assert(
-      fc.property(looks, concurrency, (all, max) => {
+      fc.property(checks, concurrency, (all, max) => {
         const [one, other] = [new Story(world(max)), new Story(world(max))]
         for (const l of all) expect(one.step(l, {}, 3 * S)).toEqual(other.step(l, {}, 3 * S))
       }),

@@ -19,7 +19,7 @@ import {
 } from './release-seen.ts'
 import { entryOf, type StageInput } from './stage-entry.ts'
 import { withExemptions, withoutApprovals } from './stage-exempt.ts'
-import { lookKey, ruleKey } from './stage-gates.ts'
+import { checkKey, ruleKey } from './stage-gates.ts'
 import { configOf, stageStatus } from './stage-progress.ts'
 import { HUB } from './tracks.ts'
 import { wait, type WaitingFor } from './waiting.ts'
@@ -104,8 +104,8 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
 
 const switchesIn = ({ clusters }: ReleaseSeen) =>
   new Map(
-    [...clusters.values()].flatMap(({ name, look }) =>
-      look?.kind === 'Seen' && look.switches !== undefined ? [[name, look.switches] as const] : [],
+    [...clusters.values()].flatMap(({ name, answer }) =>
+      answer?.kind === 'Seen' && answer.switches !== undefined ? [[name, answer.switches] as const] : [],
     ),
   )
 
@@ -114,11 +114,11 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   const { stages = [], clusters = [] } = status
   if (isOver({ status })) return {}
   const working = clusters.filter((c) => c.phase === 'Verifying' || c.phase === 'Applying')
-  const looks = working.map((c) => Math.min(Math.max((now - Date.parse(c.since)) / 20, WATCH_MS), WATCH_LATER_MS))
+  const checks = working.map((c) => Math.min(Math.max((now - Date.parse(c.since)) / 20, WATCH_MS), WATCH_LATER_MS))
   const soaks = stages.flatMap((s) =>
     s.phase === 'Soaking' && s.soakUntil !== undefined ? [Date.parse(s.soakUntil) - now] : [],
   )
-  const times = [hasOnlyOutside(status) ? OUTSIDE_MS : OFFLINE_MS, ...looks, ...soaks.map((ms) => Math.max(0, ms) + 1)]
+  const times = [hasOnlyOutside(status) ? OUTSIDE_MS : OFFLINE_MS, ...checks, ...soaks.map((ms) => Math.max(0, ms) + 1)]
   return { requeueAfter: Math.max(50, Math.min(...times)) }
 }
 
@@ -220,15 +220,15 @@ function planStage(input: StageInput): StagePlan {
   let failures = members.filter((m) => olds.get(m.name)?.phase === 'Failed').length
   // Active clusters come first, so that they keep their place.
   room -= members.filter((m) => isAtWork(olds.get(m.name))).length
-  const looks = new Map(
+  const checks = new Map(
     (stage.gates ?? []).flatMap(({ name }) => {
-      const look = seen.sight.looks.get(lookKey(stage.name, 'During', name))
-      return look === undefined ? [] : [[name, look] as const]
+      const check = seen.sight.checks.get(checkKey(stage.name, 'During', name))
+      return check === undefined ? [] : [[name, check] as const]
     }),
   )
   const pending = new Set(
     (stage.gates ?? []).flatMap(({ name }) =>
-      seen.sight.pending?.has(lookKey(stage.name, 'During', name)) === true ? [name] : [],
+      seen.sight.pending?.has(checkKey(stage.name, 'During', name)) === true ? [name] : [],
     ),
   )
   for (const member of members) {
@@ -244,7 +244,7 @@ function planStage(input: StageInput): StagePlan {
       mayStart,
       blocked: (isAtOnce ? atOnce : isBack ? lenient : strict).blocked,
       approvedBy: seen.sight.approvedBy,
-      looks,
+      checks,
       pending,
       rules: rulesOf(stage, member.name, seen),
       isRetried: isRetried(seen),

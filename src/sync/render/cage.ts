@@ -219,11 +219,11 @@ async function works(cage: Cage): Promise<boolean> {
         timeout: PROBE_DEADLINE_MS,
         killSignal: 'SIGKILL',
       })
-      let said = ''
+      let output = ''
       child.stdout.setEncoding('utf8')
-      child.stdout.on('data', (text: string) => (said += text))
+      child.stdout.on('data', (text: string) => (output += text))
       child.once('error', () => resolve(false))
-      child.once('close', (code) => resolve(code === 0 && said.trim() === 'caged'))
+      child.once('close', (code) => resolve(code === 0 && output.trim() === 'caged'))
     })
   } finally {
     cleanUp()

@@ -28,15 +28,15 @@ export function folderFiles(root: string, folders: readonly string[]): Record<st
       )
     files[path] = readFileSync(join(root, path), 'utf8')
   }
-  const look = (path: string, depth: number): void => {
+  const visit = (path: string, depth: number): void => {
     for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
       const below = `${path}/${entry.name}`
       // A link could lead anywhere: its target is not available to the code.
-      if (entry.isDirectory() && entry.name !== 'node_modules' && depth < MAX_DEPTH) look(below, depth + 1)
+      if (entry.isDirectory() && entry.name !== 'node_modules' && depth < MAX_DEPTH) visit(below, depth + 1)
       else if (entry.isFile() && isOfFleet(entry.name)) add(below)
     }
   }
   for (const folder of folders)
-    if (existsSync(join(root, folder)) && lstatSync(join(root, folder)).isDirectory()) look(folder, 0)
+    if (existsSync(join(root, folder)) && lstatSync(join(root, folder)).isDirectory()) visit(folder, 0)
   return files
 }

@@ -17,7 +17,7 @@ const MAX_LINE = 10_000_000
 /** Paths of git may be longer than a message. */
 const MAX_PLACE_CHARS = 300
 
-export function placesOf(files: Readonly<Record<string, string>>, said: ReadonlyMap<unknown, unknown>): Places {
+export function placesOf(files: Readonly<Record<string, string>>, declaredAt: ReadonlyMap<unknown, unknown>): Places {
   const search = placesIn(files)
   const placeIn = (text: string): string | undefined => {
     const [, path = '', line] = /^(.+):(\d{1,8})$/s.exec(text) ?? []
@@ -29,7 +29,7 @@ export function placesOf(files: Readonly<Record<string, string>>, said: Readonly
   /** A loop makes thousands of objects in one line. */
   const known = new Map<string, string | undefined>()
   const madeAt = (object: unknown): string | undefined => {
-    const text = shortText(said.get(object))
+    const text = shortText(declaredAt.get(object))
     if (!known.has(text)) known.set(text, placeIn(text))
     return known.get(text)
   }

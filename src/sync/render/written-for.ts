@@ -23,12 +23,12 @@ export async function dependencyAt(
 export function dependencyIn(text: string): string | undefined {
   const manifest = parsed(text)
   if (!isObject(manifest)) return undefined
-  const wish = ['dependencies', 'devDependencies'].flatMap((field) => {
+  const wanted = ['dependencies', 'devDependencies'].flatMap((field) => {
     const all = manifest[field]
     const one = isObject(all) && Object.hasOwn(all, 'kubenode') ? all['kubenode'] : undefined
     return typeof one === 'string' ? [one] : []
   })[0]
-  const version = /(?:^|\/)kubenode-([^/]+)\.tgz$/.exec(wish ?? '')?.[1] ?? wish ?? ''
+  const version = /(?:^|\/)kubenode-([^/]+)\.tgz$/.exec(wanted ?? '')?.[1] ?? wanted ?? ''
   return VERSION.test(version) ? version : undefined
 }
 

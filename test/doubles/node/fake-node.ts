@@ -208,7 +208,7 @@ export class FakeNode {
           return o.permit?.(permit) ?? { kind: 'Granted', permit }
         },
         readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
-        look: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
+        runProbe: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
         missingRequirement: () => undefined,
         isNodeFrozen: isNodeFrozen(files, dir),
         onChange: () => {

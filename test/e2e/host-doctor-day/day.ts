@@ -12,10 +12,10 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { programUser } from '#api/names.ts'
 import { approvalOf } from '#cli/commands/rollout/approval.ts'
-import { plannedEvent, saidOf } from '#nodes/faults/planned.ts'
+import { plannedEvent, withVerb } from '#nodes/faults/planned.ts'
 import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { whoAmI } from '#kube/who-am-i.ts'
+import { currentPerson } from '#kube/current-person.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -206,7 +206,7 @@ export function aDay({ killedEveryMs }: { readonly killedEveryMs?: number } = {}
       [206, () => hosts.goes(5, 12 * MINUTE)],
     ]
 
-    const me = async (): Promise<string> => (await whoAmI(as()))?.name ?? ''
+    const me = async (): Promise<string> => (await currentPerson(as()))?.name ?? ''
 
     async function plan(): Promise<void> {
       const target = await hosts.machine(1)
@@ -223,7 +223,7 @@ export function aDay({ killedEveryMs }: { readonly killedEveryMs?: number } = {}
 
     async function done(): Promise<void> {
       const [event] = eventsOf(planned)
-      const now = event === undefined ? undefined : saidOf(event, 'done', await me())
+      const now = event === undefined ? undefined : withVerb(event, 'done', await me())
       if (now !== undefined) await as().update(maintenanceEvent, now, { fieldManager: 'kubenode-cli' })
     }
 
@@ -233,7 +233,7 @@ export function aDay({ killedEveryMs }: { readonly killedEveryMs?: number } = {}
       if (permit === undefined) throw new Error('the retirement asked for no permit')
       const digest = approvalDigest(permit.spec)
       const wish = { reason: 'its data is elsewhere', for: '6h' }
-      const person = await whoAmI(as())
+      const person = await currentPerson(as())
       if (person === undefined) throw new Error('the server does not say who we are')
       await as().create(approval, approvalOf({ object: permit, digest }, person, wish, clock.now()))
     }

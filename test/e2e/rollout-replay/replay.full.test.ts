@@ -80,7 +80,8 @@ test(`F1 F18 ${SEEDS} seeds end with real processes as they end in the simulator
     faults: {
       fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
       stageMs: (m, c, v) => (agentsOf(m) === undefined ? 0 : faultsOf(agentsOf(m) as Agents).stageMs(bare(m), c, v)),
-      say: (m, truth) => (agentsOf(m) === undefined ? truth : faultsOf(agentsOf(m) as Agents).say(bare(m), truth)),
+      report: (m, truth) =>
+        agentsOf(m) === undefined ? truth : faultsOf(agentsOf(m) as Agents).report(bare(m), truth),
     },
   })
   const machines = createInformer({ client, ...own, type: machineType, startSpreadMs: 0 })

@@ -105,7 +105,7 @@ export const mutants: readonly Mutant[] = [
     within: 40,
     shownBy: 8,
     parts: () => ({
-      decide: (snapshot, before, options) => decide({ ...snapshot, isQuiet: () => true }, before, options),
+      decide: (snapshot, before, options) => decide({ ...snapshot, isIdle: () => true }, before, options),
     }),
   },
   {
@@ -116,11 +116,11 @@ export const mutants: readonly Mutant[] = [
     shownBy: 69,
     parts: () => ({
       decide: (snapshot, before, options) => {
-        const isQuiet: typeof snapshot.isQuiet = (grant) => {
+        const isQuiet: typeof snapshot.isIdle = (grant) => {
           const found = snapshot.fleet.find({ ...grant, uid: grant.target })
           return found.kind === 'Found' && found.unit.health === 'Healthy'
         }
-        return decide({ ...snapshot, unknown: undefined, isQuiet }, before, options)
+        return decide({ ...snapshot, unknown: undefined, isIdle: isQuiet }, before, options)
       },
     }),
   },

@@ -8,13 +8,13 @@ import { seededRandom, type Random } from '#lib/random.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { contentDigest, nextBaseline } from '#sync/release/baseline.ts'
 import { previousOf } from '#sync/release/chain.ts'
-import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf } from '#sync/release/history.ts'
 import { openClusters, isOver } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import type { GateSight } from '#sync/release/stage-gates.ts'
 
-const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
+const NO_SIGHT: GateSight = { approvedBy: [], checks: new Map(), surveys: new Map() }
 
 const SEEDS = inFull(300, 8)
 const STEPS = 40
@@ -123,7 +123,7 @@ class World {
         name,
         labels: {},
         digest: release.spec.digests[name] ?? '',
-        look: asked.has(name) ? this.#look(release, name) : undefined,
+        answer: asked.has(name) ? this.#look(release, name) : undefined,
         previous: previousOf(this.chain, release, name),
       },
     ])
@@ -145,7 +145,7 @@ class World {
     this.chain[this.chain.indexOf(release)] = { ...release, status }
   }
 
-  #look(release: Release, name: string): ClusterLook {
+  #look(release: Release, name: string): ClusterAnswer {
     const cluster = this.clusters.get(name) as SimCluster
     const declared = this.declared.get(release.metadata.name ?? '') ?? {}
     const history = historyOf(this.chain, release, name)

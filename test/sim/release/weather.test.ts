@@ -9,8 +9,8 @@ import { applyDefaults } from '#api/schema/default.ts'
 import { contentDigest } from '#sync/release/baseline.ts'
 import { previousOf } from '#sync/release/chain.ts'
 import { isLeftUnderway } from '#sync/release/history.ts'
-import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
-import { looksFor } from '#sync/release/stage-gates.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import { checksFor } from '#sync/release/stage-gates.ts'
 import { openClusters, isOver, type ReleasePlan } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import { returnsOf } from '#sync/revert/known-bad.ts'
@@ -111,7 +111,7 @@ class World {
     const asked = new Set(isOld ? [] : openClusters(release))
     const returns = returnsOf(this.chain, release)
     const underway = new Set(NAMES.filter((name) => isLeftUnderway(this.chain, release, name)))
-    const looks = looksFor(status ?? {}, pipeline).map(
+    const looks = checksFor(status ?? {}, pipeline).map(
       ({ key }) =>
         [key, { value: { holds: this.isShopUp, seen: this.isShopUp ? '200' : '503' }, at: this.now }] as const,
     )
@@ -121,7 +121,7 @@ class World {
         name,
         labels: this.clusters.get(name)?.isThere === true ? {} : undefined,
         digest: release.spec.digests[name] ?? '',
-        look: asked.has(name) ? this.#look(release, name) : undefined,
+        answer: asked.has(name) ? this.#look(release, name) : undefined,
         previous: previousOf(this.chain, release, name),
         isReturn: returns.has(name),
         isUnderway: underway.has(name),
@@ -137,7 +137,7 @@ class World {
         paused: this.isPaused && !isOld ? 'ada holds it: testing' : undefined,
         sight: {
           approvedBy: this.isApproved ? [{ by: 'bob', groups: [] }] : [],
-          looks: new Map(looks),
+          checks: new Map(looks),
           surveys: new Map(),
         },
         retries: this.retries,
@@ -150,7 +150,7 @@ class World {
     this.chain[this.chain.indexOf(release)] = { ...release, status: plan.status }
   }
 
-  #look(release: Release, name: string): ClusterLook {
+  #look(release: Release, name: string): ClusterAnswer {
     const cluster = this.clusters.get(name) as SimCluster
     if (!cluster.isThere)
       return { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` }

@@ -127,11 +127,11 @@ export class Agents {
   honest(): void {
     const liars = [...this.liars]
     this.liars.clear()
-    for (const name of liars) this.fleet?.node(name)?.hear()
+    for (const name of liars) this.fleet?.node(name)?.noteAnswer()
   }
 
   hearAll(): void {
-    for (const name of this.silent) this.fleet?.node(name)?.hear()
+    for (const name of this.silent) this.fleet?.node(name)?.noteAnswer()
     this.silent.clear()
   }
 }
@@ -142,7 +142,7 @@ export const faultsOf = (agents: Agents): HollowFaults => ({
   fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
   stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
   // All is well with what was asked for, it says, and does nothing.
-  say: (m, truth) => {
+  report: (m, truth) => {
     if (!agents.liars.has(m) || truth.state === 'Healthy') return truth
     agents.lies++
     return { ...truth, state: 'Healthy' }

@@ -24,7 +24,7 @@ import { restedMachines } from './bring-to-rest.ts'
 import type { Rested } from './rested.ts'
 import { Watcher, ledgerOf, openPermits, setOf } from './invariants.ts'
 import { type Story, stories } from './stories.ts'
-import { Teller } from './teller.ts'
+import { Teller } from './reporter.ts'
 
 const FAULTY_MS = 20_000
 /** Longer than anything that a story heals by itself, and than what follows from it. A place that was ill is well half an hour after its machines. */

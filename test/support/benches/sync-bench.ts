@@ -128,7 +128,7 @@ export interface SyncBench {
   readonly close: () => Promise<void>
 }
 
-type SyncBenchOptions = Pick<SyncConfig, 'looks' | 'outbound'> & {
+type SyncBenchOptions = Pick<SyncConfig, 'checks' | 'outbound'> & {
   readonly isDefended?: boolean
   readonly withProxies?: boolean
   /** Renders in a cage, as a program does: for code that never ends, and what is said of it. */

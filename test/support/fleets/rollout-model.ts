@@ -82,7 +82,7 @@ export class RolloutModel {
       machines: [...this.machines.values()],
       nodes,
       permits: new Map(permits),
-      refusedFor: this.#ended.look('set', [...permits.values()].filter(isRefused)),
+      refusedFor: this.#ended.observe('set', [...permits.values()].filter(isRefused)),
       holds,
       policies: this.policies,
       sets: [set, ...this.others],
@@ -91,7 +91,7 @@ export class RolloutModel {
       memo,
       apiServer: this.apiServer,
       canInspect: { http: true, prometheus: true, podProbe: true },
-      looks: this.looks,
+      inspectionResults: this.looks,
       probePods: this.probePods,
     }
   }

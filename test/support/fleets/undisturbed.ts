@@ -6,7 +6,7 @@ type Others = Pick<ReleaseSeen, 'newer' | 'paused' | 'sight' | 'retries' | 'prom
 export const UNDISTURBED: Others = {
   newer: undefined,
   paused: undefined,
-  sight: { approvedBy: [], looks: new Map(), surveys: new Map() },
+  sight: { approvedBy: [], checks: new Map(), surveys: new Map() },
   retries: [],
   promotions: [],
 }

@@ -34,7 +34,7 @@ export interface DetectorsDeps {
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
 }
 
-type Look = () => Promise<readonly Reading[]>
+type Detect = () => Promise<readonly Reading[]>
 
 interface ServiceSettings {
   readonly timeoutMs: number
@@ -45,7 +45,7 @@ interface ServiceSettings {
 interface Detector {
   readonly name: DetectorName
   readonly everyMs: number
-  readonly look: Look
+  readonly detect: Detect
 }
 
 const MAX_PROCESSES = 5_000
@@ -111,9 +111,9 @@ export class Detectors {
 
   async #run(detector: Detector): Promise<void> {
     const { random, log } = this.#deps
-    const { name, everyMs, look } = detector
+    const { name, everyMs, detect } = detector
     try {
-      for (const reading of await look()) this.#show(reading)
+      for (const reading of await detect()) this.#show(reading)
     } catch (error) {
       const failed = (this.#failures.get(name) ?? 0) + 1
       this.#failures.set(name, failed)
@@ -155,7 +155,7 @@ export class Detectors {
     const { settings, dir } = this.#deps
     // A node that is a folder on a machine does not report on the machine's processes, mounts and services.
     const isHost = dir.root === '/'
-    const looks: Readonly<Record<DetectorName, Look | undefined>> = {
+    const detections: Readonly<Record<DetectorName, Detect | undefined>> = {
       disk: () => this.#disk(),
       readOnly: isHost ? this.#readOnly() : undefined,
       clock: this.#clock(),
@@ -165,10 +165,10 @@ export class Detectors {
       kubelet: isHost ? this.#kubelet() : undefined,
       runtime: isHost ? this.#runtime() : undefined,
     }
-    return (Object.keys(looks) as DetectorName[]).flatMap((name): Detector[] => {
+    return (Object.keys(detections) as DetectorName[]).flatMap((name): Detector[] => {
       const { isOn, everyMs } = settings[name]
-      const look = looks[name]
-      return isOn && look !== undefined ? [{ name, everyMs, look }] : []
+      const detect = detections[name]
+      return isOn && detect !== undefined ? [{ name, everyMs, detect }] : []
     })
   }
 
@@ -183,20 +183,20 @@ export class Detectors {
     return judgeDisks(rooms.flat(), settings.disk, (type) => this.#isTrue(type))
   }
 
-  #readOnly(): Look {
+  #readOnly(): Detect {
     const { settings } = this.#deps
     let writable: ReadonlySet<string> | undefined
     return async () => {
       const kept = this.#conditions?.problem('FilesystemReadOnly')
       const mounts = parseMounts(await readFile('/proc/self/mountinfo', 'utf8'))
       writable ??= namedBefore(mounts, kept?.isTrue === true ? kept.message : '')
-      const look = judgeReadOnly(mounts, writable, settings.readOnly.mustWrite)
-      writable = look.writable
-      return [look.reading]
+      const detect = judgeReadOnly(mounts, writable, settings.readOnly.mustWrite)
+      writable = detect.writable
+      return [detect.reading]
     }
   }
 
-  #clock(): Look {
+  #clock(): Detect {
     const { client, clock, settings } = this.#deps
     let before: number | undefined
     return async () => {
@@ -226,7 +226,7 @@ export class Detectors {
     return [judgeCertificates(known, clock.now(), minLeftPercent)]
   }
 
-  #hungTasks(): Look {
+  #hungTasks(): Detect {
     const { clock, settings } = this.#deps
     let sleepers: ReadonlyMap<number, Sleeper> = new Map()
     return async () => {
@@ -236,12 +236,12 @@ export class Detectors {
     }
   }
 
-  #kubelet(): Look | undefined {
+  #kubelet(): Detect | undefined {
     if (!hasUnit('kubelet')) return undefined
     return this.#service('kubelet', 'kubelet', 'KubeletUnhealthy', 'KubeletIsHealthy', this.#deps.settings.kubelet)
   }
 
-  #runtime(): Look | undefined {
+  #runtime(): Detect | undefined {
     const { runtime } = this.#deps.settings
     const service = runtime.services.find((s) => hasUnit(s))
     if (service === undefined) return undefined
@@ -255,7 +255,7 @@ export class Detectors {
     type: string,
     healthy: string,
     { timeoutMs, cooldownMs, restart }: ServiceSettings,
-  ): Look {
+  ): Detect {
     const socket = service === 'crio' ? '/var/run/crio/crio.sock' : `/var/run/${service}/${service}.sock`
     const options: HealthOptions = {
       component,

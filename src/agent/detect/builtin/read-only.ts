@@ -39,7 +39,7 @@ const STOPPED = ['emergency_ro', 'shutdown']
 export const namedBefore = (mounts: readonly Mount[], message: string): ReadonlySet<string> =>
   new Set(mounts.filter((m) => message.includes(`${m.mountPoint} (${m.type})`)).map((m) => m.device))
 
-export interface ReadOnlyLook {
+export interface ReadOnlyReading {
   readonly reading: Reading
   /** Devices that were seen writable in this boot. */
   readonly writable: ReadonlySet<string>
@@ -49,7 +49,7 @@ export function judgeReadOnly(
   mounts: readonly Mount[],
   writable: ReadonlySet<string>,
   mustWrite: readonly string[],
-): ReadOnlyLook {
+): ReadOnlyReading {
   const seen = new Set<string>()
   const bad = new Map<string, string>()
   for (const { device, mountPoint, type, superOptions } of mounts) {

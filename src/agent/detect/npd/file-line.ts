@@ -21,8 +21,8 @@ export function fileLineReader(
     const time = timestamp.match(line)
     const atMs = time === undefined ? undefined : layout?.parse(time.groups.at(-1) ?? wholeOf(time), now)
     if (atMs === undefined) return undefined
-    const said = message.match(line)
-    return said === undefined ? undefined : { atMs, message: said.groups.at(-1) ?? wholeOf(said) }
+    const matched = message.match(line)
+    return matched === undefined ? undefined : { atMs, message: matched.groups.at(-1) ?? wholeOf(matched) }
   }
 }
 

@@ -68,10 +68,10 @@ export function judgePlugins(
   const unclear = latest.find((l) => l.result.status === 'Unknown')
   const { type, reason, message } = healthy
   // The reported reason stays while its own rule is still true.
-  const said = (now?.status === 'True' ? same : undefined) ?? bad[0]
+  const reported = (now?.status === 'True' ? same : undefined) ?? bad[0]
   const next: ConditionNow =
-    said !== undefined
-      ? { status: 'True', reason: said.reason, message: said.result.message }
+    reported !== undefined
+      ? { status: 'True', reason: reported.reason, message: reported.result.message }
       : unclear !== undefined
         ? { status: 'Unknown', reason, message: unclear.result.message }
         : { status: 'False', reason, message }

@@ -118,8 +118,8 @@ function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]):
     const now = clock.now()
     if (upMs() < config.delayMs) return
     for (const line of lines) {
-      const said = !o.mayMatter(line) || isSkipped(config, line) ? undefined : read(line, now)
-      if (said !== undefined && (!isOld || said.atMs >= from)) o.onMessage(said.message)
+      const entry = !o.mayMatter(line) || isSkipped(config, line) ? undefined : read(line, now)
+      if (entry !== undefined && (!isOld || entry.atMs >= from)) o.onMessage(entry.message)
     }
   }
   return tailFeed(

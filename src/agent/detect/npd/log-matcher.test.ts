@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileRegex, regexProblem } from '#lib/regex.ts'
 import { LogMatcher } from './log-matcher.ts'
-import { lookAt } from './pattern-look.ts'
+import { traitsOf } from './pattern-traits.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
 /** As Go does it, without any shortcut: the whole buffer, each time. */
@@ -116,7 +116,7 @@ describe('what a pattern tells', () => {
     ['a\\x41bcd', undefined, false],
     ['(?P<n>abcd)', 'abcd', true],
   ] as const)('%s', (text, literal, isOneLine) => {
-    expect(lookAt(text)).toEqual({ literal, isOneLine })
+    expect(traitsOf(text)).toEqual({ literal, isOneLine })
   })
 })
 

@@ -2,7 +2,7 @@
 // out never reach the regular expression; a property test holds that this changes nothing. The cost of one line is bounded: rules skip anything longer.
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex, type Regex } from '#lib/regex.ts'
-import { lookAt } from './pattern-look.ts'
+import { traitsOf } from './pattern-traits.ts'
 
 export interface Match {
   /** Index of the rule. */
@@ -36,9 +36,9 @@ export class LogMatcher {
     this.#size = size
     this.#lines = Array<string>(size).fill('')
     this.#rules = patterns.map((pattern) => {
-      const look = lookAt(pattern)
-      const literal = useLiterals ? look.literal : undefined
-      return { regex: compileRegex(`${pattern}\\z`), literal, isOneLine: look.isOneLine, since: size }
+      const traits = traitsOf(pattern)
+      const literal = useLiterals ? traits.literal : undefined
+      return { regex: compileRegex(`${pattern}\\z`), literal, isOneLine: traits.isOneLine, since: size }
     })
     this.#isPlain = this.#rules.every((r) => r.isOneLine)
   }

@@ -9,7 +9,7 @@ export class LogMonitor {
   readonly #port: MonitorPort
   readonly #matcher: LogMatcher
   /** Reasons that were reported while their condition is true. */
-  readonly #told = new Map<string, Set<string>>()
+  readonly #reported = new Map<string, Set<string>>()
 
   constructor(config: LogMonitorConfig, port: MonitorPort) {
     this.config = config
@@ -40,16 +40,16 @@ export class LogMonitor {
     const { condition, reason, messageSuffix } = rule
     const message = messageSuffix === undefined ? lines : `${lines}; ${messageSuffix}`
     const now = condition === undefined ? undefined : conditionNow(this.#port, condition)
-    const told = condition === undefined ? undefined : this.#toldOf(condition, now?.status === 'True')
-    const judgement = judgeLine({ condition, reason, message }, now, told?.has(reason) === true)
-    told?.add(reason)
+    const reported = condition === undefined ? undefined : this.#reportedOf(condition, now?.status === 'True')
+    const judgement = judgeLine({ condition, reason, message }, now, reported?.has(reason) === true)
+    reported?.add(reason)
     if (condition !== undefined && judgement.condition === undefined) this.#port.conditions.see(condition)
     carryOut(this.#port, judgement, { source, hasMetrics, condition, isKept: true })
   }
 
-  #toldOf(condition: string, isTrue: boolean): Set<string> {
-    const told = isTrue ? (this.#told.get(condition) ?? new Set<string>()) : new Set<string>()
-    this.#told.set(condition, told)
-    return told
+  #reportedOf(condition: string, isTrue: boolean): Set<string> {
+    const reported = isTrue ? (this.#reported.get(condition) ?? new Set<string>()) : new Set<string>()
+    this.#reported.set(condition, reported)
+    return reported
   }
 }

@@ -74,11 +74,11 @@ export function carryOut(port: MonitorPort, { event, condition }: Judgement, abo
     conditions.find(type, { ...condition, isKept })
     if (hasMetrics) metrics.show(conditions.source, type, condition.reason, condition.status === 'True')
   }
-  const told = event === undefined ? undefined : eventBeside(port, event, about, condition)
-  if (told === undefined) return
+  const extra = event === undefined ? undefined : eventBeside(port, event, about, condition)
+  if (extra === undefined) return
   // The end of a condition is no problem and is not counted.
-  if (hasMetrics && told.type === 'Warning') metrics.count(told.reason)
-  port.onEvent(source, told)
+  if (hasMetrics && extra.type === 'Warning') metrics.count(extra.reason)
+  port.onEvent(source, extra)
 }
 
 /** While another source holds the condition, a further reason is an event of its own, and the end of this finding is none: the condition has not changed. */

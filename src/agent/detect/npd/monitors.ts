@@ -57,7 +57,7 @@ const SAVE_EVERY_MS = 5_000
 /** After an event: the next agent must not report it again. */
 const SAVE_SOON_MS = 100
 /** A component brings a file after the agent has started, or replaces it. A few small reads. */
-const LOOK_AT_FILES_MS = 10_000
+const POLL_FILES_MS = 10_000
 export const MAX_MESSAGE = 200
 const OWN_SOURCE = 'monitors'
 
@@ -105,13 +105,13 @@ export class Monitors {
     const { files, dir, board, entries } = this.#deps
     this.#own = board.open(OWN_SOURCE, { owns: (type) => type === DETECTION_INCOMPLETE })
     const positions = (await readState(files, positionsFile(dir), parsePositions)) ?? {}
-    for (const slot of this.#slots) await this.#look(slot, positions[slot.name])
+    for (const slot of this.#slots) await this.#loadSlot(slot, positions[slot.name])
     this.#hasStarted = true
     for (const { running } of this.#slots) running?.start()
     // Conditions kept by a previous agent may be outdated, also because nothing is configured any longer.
     if (entries.length > 0 || board.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
     this.#saveIn()
-    if (entries.some((e) => e.file !== undefined)) this.#lookLater()
+    if (entries.some((e) => e.file !== undefined)) this.#readLater()
   }
 
   async close(): Promise<void> {
@@ -146,20 +146,20 @@ export class Monitors {
     if (this.#readsLogs) this.#saver.saveIn(ms)
   }
 
-  #lookLater(): void {
-    this.#timer = this.#deps.clock.after(LOOK_AT_FILES_MS, () => {
-      void this.#lookAgain().finally(() => {
-        if (!this.#isClosed) this.#lookLater()
+  #readLater(): void {
+    this.#timer = this.#deps.clock.after(POLL_FILES_MS, () => {
+      void this.#reload().finally(() => {
+        if (!this.#isClosed) this.#readLater()
       })
     })
   }
 
-  async #lookAgain(): Promise<void> {
-    for (const slot of this.#slots) await this.#look(slot)
+  async #reload(): Promise<void> {
+    for (const slot of this.#slots) await this.#loadSlot(slot)
   }
 
   /** Loads the monitor of an entry when its content is another one than before. */
-  async #look(slot: Slot, kept?: Position): Promise<void> {
+  async #loadSlot(slot: Slot, kept?: Position): Promise<void> {
     const { dir, files, log } = this.#deps
     const { file, inline } = slot.entry
     if (file === undefined) {

@@ -13,7 +13,7 @@ import { parseKmsg } from './kmsg.ts'
 import { countOptions } from './log-count.ts'
 import { parseMonitor, parseMonitorText } from '#api/agent-config/monitor-config.ts'
 import { osVersion } from './os-release.ts'
-import { lookAt } from './pattern-look.ts'
+import { traitsOf } from './pattern-traits.ts'
 import { parseServiceState } from './service-state.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
@@ -32,7 +32,7 @@ test('any text', () => {
       lifeOf('/c', `-----BEGIN CERTIFICATE-----${a}-----END CERTIFICATE-----`)
       parseFlags([a, b])
       osVersion(a)
-      lookAt(a)
+      traitsOf(a)
       parseServiceState(a, () => undefined, 0)
       goLayout(a)?.parse(b, 0)
       goLayout('Jan _2 15:04:05')?.parse(a, 0)

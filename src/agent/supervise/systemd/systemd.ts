@@ -34,11 +34,11 @@ export interface SystemdOptions extends RestraintLimits {
   readonly environment: Readonly<Record<string, string>>
   /** Where the kernel reports the processes that systemd names. */
   readonly proc?: string
-  readonly lookEveryMs?: number
+  readonly pollEveryMs?: number
   readonly frozenAfterMs?: number
 }
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** How often systemd is queried about everything, for changes that /proc does not show. */
 const ASK_EVERY_MS = 60_000
 const JOURNAL_LINES = 10
@@ -89,7 +89,7 @@ export class Systemd implements Processes {
     for (const { component, unit, reading } of this.#entries.values())
       log.info('component found', { component, unit, reading })
     this.#askAt = this.#o.clock.monotonic() + ASK_EVERY_MS
-    this.#lookLater()
+    this.#pollLater()
   }
 
   async start({ component, slot, service, keep = false, notThis }: StartRequest): Promise<void> {
@@ -312,10 +312,10 @@ export class Systemd implements Processes {
   #isDeclared({ mainPid }: UnitState, { exec, args }: Service): boolean {
     if (exec === undefined) return true
     try {
-      const words = readFileSync(`${this.#o.proc ?? '/proc'}/${mainPid}/cmdline`, 'utf8')
+      const argv = readFileSync(`${this.#o.proc ?? '/proc'}/${mainPid}/cmdline`, 'utf8')
         .split('\0')
         .slice(0, -1)
-      return JSON.stringify(words) === JSON.stringify([exec, ...(args ?? [])])
+      return JSON.stringify(argv) === JSON.stringify([exec, ...(args ?? [])])
     } catch {
       return false
     }
@@ -350,17 +350,17 @@ export class Systemd implements Processes {
     this.#changed(entry.component)
   }
 
-  #lookLater(): void {
+  #pollLater(): void {
     if (this.#isClosed) return
-    this.#timer = this.#o.clock.after(this.#o.lookEveryMs ?? LOOK_EVERY_MS, () => {
-      this.#look()
+    this.#timer = this.#o.clock.after(this.#o.pollEveryMs ?? POLL_MS, () => {
+      this.#poll()
         .catch((error: unknown) => this.#o.log.warn('cannot read the units', { error }))
-        .finally(() => this.#lookLater())
+        .finally(() => this.#pollLater())
     })
   }
 
   /** /proc is cheap and shows whether a query is needed. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const now = this.#o.clock.monotonic()
     const isDue = now >= this.#askAt
     if (isDue) this.#askAt = now + ASK_EVERY_MS

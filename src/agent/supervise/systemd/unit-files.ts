@@ -23,7 +23,7 @@ export interface OwnUnit {
   readonly ours: boolean
 }
 
-interface Wish {
+interface DesiredUnit {
   readonly component: string
   readonly service: Service
 }
@@ -50,13 +50,13 @@ export class UnitFiles {
   }
 
   /** `known`: what it was before. Returns whether the unit is ours. */
-  async write(wish: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {
+  async write(desired: DesiredUnit, unit: string, known: OwnUnit | undefined): Promise<boolean> {
     const { files, systemctl } = this.#deps
-    const ours = await this.#isOurs(wish, unit, known)
-    const { path, wanted } = this.#place(wish, { unit, ours })
+    const ours = await this.#isOurs(desired, unit, known)
+    const { path, wanted } = this.#place(desired, { unit, ours })
     const before = await this.#read(path)
     if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
-    else if (wanted === undefined && ownerOf(before ?? '') === wish.component) await removeDurably(files, path)
+    else if (wanted === undefined && ownerOf(before ?? '') === desired.component) await removeDurably(files, path)
     // The component's own files brought a new unit: systemd must reload although we wrote nothing.
     else if (isKnown(await this.state(unit))) return ours
     await systemctl.run('daemon-reload')
@@ -71,11 +71,11 @@ export class UnitFiles {
   }
 
   /** Modifications by other programs or users. */
-  async drift(wish: Wish, own: OwnUnit): Promise<string | undefined> {
-    const { path, wanted } = this.#place(wish, own)
+  async drift(desired: DesiredUnit, own: OwnUnit): Promise<string | undefined> {
+    const { path, wanted } = this.#place(desired, own)
     if (wanted === undefined) return undefined
     const found = await this.#read(path)
-    if (found === wanted || found === withoutComponentName(wanted, wish.component)) return undefined
+    if (found === wanted || found === withoutComponentName(wanted, desired.component)) return undefined
     return `unit ${own.unit} was changed`
   }
 
@@ -93,8 +93,8 @@ export class UnitFiles {
     return found.slice(0, MAX_ADDITIONS)
   }
 
-  async mend(wish: Wish, own: OwnUnit): Promise<void> {
-    const { path, wanted } = this.#place(wish, own)
+  async mend(desired: DesiredUnit, own: OwnUnit): Promise<void> {
+    const { path, wanted } = this.#place(desired, own)
     if (wanted === undefined) return
     await writeDurably(this.#deps.files, path, wanted, 0o644)
     await this.#deps.systemctl.run('daemon-reload')
@@ -185,7 +185,7 @@ export class UnitFiles {
     return true
   }
 
-  async #isOurs({ component, service }: Wish, unit: string, known: OwnUnit | undefined): Promise<boolean> {
+  async #isOurs({ component, service }: DesiredUnit, unit: string, known: OwnUnit | undefined): Promise<boolean> {
     if (service.exec === undefined) return false
     if (known?.unit === unit) return known.ours
     const there = await this.#read(this.pathOf({ unit, ours: true }))
@@ -197,8 +197,8 @@ export class UnitFiles {
     return state.load !== 'loaded' || state.path === join(UNITS, unit)
   }
 
-  #place(wish: Wish, own: OwnUnit): { readonly path: string; readonly wanted: string | undefined } {
-    const content = { ...wish, environment: this.#deps.environment }
+  #place(desired: DesiredUnit, own: OwnUnit): { readonly path: string; readonly wanted: string | undefined } {
+    const content = { ...desired, environment: this.#deps.environment }
     return { path: this.pathOf(own), wanted: own.ours ? unitText(content) : dropInText(content) }
   }
 

@@ -27,13 +27,13 @@ const memberJob = (
   settings: ControlPlaneSettings,
   name: string,
   asked: readonly number[],
-  words: readonly string[],
+  args: readonly string[],
 ): object =>
   careJob(settings, name, {
     steps: [
       {
         name: MEMBERS,
-        command: ['etcdctl', ...clientFlags(asked.map((n) => clientUrl(n, settings))), 'member', ...words],
+        command: ['etcdctl', ...clientFlags(asked.map((n) => clientUrl(n, settings))), 'member', ...args],
       },
     ],
   })

@@ -42,5 +42,5 @@ const JSON_OUT = '--write-out=json'
 const allOf = (settings: ControlPlaneSettings, members: readonly number[]): readonly string[] =>
   clientFlags(members.map((member) => clientUrl(member, settings)))
 
-const oneStep = (settings: ControlPlaneSettings, name: string, words: readonly string[]): object =>
-  careJob(settings, name, { steps: [{ name: 'step', command: ['etcdctl', ...words] }] })
+const oneStep = (settings: ControlPlaneSettings, name: string, args: readonly string[]): object =>
+  careJob(settings, name, { steps: [{ name: 'step', command: ['etcdctl', ...args] }] })

@@ -2,7 +2,7 @@
 import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
-import { type AttentionTold, toldAttention } from '#explain/attention/told-attention.ts'
+import { type AttentionReport, attentionReport } from '#explain/attention/attention-report.ts'
 import type { ObservedCluster } from '#explain/attention/observed.ts'
 import { notConnected, readObserved } from '#explain/attention/read.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -14,7 +14,7 @@ import { readPrograms } from '#explain/running-programs.ts'
 /** Clusters read at once. */
 const MOST_AT_ONCE = 16
 
-interface FleetWhy extends AttentionTold {
+interface FleetWhy extends AttentionReport {
   /** Contexts that are no part of the fleet. */
   readonly notes: readonly string[]
 }
@@ -29,7 +29,7 @@ export async function fleetWhy(wanted: Wanted): Promise<FleetWhy> {
   const clusters = kept.flatMap(({ context }) => read.get(context) ?? [])
   const strange = kept.filter(({ context }) => read.get(context) === undefined)
   return {
-    ...toldAttention(clusters, systemClock.now()),
+    ...attentionReport(clusters, systemClock.now()),
     notes: [...doubles, ...strange.map(({ context }) => `context ${context} is left out: it has no kind of KubeNode`)],
   }
 }

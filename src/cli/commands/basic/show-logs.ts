@@ -6,7 +6,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
-import { findObject, lookUp } from '#explain/objects/find-object.ts'
+import { findObject, findOne } from '#explain/objects/find-object.ts'
 import { agentOf } from '#explain/agent.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -16,7 +16,7 @@ import { withProgress } from '#lib/terminal/progress.ts'
 import { untilEnded } from '#runtime/until-ended.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { type Named, named } from '../../fleet/target.ts'
-import { authorOf } from '../../who-am-i.ts'
+import { authorOf } from '../../current-person.ts'
 import { showLog } from '../../follow/log.ts'
 import { logsErrors } from '../../follow/log-errors.ts'
 
@@ -108,7 +108,7 @@ const wrongValue = (option: string, value: string, wanted: string): KubeNodeErro
 /** A Node has the name of its Machine, unless it was imported under another. */
 async function machineOf(client: KubeClient, { type, name, noun }: Named): Promise<Machine> {
   if (type.kind === 'Machine') return findObject(client, machineType, name, noun)
-  const same = await lookUp(client, machineType, name)
+  const same = await findOne(client, machineType, name)
   if (same?.status?.nodeRef?.name === name) return same
   const found = (await listAll(client, machineType)).find((m) => m.status?.nodeRef?.name === name)
   if (found !== undefined) return found

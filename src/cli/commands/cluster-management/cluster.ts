@@ -106,7 +106,7 @@ async function extend(name: string, options: ExtendOptions, io: Io): Promise<voi
   const [{ extension, wantedEnd }, { placeHold }, { authorOf }] = await Promise.all([
     import('./extension.ts'),
     import('#permits/holds/placing.ts'),
-    import('../../who-am-i.ts'),
+    import('../../current-person.ts'),
   ])
   const wanted = wantedEnd(options, systemClock.now())
   const { client, cluster } = await found(name, options, io)

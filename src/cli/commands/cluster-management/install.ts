@@ -1,6 +1,6 @@
 // `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
 import { Option, type Command } from 'commander'
-import type { CheckWish, InstallWish, UninstallWish } from '#install/wishes.ts'
+import type { CheckWish, InstallWish, UninstallWish } from '#install/install-options.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../../output.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
@@ -62,7 +62,7 @@ async function takeOff(options: UninstallFlags, io: Io): Promise<void> {
   const [{ takeOff: removeAll }, { clusterName }, { authorOf }] = await Promise.all([
     import('#install/uninstall/take-off.ts'),
     import('./installed-cluster-name.ts'),
-    import('../../who-am-i.ts'),
+    import('../../current-person.ts'),
   ])
   const name = await clusterName(context, options, io)
   await removeAll(options, { context, name, author: await authorOf(context.client, io) }, io)

@@ -22,7 +22,7 @@ import { identityFile, leaveRequestFile, nodeDir } from '#agent/node-dir.ts'
 import { systemctlOf } from '#agent/supervise/choose.ts'
 import { run } from '../../program.ts'
 import { bundleAgent } from '#agent/join/program-bundle.ts'
-import { hostWords } from '#agent/join/host-words.ts'
+import { hostArguments } from '#agent/join/host-arguments.ts'
 import { JOIN_OPTIONS, bundleText, hostChoices, joinMain, prepareHost, type JoinHost } from '#agent/join/join-host.ts'
 import { leaveMain } from '#agent/join/leave-host.ts'
 import { agentUnit } from '#agent/join/unit.ts'
@@ -208,14 +208,14 @@ test.each<[string, readonly string[], string]>([
   ['a value for an option that takes none', ['B', '--no-start=no'], '--no-start: it takes no value'],
   ['a bundle in two words', ['B', 'secret'], 'word 2: no such word is expected'],
 ])('agent join with %s is refused by name, and does nothing', async (_, args, says) => {
-  const given = hostWords(args, JOIN_OPTIONS, 1)
+  const given = hostArguments(args, JOIN_OPTIONS, 1)
   expect(given.kind === 'Wrong' && `${given.word}: ${given.why}`).toBe(says)
   expect(await joinMain([...args, ...(args.includes('--root') ? [] : ['--root', folder])])).toBe(2)
   expect(readdirSync(folder)).toEqual([])
 })
 
 test('the value of an option may stand before the bundle, and nothing else is taken for it', () => {
-  expect(hostWords(['--root', '/r', '-', '--no-start'], JOIN_OPTIONS, 1)).toEqual({
+  expect(hostArguments(['--root', '/r', '-', '--no-start'], JOIN_OPTIONS, 1)).toEqual({
     kind: 'Words',
     flags: new Set(['no-start']),
     values: { root: '/r' },

@@ -23,8 +23,8 @@ import { placeHold } from '#permits/holds/placing.ts'
 import { type Asked, askHold } from './ask.ts'
 import type { Blocker } from '#explain/repairs/blocker.ts'
 import { shellWord } from '#lib/shell-word.ts'
-import { TOLD, blockerLines, blockers } from '#explain/repairs/blockers.ts'
-import { look as lookFor, type RepairsSeen } from '#explain/repairs/look.ts'
+import { COVERED, blockerLines, blockers } from '#explain/repairs/blockers.ts'
+import { observeRepairs as lookFor, type RepairsSeen } from '#explain/repairs/observe.ts'
 import { isTyped } from '#explain/unblock.ts'
 
 type Wild = Record<string, unknown>
@@ -515,8 +515,8 @@ test('every reason for which the remedy controller makes no job, and every gate 
   expect(reasons.size).toBeGreaterThan(12)
   // These concern the rule itself, and are reported as such.
   const ofRules = ['RuleInvalid', 'AsDeclared']
-  expect([...reasons].filter((r) => !TOLD.reasons.includes(r) && !ofRules.includes(r))).toEqual([])
-  expect(TOLD.gates).toEqual(expect.arrayContaining([...GATES, 'Ledger']))
+  expect([...reasons].filter((r) => !COVERED.reasons.includes(r) && !ofRules.includes(r))).toEqual([])
+  expect(COVERED.gates).toEqual(expect.arrayContaining([...GATES, 'Ledger']))
 })
 
 test('S21 what an object or a node says stays one word of the line that a person hands to a shell', async () => {

@@ -9,7 +9,7 @@ import { isApiError } from '#kube/errors.ts'
 import { removeHolds } from '#permits/holds/placing.ts'
 import { holdErrors } from './hold-errors.ts'
 import { namedTarget, type HoldTargets } from '../../fleet/hold-target.ts'
-import { newHold, type HoldTarget, type HoldWords } from '#permits/holds/new-hold.ts'
+import { newHold, type HoldTarget, type HoldTexts } from '#permits/holds/new-hold.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import { freezeName } from '#permits/holds/names.ts'
 
@@ -27,7 +27,7 @@ export const freezeTarget = (what: string | undefined): HoldTarget =>
 
 const LONGEST_MS = 30 * 86_400_000
 
-export interface FreezeWish extends HoldWords {
+export interface FreezeWish extends HoldTexts {
   readonly what: string | undefined
 }
 

@@ -10,7 +10,7 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
 import { findHeld } from '../../fleet/find-held.ts'
 import { withItsKind } from '../../fleet/named-thing.ts'
-import { authorOf } from '../../who-am-i.ts'
+import { authorOf } from '../../current-person.ts'
 import { FREEZABLE_BY_NAME, freezeHold, freezeTarget, refuseEmpty, thaw as lift } from './freeze-hold.ts'
 
 export interface FreezeOptions extends ServerOptions, EvenIfAbsent {

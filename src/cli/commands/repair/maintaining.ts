@@ -18,14 +18,14 @@ import {
   placesOf,
   plannedEvent,
   reasonOf,
-  saidOf,
-  sayOnce,
+  withVerb,
+  recordOnce,
   spanOf,
   spanText,
 } from '#nodes/faults/planned.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { kindOf } from '../../fleet/name-word.ts'
-import { authorOf } from '../../who-am-i.ts'
+import { authorOf } from '../../current-person.ts'
 
 /** Plans of the same machine and time that are over. */
 const MOST_AGAIN = 100
@@ -56,7 +56,7 @@ export async function plan(words: readonly string[], options: PlanOptions, io: I
       )
       if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
       const known = made.kind === 'Exists' ? await client.get(maintenanceEvent, { name }) : undefined
-      if (known !== undefined && (isOver(known) || saidOf(known, 'done', by) === undefined)) continue
+      if (known !== undefined && (isOver(known) || withVerb(known, 'done', by) === undefined)) continue
       const of = target.metadata.name ?? ''
       io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${of}, ${spanText(span)}`]))
       const others = open.filter((e) => e.spec.machine === of && e.metadata.name !== name).map((e) => e.metadata.name)
@@ -80,9 +80,9 @@ export async function say(
   const found = await Promise.all([...new Set(names)].map((name) => findObject(client, maintenanceEvent, name)))
   const by = await authorOf(client, io)
   // What cannot be ended is reported before anything is.
-  for (const event of found) saidOf(event, verb, by)
+  for (const event of found) withVerb(event, verb, by)
   for (const event of found) {
-    const isNew = await sayOnce(client, event, (now) => saidOf(now, verb, by))
+    const isNew = await recordOnce(client, event, (now) => withVerb(now, verb, by))
     const text = isNew ? endText(event, verb) : 'was ended before'
     io.out(shownInWindow(io, [`maintenanceevent/${event.metadata.name ?? ''} ${text}`]))
   }

@@ -1,5 +1,5 @@
 // Requests the repair of a node, or lifts its protection, for the person who runs the command.
-import { requestOutlook } from '#explain/repairs/look.ts'
+import { requestOutlook } from '#explain/repairs/observe.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -8,7 +8,7 @@ import { placeHold } from '#permits/holds/placing.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
 import { findHeld } from '../../fleet/find-held.ts'
-import { authorOf } from '../../who-am-i.ts'
+import { authorOf } from '../../current-person.ts'
 import { type Asked, askHold } from './ask.ts'
 import { repairErrors } from './repair-errors.ts'
 

@@ -3,7 +3,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdName } from '#permits/holds/names.ts'
 import { holdErrors } from './hold-errors.ts'
 import { namedTarget, type HoldTargets } from '../../fleet/hold-target.ts'
-import { newHold, type HoldTarget, type HoldWords } from '#permits/holds/new-hold.ts'
+import { newHold, type HoldTarget, type HoldTexts } from '#permits/holds/new-hold.ts'
 
 const UNPROTECT_NAME = 'unprotect-all'
 /** Long enough for manual work, too short to be forgotten. */
@@ -18,7 +18,7 @@ const UNPROTECTABLE: HoldTargets = {
 export const unprotectTarget = (what: string | undefined): HoldTarget =>
   what === undefined ? { kind: 'Cluster', selector: {} } : namedTarget(what, UNPROTECTABLE)
 
-export interface UnprotectWish extends HoldWords {
+export interface UnprotectWish extends HoldTexts {
   readonly what: string | undefined
 }
 

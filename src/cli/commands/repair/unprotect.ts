@@ -27,7 +27,7 @@ export function register(program: Command, io: Io): void {
       import('./unprotect-hold.ts'),
       import('../../fleet/find-held.ts'),
       import('#permits/holds/placing.ts'),
-      import('../../who-am-i.ts'),
+      import('../../current-person.ts'),
     ])
     const wish = { what, reason: options.reason, for: options.for }
     // A mistyped argument is reported before any request.

@@ -41,14 +41,13 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   const kind = kindOf(noun)
   if ((kind !== 'Node' && kind !== 'Machine') || word === '' || rest.length > 0)
     throw new KubeNodeError(repairErrors.KN1325_whyNot({ what: JSON.stringify(what) }))
-  const [{ look }, { blockerLines, blockers }, { stoppedPrograms, stoppedStories }, { storyLines }] = await Promise.all(
-    [
-      import('#explain/repairs/look.ts'),
+  const [{ observeRepairs: look }, { blockerLines, blockers }, { stoppedPrograms, stoppedStories }, { storyLines }] =
+    await Promise.all([
+      import('#explain/repairs/observe.ts'),
       import('#explain/repairs/blockers.ts'),
       import('#explain/running-programs.ts'),
       import('#explain/finding.ts'),
-    ],
-  )
+    ])
   const client = await connect(options, io)
   const name = kind === 'Node' ? word : await nodeOfMachine(client, word)
   const seen = await look(client, name, systemClock.now())

@@ -9,7 +9,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { groupsToName } from '#explain/approvers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { Person } from '#kube/who-am-i.ts'
+import type { Person } from '#kube/current-person.ts'
 import { approveErrors } from './approve-errors.ts'
 
 export interface ApproveWish {

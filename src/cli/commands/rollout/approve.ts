@@ -32,12 +32,13 @@ export function register(program: Command, io: Io): void {
     .option('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf, approvedFor }, { countsOf, groupsAsked }, { approversAsked }, { whoAmI }] = await Promise.all([
-      import('./approval.ts'),
-      import('#explain/approvers.ts'),
-      import('#explain/approvers-asked.ts'),
-      import('#kube/who-am-i.ts'),
-    ])
+    const [{ approvalOf, approvedFor }, { countsOf, groupsAsked }, { approversAsked }, { currentPerson: whoAmI }] =
+      await Promise.all([
+        import('./approval.ts'),
+        import('#explain/approvers.ts'),
+        import('#explain/approvers-asked.ts'),
+        import('#kube/current-person.ts'),
+      ])
     approvedFor(options.for)
     const { client, object, requests } = await requested(what, options, io)
     const who = await whoAmI(client)

@@ -11,7 +11,7 @@ import { type Edit, type View, committedIn, committedOf, viewOf } from '#declare
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { editsErrors } from './edits-errors.ts'
-import { newHold, type HoldTarget, type HoldWords } from '#permits/holds/new-hold.ts'
+import { newHold, type HoldTarget, type HoldTexts } from '#permits/holds/new-hold.ts'
 import { findObject } from '#explain/objects/find-object.ts'
 import { type Named, named } from '../../fleet/target.ts'
 
@@ -97,7 +97,7 @@ export async function putBack(client: KubeClient, what: string, now: number): Pr
   return { ...edit, ended, remaining }
 }
 
-export interface AllowWish extends HoldWords {
+export interface AllowWish extends HoldTexts {
   readonly what: string
   readonly digest: string
 }

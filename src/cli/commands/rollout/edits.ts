@@ -48,7 +48,7 @@ export function register(program: Command, io: Io): void {
     const [{ allowHold, checkDigest }, { placeHold }, { authorOf }] = await Promise.all([
       import('./edit.ts'),
       import('#permits/holds/placing.ts'),
-      import('../../who-am-i.ts'),
+      import('../../current-person.ts'),
     ])
     const { digest, reason } = options
     const wish = { what, digest, reason, for: options.for, author: 'unknown' }

@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { release } from '#api/kinds/release.ts'
 import { holdLine } from '#explain/hold-line.ts'
-import { lookUp } from '#explain/objects/find-object.ts'
+import { findOne } from '#explain/objects/find-object.ts'
 import { continuingLines } from '#explain/release/status.ts'
 import { refuseUnlessFailed } from '#explain/rollout/status.ts'
 import { isApiError } from '#kube/errors.ts'
@@ -42,7 +42,7 @@ export async function pause(typed: string, options: HoldOptions, io: Io): Promis
 /** Without the right to read the release the hold is there all the same. */
 async function warnOfContinuing(name: string, options: ServerOptions, io: Io): Promise<void> {
   const client = await connect(options, io)
-  const found = await lookUp(client, release, name).catch((error: unknown) => {
+  const found = await findOne(client, release, name).catch((error: unknown) => {
     if (isApiError(error)) return undefined
     throw error
   })

@@ -7,7 +7,7 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { FLUX_KINDS } from '../../habits.ts'
 import { namedTarget, type HoldTargets } from '../../fleet/hold-target.ts'
-import { newHold, type HoldTarget, type HoldWords } from '#permits/holds/new-hold.ts'
+import { newHold, type HoldTarget, type HoldTexts } from '#permits/holds/new-hold.ts'
 import { removeHolds } from '#permits/holds/placing.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
@@ -28,7 +28,7 @@ export function heldTarget(what: string): HoldTarget {
   return { kind, ...(NAMESPACED.has(kind) && { namespace: SYSTEM_NAMESPACE }), name }
 }
 
-export interface HoldWish extends HoldWords {
+export interface HoldWish extends HoldTexts {
   readonly target: HoldTarget
   readonly effect: HoldEffect
   readonly to?: string

@@ -30,7 +30,7 @@ export async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise
   const [{ holdFor }, { placeHold }, { authorOf }] = await Promise.all([
     import('./holds.ts'),
     import('#permits/holds/placing.ts'),
-    import('../../who-am-i.ts'),
+    import('../../current-person.ts'),
   ])
   const author = await authorOf(client, io)
   return placeHold(client, holdFor({ ...wish, author }, systemClock.now()))

@@ -9,7 +9,7 @@ const pem = (doc: string) =>
     min: 1,
     max: MOST_PEM,
     pattern: '^-----BEGIN CERTIFICATE-----\\n',
-    says: 'one or more certificates in PEM',
+    expects: 'one or more certificates in PEM',
   })
 /** Of users and groups. What the cluster itself is made of is never one of them. */
 const listed = (doc: string) =>
@@ -17,10 +17,10 @@ const listed = (doc: string) =>
     min: 1,
     max: 256,
     pattern: '^(?!system:)[!-~]([ -~]*[!-~])?$',
-    says: 'printable characters, not starting with system:',
+    expects: 'printable characters, not starting with system:',
   })
 const header = (doc: string) =>
-  str(doc, { min: 1, max: 64, pattern: '^[A-Za-z][A-Za-z0-9-]*$', says: 'letters, digits and -' })
+  str(doc, { min: 1, max: 64, pattern: '^[A-Za-z][A-Za-z0-9-]*$', expects: 'letters, digits and -' })
 
 const ISSUER = {
   name: 'issuer',
@@ -37,7 +37,7 @@ export const signInFields = {
       min: 1,
       max: 253,
       pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-      says: 'a host name in lower case, without port',
+      expects: 'a host name in lower case, without port',
     }),
     { min: 1, max: 8 },
   ),
@@ -50,7 +50,7 @@ export const signInFields = {
       scopes: fallback(
         setOf(
           'Scopes that are asked for.',
-          str('A scope.', { min: 1, max: 128, pattern: '^[!-~]+$', says: 'no spaces' }),
+          str('A scope.', { min: 1, max: 128, pattern: '^[!-~]+$', expects: 'no spaces' }),
           { max: 16 },
         ),
         ['openid'],

@@ -1,5 +1,5 @@
 // Signs people in with a bearer token: the API server that it is for says whose it is. It is kept in the memory of the session, and nowhere else.
-import { introduced } from '#kube/who-am-i.ts'
+import { introduced } from '#kube/current-person.ts'
 import { unverifiedEnd } from '#lib/token-claims.ts'
 import { Refused } from '../request.ts'
 import { type ConnectAs, type OwnClient, OwnClients } from './own-clients.ts'

@@ -1,6 +1,6 @@
 // Tests the first line of the console: nothing is called well that was not declared, not read, or may not be read.
 import { expect, test } from 'vitest'
-import type { ProgramLook } from '../program-look.ts'
+import type { ProgramLook } from '../program-state.ts'
 import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'
 import { clusterWith, HOME_AT, HOME_STATES, type Seen } from '#test/support/console/home-states.ts'
 import { homeOf } from './home.ts'

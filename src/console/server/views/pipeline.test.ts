@@ -16,7 +16,7 @@ function withGate(gate: Gate) {
     now: NOW,
     approvedBy: [],
     baseline: undefined,
-    look: undefined,
+    check: undefined,
     rule: undefined,
   })
   const release = {

@@ -4,7 +4,7 @@ import type { ObservedCluster, ObservedKinds } from '#explain/attention/observed
 import type { Program } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
 import type { ClusterState } from '../cluster-cache.ts'
-import type { ProgramLook } from '../program-look.ts'
+import type { ProgramLook } from '../program-state.ts'
 import { noAnswer } from '../rights.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
 

@@ -109,6 +109,6 @@ export async function removeExactly(
 ): Promise<void> {
   const found = await client.get(type, key, { signal })
   if (found === undefined) return
-  const gone = await deleteExactly(client, type, found, { signal })
-  if (gone.kind !== 'Applied' && gone.kind !== 'Stale') throw gone.error
+  const outcome = await deleteExactly(client, type, found, { signal })
+  if (outcome.kind !== 'Applied' && outcome.kind !== 'Stale') throw outcome.error
 }

@@ -5,7 +5,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
 import { approverErrors } from '../approver-errors.ts'
 
-const MOST_SAID = 300
+const MAX_MESSAGE = 300
 
 const objectIn = (text: string): Readonly<Record<string, unknown>> => {
   try {
@@ -23,7 +23,7 @@ export async function requestToken(
   signal: AbortSignal,
 ): Promise<string> {
   const failed = (why: string, cause?: unknown) =>
-    new KubeNodeError(approverErrors.KN12070({ account: `${namespace}/${name}`, why: why.slice(0, MOST_SAID) }), {
+    new KubeNodeError(approverErrors.KN12070({ account: `${namespace}/${name}`, why: why.slice(0, MAX_MESSAGE) }), {
       retry: 'later',
       cause,
     })

@@ -24,9 +24,9 @@ import { tokenKey } from '../join-tokens/token.ts'
 const BY_NODE_NAME = 'machine-csr/node'
 const BY_MACHINE = 'machine-csr/machine'
 /** A readmitted machine wakes its request by itself; this is for one whose request names no machine. A server is asked twice for each that waits. */
-const LOOK_AGAIN_MS = 5 * 60_000
+const REQUEUE_MS = 5 * 60_000
 /** One is enough to say no. */
-const MOST_RIVALS = 4
+const MOST_COMPETING = 4
 const fieldManager = FIELD_MANAGERS.approver
 
 export function createApprover(
@@ -53,7 +53,7 @@ export function createApprover(
             action: 'Approve',
             note: decision.message,
           })
-        return requeueAfter(random.jitter(LOOK_AGAIN_MS, 0.2))
+        return requeueAfter(random.jitter(REQUEUE_MS, 0.2))
       }
       const recorded = await record({ client, machine, decision, lifeSeconds }, signal)
       if (recorded.kind === 'Stale') return done
@@ -95,7 +95,7 @@ const isReadmitted = (before: Machine | undefined, now: Machine | undefined): bo
 const isPending = ({ status }: CertificateRequest): boolean =>
   status?.conditions?.some((c) => c.type === 'Approved' || c.type === 'Denied') !== true
 
-interface Looking {
+interface DecisionTools {
   readonly client: KubeClient
   readonly clock: Clock
   readonly machines: SharedInformer<Machine>
@@ -103,7 +103,7 @@ interface Looking {
 }
 
 async function readAndDecide(
-  { client, clock, machines, lifeSeconds }: Looking,
+  { client, clock, machines, lifeSeconds }: DecisionTools,
   request: CertificateRequest,
   signal: AbortSignal,
 ): Promise<{ readonly decision: CsrDecision; readonly machine: Machine | undefined }> {
@@ -118,21 +118,21 @@ async function readAndDecide(
       : uid !== undefined && uid === machine?.metadata.uid
         ? await client.get(accountType, joinAccountKey(uid), { signal })
         : undefined
-  const rivals = machine === undefined ? [] : await rivalsOf(machine, { client, machines }, signal)
-  const seen: CsrSeen = { request, content, machine, token, rivals }
+  const competing = machine === undefined ? [] : await competingOf(machine, { client, machines }, signal)
+  const seen: CsrSeen = { request, content, machine, token, competing }
   return { decision: decide(seen, clock.now(), lifeSeconds), machine }
 }
 
 /** The cache knows whom to ask; the server says whether it is so still. */
-async function rivalsOf(
+async function competingOf(
   machine: Machine,
-  { client, machines }: Pick<Looking, 'client' | 'machines'>,
+  { client, machines }: Pick<DecisionTools, 'client' | 'machines'>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const node = nodeNameOf(machine)
   const others = machines.byIndex(BY_NODE_NAME, node).filter((m) => m.metadata.name !== machine.metadata.name)
   const read = await Promise.all(
-    others.slice(0, MOST_RIVALS).map(({ metadata: { name = '' } }) => client.get(machineType, { name }, { signal })),
+    others.slice(0, MOST_COMPETING).map(({ metadata: { name = '' } }) => client.get(machineType, { name }, { signal })),
   )
   return read.flatMap((m) => (m !== undefined && nodeNameOf(m) === node ? (m.metadata.name ?? []) : []))
 }

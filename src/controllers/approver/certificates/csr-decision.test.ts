@@ -69,7 +69,7 @@ const seen = (s: Partial<CsrSeen> = {}): CsrSeen => ({
   content: content(),
   machine: own,
   token: tokenOf(own),
-  rivals: [],
+  competing: [],
   ...s,
 })
 const renewal = { username: agentUser('m-1'), groups: [AGENTS_GROUP, agentNodeGroup('m-1'), machineUidGroup('uid-1')] }
@@ -158,7 +158,7 @@ describe('S26 a request for a token', () => {
       'Deny',
       /no key for tokens/,
     ],
-    ['for a Node that another Machine has is denied', joins({ rivals: ['m-2'] }), 'Deny', /belongs to machine m-2/],
+    ['for a Node that another Machine has is denied', joins({ competing: ['m-2'] }), 'Deny', /belongs to machine m-2/],
     [
       'by a bootstrap token is denied',
       joins({ request: request({ signerName: TOKEN_SIGNER }), token: tokenOf(own) }),
@@ -193,15 +193,15 @@ describe('a certificate request', () => {
   test.each<[string, Partial<CsrSeen>, ReturnType<typeof decide>['kind']]>([
     ['with the token of its own machine is approved', {}, 'Approve'],
     ["with its own machine's certificate is approved", { request: request(renewal), token: undefined }, 'Approve'],
-    ['for a Node that another Machine has is denied to every requester', { rivals: ['m-2'] }, 'Deny'],
+    ['for a Node that another Machine has is denied to every requester', { competing: ['m-2'] }, 'Deny'],
     [
       'with a certificate of another Node is denied the Node that another Machine has',
-      { request: request({ ...renewal, groups: [AGENTS_GROUP, agentNodeGroup('m-3')] }), rivals: ['m-2'] },
+      { request: request({ ...renewal, groups: [AGENTS_GROUP, agentNodeGroup('m-3')] }), competing: ['m-2'] },
       'Deny',
     ],
     [
       'with a certificate of that very Node is renewed, whatever another Machine claims',
-      { request: request(renewal), token: undefined, rivals: ['m-2'] },
+      { request: request(renewal), token: undefined, competing: ['m-2'] },
       'Approve',
     ],
     [

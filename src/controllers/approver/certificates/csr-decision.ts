@@ -69,7 +69,7 @@ export interface CsrSeen {
   /** The Secret of the token that the requester showed, or its join account, read from the server. */
   readonly token: Secret | undefined
   /** Other Machines that have the Node of this one, by their status or by their name. */
-  readonly rivals: readonly string[]
+  readonly competing: readonly string[]
 }
 
 const USER_PREFIX = agentUser('')
@@ -107,7 +107,7 @@ export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_
   const problem =
     contentProblem(seen, content.content, claim) ??
     requesterProblem(seen, content.content, claim, nowMs) ??
-    rivalProblem(seen)
+    competingProblem(seen)
   if (problem !== undefined) return deny(problem)
   const life = isForToken ? undefined : lifeProblem(request.spec, lifeSeconds)
   if (life !== undefined) return { kind: 'Deny', message: life, tooLong: true }
@@ -237,9 +237,9 @@ function uidWait({ request, machine }: CsrSeen, { key }: RequestContent, nowMs: 
 }
 
 /** The Node's identity goes to one Machine. A renewal gives the current holder nothing new, whatever another Machine claims meanwhile. */
-function rivalProblem({ request, machine, rivals }: CsrSeen): string | undefined {
-  if (machine === undefined || rivals.length === 0) return undefined
+function competingProblem({ request, machine, competing }: CsrSeen): string | undefined {
+  if (machine === undefined || competing.length === 0) return undefined
   const node = nodeNameOf(machine)
   if (request.spec.groups?.includes(agentNodeGroup(node)) === true) return undefined
-  return `node ${node} belongs to machine ${rivals[0]}`
+  return `node ${node} belongs to machine ${competing[0]}`
 }

@@ -18,7 +18,7 @@ export const REVOKED_LIST = { namespace: SYSTEM_NAMESPACE, name: REVOKED_AGENTS 
 
 const KEY = 'all'
 /** A list that was deleted refuses no revoked agent until it is there again; a look costs one read. */
-const LOOK_MS = 5_000
+const REQUEUE_MS = 5_000
 const fieldManager = FIELD_MANAGERS.approver
 
 export function createRevokedList(context: Omit<ControllerContext, 'config'>): Controller {
@@ -41,7 +41,7 @@ export function createRevokedList(context: Omit<ControllerContext, 'config'>): C
         const due = isNeeded ? missing.due(REVOKED_AGENTS) : undefined
         if (due !== undefined)
           keyLog.warn('cannot list revoked agents: apply deploy/install', { configMap: REVOKED_AGENTS, ...due })
-        return isNeeded ? requeueAfter(LOOK_MS) : done
+        return isNeeded ? requeueAfter(REQUEUE_MS) : done
       }
       missing.ended()
       if (!jsonEqual(before, now)) {
@@ -50,7 +50,7 @@ export function createRevokedList(context: Omit<ControllerContext, 'config'>): C
         keyLog.info('revoked agents listed', { agents: Object.keys(now).length })
       }
       listed = now
-      return Object.keys(now).length === 0 ? done : requeueAfter(LOOK_MS)
+      return Object.keys(now).length === 0 ? done : requeueAfter(REQUEUE_MS)
     },
   })
   machines.onChange((before, now) => {

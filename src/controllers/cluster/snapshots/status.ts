@@ -9,22 +9,22 @@ import type { ClusterAction, ClusterPlan } from '../actions.ts'
 import { type Schedule, scheduleOf } from './schedule.ts'
 import { type Seen } from '../seen.ts'
 
-type Told = NonNullable<NonNullable<ClusterStatus>['snapshotSchedule']>
+type ScheduleStatus = NonNullable<NonNullable<ClusterStatus>['snapshotSchedule']>
 type Results = readonly ActionResult<ClusterAction>[]
 
 /** None of a Cluster that ended, or is being deleted: its last snapshot is another one. */
-export function scheduleTold(
+export function scheduleStatus(
   seen: Seen,
   { phase }: Pick<ClusterPlan, 'phase'>,
   results: Results,
   now: number,
-): { readonly told: Told; readonly condition: WantedCondition } | undefined {
+): { readonly status: ScheduleStatus; readonly condition: WantedCondition } | undefined {
   const schedule = scheduleOf(seen, now)
   if (schedule === undefined || isBeingDeleted(seen.cluster) || phase === 'Expired') return undefined
   const { nextAt, since, verified } = schedule
   const message = now < nextAt ? undefined : whyNot(seen, phase, results)
   return {
-    told: {
+    status: {
       since: timestamp(since),
       ...(verified !== undefined && { last: verified.name, lastAt: verified.takenAt }),
       nextAt: timestamp(nextAt),

@@ -204,7 +204,7 @@ describe('an inspection', () => {
     const prometheus = await serve((_, response) => response.writeHead(status).end(answer))
     const inspector = createInspector({ prometheus: `${prometheus}/prom/` })
     const inspection = { name: 'errors', prometheus: { query: 'sum(rate(errors[5m]))', ...bounds }, timeout: '5m' }
-    return inspector.look(inspection, new AbortController().signal)
+    return inspector.check(inspection, new AbortController().signal)
   }
   const vector = (...values: readonly string[]) =>
     JSON.stringify({
@@ -240,8 +240,8 @@ describe('an inspection', () => {
     const inspector = createInspector({ allow: [`${origin}/ignored`] })
     const { signal } = new AbortController()
     const http = { url: `${origin}/`, expectedStatus: 204 }
-    expect((await inspector.look({ name: 'i', http, timeout: '5m' }, signal)).holds).toBe(true)
-    const found = await inspector.look({ name: 'i', http: { ...http, expectedStatus: 200 }, timeout: '5m' }, signal)
+    expect((await inspector.check({ name: 'i', http, timeout: '5m' }, signal)).holds).toBe(true)
+    const found = await inspector.check({ name: 'i', http: { ...http, expectedStatus: 200 }, timeout: '5m' }, signal)
     expect(found).toMatchObject({ holds: false, seen: expect.stringContaining('answers 204, 200 is expected') })
   })
 })

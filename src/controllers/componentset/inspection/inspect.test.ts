@@ -17,12 +17,12 @@ const pod = (port?: number) => [
 ]
 
 /** From now on every inspection returns this. */
-function looks(model: RolloutModel, look: Look | undefined): void {
+function inspectionResults(model: RolloutModel, result: Look | undefined): void {
   const before = model.onPlan
   model.onPlan = (made, seen) => {
     before(made, seen)
     const wanted = wantedInspections({ ...seen.set, status: made.status })
-    model.looks = new Map(look === undefined ? [] : wanted.map((w) => [w.key, look]))
+    model.looks = new Map(result === undefined ? [] : wanted.map((w) => [w.key, result]))
   }
 }
 
@@ -35,7 +35,7 @@ const begun = (inspections: typeof http | ReturnType<typeof pod>) => {
 describe('an inspection over the network', () => {
   test('that holds lets the rollout go on to the end', () => {
     const model = begun(http)
-    looks(model, { holds: true, seen: '' })
+    inspectionResults(model, { holds: true, seen: '' })
     model.settle()
     expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
   })
@@ -43,9 +43,9 @@ describe('an inspection over the network', () => {
   test.each([
     ['was not looked at', undefined, 'check is running'],
     ['does not hold', { holds: false, seen: 'shop.test answers 500, 200 is expected' }, 'shop.test answers 500'],
-  ])('that %s keeps the step, and blocks the revision when its time is over', (_, look, says) => {
+  ])('that %s keeps the step, and blocks the revision when its time is over', (_, result, says) => {
     const model = begun(http)
-    looks(model, look)
+    inspectionResults(model, result)
     until(model, () => phases(model)[0] === 'Inspecting')
     for (let i = 0; i < 100; i++) model.round()
     expect(phases(model)).toEqual(['Inspecting'])
@@ -111,11 +111,11 @@ describe('looks', () => {
   const looking = () => {
     const clock = new VirtualClock()
     const woken: string[] = []
-    const asked: { readonly name: string; readonly answer: (look: Look) => void }[] = []
+    const asked: { readonly name: string; readonly answer: (result: Look) => void }[] = []
     const inspections = new InspectionReads(
       {
         can: { http: true, prometheus: true, podProbe: true },
-        look: ({ name }) => new Promise((answer) => void asked.push({ name, answer })),
+        check: ({ name }) => new Promise((answer) => void asked.push({ name, answer })),
       },
       clock,
       (name) => void woken.push(name),

@@ -1,8 +1,8 @@
 // Decides whether the inspections of a step hold. One that cannot be read, or was not run yet, does not hold.
 import { isNodeReady, type Node } from '#nodes/objects.ts'
 import type { Lookup } from '../members/lookup.ts'
-import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
-import { podLook } from './pod-probe.ts'
+import { type Abilities, type Inspection, NO_ABILITIES, isRemote, resultKey } from './inspections.ts'
+import { podResult } from './pod-probe.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import { type Reading, isLost } from '../members/reading.ts'
 import type { Rollout, Seen, Slice } from '../seen.ts'
@@ -46,7 +46,7 @@ export interface Inspected {
   readonly slice: Slice
   readonly machines: readonly Reading[]
   readonly nodes: Lookup<Node>
-  readonly looks: Seen['looks']
+  readonly inspectionResults: Seen['inspectionResults']
   readonly pods: Seen['probePods']
   /** Machines that may be lost to causes of their own. */
   readonly slack: number
@@ -66,11 +66,13 @@ const isOfStep = (i: Inspection): boolean => isRemote(i) || i.podProbe !== undef
 
 type Wrong = Omit<Finding, 'inspection'>
 
-function wrongWithStep(inspection: Inspection, { slice, looks, pods }: Inspected): Wrong | undefined {
-  const look =
-    inspection.podProbe === undefined ? looks?.get(lookKey(slice, inspection)) : podLook(slice, inspection, pods)
-  if (look === undefined) return { seen: 'check is running' }
-  return look.holds ? undefined : { seen: look.seen }
+function wrongWithStep(inspection: Inspection, { slice, inspectionResults, pods }: Inspected): Wrong | undefined {
+  const result =
+    inspection.podProbe === undefined
+      ? inspectionResults?.get(resultKey(slice, inspection))
+      : podResult(slice, inspection, pods)
+  if (result === undefined) return { seen: 'check is running' }
+  return result.holds ? undefined : { seen: result.seen }
 }
 
 function wrongWithMachines(
@@ -101,13 +103,13 @@ function wrongWith(
     if (components === undefined) return 'its agent has reported no components'
     // Nothing but a switch of its own makes a component Failed: another one that is speaks against its own version.
     const bad = components.find((c) => c.state === 'Degraded' || (c.state === 'Failed' && c.name === component))
-    return bad && saying(`component ${bad.name} is ${bad.state}`, bad.message)
+    return bad && withMessage(`component ${bad.name} is ${bad.state}`, bad.message)
   }
   if (inspection.conditionAbsent !== undefined) {
     const { type, status } = inspection.conditionAbsent
     if (node === undefined) return 'its Node does not exist'
     const there = node.status?.conditions?.find((c) => c.type === type && c.status === status)
-    return there && saying(`condition ${type} is ${status}`, there.message)
+    return there && withMessage(`condition ${type} is ${status}`, there.message)
   }
   return 'not supported by these controllers'
 }
@@ -115,7 +117,7 @@ function wrongWith(
 function notReady(node: Node | undefined): string {
   if (node === undefined) return 'its Node does not exist'
   const ready = node.status?.conditions?.find((c) => c.type === 'Ready')
-  return saying('its Node is not Ready', ready?.message)
+  return withMessage('its Node is not Ready', ready?.message)
 }
 
-const saying = (what: string, message = ''): string => (message === '' ? what : `${what}: ${message}`)
+const withMessage = (what: string, message = ''): string => (message === '' ? what : `${what}: ${message}`)

@@ -23,7 +23,7 @@ export class InspectionReads {
   ): ReadonlyMap<string, Look> {
     const take = ({ key, inspection }: WantedInspection) => ({
       key,
-      take: (signal: AbortSignal) => this.#inspector.look(inspection, signal),
+      take: (signal: AbortSignal) => this.#inspector.check(inspection, signal),
     })
     return new Map([...this.#reads.read(set, wanted.map(take))].map(([key, { value }]) => [key, value]))
   }

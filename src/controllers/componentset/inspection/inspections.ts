@@ -1,15 +1,15 @@
 // The port to inspections of things outside the cluster, and their results. An inspection that was not run does not hold.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
-import type { Look } from '#runtime/outbound/looks.ts'
+import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 
 export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
 
-export type { Look }
+export type { CheckResult as Look }
 
 export interface Inspector {
   /** Kinds of inspection that can be done here. */
   readonly can: Abilities
-  look(inspection: Inspection, signal: AbortSignal): Promise<Look>
+  check(inspection: Inspection, signal: AbortSignal): Promise<CheckResult>
 }
 
 export interface Abilities {
@@ -30,7 +30,7 @@ export const isRemote = (i: Inspection): boolean => i.http !== undefined || i.pr
 
 const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking'])
 
-export const lookKey = ({ component, version = '', config = '', step }: Slice, { name }: Inspection): string =>
+export const resultKey = ({ component, version = '', config = '', step }: Slice, { name }: Inspection): string =>
   [component, version, config, step, name].join('/')
 
 /** The remote inspections of all steps that are inspecting or soaking. */
@@ -41,7 +41,7 @@ export function wantedInspections({ spec, status }: MachineComponentSet): readon
   for (const slice of status?.slices ?? []) {
     if (!INSPECTED.has(slice.phase)) continue
     for (const inspection of inspections) {
-      const key = lookKey(slice, inspection)
+      const key = resultKey(slice, inspection)
       wanted.set(key, { key, inspection })
     }
   }

@@ -21,7 +21,7 @@ function probeHash({ component, version = '', config = '', step }: Slice, { name
 
 const isPodOf = (pod: Pod, hash: string): boolean => pod.metadata.name?.endsWith(`-${hash}`) === true
 
-export function podLook(slice: Slice, inspection: Inspection, pods: readonly Pod[] | undefined): Look | undefined {
+export function podResult(slice: Slice, inspection: Inspection, pods: readonly Pod[] | undefined): Look | undefined {
   const pod = pods?.find((p) => isPodOf(p, probeHash(slice, inspection)))
   if (pod === undefined) return undefined
   const { phase = 'Pending' } = pod.status ?? {}

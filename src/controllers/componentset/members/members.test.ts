@@ -33,11 +33,11 @@ const nodeOf = (name: string, isReady: boolean): Node =>
 
 test('the remembered reading of machines equals a fresh one, whatever came, left and changed', () => {
   fc.assert(
-    fc.property(fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 20 }), (looks) => {
+    fc.property(fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 20 }), (inspectionResults) => {
       const machines = new Map<string, Machine>()
       const nodes = new Map<string, Node>()
       const memo = new ReadingMemo()
-      for (const changes of looks) {
+      for (const changes of inspectionResults) {
         for (const { name, what, version } of changes) {
           if (what === 'machine') machines.set(name, machineOf(name, version))
           if (what === 'leaves') machines.set(name, machineOf(name, version, 'b'))

@@ -9,22 +9,23 @@ import type { Lookup } from './lookup.ts'
 import { inOrderOfNames } from '#nodes/placement/spread.ts'
 import type { Node } from '#nodes/objects.ts'
 
-export type Rival = SelectingSet
+export type CompetingSet = SelectingSet
 
 /** Other sets of at least this priority that declare the component too, by component. */
-export function rivalsOf(
+export function competingSetsOf(
   set: MachineComponentSet,
   sets: readonly MachineComponentSet[],
-): ReadonlyMap<string, readonly Rival[]> {
-  const rivals = new Map<string, Rival[]>()
+): ReadonlyMap<string, readonly CompetingSet[]> {
+  const competing = new Map<string, CompetingSet[]>()
   for (const other of sets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
     if (nameOf(other) === nameOf(set) || other.metadata.deletionTimestamp !== undefined) continue
     if (other.spec.priority < set.spec.priority) continue
     const shared = other.spec.components.filter((c) => set.spec.components.some((d) => d.name === c.name))
-    const [rival] = selecting(other)
-    if (rival !== undefined) for (const { name } of shared) rivals.set(name, [...(rivals.get(name) ?? []), rival])
+    const [competingWith] = selecting(other)
+    if (competingWith !== undefined)
+      for (const { name } of shared) competing.set(name, [...(competing.get(name) ?? []), competingWith])
   }
-  return rivals
+  return competing
 }
 
 interface AmongSets {
@@ -33,20 +34,20 @@ interface AmongSets {
 }
 
 /** Other sets that declare the component, whatever their priority. */
-export const declarersOf = (component: string, { set, sets }: AmongSets): readonly Rival[] =>
+export const declarersOf = (component: string, { set, sets }: AmongSets): readonly CompetingSet[] =>
   sets
     .filter((s) => nameOf(s) !== nameOf(set) && s.metadata.deletionTimestamp === undefined)
     .filter((s) => s.spec.components.some((c) => c.name === component))
     .flatMap(selecting)
 
 /** The other set that decides about the component on this machine. */
-export function rivalFor(
-  rivals: readonly Rival[] | undefined,
+export function competingSetFor(
+  competing: readonly CompetingSet[] | undefined,
   ours: MachineComponentSet,
   machine: Machine,
   decidedBy: string | undefined,
-): Rival | undefined {
-  return rivals?.find(
+): CompetingSet | undefined {
+  return competing?.find(
     (r) =>
       goesBefore(contender(r.set), contender(ours), decidedBy) && matchesSelector(r.selector, machine.metadata.labels),
   )

@@ -129,7 +129,7 @@ const isBad = (state: ComponentState, phase: string | undefined): boolean =>
 const keepsClosed = (state: ComponentState): boolean => state !== 'Healthy' && !isSwitching(state)
 
 /** The machine controller says so of a machine as long as it has seen no Lease of its agent. */
-const NEVER_HEARD: Reason = 'NotYetObserved'
+const NEVER_SEEN: Reason = 'NotYetObserved'
 
 /** What is not well with one of them is read from its node, its agent and its components. */
 const IN_SERVICE: ReadonlySet<string | undefined> = new Set(['Ready', 'NotReady', 'Updating'])
@@ -165,7 +165,7 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   const reachable = status?.conditions?.find((c) => c.type === 'AgentReachable')
   if (reachable !== undefined && reachable.status !== 'True') {
     // Nothing is known of it either, so it is touched no more than one that fell silent.
-    const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_HEARD
+    const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_SEEN
     const why = hostTrouble(status)
     if (isAwaited) return { health: 'Silent', why: why ?? 'still joining: no heartbeat from its agent yet', isAwaited }
     return found('Silent', why ?? 'no heartbeat from its agent')
@@ -221,12 +221,12 @@ export type Standing =
 export function standingOf(reading: Reading, index: number, target: ComponentTarget): Standing {
   const known = reading.found[index]
   if (known !== undefined && isSameTarget(known.target, target)) return known.standing
-  const standing = standingAnew(reading, index, target)
+  const standing = standingAgain(reading, index, target)
   reading.found[index] = { target, standing }
   return standing
 }
 
-function standingAnew(reading: Reading, index: number, target: ComponentTarget): Standing {
+function standingAgain(reading: Reading, index: number, target: ComponentTarget): Standing {
   const order = reading.orders[index]
   const report = reading.reports[index]
   if (target.version === undefined) return standingToGo(order, report)

@@ -84,7 +84,7 @@ interface Closed {
   readonly forMs: number
 }
 
-interface Wish {
+interface DesiredComponent {
   readonly component: string
   readonly isRecovery: boolean
 }
@@ -93,7 +93,7 @@ interface Wish {
 export function closedByRefusal(
   { permits, refusedFor }: Pick<Seen, 'permits' | 'refusedFor'>,
   { machines, lastForMs }: Refusals,
-  { component, isRecovery }: Wish,
+  { component, isRecovery }: DesiredComponent,
 ): Closed | undefined {
   const own = [...permits.values()].filter(
     ({ spec }) => spec.component?.name === component && spec.recovery === isRecovery,

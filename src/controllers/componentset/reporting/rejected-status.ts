@@ -19,11 +19,11 @@ export function refusedStatus({ status = {} }: MachineComponentSet, { action, me
       'a person corrects RBAC, admission policies or quotas, so that the API server accepts the write: kubenode check',
   } as const
   const waitingFor = waitingSince(status.waitingFor, wait, now)
-  const said = { reason: wait.predicate, message: waitingFor.seen ?? '' }
+  const cause = { reason: wait.predicate, message: waitingFor.seen ?? '' }
   const observed = status.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration }
   const wanted = [
-    { type: 'Ready', status: 'False' as const, ...said, ...observed },
-    { type: 'Reconciling', status: 'True' as const, ...said, ...observed },
+    { type: 'Ready', status: 'False' as const, ...cause, ...observed },
+    { type: 'Reconciling', status: 'True' as const, ...cause, ...observed },
   ]
   return { ...status, waitingFor, conditions: setConditions(status.conditions, wanted, now) }
 }

@@ -60,8 +60,8 @@ export function readableRevisions(
 }
 
 function withoutCompleted(revision: ControllerRevision): ControllerRevision {
-  const { [ANNOTATIONS.completed]: said, ...annotations } = revision.metadata.annotations ?? {}
-  if (said === undefined) return revision
+  const { [ANNOTATIONS.completed]: recorded, ...annotations } = revision.metadata.annotations ?? {}
+  if (recorded === undefined) return revision
   return { ...revision, metadata: { ...revision.metadata, annotations } }
 }
 

@@ -92,8 +92,8 @@ describe('a set whose commit is reverted', () => {
     const entry = { version: '1.1.0', digest: definitionDigest(component('beacon', '1.1.0')) }
     for (const [name, m] of model.machines) {
       const reports = m.status?.components ?? []
-      const said = reports.map((r) => (r.version === '1.1.0' ? { ...r, healthyBefore: [entry] } : r))
-      model.machines.set(name, { ...m, status: { ...m.status, components: said } })
+      const recorded = reports.map((r) => (r.version === '1.1.0' ? { ...r, healthyBefore: [entry] } : r))
+      model.machines.set(name, { ...m, status: { ...m.status, components: recorded } })
     }
     model.declare({ beacon: '1.2.0' })
     model.settle()

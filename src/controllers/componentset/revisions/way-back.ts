@@ -71,9 +71,9 @@ function withWayBack(
   const left = isSecond ? [version] : fled.flatMap((t) => healthyVersionOf(t, components) ?? [])
   const marked = all.map((revision) => {
     const own = targetIn(revision, component)
-    const said = own && healthyVersionOf(own, components)
-    if (said === undefined || !left.some((v) => isSameVersion(v, said))) return revision
-    return changed(revision, component, (before) => ({ ...withVersion(before, said), leftAt: at }))
+    const recorded = own && healthyVersionOf(own, components)
+    if (recorded === undefined || !left.some((v) => isSameVersion(v, recorded))) return revision
+    return changed(revision, component, (before) => ({ ...withVersion(before, recorded), leftAt: at }))
   })
   if (isSecond) return marked
   return marked.map((revision) =>
@@ -117,8 +117,8 @@ function declaredAfter(recorded: readonly ControllerRevision[], target: Componen
 export const aheadOf = (all: readonly ControllerRevision[], target: ComponentTarget): readonly ComponentTarget[] => [
   ...declaredAfter(all, target),
   ...all.flatMap((revision) => {
-    const said = completedIn(revision).get(target.name)
+    const recorded = completedIn(revision).get(target.name)
     const own = targetIn(revision, target.name)
-    return said !== undefined && own !== undefined && isLeft(said) && !isSameTarget(own, target) ? [own] : []
+    return recorded !== undefined && own !== undefined && isLeft(recorded) && !isSameTarget(own, target) ? [own] : []
   }),
 ]

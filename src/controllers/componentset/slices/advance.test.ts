@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { tooMany } from './advance.ts'
 
-const tally = { failed: 1, allowed: 0, said: 'm-1: RolledBack' }
+const tally = { failed: 1, allowed: 0, detail: 'm-1: RolledBack' }
 
 test('after too many failures it says how many machines are still switching', () => {
   expect(tooMany(tally, 1)).toMatchObject({

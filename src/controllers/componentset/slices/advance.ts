@@ -37,7 +37,7 @@ export interface Tally {
   /** Machines that were let go because they did not get ready. */
   readonly stuck?: number
   /** What the last of those that failed says. */
-  readonly said?: string
+  readonly detail?: string
 }
 
 /** What a slice is moved by, beside what is observed of it. */
@@ -57,7 +57,7 @@ export function moveSlice(view: SliceView, around: Surroundings, turn: SliceTurn
       return givenUp === undefined ? { slice, actions: [] } : abort(view, around, givenUp)
     case 'AwaitingPermit':
       if (givenUp !== undefined) return abort(view, around, givenUp)
-      return permit === undefined ? askAnew(view, around) : awaitPermit(view, permit, around)
+      return permit === undefined ? requestAgain(view, around) : awaitPermit(view, permit, around)
     case 'Switching':
       return whileSwitching(view, around, turn)
     case 'Passed':
@@ -107,9 +107,9 @@ const releasedIfSilent = (m: SliceMachine): SliceMachine =>
   m.end === 'Lost' && m.standing !== 'Switching' ? { ...m, end: 'Released' } : m
 
 /** Its permit was requested before the slice was named, so a missing one was deleted. */
-function askAnew({ slice }: SliceView, around: Surroundings): Moved {
+function requestAgain({ slice }: SliceView, around: Surroundings): Moved {
   const phase = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: true }) ?? slice.phase
-  return waits({ ...slice, phase }, PERMIT_GONE, around)
+  return waits({ ...slice, phase }, PERMIT_ENDED, around)
 }
 
 /** What failed with the attempt of this slice has failed under its permit: orders may be given before this phase ends. Clocks of nodes are not asked. */
@@ -121,10 +121,10 @@ function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView
 function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally, givenUp }: SliceTurn): Moved {
   const { slice, permit, machines } = view
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
-  const isPermitGone = permit === undefined || hasEnded(permit)
+  const hasNoPermit = permit === undefined || hasEnded(permit)
   // A result counts once it is in the permit: the machine was read again before it was written there.
   const isOver = machines.every((m) => m.end === 'Lost' || (m.targetUid === undefined ? m.end : m.result) !== undefined)
-  const isReported = isOver || (isPermitGone && machines.every((m) => m.end !== undefined))
+  const isReported = isOver || (hasNoPermit && machines.every((m) => m.end !== undefined))
   const isAbove = tally.failed > tally.allowed
   const overdue = Date.parse(slice.waitingFor?.since ?? '') + parseDuration(rollout.progressDeadline)
   const facts: SliceFacts = {
@@ -133,7 +133,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
     failuresWithin: !isAbove,
     failuresAbove: isAbove,
     deadlinePassed: !around.isOutage && !isHeldUp(machines) && around.now >= overdue,
-    permitEnded: isPermitGone,
+    permitEnded: hasNoPermit,
     givenUp: givenUp !== undefined,
   }
   const counts = failed === 0 ? slice : { ...slice, failed }
@@ -143,8 +143,8 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   const isTolerable = stuck.length > 0 && tally.failed + (tally.stuck ?? 0) + stuck.length <= tally.allowed
   const report = reports(isTolerable ? { ...view, machines: machines.map(letGoIfStuck) } : view)
   if (givenUp !== undefined) {
-    const gone = around.rules.nextPhase(slice.phase, 'abort', facts)
-    return gone === undefined ? waits(counts, ending(view), around, report) : { slice: undefined, actions: report }
+    const aborted = around.rules.nextPhase(slice.phase, 'abort', facts)
+    return aborted === undefined ? waits(counts, ending(view), around, report) : { slice: undefined, actions: report }
   }
   if (isTolerable) return waits(counts, givenUpOn(stuck), around, report)
   const { nextPhase } = around.rules
@@ -170,7 +170,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   const replanned = nextPhase(slice.phase, 'replan', facts)
   if (replanned !== undefined && permit !== undefined)
     return waits({ ...counts, phase: replanned }, endedWait(permit), around)
-  if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_GONE, around)
+  if (replanned !== undefined) return waits({ ...counts, phase: replanned }, PERMIT_ENDED, around)
   const more = report.length > 0 || permit === undefined ? report : renewal(permit, around.now)
   const wait =
     permit !== undefined && isHeldUp(machines)
@@ -202,9 +202,9 @@ function failure(
 
 function abort(view: SliceView, around: Surroundings, why: GivenUp): Moved {
   const facts: SliceFacts = { givenUp: true, noMachineSwitching: !view.isAnySwitching }
-  const gone = around.rules.nextPhase(view.slice.phase, 'abort', facts)
+  const aborted = around.rules.nextPhase(view.slice.phase, 'abort', facts)
   const actions = reports(view)
-  if (gone === undefined) return waits(view.slice, ending(view), around, actions)
+  if (aborted === undefined) return waits(view.slice, ending(view), around, actions)
   return { slice: undefined, actions: actions.map((a) => ({ ...a, reason: `${a.reason}; the slice is ${why}` })) }
 }
 
@@ -240,7 +240,7 @@ export const STEP_OPEN: Wait = {
   unblock: 'all slices of the step finish',
 }
 
-const PERMIT_GONE: Wait = {
+const PERMIT_ENDED: Wait = {
   predicate: 'PermitRequested',
   seen: 'the permit was deleted',
   unblock: 'a new permit is requested',
@@ -309,8 +309,8 @@ const ending = ({ machines }: SliceView): Wait => ({
 })
 
 /** Counts first: what a machine says may be long, and is cut. */
-const failedOf = ({ failed, allowed, said }: Tally): string =>
-  `${counted(failed, 'machine')} failed (${allowed} allowed)${said === undefined ? '' : `; ${said}`}`
+const failedOf = ({ failed, allowed, detail }: Tally): string =>
+  `${counted(failed, 'machine')} failed (${allowed} allowed)${detail === undefined ? '' : `; ${detail}`}`
 
 /** A machine that waits for something of its own, such as a drain, says for what. */
 function stuckAt({ slice, machines }: SliceView, { indexOf }: Surroundings): string {

@@ -173,7 +173,7 @@ function ownHostsForLater(
 }
 
 /** What the component itself made unavailable costs nothing and comes first; when going back those that failed; then evenly over the domains. */
-function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickWish): readonly Reading[] {
+function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickInput): readonly Reading[] {
   const { track, sound, broken, goingBack, triedByClass: tried } = survey
   const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
   const isTaken = ({ name }: Reading) => taken.has(name)
@@ -191,7 +191,7 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
   return [...first, ...next, ...take(sounds, room - next.length, next)]
 }
 
-interface NextWish {
+interface NextSliceInput {
   readonly spread: readonly Domain[]
   readonly isRecovery: boolean
   /** Machines of other slices. */
@@ -202,7 +202,7 @@ interface NextWish {
 function nextAfter(
   { sound, goingBack, triedByClass: tried }: Survey,
   picked: readonly Reading[],
-  { spread, isRecovery, out }: NextWish,
+  { spread, isRecovery, out }: NextSliceInput,
 ): readonly Reading[] {
   const chosen = new Set(picked)
   const isTaken = (r: Reading) => chosen.has(r) || out.has(r.name)
@@ -210,7 +210,7 @@ function nextAfter(
   return pickOrdered(list, { count: MAX_TARGETS, domains: spread, tried, isTaken })
 }
 
-interface PickWish {
+interface PickInput {
   readonly most: number
   /** Sound machines that may go down. */
   readonly free: number

@@ -71,12 +71,12 @@ function viewMachine(
   const index = around.indexOf(slice.component)
   const standing = reading && standingOf(reading, index, readSliceTarget(slice))
   const result = target && permit?.spec.results?.[target.uid]
-  const isGone = reading !== undefined && isLost(reading, around.now)
+  const isUnavailable = reading !== undefined && isLost(reading, around.now)
   const isHalted = reading !== undefined && around.isHalted(reading, slice)
   const verdict = permit?.status?.verdicts?.find((v) => v.target === target?.uid)?.verdict
   const isUngranted = verdict === 'Waiting'
   const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
-  const isSwitching = standing === 'Switching' && !isGone
+  const isSwitching = standing === 'Switching' && !isUnavailable
   if (result !== undefined) return { ...base, end: result, isSwitching }
   // Released before a controller crashed: it gets no further order under this permit.
   const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
@@ -85,7 +85,7 @@ function viewMachine(
   const isDropped = isGivenUp || isHalted || wasLetGo || isOthers || verdict === 'Denied' || !around.isMember(name)
   return {
     ...base,
-    end: endOf(reading, standing, isDropped, isGone, around, { index, startedAt: slice.startedAt }),
+    end: endOf(reading, standing, isDropped, isUnavailable, around, { index, startedAt: slice.startedAt }),
     isSwitching,
   }
 }
@@ -100,7 +100,7 @@ function endOf(
   reading: Reading | undefined,
   standing: Standing | undefined,
   isDropped: boolean,
-  isGone: boolean,
+  isUnavailable: boolean,
   { rules }: Surroundings,
   { index, startedAt }: { readonly index: number; readonly startedAt: string | undefined },
 ): End | undefined {
@@ -110,7 +110,7 @@ function endOf(
   if (standing === 'Drifted' && reading.orders[index]?.slice === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
   // Silent: no result may be written for it, and its slot stays until it sends heartbeats. It does not block the slice once it is lost, or when it never began.
-  if (reading.health === 'Silent') return isGone || standing !== 'Switching' ? 'Lost' : undefined
+  if (reading.health === 'Silent') return isUnavailable || standing !== 'Switching' ? 'Lost' : undefined
   if (standing === 'Switching') return undefined
   // Already removed from the machine's spec: it ends when the agent no longer reports it.
   if (standing === 'Pending' && reading.orders[index] === undefined) return undefined

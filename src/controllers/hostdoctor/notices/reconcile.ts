@@ -11,7 +11,7 @@ import { controllerIn } from '#runtime/module.ts'
 import { done, retry, type Outcome } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import type { ControllerContext } from '../../module.ts'
-import { heardOf, isMassReclaim } from './reported.ts'
+import { noticesOf, isMassReclaim } from './reported.ts'
 import { BY_MACHINE, type DoctorCaches, freshen } from '../observe.ts'
 import { planPoll } from '../polls/plan.ts'
 
@@ -36,8 +36,9 @@ export function noticesController(
     reconcile: (name, { signal }) => reconcile({ ...context, caches, isMass: lingers }, name, signal),
   })
   caches.machines.onChange((before, now) => {
-    const looked = (m: Machine | undefined) => JSON.stringify([m?.status?.notices, m?.spec.notices, m?.spec.providerID])
-    if (now !== undefined && looked(before) !== looked(now)) controller.enqueue(nameOf(now))
+    const watchedPart = (m: Machine | undefined) =>
+      JSON.stringify([m?.status?.notices, m?.spec.notices, m?.spec.providerID])
+    if (now !== undefined && watchedPart(before) !== watchedPart(now)) controller.enqueue(nameOf(now))
   })
   return controller
 }
@@ -54,7 +55,7 @@ async function reconcile(
   if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return done
   const known = caches.events.byIndex(BY_MACHINE, name)
   const planFor = (reporter: Machine) =>
-    planPoll({ source: METADATA, listed: heardOf(reporter) ?? [], machineOf: () => machine, known })
+    planPoll({ source: METADATA, listed: noticesOf(reporter) ?? [], machineOf: () => machine, known })
   const cached = planFor(machine)
   // A cache that is behind shows reports that their agents have corrected: before an event is made, the server is asked for the report.
   const fresh = cached.create.length === 0 ? machine : await client.get(machineType, { name }, { signal })

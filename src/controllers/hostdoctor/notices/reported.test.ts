@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
-import { heardOf, isHeard, isMassReclaim } from './reported.ts'
+import { noticesOf, isReported, isMassReclaim } from './reported.ts'
 
 const SPOT = { id: 'spot-1', kind: 'Reclaim', state: 'Scheduled', dataLoss: true, notBefore: '2026-03-03T08:22:00Z' }
 
@@ -19,7 +19,7 @@ const event = (spec: object = {}) =>
   }) as unknown as MaintenanceEvent
 
 test('the notices of the agent become what a provider would list', () => {
-  expect(heardOf(machine())).toEqual([
+  expect(noticesOf(machine())).toEqual([
     {
       eventId: 'spot-1',
       providerID: 'cloud://m-1',
@@ -40,7 +40,7 @@ describe('nothing is concluded', () => {
     'from the report of another cloud': machine([SPOT], 'Alicloud'),
   }
   test.each(Object.entries(unknown))('%s', (_, seen) => {
-    expect([heardOf(seen), isHeard(event(), seen)]).toEqual([undefined, undefined])
+    expect([noticesOf(seen), isReported(event(), seen)]).toEqual([undefined, undefined])
   })
 })
 
@@ -51,7 +51,7 @@ test.each([
   ['a person ended the questions', event(), machine([SPOT], null), false],
   ['it is of another host', event({ host: { id: 'cloud://m-0' } }), machine(), false],
 ])('an event is on the report or not: %s', (_, of, seen, expected) => {
-  expect(isHeard(of, seen)).toBe(expected)
+  expect(isReported(of, seen)).toBe(expected)
 })
 
 const NOW = Date.parse('2026-03-03T08:00:00Z')

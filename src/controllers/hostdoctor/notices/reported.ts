@@ -12,7 +12,7 @@ const SHARE_OF_MASS = 1 / 2
 const BELIEVED_MS = 30 * 60_000
 
 /** Undefined while nothing may be concluded: the agent was not asked to, or has not read everything once. */
-export function heardOf({ metadata, spec, status }: Machine): readonly HostMaintenance[] | undefined {
+export function noticesOf({ metadata, spec, status }: Machine): readonly HostMaintenance[] | undefined {
   const { notices } = status ?? {}
   if (spec.notices === undefined || notices?.from !== spec.notices) return undefined
   const providerID = spec.providerID ?? `machine://${metadata.uid ?? ''}`
@@ -31,10 +31,10 @@ export function heardOf({ metadata, spec, status }: Machine): readonly HostMaint
 }
 
 /** Whether the agent lists the event now; undefined when that is not known. */
-export function isHeard(event: MaintenanceEvent, machine: Machine | undefined): boolean | undefined {
+export function isReported(event: MaintenanceEvent, machine: Machine | undefined): boolean | undefined {
   // A person who no longer has the agent asked ends what only the agent reported.
   if (machine === undefined || machine.spec.notices === undefined) return false
-  return heardOf(machine)?.some((heard) => isSameEvent(event, METADATA, heard))
+  return noticesOf(machine)?.some((notice) => isSameEvent(event, METADATA, notice))
 }
 
 /**
@@ -49,7 +49,7 @@ export const isMassReclaim = (
   const asked = machines.filter((m) => m.spec.notices !== undefined && m.metadata.deletionTimestamp === undefined)
   const believed = new Set(events.filter((e) => isBelieved(e, now)).map((e) => e.spec.machine))
   const isReclaimed = (m: Machine) =>
-    believed.has(m.metadata.name ?? '') || heardOf(m)?.some((h) => h.kind === 'Reclaim') === true
+    believed.has(m.metadata.name ?? '') || noticesOf(m)?.some((h) => h.kind === 'Reclaim') === true
   const reclaimed = asked.filter(isReclaimed).length
   return reclaimed >= FEWEST_OF_MASS && reclaimed >= asked.length * SHARE_OF_MASS
 }

@@ -5,7 +5,7 @@ import type { HostMaintenance } from '#providers/port.ts'
 import { validate } from '#apiserver/schema/validate.ts'
 import { planPoll, twinOf, withPlace } from './plan.ts'
 
-const heard = (more: Partial<HostMaintenance> = {}): HostMaintenance => ({
+const announced = (more: Partial<HostMaintenance> = {}): HostMaintenance => ({
   eventId: 'x',
   providerID: 'cloud://m-1',
   kind: 'Reboot',
@@ -22,7 +22,7 @@ const machineOf = (id: string) => (id === 'cloud://m-1' ? machine : undefined)
 const poll = (listed: readonly HostMaintenance[], known: readonly MaintenanceEvent[] = [], source = 'cloud') =>
   planPoll({ source, listed, machineOf, known })
 
-const made = (listed = heard(), source = 'cloud', created = '2026-03-01T00:00:00Z'): MaintenanceEvent => {
+const made = (listed = announced(), source = 'cloud', created = '2026-03-01T00:00:00Z'): MaintenanceEvent => {
   const [wanted] = poll([listed], [], source).create
   return {
     metadata: { name: wanted?.name, creationTimestamp: created },
@@ -32,7 +32,7 @@ const made = (listed = heard(), source = 'cloud', created = '2026-03-01T00:00:00
 
 describe('a list', () => {
   test('makes an object for each event and host, once, with what its source reports', () => {
-    const { create } = poll([heard(), heard()])
+    const { create } = poll([announced(), announced()])
     expect(create).toHaveLength(1)
     expect(create[0]?.spec).toMatchObject({
       machine: 'm-1',
@@ -46,7 +46,7 @@ describe('a list', () => {
 
   test('makes valid objects of the longest ids and places that a provider may name', () => {
     const long = 'x'.repeat(253)
-    const [wanted] = poll([heard({ eventId: long, description: '😀'.repeat(1_024) })]).create
+    const [wanted] = poll([announced({ eventId: long, description: '😀'.repeat(1_024) })]).create
     const object = wanted && {
       apiVersion: 'kubenode.io/v1alpha1',
       kind: 'MaintenanceEvent',
@@ -60,15 +60,15 @@ describe('a list', () => {
     ['of a host that no machine has', { providerID: 'cloud://other' }],
     ['that was over before it was listed', { state: 'Executed' as const }],
   ])('makes nothing for an event %s', (_, more) => {
-    expect(poll([heard(more)]).create).toEqual([])
+    expect(poll([announced(more)]).create).toEqual([])
   })
 
   test('that names other events each time makes 32 of a machine while they are open, and a reclaim all the same', () => {
-    const list = (prefix: string) => [...Array(40).keys()].map((i) => heard({ eventId: `${prefix}-${i}` }))
+    const list = (prefix: string) => [...Array(40).keys()].map((i) => announced({ eventId: `${prefix}-${i}` }))
     const first = poll(list('a'))
     expect([first.create.length, first.left]).toEqual([32, 8])
     const known = first.create.map(({ name, spec }) => ({ metadata: { name }, spec }) as unknown as MaintenanceEvent)
-    const second = poll([...list('b'), heard({ eventId: 'end', kind: 'Reclaim' })], known)
+    const second = poll([...list('b'), announced({ eventId: 'end', kind: 'Reclaim' })], known)
     expect(second.create.map((w) => w.spec.eventId)).toEqual(['end'])
     expect(second.left).toBe(40)
     const over = known.map((e): MaintenanceEvent => ({ ...e, status: { phase: 'Done' } }))
@@ -77,13 +77,13 @@ describe('a list', () => {
 
   test('that repeats itself changes nothing', () => {
     const known = made()
-    const again = poll([heard()], [known])
+    const again = poll([announced()], [known])
     expect([again.create, again.update]).toEqual([[], []])
     expect(again.present).toEqual(new Set([known.metadata.name]))
   })
 
   test('that moves an event keeps the time that was announced first', () => {
-    const [update] = poll([heard({ notBefore: '2026-03-09T12:00:00Z' })], [made()]).update
+    const [update] = poll([announced({ notBefore: '2026-03-09T12:00:00Z' })], [made()]).update
     expect(update?.spec).toMatchObject({
       notBefore: '2026-03-09T12:00:00Z',
       initialNotBefore: '2026-03-03T12:00:00Z',
@@ -92,7 +92,7 @@ describe('a list', () => {
 
   test('leaves an event alone that is over', () => {
     const over = { ...made(), status: { phase: 'Done' } } as MaintenanceEvent
-    const again = poll([heard({ state: 'Executed' })], [over])
+    const again = poll([announced({ state: 'Executed' })], [over])
     expect([again.create, again.update]).toEqual([[], []])
   })
 })
@@ -105,36 +105,36 @@ describe('two sources of one event', () => {
     ['another kind', { eventId: 'y', kind: 'Stop' as const }, false],
   ])('%s: one object is %s', (_, more, isOne) => {
     const known = made()
-    const { create, update } = poll([heard(more)], [known], 'other')
+    const { create, update } = poll([announced(more)], [known], 'other')
     expect([create.length, update.length]).toEqual([isOne ? 0 : 1, 0])
-    const second = made(heard(more), 'other', '2026-03-01T00:00:01Z')
+    const second = made(announced(more), 'other', '2026-03-01T00:00:01Z')
     expect(twinOf(second, [known, second])).toBe(isOne ? known.metadata.name : undefined)
     expect(twinOf(known, [known, second])).toBeUndefined()
   })
 
   test('what people plan is never taken for what a provider announced', () => {
     const planned = { ...made(), spec: { ...made().spec, source: 'People' } } as MaintenanceEvent
-    expect(poll([heard()], [planned]).create).toHaveLength(1)
-    expect(twinOf(made(heard(), 'cloud', '2026-03-02T00:00:00Z'), [planned])).toBeUndefined()
+    expect(poll([announced()], [planned]).create).toHaveLength(1)
+    expect(twinOf(made(announced(), 'cloud', '2026-03-02T00:00:00Z'), [planned])).toBeUndefined()
   })
 })
 
 test('the provider knows the place of a host better than its machine', () => {
-  const [wanted] = poll([heard()]).create
+  const [wanted] = poll([announced()]).create
   if (wanted === undefined) throw new Error('nothing was wanted')
   expect(withPlace(wanted, { hostId: 'h9', rack: 'r7' }).spec.host).toMatchObject({ hostId: 'h9', rack: 'r7' })
 })
 
 test('an event is the one of its own id, also while a cache shows the twin that another source reported as open', () => {
-  const own = made(heard({ eventId: 'y' }), 'other')
-  const twin = made(heard(), 'cloud')
-  const { present } = poll([heard({ eventId: 'y' })], [twin, own], 'other')
+  const own = made(announced({ eventId: 'y' }), 'other')
+  const twin = made(announced(), 'cloud')
+  const { present } = poll([announced({ eventId: 'y' })], [twin, own], 'other')
   expect(present).toEqual(new Set([own.metadata.name]))
 })
 
 describe('a host that is taken back', () => {
   const reclaim = (more: Partial<HostMaintenance> = {}) =>
-    heard({ kind: 'Reclaim', eventId: 'reclaim-1', notBefore: undefined as never, ...more })
+    announced({ kind: 'Reclaim', eventId: 'reclaim-1', notBefore: undefined as never, ...more })
 
   test.each(['cloud', METADATA, 'other'])('is one event, whatever %s calls it and whenever it ends', (source) => {
     const known = made(reclaim())

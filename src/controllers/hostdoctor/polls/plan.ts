@@ -63,31 +63,31 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
   for (const { spec } of known.filter((e) => e.spec.source === source && !isOver(e)))
     open.set(spec.machine, (open.get(spec.machine) ?? 0) + 1)
   let left = 0
-  for (const heard of listed) {
-    const machine = machineOf(heard.providerID)
+  for (const announced of listed) {
+    const machine = machineOf(announced.providerID)
     const name = machine?.metadata.name
     if (machine === undefined || name === undefined) continue
     const ofMachine = byMachine.get(name) ?? []
     // Its own id first: a twin that a cache still shows as open would let the event count as absent.
     const same =
-      ofMachine.find((e) => e.spec.eventId === heard.eventId && isSameEvent(e, source, heard)) ??
-      ofMachine.find((e) => isSameEvent(e, source, heard))
+      ofMachine.find((e) => e.spec.eventId === announced.eventId && isSameEvent(e, source, announced)) ??
+      ofMachine.find((e) => isSameEvent(e, source, announced))
     if (same !== undefined) {
       const isOfOther = same.spec.source !== source
-      if (!isOfOther || !ENDED.has(heard.state)) present.add(same.metadata.name ?? '')
+      if (!isOfOther || !ENDED.has(announced.state)) present.add(same.metadata.name ?? '')
       // What the first source says of it stands: the second one keeps it from being made twice, and from ending while it is still listed.
       if (isOfOther || isOver(same)) continue
-      const spec = heardSpec(same.spec, heard)
+      const spec = specOf(same.spec, announced)
       if (!jsonEqual(spec, same.spec)) update.set(same.metadata.name ?? '', { event: same, spec })
       continue
     }
     // What was over before it was first listed needs nothing.
-    if (ENDED.has(heard.state) || create.size >= MOST_NEW) continue
-    const wanted = newEvent(source, machine, heard)
+    if (ENDED.has(announced.state) || create.size >= MOST_NEW) continue
+    const wanted = newEvent(source, machine, announced)
     if (create.has(wanted.name)) continue
     const count = open.get(name) ?? 0
     // A host is reclaimed once, and in minutes.
-    if (count >= MOST_OPEN && heard.kind !== 'Reclaim') {
+    if (count >= MOST_OPEN && announced.kind !== 'Reclaim') {
       left++
       continue
     }
@@ -97,17 +97,17 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
   return { create: [...create.values()], update: [...update.values()], present, left }
 }
 
-type Heard = Pick<HostMaintenance, 'eventId' | 'providerID' | 'kind' | 'notBefore'>
+type AnnouncedEvent = Pick<HostMaintenance, 'eventId' | 'providerID' | 'kind' | 'notBefore'>
 
 /** Equal ids; between two sources the same kind of thing to the same host at about the same time. */
-export function isSameEvent(event: MaintenanceEvent, source: string, heard: Heard): boolean {
+export function isSameEvent(event: MaintenanceEvent, source: string, announced: AnnouncedEvent): boolean {
   const { spec } = event
   if (spec.source === PEOPLE) return false
-  if (spec.host !== undefined && spec.host.id !== heard.providerID) return false
+  if (spec.host !== undefined && spec.host.id !== announced.providerID) return false
   // A host is reclaimed once, whatever the sources call it and whether or not they name a time.
-  if (spec.kind === 'Reclaim' && heard.kind === 'Reclaim' && !isOver(event)) return true
-  if (spec.source === source) return spec.eventId === heard.eventId
-  return spec.eventId === heard.eventId || (!isOver(event) && isAlike(spec, heard))
+  if (spec.kind === 'Reclaim' && announced.kind === 'Reclaim' && !isOver(event)) return true
+  if (spec.source === source) return spec.eventId === announced.eventId
+  return spec.eventId === announced.eventId || (!isOver(event) && isAlike(spec, announced))
 }
 
 type Alike = Pick<MaintenanceSpec, 'kind' | 'notBefore'>
@@ -134,7 +134,7 @@ export function twinOf(event: MaintenanceEvent, ofMachine: readonly MaintenanceE
   )?.metadata.name
 }
 
-const said = ({
+const fingerprint = ({
   kind,
   state,
   isUnplanned,
@@ -158,25 +158,25 @@ const said = ({
   ...(description !== '' && { description: shortened(description, MOST_DESCRIPTION) }),
 })
 
-function heardSpec(
+function specOf(
   { machine, host, source, eventId, initialNotBefore }: MaintenanceSpec,
-  heard: HostMaintenance,
+  announced: HostMaintenance,
 ): MaintenanceSpec {
-  const first = initialNotBefore ?? (heard.notBefore === undefined ? undefined : wholeSeconds(heard.notBefore))
+  const first = initialNotBefore ?? (announced.notBefore === undefined ? undefined : wholeSeconds(announced.notBefore))
   return {
     machine,
     ...defined({ host }),
     source,
     eventId,
-    ...said(heard),
+    ...fingerprint(announced),
     ...defined({ initialNotBefore: first }),
   }
 }
 
-function newEvent(source: string, { metadata, spec }: Machine, heard: HostMaintenance): WantedEvent {
-  const { providerID, eventId, notBefore } = heard
+function newEvent(source: string, { metadata, spec }: Machine, announced: HostMaintenance): WantedEvent {
+  const { providerID, eventId, notBefore } = announced
   return {
-    name: eventName(heard.kind, source, eventId, providerID),
+    name: eventName(announced.kind, source, eventId, providerID),
     spec: {
       machine: metadata.name ?? '',
       host: {
@@ -185,7 +185,7 @@ function newEvent(source: string, { metadata, spec }: Machine, heard: HostMainte
       },
       source,
       eventId,
-      ...said(heard),
+      ...fingerprint(announced),
       ...(notBefore !== undefined && { initialNotBefore: wholeSeconds(notBefore) }),
     },
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
-import { machinesTold, movedMachines } from './concerned.ts'
+import { machinesOrdered, movedMachines } from './concerned.ts'
 
 const NAMES = ['m-0', 'm-1', 'm-2']
 
@@ -43,7 +43,7 @@ describe('a permit', () => {
       ['m-1', 'm-2'],
     ],
   ])('%s', (_, before, now, machines) => {
-    expect(machinesTold(before, now)).toEqual(machines)
+    expect(machinesOrdered(before, now)).toEqual(machines)
   })
 })
 

@@ -7,7 +7,10 @@ import { jsonEqual } from '#lib/json.ts'
 import { isOpen, isOpenForSwitch } from './desired.ts'
 
 /** Machines to which the permit says something else now. Its lease concerns none, nor does what it says of the others. */
-export function machinesTold(before: OperationPermit | undefined, now: OperationPermit | undefined): readonly string[] {
+export function machinesOrdered(
+  before: OperationPermit | undefined,
+  now: OperationPermit | undefined,
+): readonly string[] {
   const machines = ((now ?? before)?.spec.targets ?? []).filter((t) => t.kind === 'Machine')
   if (before === undefined || now === undefined) return machines.map((t) => t.name)
   const [old, fresh] = [answersOf(before), answersOf(now)]

@@ -84,8 +84,8 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
   const permit = input.isHeld === true ? undefined : grantFor(input, order)
   if (permit === undefined) return { kind: 'As', order: plain }
   // An adoption that restarts nothing needs no drain either.
-  const isQuiet = report?.version === undefined && report?.adoption?.restarts === false
-  const needsDrain = !isQuiet && isDrainNeeded(input.definitions, order, report)
+  const restartsNothing = report?.version === undefined && report?.adoption?.restarts === false
+  const needsDrain = !restartsNothing && isDrainNeeded(input.definitions, order, report)
   // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
   const { agent = 'Heard' } = input
   const mayAct = order.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)

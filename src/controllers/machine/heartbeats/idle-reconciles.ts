@@ -5,16 +5,16 @@ import { type Heartbeat, untilSilentMs } from './heartbeats.ts'
 /** A machine is reconciled at least this often. */
 const RESYNC_MS = 300_000
 
-export interface Quiet {
+export interface IdleBounds {
   /** The Leases that beat for the machine. */
-  readonly beats: () => readonly Heartbeat[]
+  readonly heartbeats: () => readonly Heartbeat[]
   readonly bounds: readonly number[]
   /** When something else than a silence is due. */
   readonly otherMs: number | undefined
 }
 
 interface LastReconcile {
-  quiet?: { readonly about: Quiet; readonly silences: string; readonly until: number }
+  idle?: { readonly about: IdleBounds; readonly silences: string; readonly until: number }
 }
 
 export class IdleReconciles {
@@ -27,13 +27,13 @@ export class IdleReconciles {
 
   /** Milliseconds without need for a reconcile; undefined when the machine must be reconciled now. */
   left(machine: string): number | undefined {
-    const quiet = this.#reconciles.get(machine)?.quiet
-    if (quiet === undefined) return undefined
-    const { about, silences, until } = quiet
+    const idle = this.#reconciles.get(machine)?.idle
+    if (idle === undefined) return undefined
+    const { about, silences, until } = idle
     const left = until - this.#monotonic()
-    const beats = about.beats()
-    if (left <= 0 || silencesOf(beats, about.bounds) !== silences) return undefined
-    return Math.min(left, ...lefts(beats, about.bounds).filter((ms) => ms !== undefined))
+    const heartbeats = about.heartbeats()
+    if (left <= 0 || silencesOf(heartbeats, about.bounds) !== silences) return undefined
+    return Math.min(left, ...lefts(heartbeats, about.bounds).filter((ms) => ms !== undefined))
   }
 
   /** A reconcile begins: events from now on count. */
@@ -42,11 +42,11 @@ export class IdleReconciles {
   }
 
   /** The reconcile found nothing to do. `seen` holds the heartbeats that it read: a silence that began since then causes a new reconcile. */
-  note(machine: string, about: Quiet, seen: readonly Heartbeat[]): void {
+  note(machine: string, about: IdleBounds, seen: readonly Heartbeat[]): void {
     const last = this.#reconciles.get(machine)
     if (last === undefined) return
     const until = this.#monotonic() + Math.min(about.otherMs ?? RESYNC_MS, RESYNC_MS)
-    last.quiet = { about, silences: silencesOf(seen, about.bounds), until }
+    last.idle = { about, silences: silencesOf(seen, about.bounds), until }
   }
 
   /** It must be reconciled, whatever was found before. */
@@ -59,9 +59,9 @@ export class IdleReconciles {
   }
 }
 
-const lefts = (beats: readonly Heartbeat[], bounds: readonly number[]): readonly (number | undefined)[] =>
-  beats.flatMap((beat) => bounds.map((bound) => untilSilentMs(beat, bound)))
+const lefts = (heartbeats: readonly Heartbeat[], bounds: readonly number[]): readonly (number | undefined)[] =>
+  heartbeats.flatMap((heartbeat) => bounds.map((bound) => untilSilentMs(heartbeat, bound)))
 
 /** Which bounds have passed, for which Lease. */
-const silencesOf = (beats: readonly Heartbeat[], bounds: readonly number[]): string =>
-  [...beats.map((b) => b.kind), ...lefts(beats, bounds).map((ms) => ms === undefined)].join()
+const silencesOf = (heartbeats: readonly Heartbeat[], bounds: readonly number[]): string =>
+  [...heartbeats.map((b) => b.kind), ...lefts(heartbeats, bounds).map((ms) => ms === undefined)].join()

@@ -16,8 +16,8 @@ function listening(machines: readonly KubeObject[]) {
   })
   const caches = new Proxy({}, { get: (_, name) => cache(String(name)) }) as MachineCaches
   const woken: string[] = []
-  const beats = () => new Heartbeats(() => 0)
-  wakeUp(caches, { agentBeats: beats(), nodeBeats: beats() }, (name) => woken.push(name))
+  const heartbeats = () => new Heartbeats(() => 0)
+  wakeUp(caches, { agentHeartbeats: heartbeats(), nodeHeartbeats: heartbeats() }, (name) => woken.push(name))
   return { woken, tell: (name: string, ...change: Parameters<Told>) => tell.get(name)?.(...change) }
 }
 

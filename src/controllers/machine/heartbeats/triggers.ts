@@ -8,13 +8,17 @@ import { matchesLabels } from '#kube/selector.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import type { Lease } from '#runtime/lease.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { machinesTold, movedMachines } from '../components/concerned.ts'
+import { machinesOrdered, movedMachines } from '../components/concerned.ts'
 import { type Heartbeats, SILENT_AFTER_MS } from './heartbeats.ts'
 import { type MachineCaches, machineOfSealed, machinesSealedFor } from '../observe.ts'
 
-type Beats = { readonly agentBeats: Heartbeats; readonly nodeBeats: Heartbeats }
+type BothHeartbeats = { readonly agentHeartbeats: Heartbeats; readonly nodeHeartbeats: Heartbeats }
 
-export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, wake: (machine: string) => void): void {
+export function wakeUp(
+  caches: MachineCaches,
+  { agentHeartbeats, nodeHeartbeats }: BothHeartbeats,
+  wake: (machine: string) => void,
+): void {
   const named = (o: KubeObject | undefined) => o?.metadata.name !== undefined && wake(o.metadata.name)
   caches.machines.onChange((before, now) => void named(now ?? before))
   caches.nodes.onChange((before, now) => void named(now ?? before))
@@ -26,7 +30,7 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
     if (before === undefined) for (const m of caches.machines.list()) if (refersTo(m, config)) named(m)
   })
   caches.permits.onChange((before, now) => {
-    for (const machine of machinesTold(before, now)) wake(machine)
+    for (const machine of machinesOrdered(before, now)) wake(machine)
   })
   caches.sets.onChange((before, now) => {
     const moved = before === undefined || now === undefined ? undefined : movedMachines(before, now)
@@ -37,7 +41,7 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
   })
   caches.definitions.onChange((before, now) => {
     if (jsonEqual(before?.spec, now?.spec)) return
-    for (const m of caches.machines.list()) if ([before, now].some((d) => d && isTold(m, d))) named(m)
+    for (const m of caches.machines.list()) if ([before, now].some((d) => d && isOrdered(m, d))) named(m)
   })
   // The status of a set may name a revision before it is in the cache; later changes of a revision do not matter.
   caches.revisions.onChange((before, now) => {
@@ -53,14 +57,14 @@ export function wakeUp(caches: MachineCaches, { agentBeats, nodeBeats }: Beats, 
   caches.holds.onChange(() => {
     for (const m of caches.machines.list()) named(m)
   })
-  listen(caches.agentLeases, agentBeats, (lease) => {
+  listen(caches.agentLeases, agentHeartbeats, (lease) => {
     const prefix = agentLeaseName('')
     if (lease.startsWith(prefix)) wake(lease.slice(prefix.length))
   })
-  listen(caches.nodeLeases, nodeBeats, wake)
+  listen(caches.nodeLeases, nodeHeartbeats, wake)
 }
 
-const isTold = ({ spec }: Machine, { spec: { component, version } }: MachineComponent): boolean =>
+const isOrdered = ({ spec }: Machine, { spec: { component, version } }: MachineComponent): boolean =>
   spec.components?.some((c) => c.name === component && c.version === version) === true
 
 const refersTo = ({ spec }: Machine, { metadata }: ComponentConfig): boolean =>
@@ -75,12 +79,12 @@ function isMatch(selector: Parameters<typeof matchesLabels>[0], machine: Machine
 }
 
 /** A Lease wakes its machine when it is created, deleted, or renewed after a silence; ordinary renewals, thousands of them, wake no machine. */
-function listen(leases: SharedInformer<Lease>, beats: Heartbeats, wake: (lease: string) => void): void {
+function listen(leases: SharedInformer<Lease>, heartbeats: Heartbeats, wake: (lease: string) => void): void {
   leases.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name ?? ''
-    if (now === undefined) beats.forget(name)
-    const wasUnknown = beats.read(name).kind !== 'Heard'
-    const silentMs = now && beats.note(name, now.spec?.renewTime)
+    if (now === undefined) heartbeats.forget(name)
+    const wasUnknown = heartbeats.read(name).kind !== 'Heard'
+    const silentMs = now && heartbeats.note(name, now.spec?.renewTime)
     if (now === undefined || wasUnknown || (silentMs !== undefined && silentMs >= SILENT_AFTER_MS)) wake(name)
   })
 }

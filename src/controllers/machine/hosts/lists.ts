@@ -46,8 +46,8 @@ export class HostLists {
     const tokens = new Map(hosts.filter((h) => h.state !== 'Deleting').map((h) => [h.clientToken, h]))
     this.#lists.set(provider, { at: this.#clock.monotonic(), hosts: now, tokens })
     const changed = [...now.values()].filter((h) => isOther(before.get(h.providerID), h))
-    const gone = [...before.values()].filter((h) => !now.has(h.providerID))
-    return [...new Set([...changed, ...gone].map((h) => h.machine))]
+    const removed = [...before.values()].filter((h) => !now.has(h.providerID))
+    return [...new Set([...changed, ...removed].map((h) => h.machine))]
   }
 
   /** `NotAsked` while no list is fresh: then nothing is concluded. */

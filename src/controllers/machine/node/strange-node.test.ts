@@ -32,7 +32,7 @@ type Looked = Parameters<typeof earlierMachineOf>[0]
 const look = (more: Partial<Looked> = {}): Looked => ({
   machine: machine(),
   node: node('old'),
-  agentBeat: { kind: 'None' },
+  agentHeartbeat: { kind: 'None' },
   isHostKept: false,
   ...more,
 })
@@ -43,7 +43,7 @@ describe('S26 a Node of the name of a machine', () => {
     ['that names this one is ours', look({ node: node('new') }), undefined],
     ['without a mark is a kubelet’s', look({ node: node() }), undefined],
     ['of a host that was there before is left to it', look({ isHostKept: true }), undefined],
-    ['whose agent is heard is ours', look({ agentBeat: { kind: 'Heard', agoMs: 1 } }), undefined],
+    ['whose agent is heard is ours', look({ agentHeartbeat: { kind: 'Heard', agoMs: 1 } }), undefined],
     [
       'that was ours once stays ours',
       look({ machine: machine({ status: { nodeRef: { name: 'm', uid: 'node' } } }) }),
@@ -76,8 +76,8 @@ describe('S26 a Node of the name of a machine', () => {
 const seen = (more: Partial<Seen>): Seen => ({
   machine: machine(),
   node: undefined,
-  agentBeat: { kind: 'None' },
-  nodeBeat: { kind: 'None' },
+  agentHeartbeat: { kind: 'None' },
+  nodeHeartbeat: { kind: 'None' },
   host: { kind: 'Gone' },
   isHostKept: false,
   hold: undefined,

@@ -6,12 +6,12 @@ import { type Seen, hadJoined, isProvided } from '../seen.ts'
 
 /** The uid of the earlier Machine; undefined when there is nothing to ask. A Node that was ours once stays ours, and a kept host's says nothing anyway. */
 export function earlierMachineOf(
-  seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>,
+  seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'isHostKept'>,
 ): string | undefined {
-  const { machine, node, agentBeat, isHostKept } = seen
+  const { machine, node, agentHeartbeat, isHostKept } = seen
   const uid = node?.metadata.annotations?.[ANNOTATIONS.machineUid] ?? ''
   if (uid === '' || uid === uidOf(machine)) return undefined
-  const mayBeOurs = isHostKept || agentBeat.kind !== 'None' || hadJoined(seen)
+  const mayBeOurs = isHostKept || agentHeartbeat.kind !== 'None' || hadJoined(seen)
   return mayBeOurs || isBeingDeleted(machine) || !isProvided(machine) ? undefined : uid
 }
 
@@ -41,23 +41,23 @@ export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): Non
     return {
       seen: `${which}, and the provider does not say whether its host is there`,
       unblock: 'the provider lists its hosts',
-      lookAgainMs: LATER_MS,
+      requeueMs: LATER_MS,
     }
   if (host !== undefined)
     return {
       seen: `${which}, whose host ${host} is there`,
       unblock: 'a person deletes that host: kubenode provider orphans',
-      lookAgainMs: LATER_MS,
+      requeueMs: LATER_MS,
     }
   if (runsPods(pods))
     return {
       seen: `${which}; it has no host, and pods count as running on it`,
       unblock: `a person deletes the Node, if that host was deleted: kubectl delete node ${name}`,
-      lookAgainMs: LATER_MS,
+      requeueMs: LATER_MS,
     }
   return {
     seen: `${which}, whose host is gone by one list`,
     unblock: 'a second list lacks it too',
-    lookAgainMs: SOON_MS,
+    requeueMs: SOON_MS,
   }
 }

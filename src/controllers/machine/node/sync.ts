@@ -75,16 +75,20 @@ const without = (
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(there ?? {}).filter(([k]) => !keys.includes(k)))
 
-export interface NodeWish {
+export interface DesiredNode {
   readonly machine: Machine
   /** The required components are in: the startup taint goes, and does not come back. */
   readonly areComponentsIn: boolean
 }
 
 /** The desired Node, or `Keep`. */
-export function syncedNode(node: Node, { machine, areComponentsIn }: NodeWish): Mutation<Node> {
-  const wish = { labels: wantedLabels(machine), annotations: wantedAnnotations(machine), taints: wantedTaints(machine) }
-  return changed(node, wish, areComponentsIn)
+export function syncedNode(node: Node, { machine, areComponentsIn }: DesiredNode): Mutation<Node> {
+  const desired = {
+    labels: wantedLabels(machine),
+    annotations: wantedAnnotations(machine),
+    taints: wantedTaints(machine),
+  }
+  return changed(node, desired, areComponentsIn)
 }
 
 /** The Node without any of KubeNode's changes, for a host that stays. A repair's cordon is left to its job, which ends it with the Machine. */
@@ -120,13 +124,13 @@ function withoutClaim(node: Node): Node {
   return claim === undefined ? node : { ...node, metadata: { ...node.metadata, annotations } }
 }
 
-interface Wish {
+interface DesiredNodeParts {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   readonly taints: readonly Taint[]
 }
 
-function changed(node: Node, { labels, annotations, taints }: Wish, isOpen: boolean): Mutation<Node> {
+function changed(node: Node, { labels, annotations, taints }: DesiredNodeParts, isOpen: boolean): Mutation<Node> {
   const { metadata, spec } = node
   const owned = ownedKeys(node)
   const wantedIds = taints.map(taintId)

@@ -18,7 +18,7 @@ export interface OrphanInput {
   readonly hosts: readonly Host[]
   readonly machines: readonly Pick<Machine, 'metadata' | 'spec' | 'status'>[]
   /** Which Node or agent of a host was observed, now or at any time before. */
-  readonly heardOf: (host: Host) => string | undefined
+  readonly lastSeenOf: (host: Host) => string | undefined
   /** When each host was first listed without a Machine, by providerID and our clock. */
   readonly since: ReadonlyMap<string, number>
   readonly now: number
@@ -39,7 +39,7 @@ export interface OrphanPlan {
 export const mostOrphans = (hosts: number): number => Math.max(MOST_ORPHANS, Math.ceil(hosts * MOST_ORPHANS_SHARE))
 
 export function planOrphans(input: OrphanInput): OrphanPlan {
-  const { hosts, machines, since, now, visibleWithinMs, policy, heardOf, isApproved } = input
+  const { hosts, machines, since, now, visibleWithinMs, policy, lastSeenOf, isApproved } = input
   const orphans = orphansIn(input)
   // The host was in the list of that time and is in this one: two complete lists, this far apart.
   const graceMs = Math.max(ORPHAN_GRACE_MS, visibleWithinMs)
@@ -50,8 +50,8 @@ export function planOrphans(input: OrphanInput): OrphanPlan {
     // The provider says that it is the host of another Machine; it may be mistaken about that.
     const claim = claimOf(h)
     if (claim !== undefined) return `${claim}; delete that Machine or delete the host at the provider`
-    const heard = heardOf(h)
-    if (heard !== undefined) return `${heard}; adopt it or delete it at the provider`
+    const lastSeen = lastSeenOf(h)
+    if (lastSeen !== undefined) return `${lastSeen}; adopt it or delete it at the provider`
     if (isApproved(h)) return undefined
     if (orphans.length > most)
       return `${counted(orphans.length, 'host', 'hosts')} without a Machine at once (limit ${most}); check whether Machines were lost`

@@ -40,7 +40,7 @@ export class OrphanReports {
   /** What the object says of each provider, as far as we read or wrote it; undefined: not known yet. */
   readonly #published = new Map<string, string>()
   /** By provider, those of the list before. */
-  readonly #told = new Map<string, ReadonlySet<string>>()
+  readonly #reported = new Map<string, ReadonlySet<string>>()
   /** By provider and host, what an earlier process observed of it. */
   readonly #heard = new Map<string, ReadonlyMap<string, string>>()
   #approved: OrphanApprovals = new Map()
@@ -59,7 +59,7 @@ export class OrphanReports {
     if (this.#heard.has(provider)) return true
     try {
       const found = await this.#read(signal)
-      this.#heard.set(provider, heardIn(found?.data?.[provider]))
+      this.#heard.set(provider, sightingsIn(found?.data?.[provider]))
       return true
     } catch (error) {
       const { log } = this.#tools
@@ -69,7 +69,7 @@ export class OrphanReports {
   }
 
   /** What was observed of this host before this process began. */
-  heardBefore(provider: string, { providerID }: Host): string | undefined {
+  recordedSighting(provider: string, { providerID }: Host): string | undefined {
     return this.#heard.get(provider)?.get(providerID)
   }
 
@@ -85,7 +85,7 @@ export class OrphanReports {
     if (entries.length === 0 && this.#published.get(provider) === '') return
     try {
       await this.#write(provider, entries, signal)
-      this.#tell(provider, entries)
+      this.#log(provider, entries)
     } catch (error) {
       if (!signal.aborted) log.warn('cannot publish the list of hosts without a Machine', { provider, error })
     }
@@ -137,8 +137,8 @@ export class OrphanReports {
     return found
   }
 
-  #tell(provider: string, entries: readonly OrphanEntry[]): void {
-    const before = this.#told.get(provider)
+  #log(provider: string, entries: readonly OrphanEntry[]): void {
+    const before = this.#reported.get(provider)
     for (const { host } of entries.slice(0, MOST_LISTED))
       if (before?.has(host.providerID) !== true)
         this.#tools.events.record(identity, {
@@ -147,7 +147,7 @@ export class OrphanReports {
           action: 'Reconcile',
           note: `host ${host.providerID}, made for machine ${host.machine}, belongs to no Machine; see kubenode provider orphans`,
         })
-    this.#told.set(provider, new Set(entries.map((e) => e.host.providerID)))
+    this.#reported.set(provider, new Set(entries.map((e) => e.host.providerID)))
   }
 }
 
@@ -170,7 +170,7 @@ function entriesText(entries: readonly OrphanEntry[]): string {
   return JSON.stringify({ total: entries.length, hosts })
 }
 
-function heardIn(text: string | undefined): ReadonlyMap<string, string> {
+function sightingsIn(text: string | undefined): ReadonlyMap<string, string> {
   const value = objectIn(text)['hosts']
   const hosts: readonly unknown[] = Array.isArray(value) ? value : []
   return new Map(

@@ -51,7 +51,7 @@ function world() {
       nodes: () => nodes,
       leaseNamed: () => undefined,
       policyOf: () => 'Delete',
-      tell: () => undefined,
+      report: () => undefined,
       reports: new OrphanReports({ client, clock, log: silentLogger, events: { record: () => undefined } }),
     })
   let watch = watchOf()
@@ -65,7 +65,7 @@ function world() {
           : [{ apiVersion: 'v1', kind: nodeType.kind, metadata: { name }, spec: { providerID: host().providerID } }]),
     look: async (...now: readonly Host[]) => {
       listed = now[0] ?? listed
-      await watch.look(provider, now, new AbortController().signal)
+      await watch.observe(provider, now, new AbortController().signal)
       await clock.advance(0)
     },
     lines,
@@ -166,11 +166,11 @@ function keptWorld(machines: readonly { readonly name: string; readonly uid: str
     nodes: () => [],
     leaseNamed: () => undefined,
     policyOf: () => 'Report',
-    tell: () => undefined,
+    report: () => undefined,
     reports: new OrphanReports({ client, clock, log: silentLogger, events: { record: () => undefined } }),
   })
   return {
     deleted,
-    watch: (hosts: readonly Host[]) => orphans.look(provider, hosts, new AbortController().signal),
+    watch: (hosts: readonly Host[]) => orphans.observe(provider, hosts, new AbortController().signal),
   }
 }

@@ -19,7 +19,7 @@ const OLD = new Map(['a', 'b', 'c', 'b2'].map((id) => [`cloud://${id}`, 0]))
 const input = (i: Partial<OrphanInput>): OrphanInput => ({
   hosts: [host('a'), host('b')],
   machines: [machine('b')],
-  heardOf: () => undefined,
+  lastSeenOf: () => undefined,
   since: OLD,
   now: ORPHAN_GRACE_MS,
   visibleWithinMs: 60_000,
@@ -58,7 +58,7 @@ describe('a host that no Machine has', () => {
     expect(planned({ policy: 'Report', isApproved }).remove).toEqual(['a'])
     expect(planned({ policy: 'Report', isApproved, hosts: many, since }).remove).toEqual(['a'])
     expect(planned({ policy: 'Report', isApproved, now: ORPHAN_GRACE_MS - 1 }).remove).toEqual([])
-    expect(planned({ isApproved, heardOf: () => 'agent a ran on it' }).remove).toEqual([])
+    expect(planned({ isApproved, lastSeenOf: () => 'agent a ran on it' }).remove).toEqual([])
   })
 
   test('is reported from the first list, and stays for its grace period', () => {
@@ -73,7 +73,7 @@ describe('a host that no Machine has', () => {
   })
 
   test('is never deleted when a Node or an agent of it was observed', () => {
-    expect(planned({ heardOf: () => 'node a is on it', now: 1e12 })).toEqual({
+    expect(planned({ lastSeenOf: () => 'node a is on it', now: 1e12 })).toEqual({
       orphans: ['a'],
       remove: [],
       kept: ['a: node a is on it; adopt it or delete it at the provider'],
@@ -118,7 +118,7 @@ describe('two hosts of one Machine', () => {
   test('made with one token: the other is an orphan, and stays while the agent of the Machine may be on it', () => {
     const twin = { ...second, clientToken: 'token-b' }
     expect(planned({ hosts: [host('b'), twin] }).orphans).toEqual(['b2'])
-    expect(planned({ hosts: [host('b'), twin], heardOf: () => 'agent b ran on it' })).toEqual({
+    expect(planned({ hosts: [host('b'), twin], lastSeenOf: () => 'agent b ran on it' })).toEqual({
       orphans: ['b2'],
       remove: [],
       kept: ['b: agent b ran on it; adopt it or delete it at the provider'],
@@ -143,18 +143,18 @@ test('whatever is listed, no host is deleted that a Machine names or that was ob
       fc.uniqueArray(name),
       fc.uniqueArray(name),
       fc.nat(2 * ORPHAN_GRACE_MS),
-      (hosts, machines, heard, now) => {
+      (hosts, machines, lastSeen, now) => {
         const { remove } = planOrphans(
           input({
             hosts: hosts.map((h) => host(h)),
             machines: machines.map((m) => machine(m)),
-            heardOf: (h) => (heard.includes(h.machine) ? 'x' : undefined),
+            lastSeenOf: (h) => (lastSeen.includes(h.machine) ? 'x' : undefined),
             now,
           }),
         )
         for (const h of remove) {
           expect(machines).not.toContain(h.machine)
-          expect(heard).not.toContain(h.machine)
+          expect(lastSeen).not.toContain(h.machine)
           expect(now - (OLD.get(h.providerID) ?? now)).toBeGreaterThanOrEqual(ORPHAN_GRACE_MS)
         }
       },

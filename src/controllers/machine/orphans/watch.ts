@@ -26,7 +26,7 @@ export interface OrphanTools {
   readonly nodes: () => readonly Node[]
   readonly leaseNamed: (name: string) => Lease | undefined
   readonly policyOf: (provider: string) => OrphanPolicy
-  readonly tell: (provider: string, orphans: number) => void
+  readonly report: (provider: string, orphans: number) => void
   readonly reports: OrphanReports
 }
 
@@ -42,7 +42,7 @@ interface Orphaned {
 /** Lines of one list: a provider that lists others each time must not fill the log. */
 const MOST_LOGGED = 20
 /** Far more than the hosts that a cluster loses track of. */
-const MOST_HEARD = 10_000
+const MOST_SIGHTINGS = 10_000
 
 const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolean =>
   known.machineUid === machineUid && known.clientToken === clientToken
@@ -58,19 +58,19 @@ export class OrphanWatch {
   }
 
   /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
-  async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
+  async observe(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     if (provider.capabilities.isHostKept) return this.#forgetEarlier(provider, hosts, signal)
-    const { clock, machines, nodes, leaseNamed, policyOf, tell, reports } = this.#tools
+    const { clock, machines, nodes, leaseNamed, policyOf, report, reports } = this.#tools
     const isKnown = await reports.begin(provider.name, signal)
     const now = clock.monotonic()
     const all = machines()
     const machineNames = new Set(all.map((m) => m.metadata.name ?? ''))
-    const heardOf = this.#heardOf(provider, observedOn({ nodes: nodes(), leaseNamed, machineNames }))
+    const lastSeenOf = this.#lastSeenOf(provider, observedOn({ nodes: nodes(), leaseNamed, machineNames }))
     const approved = new Set(hosts.filter((h) => reports.isApproved(h)))
     const plan = planOrphans({
       hosts,
       machines: all,
-      heardOf,
+      lastSeenOf,
       since: this.#sinceOf(hosts),
       now,
       visibleWithinMs: provider.capabilities.visibleWithinMs,
@@ -78,9 +78,9 @@ export class OrphanWatch {
       isApproved: (host) => approved.has(host),
     })
     this.#remember(provider, plan, now)
-    for (const host of plan.orphans) heardOf(host)
-    tell(provider.name, plan.orphans.length)
-    await reports.publish(provider.name, this.#entries(plan, heardOf, now), signal)
+    for (const host of plan.orphans) lastSeenOf(host)
+    report(provider.name, plan.orphans.length)
+    await reports.publish(provider.name, this.#entries(plan, lastSeenOf, now), signal)
     if (!isKnown) return
     for (const host of plan.remove) {
       if (approved.has(host) && !(await reports.isStillApproved(host, signal))) continue
@@ -110,31 +110,31 @@ export class OrphanWatch {
   }
 
   /** What was observed of a host once stays so, also after its Node and its Lease were deleted, and whatever Machine it claims. */
-  #heardOf(
+  #lastSeenOf(
     { name }: Pick<Provider, 'name'>,
     observed: (host: Host) => string | undefined,
   ): (host: Host) => string | undefined {
     return (host) => {
       const before = this.#heard.get(host.providerID)
       if (before !== undefined) return before
-      const heard = observed(host) ?? this.#tools.reports.heardBefore(name, host)
-      if (heard === undefined) return undefined
-      this.#heard.set(host.providerID, heard)
+      const lastSeen = observed(host) ?? this.#tools.reports.recordedSighting(name, host)
+      if (lastSeen === undefined) return undefined
+      this.#heard.set(host.providerID, lastSeen)
       const [oldest] = this.#heard.keys()
-      if (this.#heard.size > MOST_HEARD && oldest !== undefined) this.#heard.delete(oldest)
-      return heard
+      if (this.#heard.size > MOST_SIGHTINGS && oldest !== undefined) this.#heard.delete(oldest)
+      return lastSeen
     }
   }
 
-  #entries({ orphans, kept }: OrphanPlan, heardOf: (host: Host) => string | undefined, now: number) {
+  #entries({ orphans, kept }: OrphanPlan, lastSeenOf: (host: Host) => string | undefined, now: number) {
     const wallNow = this.#tools.clock.now()
     return orphans.map((host) => {
-      const heard = heardOf(host)
+      const lastSeen = lastSeenOf(host)
       return {
         host,
         sinceMs: wallNow - (now - (this.#known.get(host.providerID)?.since ?? now)),
-        why: kept.find((k) => k.host === host)?.why ?? heard,
-        heard,
+        why: kept.find((k) => k.host === host)?.why ?? lastSeen,
+        heard: lastSeen,
       }
     })
   }
@@ -142,7 +142,7 @@ export class OrphanWatch {
   #remember(provider: Provider, { orphans, kept }: OrphanPlan, now: number): void {
     const { log } = this.#tools
     const isOf = (id: string) => id.startsWith(`${provider.name}://`)
-    const told: (readonly [string, LogFields])[] = []
+    const changes: (readonly [string, LogFields])[] = []
     const listed = new Set(orphans.map((h) => h.providerID))
     for (const id of this.#known.keys()) if (isOf(id) && !listed.has(id)) this.#known.delete(id)
     for (const host of orphans) {
@@ -150,17 +150,17 @@ export class OrphanWatch {
       const known = this.#known.get(providerID)
       if (known !== undefined && isSameClaim(known, host)) continue
       this.#known.set(providerID, { machineUid, clientToken, since: now })
-      told.push(['host without a Machine', { host: providerID, machine }])
+      changes.push(['host without a Machine', { host: providerID, machine }])
     }
     for (const { host, why } of kept) {
       const known = this.#known.get(host.providerID)
       if (known === undefined || known.why === why) continue
       known.why = why
-      told.push(['host without a Machine, kept', { host: host.providerID, machine: host.machine, reason: why }])
+      changes.push(['host without a Machine, kept', { host: host.providerID, machine: host.machine, reason: why }])
     }
-    for (const [message, fields] of told.slice(0, MOST_LOGGED)) log.warn(message, fields)
-    if (told.length > MOST_LOGGED)
-      log.warn('more hosts without a Machine', { provider: provider.name, count: told.length - MOST_LOGGED })
+    for (const [message, fields] of changes.slice(0, MOST_LOGGED)) log.warn(message, fields)
+    if (changes.length > MOST_LOGGED)
+      log.warn('more hosts without a Machine', { provider: provider.name, count: changes.length - MOST_LOGGED })
   }
 
   /** The caches decided; last of all, right before the host is deleted, the server is asked whether it is in use. */

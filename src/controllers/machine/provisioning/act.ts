@@ -72,8 +72,8 @@ export async function provision(
   const provisioning = answered(machine, attempt, result, clock.now())
   if (result.kind !== 'Host') return recordAttempt(tools, current, provisioning, signal)
   const next = handedOver(joinToken, provider.capabilities.isHostKept ? bundle : undefined)
-  const told = await updateExactly(client, secretType, next, { fieldManager, signal })
-  if (told.kind !== 'Applied') return told
+  const written = await updateExactly(client, secretType, next, { fieldManager, signal })
+  if (written.kind !== 'Applied') return written
   const { providerID, address } = result.host
   if (machine.spec.providerID === providerID) return recordAttempt(tools, current, provisioning, signal)
   const own = { providerID, address, components: machine.spec.components }

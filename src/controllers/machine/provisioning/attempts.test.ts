@@ -34,8 +34,8 @@ const attempt = (more: Partial<Provisioning> = {}): Provisioning => ({
 const seenOf = (machine: Machine, exhausted: Seen['exhausted'] = [], host: HostSeen = { kind: 'NotAsked' }): Seen => ({
   machine,
   node: undefined,
-  agentBeat: { kind: 'None' },
-  nodeBeat: { kind: 'None' },
+  agentHeartbeat: { kind: 'None' },
+  nodeHeartbeat: { kind: 'None' },
   host,
   isHostKept: false,
   hold: undefined,

@@ -166,6 +166,6 @@ export function troubleIn(attempt: Provisioning | undefined): string | undefined
 /** `cn-1a, ecs.g7.large, Spot`: what an offering is called in sentences. */
 export function offeringText(offering: Offering | undefined): string {
   const { zone, type, market } = offering ?? {}
-  const words = [zone, type, market].filter((w) => w !== undefined)
-  return words.length === 0 ? 'what the parameters ask for' : words.join(', ')
+  const parts = [zone, type, market].filter((w) => w !== undefined)
+  return parts.length === 0 ? 'what the parameters ask for' : parts.join(', ')
 }

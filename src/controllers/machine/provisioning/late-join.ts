@@ -14,8 +14,8 @@ export function untilLateJoin(seen: Seen, now: number): number | undefined {
 }
 
 /** The time that its provider says, where that can be: after the attempt began, which is written down by our clock, and before now. */
-function madeAt({ machine }: Seen, said: string, now: number): number {
-  const createdAt = Date.parse(said)
+function madeAt({ machine }: Seen, recordedAt: string, now: number): number {
+  const createdAt = Date.parse(recordedAt)
   const since = Date.parse(machine.status?.provisioning?.since ?? '')
   if (createdAt < since) return since
   return createdAt > now ? (Number.isNaN(since) ? now : since) : createdAt

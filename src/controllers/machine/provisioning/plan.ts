@@ -114,7 +114,7 @@ function retryWait({ machine }: Seen, attempt: Provisioning, at: number, now: nu
 }
 
 /** A repeated request may change nothing, and then no event leads to the look that says what the machine waits for. */
-const NEXT_LOOK_MS = 250
+const NEXT_REQUEUE_MS = 250
 
 export function provisionPlan(seen: Seen, reason: string, now: number): MachinePlan {
   const step = provisionStep(seen, now)
@@ -123,5 +123,5 @@ export function provisionPlan(seen: Seen, reason: string, now: number): MachineP
   // One notice for each attempt: a repeated call is no news.
   const isNew = step.attempt.token !== seen.machine.status?.provisioning?.token
   const notices = isNew ? [{ reason: 'Provisioning', message: reason }] : []
-  return { actions: [action], notices, requeueAfter: NEXT_LOOK_MS }
+  return { actions: [action], notices, requeueAfter: NEXT_REQUEUE_MS }
 }

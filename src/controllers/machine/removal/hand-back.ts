@@ -18,7 +18,7 @@ const ABANDON_AFTER_MS = 60 * 60_000
 /** After this a switch that does not end, such as one whose permit ran out, is not waited for. */
 const SWITCH_ENDS_WITHIN_MS = 5 * 60_000
 
-const LOOK_MS = 2_000
+const REQUEUE_MS = 2_000
 const PREDICATE = 'HandedBack'
 
 /** It has an agent that has not reported that it left, or one that received its certificate and has not reported yet. */
@@ -38,9 +38,9 @@ const IN_PROGRESS: ReadonlySet<string> = new Set(['Switching', 'Probing'])
 const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 /** Whether a way back restarts something is known when an open switch has ended: until then the hand-back waits. Undefined when it does not wait. */
-export function switchWait({ machine, agentBeat }: Seen, now: number): Waiting | undefined {
+export function switchWait({ machine, agentHeartbeat }: Seen, now: number): Waiting | undefined {
   const open = openSwitch(machine)
-  if (open === undefined || isBeating(agentBeat) !== true) return undefined
+  if (open === undefined || isBeating(agentHeartbeat) !== true) return undefined
   const { predicate, since } = machine.status?.waitingFor ?? {}
   const isOverdue = predicate === SWITCHING && now - Date.parse(since ?? '') >= SWITCH_ENDS_WITHIN_MS
   if (isOverdue) return undefined
@@ -60,25 +60,25 @@ function openSwitch({ spec, status }: Machine): string | undefined {
 
 /** Undefined when its agent has left, or is given up. */
 export function planLeaving(
-  { machine, agentBeat }: Seen,
+  { machine, agentHeartbeat }: Seen,
   by: Authority,
   now: number,
 ): MachinePlan | 'Left' | 'Abandoned' {
   if (!hasAgent(machine)) return 'Left'
   if (machine.spec.leaving !== true) {
     const action = { kind: 'OrderToLeave', by, reason: 'the host is handed back' } as const
-    return { actions: [action], notices: noticeOf(action), doing: 'Deleting', requeueAfter: LOOK_MS }
+    return { actions: [action], notices: noticeOf(action), doing: 'Deleting', requeueAfter: REQUEUE_MS }
   }
   const { predicate, since } = machine.status?.waitingFor ?? {}
   const waitedMs = predicate === PREDICATE ? now - Date.parse(since ?? '') : 0
-  const isSilent = agentBeat.kind === 'None' || isBeating(agentBeat) === false
+  const isSilent = agentHeartbeat.kind === 'None' || isBeating(agentHeartbeat) === false
   if (waitedMs >= (isSilent ? ABANDON_SILENT_AFTER_MS : ABANDON_AFTER_MS)) return 'Abandoned'
   return {
     actions: [],
     notices: [],
     doing: 'Deleting',
     waiting: { predicate: PREDICATE, seen: leavingSeen(machine, isSilent), unblock: 'its agent has left the host' },
-    requeueAfter: LOOK_MS,
+    requeueAfter: REQUEUE_MS,
   }
 }
 
@@ -89,10 +89,10 @@ const BEFORE_ORDER: ReadonlySet<string | undefined> = new Set(['PermitGranted', 
  * Silent for so long that it is given up without an order: the Defender grants nothing for a machine whose state is not known, and the host may never answer.
  * Without an order nothing on the host is disturbed, then or when its agent comes back.
  */
-export function isGivenUp({ machine: { metadata, spec, status }, agentBeat }: Seen, now: number): boolean {
+export function isGivenUp({ machine: { metadata, spec, status }, agentHeartbeat }: Seen, now: number): boolean {
   const { predicate, since } = status?.waitingFor ?? {}
   if (spec.leaving === true || !BEFORE_ORDER.has(predicate)) return false
-  const isSilent = agentBeat.kind === 'None' || isBeating(agentBeat, ABANDON_SILENT_AFTER_MS) === false
+  const isSilent = agentHeartbeat.kind === 'None' || isBeating(agentHeartbeat, ABANDON_SILENT_AFTER_MS) === false
   return isSilent && now - Date.parse(metadata.deletionTimestamp ?? since ?? '') >= ABANDON_SILENT_AFTER_MS
 }
 

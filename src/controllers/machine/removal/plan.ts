@@ -18,7 +18,7 @@ import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import { shortened } from '#lib/shortened.ts'
 import {
   DELETE_OWNER,
-  DRAIN_LOOK_MS,
+  DRAIN_REQUEUE_MS,
   type MachineAction,
   type MachinePlan,
   type Waiting,
@@ -32,8 +32,8 @@ import { isInDoubt } from '../provisioning/attempts.ts'
 import { type Seen, hasFinalizer, isInService, isLost, isProvided, neverHadAgent } from '../seen.ts'
 import { defined } from '#lib/defined.ts'
 
-const HOST_LOOK_MS = 2_000
-const PERMIT_LOOK_MS = 10_000
+const HOST_REQUEUE_MS = 2_000
+const PERMIT_REQUEUE_MS = 10_000
 
 export function planDelete(seen: Seen, now: number): MachinePlan {
   if (!hasFinalizer(seen.machine)) return { actions: [], notices: [] }
@@ -44,7 +44,7 @@ export function planDelete(seen: Seen, now: number): MachinePlan {
     const isTooLong = now - Date.parse(seen.machine.metadata.deletionTimestamp ?? '') >= BELIEVED_FOR_MS
     return isTooLong
       ? leave(unprovided(seen), now)
-      : waitFor({ predicate: HOST_KNOWN, ...HEARD_THOUGH_GONE }, HOST_LOOK_MS)
+      : waitFor({ predicate: HOST_KNOWN, ...AGENT_WITHOUT_HOST }, HOST_REQUEUE_MS)
   }
   return seen.host.kind === 'NoProvider' ? withoutProvider(seen, now) : leave(seen, now)
 }
@@ -67,7 +67,7 @@ function withoutProvider(seen: Seen, now: number): MachinePlan {
   if (!mayHaveHost && neverHadAgent(seen)) return lastSteps(seen, now)
   const { predicate, since } = status?.waitingFor ?? {}
   const isOverdue = predicate === HOST_KNOWN && now - Date.parse(since ?? '') >= ABANDON_WITHOUT_PROVIDER_MS
-  const isSilent = seen.agentBeat.kind === 'None' || isBeating(seen.agentBeat) === false
+  const isSilent = seen.agentHeartbeat.kind === 'None' || isBeating(seen.agentHeartbeat) === false
   return isOverdue && isSilent && seen.hold === undefined ? abandoned(unprovided(seen), now) : leave(seen, now)
 }
 
@@ -87,12 +87,12 @@ function unprovided(seen: Seen): Seen {
  * provider does not know the host, the provider is mistaken, or another one was asked. A kubelet serves without our agent too.
  */
 const isAtWork = (seen: Seen): boolean => {
-  const isAlive = isBeating(seen.agentBeat) === true || isBeating(seen.nodeBeat) === true
+  const isAlive = isBeating(seen.agentHeartbeat) === true || isBeating(seen.nodeHeartbeat) === true
   const isEmptied = (seen.machine.spec.components ?? []).length === 0 && isCordonedBy(seen.node, DELETE_OWNER)
   return isInService(seen) && isAlive && !isEmptied
 }
 
-const HEARD_THOUGH_GONE = {
+const AGENT_WITHOUT_HOST = {
   seen: 'the provider does not know the host, but its agent or its Node still sends heartbeats',
   unblock: 'spec.provider names the provider that created the host, or the host stops',
 }
@@ -108,10 +108,10 @@ function leave(seen: Seen, now: number): MachinePlan {
       endsIn(seen.hold, now),
     )
   if (seen.isHostKept) return planHandBack(seen, now)
-  if (seen.host.kind !== 'Host') return waitFor({ predicate: HOST_KNOWN, ...hostTrouble(seen) }, HOST_LOOK_MS)
+  if (seen.host.kind !== 'Host') return waitFor({ predicate: HOST_KNOWN, ...hostTrouble(seen) }, HOST_REQUEUE_MS)
   return isInService(seen)
     ? emptied(seen, now)
-    : step(deleteHost(seen, { exempt: 'NeverServed' }, 'the machine never ran workloads'), HOST_LOOK_MS)
+    : step(deleteHost(seen, { exempt: 'NeverServed' }, 'the machine never ran workloads'), HOST_REQUEUE_MS)
 }
 
 /**
@@ -125,7 +125,7 @@ export function planHandBack(seen: Seen, now: number): MachinePlan {
   if (!isInService(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
   // A permit that was asked for ended the wait.
   const waiting = removalPermits(seen).length === 0 ? switchWait(seen, now) : undefined
-  return waiting === undefined ? emptied(seen, now) : waitFor(waiting, HOST_LOOK_MS)
+  return waiting === undefined ? emptied(seen, now) : waitFor(waiting, HOST_REQUEUE_MS)
 }
 
 /** The permit covers the whole way, which may take longer than its lease. */
@@ -202,13 +202,13 @@ function removalPermit(seen: Seen): Holding {
 }
 
 function withoutPermit(held: NotGranted): MachinePlan {
-  if (held.kind === 'Ask') return step(held.action, PERMIT_LOOK_MS)
+  if (held.kind === 'Ask') return step(held.action, PERMIT_REQUEUE_MS)
   const { wait, permit } = held
   const waiting: Waiting =
     held.kind === 'Wait'
       ? { ...wait, predicate: 'PermitGranted', because: wait.predicate }
       : { ...wait, seen: `OperationPermit ${permit.metadata.name ?? ''} was denied: ${wait.seen}` }
-  return waitFor(waiting, PERMIT_LOOK_MS)
+  return waitFor(waiting, PERMIT_REQUEUE_MS)
 }
 
 function emptied(seen: Seen, now: number): MachinePlan {
@@ -224,7 +224,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
   return {
     actions,
     notices: actions.flatMap(noticeOf),
-    requeueAfter: DRAIN_LOOK_MS,
+    requeueAfter: DRAIN_REQUEUE_MS,
     doing: isDraining ? 'Draining' : 'Deleting',
     ...(isDraining && {
       waiting: { predicate: 'Drained', seen: podsSeen(seen), unblock: 'the pods have left the node' },
@@ -243,20 +243,20 @@ const UNINSTALL_WITHIN_MS = 120_000
 
 /** The agent uninstalls its components first, if it is still reachable. */
 function uninstalling(seen: Seen, by: Authority, now: number): MachinePlan | undefined {
-  const { machine, agentBeat } = seen
-  if (isBeating(agentBeat) !== true) return undefined
+  const { machine, agentHeartbeat } = seen
+  if (isBeating(agentHeartbeat) !== true) return undefined
   if ((machine.spec.components ?? []).length > 0)
-    return step({ kind: 'Uninstall', by, reason: 'the machine is being removed' }, HOST_LOOK_MS)
+    return step({ kind: 'Uninstall', by, reason: 'the machine is being removed' }, HOST_REQUEUE_MS)
   const left = machine.status?.components ?? []
   const { predicate, since } = machine.status?.waitingFor ?? {}
   const isOverdue = predicate === 'Uninstalled' && now - Date.parse(since ?? '') >= UNINSTALL_WITHIN_MS
   if (left.length === 0 || isOverdue) return undefined
   const what = `${counted(left.length, 'component', 'components')} left to uninstall, such as ${left[0]?.name ?? ''}`
-  return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent has uninstalled them' }, HOST_LOOK_MS)
+  return waitFor({ predicate: 'Uninstalled', seen: what, unblock: 'the agent has uninstalled them' }, HOST_REQUEUE_MS)
 }
 
 const removed = (seen: Seen, by: Authority, now: number): MachinePlan =>
-  uninstalling(seen, by, now) ?? step(deleteHost(seen, by, 'the machine is empty'), HOST_LOOK_MS)
+  uninstalling(seen, by, now) ?? step(deleteHost(seen, by, 'the machine is empty'), HOST_REQUEUE_MS)
 
 /** A machine that never served is let go without a permit. */
 export function leavingBy(seen: Seen): Authority {
@@ -307,7 +307,7 @@ function emptyingStep(seen: Seen, by: Authority, now: number): MachineAction | '
 
 /** The host was deleted, or is not ours to delete: remove the objects that represent it. */
 function lastSteps(seen: Seen, now: number): MachinePlan {
-  const { machine, node, agentBeat, nodeBeat } = seen
+  const { machine, node, agentHeartbeat, nodeHeartbeat } = seen
   const isNodeKept = seen.isHostKept && isOfKubelet(seen.node)
   const isNodeOurs = isProvided(machine) || seen.isHostKept
   const actions: MachineAction[] = [
@@ -323,7 +323,7 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
     ...(seen.isHostKept && seen.host.kind === 'Host'
       ? [deleteHost(seen, { exempt: 'HostKept' }, 'its machine is being removed')]
       : []),
-    ...(agentBeat.kind === 'None' && nodeBeat.kind === 'None'
+    ...(agentHeartbeat.kind === 'None' && nodeHeartbeat.kind === 'None'
       ? []
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),
     { kind: 'RemoveFinalizer', reason: 'cleanup of the machine is complete' },

@@ -33,9 +33,9 @@ function restOf({ nodeRef, commit, components, conditions }: OwnStatus): unknown
 function isUnderWay({ spec, status }: Machine): boolean {
   const reports = status?.components ?? []
   if (reports.some((r) => IN_TROUBLE.has(r.state))) return false
-  return (spec.components ?? []).some((told) => {
-    const report = reports.find((r) => r.name === told.name)
-    return told.switch !== undefined || report?.attempt !== told.attempt || ON_ITS_WAY.has(report?.state ?? '')
+  return (spec.components ?? []).some((order) => {
+    const report = reports.find((r) => r.name === order.name)
+    return order.switch !== undefined || report?.attempt !== order.attempt || ON_ITS_WAY.has(report?.state ?? '')
   })
 }
 
@@ -126,6 +126,6 @@ function hostReport({
   conditions,
 }: OwnStatus): { readonly reason: string; readonly message: string } | undefined {
   const found = conditions?.find((c) => c.type === 'InfrastructureReady')
-  const told = OF_ITS_HOST.has(phase) ? ` ${phase}` : ''
-  return found && { reason: `${found.status} ${found.reason}${told}`, message: found.message }
+  const order = OF_ITS_HOST.has(phase) ? ` ${phase}` : ''
+  return found && { reason: `${found.status} ${found.reason}${order}`, message: found.message }
 }

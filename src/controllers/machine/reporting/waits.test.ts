@@ -52,7 +52,7 @@ const CREATED = Date.parse('2026-01-05T02:00:00Z')
 const joining = (minutes: number, more: object = {}) => {
   const host = { kind: 'Host', host: { providerID: 'aws://r/i-1', createdAt: '2026-01-05T02:00:00Z' } }
   const machine = { metadata: { name: 'm' }, spec: { channel: 'Agent', providerID: 'aws://r/i-1' }, status: {} }
-  const seen = { machine, host, isJoinFixed: true, agentBeat: { kind: 'None' }, ...more } as unknown as Seen
+  const seen = { machine, host, isJoinFixed: true, agentHeartbeat: { kind: 'None' }, ...more } as unknown as Seen
   const now = CREATED + minutes * 60_000
   return waitIn('Joining', seen, { refusal: undefined, now, ready: {} as Parameters<typeof waitIn>[2]['ready'] })
 }
@@ -91,7 +91,7 @@ test.each<[string, object, string]>([
 ])('a silent host %s says what helps when its agent lost its identity', (_, more, expected) => {
   const status = { agent: { version: '1' }, nodeRef: { name: 'm', uid: 'n' } }
   const machine = { metadata: { name: 'workers-44wxn-abcde' }, spec: { channel: 'Agent' }, status }
-  const seen = { machine, agentBeat: { kind: 'None' }, ...more } as unknown as Seen
+  const seen = { machine, agentHeartbeat: { kind: 'None' }, ...more } as unknown as Seen
   const known = { refusal: undefined, now: 0, ready: { reason: 'LeaseExpired', message: 'x' } } as unknown as Known
   for (const phase of ['Lost', 'NotReady'] as const) {
     const { unblock = '' } = waitIn(phase, seen, known) ?? {}

@@ -73,7 +73,7 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
         predicate: ready.reason,
         seen: ready.message,
         unblock:
-          ready.reason === 'LeaseExpired' ? heardAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
+          ready.reason === 'LeaseExpired' ? reportsAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
       }
     case 'Ready':
     case 'Updating':
@@ -95,7 +95,7 @@ const UNBLOCKS: Readonly<Record<string, string>> = {
 
 function lostWait(seen: Seen): Waiting {
   const name = nameOf(seen.machine)
-  const seenOf = (whose: string) => `no heartbeat from ${whose} within the lease`
+  const seenOf = (source: string) => `no heartbeat from ${source} within the lease`
   return isObserved(seen.machine)
     ? {
         predicate: 'NodeHeard',
@@ -109,7 +109,7 @@ function lostWait(seen: Seen): Waiting {
       }
 }
 
-const heardAgain = (seen: Seen): string => `its agent renews its Lease, or a person ${joinsAgain(seen)}`
+const reportsAgain = (seen: Seen): string => `its agent renews its Lease, or a person ${joinsAgain(seen)}`
 
 /**
  * An agent without its identity can tell no server: only the log on its host has KN8008, and a reboot does not help. Short: with two names of machines it must fit into

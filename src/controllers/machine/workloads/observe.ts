@@ -43,11 +43,11 @@ export async function observeWorkloads(
   if (moving.length === 0 || node === undefined) return []
   const read = async (): Promise<readonly WorkloadSeen[]> => {
     const pods = await podsOn(client, node, signal)
-    const looks = moving.map(async ({ name, version }): Promise<WorkloadSeen[]> => {
+    const reads = moving.map(async ({ name, version }): Promise<WorkloadSeen[]> => {
       const named = definitions.find(({ spec }) => spec.component === name && spec.version === version)?.spec.daemonSet
       return named === undefined ? [] : [await workloadOf(client, name, named, pods, signal)]
     })
-    return (await Promise.all(looks)).flat()
+    return (await Promise.all(reads)).flat()
   }
   // One workload that cannot be read must not block everything else that the machine needs.
   return read().catch(() => [])

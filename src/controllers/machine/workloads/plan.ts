@@ -5,8 +5,8 @@ import { type Seen, isClosed } from '../seen.ts'
 import { type WorkloadReading, isSettled, workloadReading } from './state.ts'
 
 /** Reconciles follow quickly while pods are moving: no event announces them. */
-const WORKLOAD_LOOK_MS = 2_000
-const STAGED_LOOK_MS = 30_000
+const WORKLOAD_REQUEUE_MS = 2_000
+const STAGED_REQUEUE_MS = 30_000
 
 export function workloadReadings(seen: Seen, now: number): readonly WorkloadReading[] {
   const { machine, workloads } = seen
@@ -21,18 +21,18 @@ export function workloadReadings(seen: Seen, now: number): readonly WorkloadRead
 }
 
 /** A component that waits for its permit gets no event when its pod or its template changes meanwhile: those are not watched. */
-export function untilNextOf(look: WorkloadReading): number | undefined {
-  if (isMoving(look)) return WORKLOAD_LOOK_MS
-  return look.report.state === 'Staged' ? STAGED_LOOK_MS : undefined
+export function untilNextOf(reading: WorkloadReading): number | undefined {
+  if (isMoving(reading)) return WORKLOAD_REQUEUE_MS
+  return reading.report.state === 'Staged' ? STAGED_REQUEUE_MS : undefined
 }
 
 const isMoving = ({ report }: WorkloadReading): boolean =>
   report.state === 'Switching' || report.state === 'Probing' || report.state === 'Fetching'
 
-export function replaceActions({ machine }: Seen, look: WorkloadReading): MachineAction[] {
-  if (look.kind !== 'Replace') return []
-  const { name, version } = { name: look.report.name, version: look.report.desired ?? '' }
+export function replaceActions({ machine }: Seen, reading: WorkloadReading): MachineAction[] {
+  if (reading.kind !== 'Replace') return []
+  const { name, version } = { name: reading.report.name, version: reading.report.desired ?? '' }
   const permit = machine.spec.components?.find((c) => c.name === name)?.switch?.permit
   const by: Authority = permit === undefined ? { exempt: 'NotOpenYet' } : { permit }
-  return [{ kind: 'ReplacePods', component: name, pods: look.pods, by, reason: `${name} goes to ${version}` }]
+  return [{ kind: 'ReplacePods', component: name, pods: reading.pods, by, reason: `${name} goes to ${version}` }]
 }

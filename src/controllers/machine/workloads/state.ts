@@ -47,7 +47,7 @@ type State = ComponentStatus['state']
 
 export function workloadReading(input: WorkloadInput): WorkloadReading {
   const { entry, before, seen } = input
-  const say = (state: State, message?: string, isIn = false): WorkloadReading => ({
+  const reading = (state: State, message?: string, isIn = false): WorkloadReading => ({
     kind: 'Report',
     report: reportOf(input, state, message, isIn),
   })
@@ -55,19 +55,23 @@ export function workloadReading(input: WorkloadInput): WorkloadReading {
   if (seen === undefined)
     return before !== undefined && isReportOf(before, entry)
       ? { kind: 'Report', report: before }
-      : say('Fetching', 'its DaemonSet was not observed yet')
+      : reading('Fetching', 'its DaemonSet was not observed yet')
   const trouble = troubleOf(seen, entry.version)
-  if (trouble !== undefined) return say(trouble.isFinal ? 'Failed' : 'Fetching', trouble.message)
+  if (trouble !== undefined) return reading(trouble.isFinal ? 'Failed' : 'Fetching', trouble.message)
   const mayMove = entry.switch?.attempt === entry.attempt || input.isClosed
   const old = seen.pods.filter((p) => hashOf(p) !== seen.newestHash)
   const going = old.filter((p) => p.metadata.deletionTimestamp !== undefined)
-  if (old.length > 0 && !mayMove) return say('Staged', 'its pod has an older template')
-  const told = old.filter((p) => !going.includes(p))
-  if (told.length > 0)
-    return { kind: 'Replace', report: reportOf(input, 'Switching', 'its pod is being replaced', false), pods: told }
+  if (old.length > 0 && !mayMove) return reading('Staged', 'its pod has an older template')
+  const remaining = old.filter((p) => !going.includes(p))
+  if (remaining.length > 0)
+    return {
+      kind: 'Replace',
+      report: reportOf(input, 'Switching', 'its pod is being replaced', false),
+      pods: remaining,
+    }
   const ready = seen.pods.some((p) => hashOf(p) === seen.newestHash && isPodReady(p))
-  if (ready && going.length === 0) return say('Healthy', undefined, true)
-  return say(mayMove ? 'Probing' : 'Fetching', 'no Ready pod with the current template on the node')
+  if (ready && going.length === 0) return reading('Healthy', undefined, true)
+  return reading(mayMove ? 'Probing' : 'Fetching', 'no Ready pod with the current template on the node')
 }
 
 function troubleOf(

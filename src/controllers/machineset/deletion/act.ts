@@ -8,7 +8,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { withoutFinalizer } from '#runtime/finalizers.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import { type MachineSetAction, goneIsDone } from '../actions.ts'
+import { type MachineSetAction, deletedIsDone } from '../actions.ts'
 import { deletePermitted } from '../removal/delete-permitted.ts'
 import { isOrphaning, keepsMachines } from './plan.ts'
 import { allMachines, owned, released } from '../machines/ownership.ts'
@@ -73,6 +73,6 @@ export async function endDeletion({ client }: Tools, { set }: Seen, signal: Abor
   if (now === undefined || uidOf(now) !== uidOf(set)) return { kind: 'Applied', object: undefined }
   if (machines.some((m) => isOwned(m, set)) && !isOrphaning(now)) return outdated('the set still owns machines')
   return updateExactly(client, machineSet, withoutFinalizer(now, FINALIZERS.machineSet), { fieldManager }).then(
-    goneIsDone,
+    deletedIsDone,
   )
 }

@@ -8,13 +8,13 @@ import type { MachineSetAction } from '../actions.ts'
 import { plan } from '../plan.ts'
 import type { OtherSet, Seen } from '../seen.ts'
 import { statusOf } from '../status.ts'
-import { OTHERS_LOOK_MS, SUCCESSION_GRACE_MS } from './successors.ts'
+import { OTHERS_REQUEUE_MS, SUCCESSION_GRACE_MS } from './successors.ts'
 import { defined } from '#lib/defined.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const POOL = { pool: 'w' }
 
-interface SetWish {
+interface SetInput {
   readonly name?: string
   readonly replicas?: number
   readonly isGoing?: boolean
@@ -33,7 +33,7 @@ const set = ({
   finalizers,
   annotations,
   status = { observedGeneration: 2 },
-}: SetWish = {}): MachineSet => ({
+}: SetInput = {}): MachineSet => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'MachineSet',
   metadata: {
@@ -118,7 +118,7 @@ const seen = (
   hold: undefined,
   others,
 })
-const other = (wish: SetWish, machines: readonly Machine[] = []): OtherSet => ({
+const other = (wish: SetInput, machines: readonly Machine[] = []): OtherSet => ({
   set: set({ name: 'new', ...wish }),
   machines,
 })
@@ -278,7 +278,7 @@ describe('a set that lacks machines', () => {
   test('F41 makes none while a set that is being deleted has some for it', () => {
     const planned = plan(seen(set({ name: 'new' }), [], [{ set: going, machines: three }]), NOW)
     // Nothing tells when garbage collection takes them in its place.
-    expect([planned.actions, planned.requeueAfter]).toEqual([[], OTHERS_LOOK_MS])
+    expect([planned.actions, planned.requeueAfter]).toEqual([[], OTHERS_REQUEUE_MS])
   })
 
   test('makes its own where those of the other need another host', () => {

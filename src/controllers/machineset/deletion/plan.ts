@@ -8,7 +8,7 @@ import type { MachineSetAction, MachineSetPlan } from '../actions.ts'
 import { deleteOrder } from '../removal/delete-order.ts'
 import { held, removals, silenceFreeze } from '../removal/plan.ts'
 import { type Seen, hasFinalizer, isOwned, isZombie, openPermit } from '../seen.ts'
-import { OTHERS_LOOK_MS, graceLeftMs, spareOf, successorsOf } from './successors.ts'
+import { OTHERS_REQUEUE_MS, graceLeftMs, spareOf, successorsOf } from './successors.ts'
 import { withPermits } from '../plan-permits.ts'
 
 /** Machines handed over or released in one reconcile. */
@@ -41,7 +41,7 @@ export function planDeletion(seen: Seen, now: number): MachineSetPlan {
   const moves = movesOf(seen, alive)
   if (moves.length > 0) {
     // Begun here, and kept in the status: a set that turns out to be deleted too takes nothing, and the wait for another one is not over by that.
-    const waiting = { ...WAITS_FOR_SUCCESSOR, seen: 'its machines are being handed over', requeueMs: OTHERS_LOOK_MS }
+    const waiting = { ...WAITS_FOR_SUCCESSOR, seen: 'its machines are being handed over', requeueMs: OTHERS_REQUEUE_MS }
     return withPermits(seen, moves, { waiting }, now, uidsOf(moves.map((a) => a.machine)))
   }
   if (seen.isDeclared === true && alive.length > 0) return withPermits(seen, [], { waiting: STILL_DECLARED }, now)
@@ -69,7 +69,7 @@ const STILL_DECLARED = {
   predicate: 'Succession',
   seen: 'the set was deleted although git declares it; its machines stay',
   unblock: 'sync creates the set again; to remove it, remove it from git',
-  requeueMs: OTHERS_LOOK_MS,
+  requeueMs: OTHERS_REQUEUE_MS,
 } as const
 
 const uidsOf = (machines: readonly Machine[]): ReadonlySet<string> => new Set(machines.map(uidOf))
@@ -116,11 +116,11 @@ function removing(seen: Seen, alive: readonly Machine[], now: number): MachineSe
   }
   const [actions, extra] = frozen === undefined ? removals(seen, deleteOrder(seen, alive), how) : [[], frozen]
   const { waiting } = extra
-  const looking = { ...extra, waiting: { ...(waiting ?? gone(alive.length)), requeueMs: OTHERS_LOOK_MS } }
-  return withPermits(seen, actions, looking, now)
+  const waitingPlan = { ...extra, waiting: { ...(waiting ?? deleting(alive.length)), requeueMs: OTHERS_REQUEUE_MS } }
+  return withPermits(seen, actions, waitingPlan, now)
 }
 
-const gone = (count: number) =>
+const deleting = (count: number) =>
   ({
     predicate: 'MachinesGone',
     seen: count === 0 ? 'the last machines of the set are being removed' : `${count} of its machines remain`,

@@ -15,7 +15,7 @@ import { type OtherSet, type Seen, isReady } from '../seen.ts'
 export const SUCCESSION_GRACE_MS = 60_000
 
 /** Other sets, and machines of theirs, decide with: their changes do not wake this set. */
-export const OTHERS_LOOK_MS = 5_000
+export const OTHERS_REQUEUE_MS = 5_000
 
 const alive = ({ machines }: OtherSet): readonly Machine[] => machines.filter((m) => !isBeingDeleted(m))
 
@@ -42,7 +42,7 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
       predicate: 'Succession',
       seen: `${counted(going.count, 'machine')} of MachineSet ${name}, which is being deleted, can be taken over`,
       unblock: `MachineSet ${name} hands them over`,
-      requeueMs: OTHERS_LOOK_MS,
+      requeueMs: OTHERS_REQUEUE_MS,
     }
   }
   const [living] = shared

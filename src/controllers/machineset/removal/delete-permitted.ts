@@ -5,7 +5,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type Authority, type Clearance, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import { goneIsDone } from '../actions.ts'
+import { deletedIsDone } from '../actions.ts'
 import { isInService } from '../seen.ts'
 
 export async function deletePermitted(
@@ -22,4 +22,4 @@ export async function deletePermitted(
 }
 
 export const deleteMachine = (_clearance: Clearance, client: KubeClient, machine: Machine): Promise<ActionOutcome> =>
-  deleteExactly(client, machineType, machine, { propagationPolicy: 'Background' }).then(goneIsDone)
+  deleteExactly(client, machineType, machine, { propagationPolicy: 'Background' }).then(deletedIsDone)

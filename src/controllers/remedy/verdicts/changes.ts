@@ -35,10 +35,10 @@ export function newsOfJob(before: RemedyOperationJob | undefined, now: RemedyOpe
   if (now === undefined) return 'Now'
   if (before === undefined) return now.status?.phase === 'Done' ? 'Now' : 'Later'
   if (jsonEqual(essenceOfJob(before), essenceOfJob(now))) return undefined
-  return jsonEqual(wordsOf(before), wordsOf(now)) && now.status?.phase !== 'Done' ? 'Later' : 'Now'
+  return jsonEqual(comparedPart(before), comparedPart(now)) && now.status?.phase !== 'Done' ? 'Later' : 'Now'
 }
 
-const wordsOf = ({ metadata: { uid, annotations, deletionTimestamp }, spec }: RemedyOperationJob): unknown => ({
+const comparedPart = ({ metadata: { uid, annotations, deletionTimestamp }, spec }: RemedyOperationJob): unknown => ({
   uid,
   annotations,
   deletionTimestamp,

@@ -5,12 +5,12 @@ import { Peers } from '#nodes/faults/peers.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import type { JobCaches } from './caches.ts'
 
-const WORDS = new WeakMap<CompiledRule, ReadonlySet<string>>()
+const NAMES = new WeakMap<CompiledRule, ReadonlySet<string>>()
 
 /** The facts that a rule reads. */
-export function wordsOf(rule: CompiledRule): ReadonlySet<string> {
-  const known = WORDS.get(rule) ?? new Set(factsOf(rule.root))
-  WORDS.set(rule, known)
+export function namesOf(rule: CompiledRule): ReadonlySet<string> {
+  const known = NAMES.get(rule) ?? new Set(factsOf(rule.root))
+  NAMES.set(rule, known)
   return known
 }
 

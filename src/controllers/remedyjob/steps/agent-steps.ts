@@ -8,7 +8,7 @@ import type { Turn } from './turn.ts'
 
 /** A restarted agent first reports the result as unknown, and soon after withdraws steps that it never began. */
 const UNKNOWN_GRACE_MS = 10_000
-const LOOK_AGAIN_MS = 15_000
+const REQUEUE_MS = 15_000
 /** Agents hold their steps to the job's time themselves; one that is silent so long after it has lost the step or the node. */
 const LOST_MS = 15 * 60_000
 
@@ -17,7 +17,7 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
   const waiting = (text: string): JobPlan => ({
     actions: [],
     waiting: { predicate: 'WaitingForOther', seen: text, unblock: 'the agent runs the step and reports' },
-    requeueAfter: LOOK_AGAIN_MS,
+    requeueAfter: REQUEUE_MS,
   })
   if (step?.outcome === 'Unknown') {
     const since = now - Date.parse(step.finishedAt ?? '')

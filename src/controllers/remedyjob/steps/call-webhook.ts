@@ -54,8 +54,8 @@ export async function callWebhook(
   )
   if (answer.kind === 'Refused') return failed(`not called: ${answer.why}`)
   if (answer.kind === 'Failed') return failed(shortened(`no response: ${answer.why}`, SHOWN_CHARS))
-  const said = `HTTP ${answer.status}: ${answer.text.replace(/[^\P{C}\t ]/gu, ' ').slice(0, SHOWN_CHARS)}`
-  return answer.status >= 200 && answer.status < 300 ? { outcome: 'Succeeded', output: said } : failed(said)
+  const answerText = `HTTP ${answer.status}: ${answer.text.replace(/[^\P{C}\t ]/gu, ' ').slice(0, SHOWN_CHARS)}`
+  return answer.status >= 200 && answer.status < 300 ? { outcome: 'Succeeded', output: answerText } : failed(answerText)
 }
 
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })

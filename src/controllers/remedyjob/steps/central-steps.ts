@@ -15,7 +15,7 @@ import type { Turn } from './turn.ts'
 import { unwanted } from '../plan-holds.ts'
 import { remedyjobErrors } from '../remedyjob-errors.ts'
 
-const LOOK_AGAIN_MS = 15_000
+const REQUEUE_MS = 15_000
 /** The interval between passes of a step, unless the step sets its own. */
 const PASS_MS = 2_000
 
@@ -109,7 +109,7 @@ const ended = (step: JobStep, now: number, outcome: 'Succeeded' | 'Failed' | 'Sk
 const waiting = (text: string, unblock: string): JobPlan => ({
   actions: [],
   waiting: { predicate: 'WaitingForOther', seen: text, unblock },
-  requeueAfter: LOOK_AGAIN_MS,
+  requeueAfter: REQUEUE_MS,
 })
 
 /** The file on the node also binds parts that would disrupt it without asking its agent. A step that began earlier stops there; its timeout keeps running. */
@@ -123,7 +123,7 @@ const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
     seen: `the node is frozen by a file on it; step ${index} ${operationName(operation)} not started`,
     unblock: 'a person removes the file on the host: kubenode thaw --node-folder /var/lib/kubenode',
   },
-  requeueAfter: LOOK_AGAIN_MS,
+  requeueAfter: REQUEUE_MS,
 })
 
 /** A drain has a time of its own within that of the job. */
@@ -158,7 +158,7 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   if (permitAnswer(seen.permit, targetOf(seen)?.uid ?? '').kind !== 'Granted')
     return ended(step, now, 'Failed', 'the permit expired')
-  return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: LOOK_AGAIN_MS }
+  return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: REQUEUE_MS }
 }
 
 /** Why the step has nothing to do; undefined when it has to run. */

@@ -5,7 +5,7 @@ import { counted } from '#lib/counted.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
-import { type DrainWishes, drainPass } from '#nodes/drain.ts'
+import { type DrainOptions, drainPass } from '#nodes/drain.ts'
 import { type Clearance, type ReadPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
@@ -28,9 +28,9 @@ import { type JobStep, type Seen, cordonOwner, targetOf } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** A deleted pod ends within its grace period; check often for the last one. */
-const GOING_LOOK_MS = 500
+const GOING_REQUEUE_MS = 500
 /** A budget frees up when pods elsewhere are ready. */
-const BLOCKED_LOOK_MS = 3_000
+const BLOCKED_REQUEUE_MS = 3_000
 
 export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const { job } = seen
@@ -96,7 +96,11 @@ async function disrupt(
   }
 }
 
-const wishesOf = ({ gracePeriod, deleteEmptyDir, namespaces = [] }: NonNullable<Operation['drain']>): DrainWishes => ({
+const drainOptionsOf = ({
+  gracePeriod,
+  deleteEmptyDir,
+  namespaces = [],
+}: NonNullable<Operation['drain']>): DrainOptions => ({
   keepsEmptyDir: !deleteEmptyDir,
   namespaces: Object.fromEntries(namespaces.map(({ name, pods }) => [name, pods])),
   ...(gracePeriod !== undefined && { gracePeriodSeconds: Math.floor(parseDuration(gracePeriod) / 1_000) }),
@@ -109,17 +113,17 @@ async function drain(
   operation: NonNullable<Operation['drain']>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  const pass = await drainPass(clearance, client, node, signal, wishesOf(operation))
+  const pass = await drainPass(clearance, client, node, signal, drainOptionsOf(operation))
   if (pass.kind === 'Drained') return applied({ outcome: 'Succeeded', output: 'no pods left to evict' })
   if (pass.kind === 'Unknown') return outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
   const { left, first, blockedBy, blocked = [] } = pass
   const some = counted(left, 'pod left', 'pods left')
-  if (blocked.length === 0) return applied({ output: `${some}, such as ${first}`, againMs: GOING_LOOK_MS })
+  if (blocked.length === 0) return applied({ output: `${some}, such as ${first}`, againMs: GOING_REQUEUE_MS })
   const why =
     blockedBy === undefined
       ? 'these must finish by themselves or keep local data'
       : 'blocked by a PodDisruptionBudget or still terminating'
-  return applied({ output: `${some}; ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_LOOK_MS })
+  return applied({ output: `${some}; ${why}: ${blocked.join(', ')}`, againMs: BLOCKED_REQUEUE_MS })
 }
 
 async function reboot(_clearance: Clearance, tools: JobTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {

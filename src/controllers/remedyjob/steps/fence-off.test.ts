@@ -16,7 +16,7 @@ import { OffSightings } from './off-sightings.ts'
 
 type State = Host['state'] | 'Absent' | 'No answer'
 
-const LOOK_MS = 5_000
+const REQUEUE_MS = 5_000
 const SILENT: Seen['standing'] = { kind: 'Silent', why: 'Ready is Unknown' }
 const job = {
   metadata: { name: 'j', uid: 'j-1' },
@@ -54,7 +54,7 @@ async function passes(states: readonly State[], { standing = SILENT, canSwitch =
   }
   const step = { index: 0, operation: 'fence', startedAt: '2026-01-05T00:00:00Z' }
   let output: string | undefined
-  const said: (readonly [string | undefined, boolean])[] = []
+  const evidence: (readonly [string | undefined, boolean])[] = []
   for (state of states) {
     const uid = node().metadata.uid ?? ''
     const about = { ...job, spec: { ...job.spec, node: { name: 'n', uid } } }
@@ -68,16 +68,16 @@ async function passes(states: readonly State[], { standing = SILENT, canSwitch =
     )
     const went = (pass.kind === 'Applied' ? pass.object : { output: pass.kind }) as StepResult
     output = went.output
-    said.push([output, isFencedBy(node(), owner)])
-    await clock.advance(LOOK_MS)
+    evidence.push([output, isFencedBy(node(), owner)])
+    await clock.advance(REQUEUE_MS)
     if (went.outcome !== undefined) break
   }
-  return { said, orders, isFenced: isFencedBy(node(), owner), last: said.at(-1)?.[0] }
+  return { said: evidence, orders, isFenced: isFencedBy(node(), owner), last: evidence.at(-1)?.[0] }
 }
 
 test('a machine that is reported as off for ten seconds is fenced, and not before', async () => {
-  const { said } = await passes(['Stopped', 'Stopped', 'Stopped'])
-  expect(said).toEqual([
+  const { said: evidence } = await passes(['Stopped', 'Stopped', 'Stopped'])
+  expect(evidence).toEqual([
     ['the provider reports the machine as Stopped; waiting for it to report so again', false],
     ['the provider reports the machine as Stopped; waiting for it to report so again', false],
     ['the machine is off', true],
@@ -85,9 +85,9 @@ test('a machine that is reported as off for ten seconds is fenced, and not befor
 })
 
 test('a host that the provider no longer has counts as off in the same way', async () => {
-  const { said } = await passes(['Absent', 'Absent', 'Absent'])
-  expect(said.map(([, isFenced]) => isFenced)).toEqual([false, false, true])
-  expect(said[0]?.[0]).toBe('the provider no longer has the machine; waiting for it to report so again')
+  const { said: evidence } = await passes(['Absent', 'Absent', 'Absent'])
+  expect(evidence.map(([, isFenced]) => isFenced)).toEqual([false, false, true])
+  expect(evidence[0]?.[0]).toBe('the provider no longer has the machine; waiting for it to report so again')
 })
 
 test.each<readonly [string, readonly State[]]>([
@@ -106,10 +106,10 @@ test.each<readonly [string, readonly State[]]>([
 })
 
 test('a node that still sends heartbeats is not taken out of service, however often its machine is reported as off', async () => {
-  const { said, last } = await passes(['Stopped', 'Stopped', 'Stopped', 'Stopped', 'Absent'], {
+  const { said: evidence, last } = await passes(['Stopped', 'Stopped', 'Stopped', 'Stopped', 'Absent'], {
     standing: { kind: 'Readable' },
   })
-  expect(said.some(([, isFenced]) => isFenced)).toBe(false)
+  expect(evidence.some(([, isFenced]) => isFenced)).toBe(false)
   expect(last).toBe('the provider no longer has the machine, but its node still sends heartbeats')
 })
 
@@ -118,10 +118,14 @@ test('an answer that is missing in between takes nothing back', async () => {
 })
 
 test('a machine that was switched off is fenced once that is certain, and switched on again', async () => {
-  const { said, orders, last } = await passes(['Running', 'Running', 'Stopped', 'Stopped', 'Stopped'], {
+  const {
+    said: evidence,
+    orders,
+    last,
+  } = await passes(['Running', 'Running', 'Stopped', 'Stopped', 'Stopped'], {
     canSwitch: true,
   })
-  expect(said.map(([, isFenced]) => isFenced)).toEqual([false, false, false, false, true])
+  expect(evidence.map(([, isFenced]) => isFenced)).toEqual([false, false, false, false, true])
   expect(orders).toEqual(['Off', 'On'])
   expect(last).toBe('the machine was switched off, taken out of service, and switched on')
 })

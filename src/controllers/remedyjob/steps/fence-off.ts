@@ -15,7 +15,7 @@ import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './st
 import { shortened } from '#lib/shortened.ts'
 
 /** A machine takes its time to go off. */
-const FENCE_LOOK_MS = 5_000
+const FENCE_REQUEUE_MS = 5_000
 const SOON_MS = 500
 /** A control plane gives the pods of a tainted node up within seconds; one that does not must not keep the machine off. */
 const GIVE_UP_WITHIN_MS = 120_000
@@ -47,7 +47,7 @@ export async function fenceOff(
       return await switchOff(clearance, { provider, found, isOurs }, signal)
     }
     const doubt = isFencedBy(seen.node, owner) ? undefined : doubtOf(tools, seen, found)
-    if (doubt !== undefined) return isOurs ? again(doubt) : applied({ output: doubt, againMs: FENCE_LOOK_MS })
+    if (doubt !== undefined) return isOurs ? again(doubt) : applied({ output: doubt, againMs: FENCE_REQUEUE_MS })
     tools.off.forget(repair)
     const tainted = settled(
       await fence(clearance, nodeTools(tools, signal), job.spec.node, owner),
@@ -69,16 +69,16 @@ export async function fenceOff(
 
 /** Why the machine may still run although its provider says that it is off. */
 function doubtOf({ off }: JobTools, { job, standing }: Seen, found: Host | undefined): string | undefined {
-  const said = `the provider ${found === undefined ? 'no longer has the machine' : 'reports the machine as Stopped'}`
+  const evidence = `the provider ${found === undefined ? 'no longer has the machine' : 'reports the machine as Stopped'}`
   const isSure = off.untilSureMs(uidOf(job)) === 0
-  if (standing.kind === 'Readable') return `${said}, but its node still sends heartbeats`
-  return isSure ? undefined : `${said}; waiting for it to report so again`
+  if (standing.kind === 'Readable') return `${evidence}, but its node still sends heartbeats`
+  return isSure ? undefined : `${evidence}; waiting for it to report so again`
 }
 
 const DONE = 'the machine was switched off, taken out of service, and switched on'
 
 const again = (what: string): ActionOutcome =>
-  applied({ output: shortened(`${SWITCHING}; ${what}`, 200), againMs: FENCE_LOOK_MS })
+  applied({ output: shortened(`${SWITCHING}; ${what}`, 200), againMs: FENCE_REQUEUE_MS })
 
 interface Running {
   readonly provider: Provider
@@ -92,7 +92,7 @@ async function switchOff(
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
   const what = `the provider reports the machine as ${found.state}`
-  if (provider.power === undefined) return applied({ output: what, againMs: FENCE_LOOK_MS })
+  if (provider.power === undefined) return applied({ output: what, againMs: FENCE_REQUEUE_MS })
   if (!isOurs) return applied({ output: SWITCHING, againMs: SOON_MS })
   await provider.power(found.providerID, 'Off', { hard: true }, signal)
   return again(what)

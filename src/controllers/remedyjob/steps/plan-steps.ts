@@ -15,7 +15,7 @@ import { finish, isStarted, move, waitForHold } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 import { heldBy } from '../plan-holds.ts'
 
-const HELD_LOOK_MS = 30_000
+const HELD_REQUEUE_MS = 30_000
 /** Evidence is worth a wait, but no node must stay broken for it: not one that went silent in the middle of it, nor one whose agent has no disk to keep it on. */
 const EVIDENCE_MS = 60_000
 /** A living agent that began has each of its programs under a time of its own. */
@@ -41,7 +41,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   const deadline = Date.parse(job.status?.startedAt ?? '') + parseDuration(job.spec.timeout)
   const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
   // A machine that is being replaced takes its node with it.
-  if (operationFacts(operation)?.takesNode !== true && node(seen) === undefined) return nodeGone(seen, now)
+  if (operationFacts(operation)?.takesNode !== true && node(seen) === undefined) return nodeDeleted(seen, now)
   const held = step === undefined || !isStarted(step) ? heldBy(seen, now) : undefined
   if (held !== undefined && !turn.isLate && operationFacts(operation)?.givesBack !== true)
     return untilMayGoOn(seen, held)
@@ -57,7 +57,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
 
 /** Nothing new is begun under a hold: its agent does not see the job meanwhile. The time of the job runs on. */
 const untilMayGoOn = (seen: Seen, held: Held): JobPlan => ({
-  ...waitForHold(held, HELD_LOOK_MS),
+  ...waitForHold(held, HELD_REQUEUE_MS),
   actions: listJobs(seen, false),
 })
 
@@ -74,7 +74,7 @@ const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.n
 const lastLine = (output: string | undefined): string => (output ?? '').trim().split('\n').at(-1)?.slice(0, 120) ?? ''
 
 /** The node no longer exists, and steps that began there ended with it. */
-function nodeGone(seen: Seen, now: number): JobPlan {
+function nodeDeleted(seen: Seen, now: number): JobPlan {
   const open = (seen.job.status?.steps ?? []).filter(isStarted)
   const text = `node ${seen.job.spec.node.name} was deleted or replaced`
   if (open.length === 0) return finish(seen, now, 'Superseded', text)

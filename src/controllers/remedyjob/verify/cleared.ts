@@ -7,7 +7,7 @@ import { ageMs } from '#policy/reading.ts'
 import type { FaultReading } from '../seen.ts'
 
 /** What the rung requires must be observed: a condition cleared, or the rule false; and a healthy component, if it names one. */
-export function clearedReading({ job, view, active, fault, isHeard }: Looked, now: number): FaultReading {
+export function clearedReading({ job, view, active, fault, isReporting }: ClearedInput, now: number): FaultReading {
   const verify = active.spec.ladder[job.spec.rung]?.verify
   const type = verify?.conditionCleared
   const byCondition =
@@ -17,15 +17,17 @@ export function clearedReading({ job, view, active, fault, isHeard }: Looked, no
   const status = view.machine?.status?.components?.find((c) => c.name === component)
   if (status === undefined) return { kind: 'Unknown', why: `component ${component} is not reported` }
   if (status.state !== 'Healthy') return { kind: 'Present' }
-  return isHeard ? byCondition : { kind: 'Unknown', why: `component ${component} has not been probed since the repair` }
+  return isReporting
+    ? byCondition
+    : { kind: 'Unknown', why: `component ${component} has not been probed since the repair` }
 }
 
-interface Looked {
+interface ClearedInput {
   readonly job: RemedyOperationJob
   readonly view: NodeView
   readonly active: ActiveRule
   readonly fault: FaultReading
-  readonly isHeard: boolean
+  readonly isReporting: boolean
 }
 
 function conditionReading(view: NodeView, type: string, now: number): FaultReading {

@@ -18,7 +18,7 @@ function told(renewed: readonly (string | undefined | Error)[]) {
 async function answers(renewed: readonly (string | undefined | Error)[]): Promise<readonly boolean[]> {
   const { beats, looks } = told(renewed)
   const said: boolean[] = []
-  for (let n = 0; n < looks; n++) said.push(await beats.isHeard(job))
+  for (let n = 0; n < looks; n++) said.push(await beats.isReporting(job))
   return said
 }
 

@@ -11,7 +11,7 @@ const ENOUGH = 2
 /** Simultaneous verifications; when there are more, the oldest starts counting from zero. */
 const MOST_REMEMBERED = 1_000
 
-interface Beat {
+interface Renewal {
   readonly renewed: string | undefined
   /** How often it changed while we looked. Its own time is of another clock and says nothing. */
   readonly changes: number
@@ -19,22 +19,22 @@ interface Beat {
 
 export class Heartbeats {
   readonly #client: Pick<KubeClient, 'get'>
-  readonly #known = new Map<string, Beat>()
+  readonly #known = new Map<string, Renewal>()
 
   constructor(client: Pick<KubeClient, 'get'>) {
     this.#client = client
   }
 
   /** Reads the lease once more; one that cannot be read is no heartbeat. */
-  async isHeard(job: RemedyOperationJob): Promise<boolean> {
+  async isReporting(job: RemedyOperationJob): Promise<boolean> {
     const { machine } = job.spec
     if (machine === undefined) return false
     const name = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine) }
     const lease = await this.#client.get(leaseType, name).catch(() => undefined)
     const before = this.#known.get(uidOf(job))
     const renewed = lease?.spec?.renewTime ?? before?.renewed
-    const isBeat = before?.renewed !== undefined && renewed !== before.renewed
-    const changes = (before?.changes ?? 0) + (isBeat ? 1 : 0)
+    const hasRenewed = before?.renewed !== undefined && renewed !== before.renewed
+    const changes = (before?.changes ?? 0) + (hasRenewed ? 1 : 0)
     this.#remember(uidOf(job), { renewed, changes })
     return changes >= ENOUGH
   }
@@ -43,9 +43,9 @@ export class Heartbeats {
     this.#known.delete(uidOf(job))
   }
 
-  #remember(uid: string, beat: Beat): void {
+  #remember(uid: string, renewal: Renewal): void {
     this.#known.delete(uid)
-    this.#known.set(uid, beat)
+    this.#known.set(uid, renewal)
     const [oldest] = this.#known.keys()
     if (this.#known.size > MOST_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
   }

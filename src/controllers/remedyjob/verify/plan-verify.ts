@@ -8,7 +8,7 @@ import { finish, wait } from '../plan-transitions.ts'
 
 /** The slowest detectors report once a minute: until then a fault that is still shown says nothing about the repair. */
 const DETECTOR_MS = 60_000
-const LOOK_AGAIN_MS = 15_000
+const REQUEUE_MS = 15_000
 
 export function planVerify(seen: Seen, now: number): JobPlan {
   const { job, cleared } = seen
@@ -43,7 +43,7 @@ export function planVerify(seen: Seen, now: number): JobPlan {
     until - now,
   )
 
-  function away(verifyUntil: number | null, text: string, unblock: string, requeueAfter = LOOK_AGAIN_MS): JobPlan {
+  function away(verifyUntil: number | null, text: string, unblock: string, requeueAfter = REQUEUE_MS): JobPlan {
     return {
       actions: [],
       change: { verifyUntil },
@@ -57,13 +57,8 @@ export function planVerify(seen: Seen, now: number): JobPlan {
 /** The node no longer exists: the fault went with the machine. The permit is kept until the machine is deleted, for the controller that deletes it. */
 function untilReplaced(seen: Seen, now: number): JobPlan {
   const { job, machine, permit } = seen
-  const isGone = machine === undefined || permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false
-  if (isGone)
+  const isReplaced = machine === undefined || permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false
+  if (isReplaced)
     return finish(seen, now, 'Succeeded', `machine ${job.spec.machine} was deleted; its set creates a replacement`)
-  return wait(
-    'WaitingForOther',
-    `machine ${job.spec.machine} is being removed`,
-    'the machine is deleted',
-    LOOK_AGAIN_MS,
-  )
+  return wait('WaitingForOther', `machine ${job.spec.machine} is being removed`, 'the machine is deleted', REQUEUE_MS)
 }

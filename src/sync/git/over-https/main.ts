@@ -135,9 +135,9 @@ async function run(task: Task): Promise<void> {
 
 function exitOf(error: unknown): number {
   const [, ofServer] = /"ERR ([\s\S]*)"/.exec(messageOf(error)) ?? []
-  const said = ofServer === undefined ? messageOf(error) : `remote error: ${ofServer}`
+  const output = ofServer === undefined ? messageOf(error) : `remote error: ${ofServer}`
   const what = error instanceof Damaged ? 'the pack that the server sent ' : ''
-  process.stderr.write(said.startsWith('!') ? `${said}\n` : `fatal: ${what}${said}\n`)
+  process.stderr.write(output.startsWith('!') ? `${output}\n` : `fatal: ${what}${output}\n`)
   if (error instanceof TooLarge) return EXIT.tooLarge
   return error instanceof Shallow ? EXIT.shallow : 1
 }

@@ -207,7 +207,7 @@ test('the first problem of a track is the one that the status names', () => {
 })
 
 test('a pipeline that the commit itself brought is on its way, not missing', () => {
-  const report = { look: { kind: 'Seen', failures: [] }, result: { applied: 1, pruned: 0, failures: [] } }
+  const report = { answer: { kind: 'Seen', failures: [] }, result: { applied: 1, pruned: 0, failures: [] } }
   const release = { kind: 'NoPipeline', pipeline: 'infra/all' } as const
   const results = [{ track: 'base', report, release }] as unknown as readonly TrackResult[]
   const of = (type: string) => conditionsOf(seen(), results).find((c) => c.type === type)

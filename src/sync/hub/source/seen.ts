@@ -83,7 +83,7 @@ export interface HubDone {
 }
 
 /** How often the hub is compared with its commit, for changes by other clients. */
-const LOOK_AGAIN_MS = 60_000
+const REQUEUE_MS = 60_000
 
 export const isHubDue = (last: HubDone | undefined, stamp: string, monotonic: number): boolean =>
-  last?.stamp !== stamp || monotonic - last.at >= LOOK_AGAIN_MS
+  last?.stamp !== stamp || monotonic - last.at >= REQUEUE_MS

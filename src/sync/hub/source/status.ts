@@ -184,10 +184,10 @@ function withoutPipeline({ track, report }: TrackResult, pipeline: string): Cond
     : bad('Applied', 'ReferenceMissing', `${text} not found`)
 }
 
-function hubConditions({ look, plan }: ApplyReport, source: string): readonly Condition[] {
+function hubConditions({ answer, plan }: ApplyReport, source: string): readonly Condition[] {
   const out: Condition[] = []
-  if (look.kind === 'Unreachable') out.push(bad('Applied', look.because, `hub: ${look.message}`))
-  else if (look.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${look.failures[0]}`))
+  if (answer.kind === 'Unreachable') out.push(bad('Applied', answer.because, `hub: ${answer.message}`))
+  else if (answer.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${answer.failures[0]}`))
   const blocked = plan?.blocked
   if (blocked !== undefined) {
     const text = `hub: ${pruneText(blocked)}; to allow it: kubenode approve source/${source} (digest ${blocked.digest})`

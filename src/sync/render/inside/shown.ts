@@ -59,12 +59,12 @@ export function plainConsole(out: Print, error: Print): object {
   const counts = new Map<string, number>()
   const line = (print: Print) => (args: readonly unknown[]) =>
     void print(`${indent}${format(...args).replaceAll('\n', `\n${indent}`)}\n`)
-  const [said, warned] = [line(out), line(error)]
-  const log = (...args: readonly unknown[]) => said(args)
+  const [logged, warned] = [line(out), line(error)]
+  const log = (...args: readonly unknown[]) => logged(args)
   const warn = (...args: readonly unknown[]) => warned(args)
   const none = () => undefined
   const group = (...args: readonly unknown[]) => {
-    if (args.length > 0) said(args)
+    if (args.length > 0) logged(args)
     indent += '  '
   }
   return {
@@ -82,13 +82,13 @@ export function plainConsole(out: Print, error: Print): object {
     timeStamp: none,
     profile: none,
     profileEnd: none,
-    dir: (value: unknown, options?: unknown) => said([show(value, options)]),
+    dir: (value: unknown, options?: unknown) => logged([show(value, options)]),
     assert: (isTrue?: unknown, ...args: readonly unknown[]) =>
       isTrue ? undefined : warned(args.length === 0 ? ['Assertion failed'] : ['Assertion failed:', ...args]),
     count: (name: unknown = 'default') => {
       const label = String(name)
       counts.set(label, (counts.get(label) ?? 0) + 1)
-      said([`${label}: ${counts.get(label)}`])
+      logged([`${label}: ${counts.get(label)}`])
     },
     countReset: (name: unknown = 'default') => void counts.delete(String(name)),
     group,

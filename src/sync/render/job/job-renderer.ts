@@ -64,7 +64,7 @@ export interface JobRendererOptions {
 /** Each takes a gigabyte and a half at worst; sources render one after the other beyond it. */
 const MAX_AT_ONCE = 2
 /** A watch tells of changes; without any, all objects are read again. */
-const LOOK_AGAIN_SECONDS = 5
+const POLL_SECONDS = 5
 /** Between attempts to make a Job where the quota has no room, and to read a log. */
 const AGAIN_MS = 1_000
 const LOG_ATTEMPTS = 5
@@ -146,7 +146,7 @@ export class JobRenderer implements Renderer {
 
 type Settled = Exclude<Progress, { readonly kind: 'Waiting' | 'Running' | 'Failed' }>
 
-interface Look {
+interface JobReading {
   readonly progress: Progress
   readonly resourceVersion: string
   readonly hasPod: boolean
@@ -159,7 +159,7 @@ class Attempt {
   readonly #deadlineMs: number
   readonly #signal: AbortSignal
   readonly #begun: number
-  #said: string | undefined
+  #reported: string | undefined
 
   constructor(options: JobRendererOptions, run: string, deadlineMs: number, signal: AbortSignal) {
     this.#options = options
@@ -174,9 +174,9 @@ class Attempt {
   }
 
   /** Once for each thing that is waited for. */
-  #say(awaited: Awaited, why: string): void {
-    if (this.#said === awaited || !WORTH_A_LINE.includes(awaited)) return
-    this.#said = awaited
+  #report(awaited: Awaited, why: string): void {
+    if (this.#reported === awaited || !WORTH_A_LINE.includes(awaited)) return
+    this.#reported = awaited
     this.#options.log.info('a render waits', { run: this.#run, for: awaited, reason: why })
   }
 
@@ -189,7 +189,7 @@ class Attempt {
       } catch (error) {
         const why = quotaIn(error)
         if (why === undefined) throw refusedOr(error, 'Job')
-        this.#say('Quota', why)
+        this.#report('Quota', why)
         if (this.#tookMs() > START_MS) throw new KubeNodeError(tooLate(job.metadata.name ?? '', 'Quota', why), LATER)
         await clock.sleep(AGAIN_MS, this.#signal)
       }
@@ -210,12 +210,12 @@ class Attempt {
     let last: { readonly for: Awaited; readonly why: string } = { for: 'Pod', why: 'the Job has no pod yet' }
     let hasStarted = false
     for (;;) {
-      const { progress, ...seen } = await this.#look(name)
+      const { progress, ...seen } = await this.#poll(name)
       if (progress.kind === 'Failed') throw failure(progress.error)
       if (progress.kind === 'Ended' || progress.kind === 'OutOfMemory') return progress
       if (progress.kind === 'Waiting') {
         last = progress
-        this.#say(progress.for, progress.why)
+        this.#report(progress.for, progress.why)
       } else hasStarted = true
       if (!hasStarted && this.#tookMs() > START_MS) throw failure(tooLate(name, last.for, last.why))
       if (this.#tookMs() > wholeDeadlineMs(this.#deadlineMs))
@@ -229,7 +229,7 @@ class Attempt {
     }
   }
 
-  async #look(name: string): Promise<Look> {
+  async #poll(name: string): Promise<JobReading> {
     const { client } = this.#options
     const key = { namespace: RENDER_NAMESPACE, name }
     const options = { signal: this.#signal }
@@ -257,14 +257,14 @@ class Attempt {
   }
 
   /** Of its pods, or some seconds without one. A watch that fails is no reason to give up: the next look tells. */
-  async #change({ resourceVersion, hasPod }: Omit<Look, 'progress'>): Promise<void> {
+  async #change({ resourceVersion, hasPod }: Omit<JobReading, 'progress'>): Promise<void> {
     const { client, clock } = this.#options
     const watched = client.watch(POD, {
       namespace: RENDER_NAMESPACE,
       labelSelector: selectorOf(this.#run),
       resourceVersion,
       // Why there is none is said elsewhere.
-      timeoutSeconds: hasPod ? LOOK_AGAIN_SECONDS : 1,
+      timeoutSeconds: hasPod ? POLL_SECONDS : 1,
       signal: this.#signal,
     })
     try {

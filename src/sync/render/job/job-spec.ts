@@ -36,7 +36,7 @@ export interface Placement {
   readonly tolerations: readonly { readonly key: string; readonly value?: string; readonly effect?: string }[]
 }
 
-export interface JobWish {
+export interface JobRequest {
   /** Of this render alone. */
   readonly run: string
   readonly image: string
@@ -55,7 +55,7 @@ export const wholeDeadlineMs = (deadlineMs: number): number => START_MS + deadli
 
 const metaOf = (run: string, name: string) => ({ name, namespace: RENDER_NAMESPACE, labels: labelsOf(run) })
 
-export function jobOf({ run, image, placement = ANYWHERE, parts, deadlineMs }: JobWish): KubeObject {
+export function jobOf({ run, image, placement = ANYWHERE, parts, deadlineMs }: JobRequest): KubeObject {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',

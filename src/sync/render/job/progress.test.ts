@@ -28,7 +28,7 @@ const waiting = (reason: string, message = '') => ({ phase: 'Pending', ...contai
 const seen = (more: Partial<SeenJob>): SeenJob => ({ name: 'render-x', job: job(), pods: [], events: [], ...more })
 
 /** A word for what it is, and the number of the error. */
-function said(more: Partial<SeenJob>): string {
+function messages(more: Partial<SeenJob>): string {
   const p = progressOf(seen(more))
   if (p.kind === 'Failed') return numbered(p.error)
   return p.kind === 'Waiting' ? `waits for ${p.for}: ${p.why}` : p.kind === 'Ended' ? `ended: ${p.pod}` : p.kind
@@ -117,7 +117,7 @@ test.each<readonly [string, Partial<SeenJob>, string]>([
     'KN7126: cannot render in Job render-x: DeadlineExceeded: late',
   ],
 ])('%s', (_, more, wanted) => {
-  expect(said(more)).toContain(wanted)
+  expect(messages(more)).toContain(wanted)
 })
 
 test('what a render waited for too long decides its error', () => {
@@ -132,6 +132,6 @@ test('what a render waited for too long decides its error', () => {
 })
 
 test('texts of a node are made safe to show', () => {
-  const text = said({ pods: [pod({ phase: 'Failed', reason: 'Evicted', message: 'a\u001b[31mb\nc' })] })
+  const text = messages({ pods: [pod({ phase: 'Failed', reason: 'Evicted', message: 'a\u001b[31mb\nc' })] })
   expect([text.includes('\u001b'), text.includes('\n')]).toEqual([false, false])
 })

@@ -47,14 +47,14 @@ export function progressOf({ name, job, pods, events }: SeenJob): Progress {
   )
   if (ended !== undefined)
     return failed(syncErrors.KN7126_failed({ job: name, why: `${shown(ended['reason'])}: ${shown(ended['message'])}` }))
-  const said = events.filter((e) => e['reason'] === 'FailedCreate').map((e) => shown(e['message']))
-  return ofNoPod(name, said.at(-1) ?? '')
+  const messages = events.filter((e) => e['reason'] === 'FailedCreate').map((e) => shown(e['message']))
+  return ofNoPod(name, messages.at(-1) ?? '')
 }
 
-function ofNoPod(name: string, said: string): Progress {
-  if (said.includes(QUOTA)) return { kind: 'Waiting', for: 'Quota', why: said }
-  if (REFUSED.test(said)) return failed(syncErrors.KN1413_render({ job: name, why: said }))
-  return { kind: 'Waiting', for: 'Pod', why: said === '' ? 'the Job has no pod yet' : said }
+function ofNoPod(name: string, message: string): Progress {
+  if (message.includes(QUOTA)) return { kind: 'Waiting', for: 'Quota', why: message }
+  if (REFUSED.test(message)) return failed(syncErrors.KN1413_render({ job: name, why: message }))
+  return { kind: 'Waiting', for: 'Pod', why: message === '' ? 'the Job has no pod yet' : message }
 }
 
 const failed = (error: ErrorMessage): Progress => ({ kind: 'Failed', error })

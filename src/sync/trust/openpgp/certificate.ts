@@ -90,8 +90,8 @@ export async function parseCertificate(armored: string): Promise<PgpCertificate>
     })),
   ]
   if (keys.length === 0) throw new Malformed('has no key that may sign')
-  const gone = subkeys.map(({ key }) => fingerprintOf(key)).filter((one) => revocations.subkeys.has(one))
-  return { fingerprint, keys, revoked: revocations.isWhole ? [fingerprint, ...gone] : gone }
+  const revoked = subkeys.map(({ key }) => fingerprintOf(key)).filter((one) => revocations.subkeys.has(one))
+  return { fingerprint, keys, revoked: revocations.isWhole ? [fingerprint, ...revoked] : revoked }
 }
 
 const fingerprintOf = (key: AnyKeyPacket): string => key.getFingerprint().toUpperCase()

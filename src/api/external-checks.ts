@@ -7,7 +7,7 @@ const request = {
   expectedStatus: fallback(int('The status code.', { min: 100, max: 599 }), 200),
 }
 
-export const httpLook = () => obj('A request that must return this status.', request)
+export const httpCheck = () => obj('A request that must return this status.', request)
 
 const OF_GATES = 'A Secret in kubenode-clusters, labeled kubenode.io/for-gates=true'
 
@@ -26,9 +26,9 @@ export const httpGate = () =>
   })
 
 const decimal = (doc: string) =>
-  str(doc, { min: 1, max: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$', says: 'a decimal number' })
+  str(doc, { min: 1, max: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$', expects: 'a decimal number' })
 
-export const queryLook = () =>
+export const queryCheck = () =>
   rule(
     obj('A query whose result must be within bounds.', {
       query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),

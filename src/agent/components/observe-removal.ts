@@ -14,15 +14,15 @@ export interface RemovalDeps extends KeptDeps {
   readonly refusal?: (spec: InUse['spec']) => Promise<string | undefined>
 }
 
-export interface RemovalWish {
+export interface RemovalOptions {
   readonly wanted: OnRemoval | undefined
   readonly isObserved: boolean
 }
 
-export async function lookAtRemoval(
+export async function observeRemoval(
   deps: RemovalDeps,
   use: InUse & { readonly version: string },
-  wish: RemovalWish,
+  options: RemovalOptions,
 ): Promise<RemovalPlan> {
   const { processes, refusal } = deps
   const kept = await readKept(deps, use.component)
@@ -32,7 +32,7 @@ export async function lookAtRemoval(
   const facts: RemovalFacts = {
     spec: use.spec,
     version: `${use.component} ${use.version}`,
-    ...wish,
+    ...options,
     kept,
     inUse,
     changed: await changedSince(deps, use, inUse),

@@ -10,13 +10,13 @@ import type { Files } from '../files/port.ts'
 import { currentLink, onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 
 export type Finding =
-  | { readonly kind: 'Link'; readonly key: string; readonly link: NodeLink; readonly says: string }
-  | { readonly kind: 'File'; readonly key: string; readonly file: ManifestFile; readonly says: string }
-  | { readonly kind: 'Unit'; readonly key: string; readonly says: string }
+  | { readonly kind: 'Link'; readonly key: string; readonly link: NodeLink; readonly what: string }
+  | { readonly kind: 'File'; readonly key: string; readonly file: ManifestFile; readonly what: string }
+  | { readonly kind: 'Unit'; readonly key: string; readonly what: string }
   /** The process differs from the installed program: only a restart changes that, so it waits for an order. */
-  | { readonly kind: 'Running'; readonly key: string; readonly says: string }
+  | { readonly kind: 'Running'; readonly key: string; readonly what: string }
 
-export interface LookDeps {
+export interface InspectDeps {
   readonly files: Files
   readonly dir: NodeDir
 }
@@ -39,7 +39,10 @@ export function closelyWatched({ spec, manifest }: InUse): readonly ManifestFile
   return [...manifest.files.filter((f) => !inTree(f)), ...programs]
 }
 
-export async function lookAtLinks({ files, dir }: LookDeps, { component, spec }: InUse): Promise<readonly Finding[]> {
+export async function inspectLinks(
+  { files, dir }: InspectDeps,
+  { component, spec }: InUse,
+): Promise<readonly Finding[]> {
   const found: Finding[] = []
   for (const link of await linksOn({ files, dir }, spec)) {
     const path = onNode(dir, link.path)
@@ -47,13 +50,13 @@ export async function lookAtLinks({ files, dir }: LookDeps, { component, spec }:
     if (target === join(currentLink(dir, component), link.inSlot)) continue
     const there = target === undefined ? await files.stat(path) : undefined
     const seen = target !== undefined ? 'points elsewhere' : there === undefined ? 'is missing' : 'is no longer a link'
-    found.push({ kind: 'Link', key: `link ${link.path}`, link, says: `${link.path} ${seen}` })
+    found.push({ kind: 'Link', key: `link ${link.path}`, link, what: `${link.path} ${seen}` })
   }
   return found
 }
 
-export async function lookAtFiles(
-  { files, dir }: LookDeps,
+export async function inspectFiles(
+  { files, dir }: InspectDeps,
   { component, slot, spec }: InUse,
   watched: readonly ManifestFile[],
 ): Promise<readonly Finding[]> {
@@ -64,11 +67,11 @@ export async function lookAtFiles(
     const path = join(slotFolder(dir, component, slot), file.path)
     const stat = await files.stat(path)
     if (isAsDescribed(file, stat)) continue
-    const finding = (says: string): Finding => ({
+    const finding = (what: string): Finding => ({
       kind: 'File',
       key: `file ${file.path}`,
       file,
-      says: `${nameOf(file.path)} ${says}`,
+      what: `${nameOf(file.path)} ${what}`,
     })
     if (stat === undefined) found.push(finding('is missing'))
     else if (stat.kind !== 'File') found.push(finding('is no longer a file'))

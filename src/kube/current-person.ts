@@ -36,7 +36,7 @@ export async function introduced(client: Pick<KubeClient, 'raw'>): Promise<Intro
 }
 
 /** Undefined when the server cannot tell, and for anonymous clients. */
-export async function whoAmI(client: Pick<KubeClient, 'raw'>): Promise<Person | undefined> {
+export async function currentPerson(client: Pick<KubeClient, 'raw'>): Promise<Person | undefined> {
   const answer = await introduced(client)
   return answer.kind === 'Known' ? answer.person : undefined
 }

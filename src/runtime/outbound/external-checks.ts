@@ -6,12 +6,12 @@ import { printableLine } from '#lib/printable.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { type HttpAnswer, type HttpLimits, ask } from './get.ts'
 
-export interface Look {
+export interface CheckResult {
   readonly holds: boolean
   readonly seen: string
 }
 
-export interface PageWish {
+export interface PageCheck {
   readonly url: string
   readonly expectedStatus: number
   /** Sent as a bearer token. */
@@ -20,13 +20,13 @@ export interface PageWish {
   readonly ca?: string
 }
 
-interface QueryWish {
+interface QueryCheck {
   readonly query: string
   readonly min?: string | undefined
   readonly max?: string | undefined
 }
 
-export interface LooksConfig {
+export interface ChecksConfig {
   /** Base URL of the Prometheus that queries go to. */
   readonly prometheus?: string
   /** Origins that may be asked although they lead to this host, its link or a program of Kubernetes. */
@@ -35,10 +35,10 @@ export interface LooksConfig {
   readonly apiServers?: readonly string[]
 }
 
-export interface Looks {
+export interface ExternalChecks {
   readonly hasPrometheus: boolean
-  page(wish: PageWish, signal: AbortSignal): Promise<Look>
-  query(wish: QueryWish, signal: AbortSignal): Promise<Look>
+  page(check: PageCheck, signal: AbortSignal): Promise<CheckResult>
+  query(check: QueryCheck, signal: AbortSignal): Promise<CheckResult>
 }
 
 const DEADLINE_MS = 5_000
@@ -48,30 +48,33 @@ const MAX_QUERY_BYTES = 1024 * 1024
 /** Part of a status; the name of a host may be long. */
 const MAX_SEEN_CHARS = 160
 
-export function createLooks(config: LooksConfig, resolve?: HttpLimits['resolve']): Looks {
+export function createChecks(config: ChecksConfig, resolve?: HttpLimits['resolve']): ExternalChecks {
   const allow = new Set((config.allow ?? []).map(originOf))
   const limits = { deadlineMs: DEADLINE_MS, apiServers: config.apiServers ?? [], ...defined({ resolve }) }
   const { prometheus } = config
   return {
     hasPrometheus: prometheus !== undefined,
-    async page({ token, ca, ...wish }, signal) {
+    async page({ token, ca, ...check }, signal) {
       const secrets = defined({ token, ca })
       return shown(
-        pageLook(await ask(wish.url, { ...limits, ...secrets, allow, maxBytes: MAX_PAGE_BYTES, signal }), wish),
+        pageResult(await ask(check.url, { ...limits, ...secrets, allow, maxBytes: MAX_PAGE_BYTES, signal }), check),
       )
     },
-    async query(wish, signal) {
+    async query(check, signal) {
       if (prometheus === undefined)
         return { holds: false, seen: 'no Prometheus is configured: start with --prometheus-url' }
-      const url = queryUrl(prometheus, wish.query)
+      const url = queryUrl(prometheus, check.query)
       // The operator who configures the program names the address of Prometheus.
       const trusted = new Set([new URL(url).origin])
-      return shown(queryLook(await ask(url, { ...limits, allow: trusted, maxBytes: MAX_QUERY_BYTES, signal }), wish))
+      return shown(queryResult(await ask(url, { ...limits, allow: trusted, maxBytes: MAX_QUERY_BYTES, signal }), check))
     },
   }
 }
 
-const shown = ({ holds, seen }: Look): Look => ({ holds, seen: printableLine(seen).slice(0, MAX_SEEN_CHARS) })
+const shown = ({ holds, seen }: CheckResult): CheckResult => ({
+  holds,
+  seen: printableLine(seen).slice(0, MAX_SEEN_CHARS),
+})
 
 const originOf = (url: string): string => new URL(url).origin
 
@@ -81,7 +84,7 @@ function queryUrl(base: string, query: string): string {
   return url.href
 }
 
-function pageLook(answer: HttpAnswer, { url, expectedStatus }: PageWish): Look {
+function pageResult(answer: HttpAnswer, { url, expectedStatus }: PageCheck): CheckResult {
   const { host } = URL.parse(url) ?? { host: 'the URL' }
   if (answer.kind !== 'Answered') return { holds: false, seen: `${host}: ${answer.message}` }
   return {
@@ -90,7 +93,7 @@ function pageLook(answer: HttpAnswer, { url, expectedStatus }: PageWish): Look {
   }
 }
 
-function queryLook(answer: HttpAnswer, { min, max }: QueryWish): Look {
+function queryResult(answer: HttpAnswer, { min, max }: QueryCheck): CheckResult {
   if (answer.kind !== 'Answered') return { holds: false, seen: `Prometheus: ${answer.message}` }
   const body = bodyIn(answer.text)
   if (answer.status !== 200) return { holds: false, seen: refusalIn(answer.status, body) }

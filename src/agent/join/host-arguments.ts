@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 
 type Kind = 'boolean' | 'string'
 
-export type HostWords<K extends string> =
+export type HostArguments<K extends string> =
   | {
       readonly kind: 'Words'
       readonly flags: ReadonlySet<K>
@@ -13,20 +13,20 @@ export type HostWords<K extends string> =
   | { readonly kind: 'Wrong'; readonly word: string; readonly why: string }
 
 /** `plain`: how many words that are no options there may be at most. */
-export function hostWords<K extends string>(
+export function hostArguments<K extends string>(
   args: readonly string[],
   known: Readonly<Record<K, Kind>>,
   plain: number,
-): HostWords<K> {
+): HostArguments<K> {
   const options = Object.fromEntries(Object.entries<Kind>(known).map(([name, type]) => [name, { type }]))
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true })
   const flags = new Set<K>()
   const values: Partial<Record<K, string>> = {}
-  const words: string[] = []
+  const parts: string[] = []
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue
     if (token.kind === 'positional') {
-      words.push(token.value)
+      parts.push(token.value)
       continue
     }
     const { name, rawName: word, value } = token
@@ -41,8 +41,8 @@ export function hostWords<K extends string>(
     values[name] = value
   }
   // Not shown: it may be a part of a join bundle, and that is a secret.
-  if (words.length > plain) return { kind: 'Wrong', word: `word ${plain + 1}`, why: 'no such word is expected' }
-  return { kind: 'Words', flags, values, plain: words }
+  if (parts.length > plain) return { kind: 'Wrong', word: `word ${plain + 1}`, why: 'no such word is expected' }
+  return { kind: 'Words', flags, values, plain: parts }
 }
 
 const isKnown = <K extends string>(known: Readonly<Record<K, Kind>>, name: string): name is K =>

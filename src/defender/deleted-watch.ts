@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<Target['kind'], ResourceType>> = {
   Cluster: cluster,
 }
 
-export class GoneWatch {
+export class DeletedWatch {
   readonly #client: KubeClient
   readonly permits = new Set<string>()
   readonly targets = new Set<string>()
@@ -54,18 +54,18 @@ export class GoneWatch {
     await this.#update(this.targets, missingTargets)
   }
 
-  async #update(gone: Set<string>, suspects: readonly Suspect[]): Promise<void> {
+  async #update(deleted: Set<string>, suspects: readonly Suspect[]): Promise<void> {
     const byUid = new Map(suspects.map((s) => [s.uid, s]))
-    for (const uid of gone) if (!byUid.has(uid)) gone.delete(uid)
-    const open = [...byUid.values()].filter((s) => !gone.has(s.uid)).slice(0, MOST_LOOKUPS)
+    for (const uid of deleted) if (!byUid.has(uid)) deleted.delete(uid)
+    const open = [...byUid.values()].filter((s) => !deleted.has(s.uid)).slice(0, MOST_LOOKUPS)
     for (let i = 0; i < open.length; i += AT_ONCE)
       await Promise.all(
-        open.slice(i, i + AT_ONCE).map(async (s) => ((await this.#isGone(s)) ? gone.add(s.uid) : undefined)),
+        open.slice(i, i + AT_ONCE).map(async (s) => ((await this.#isDeleted(s)) ? deleted.add(s.uid) : undefined)),
       )
   }
 
   /** A server that does not answer has said nothing. */
-  async #isGone({ type, namespace, name, uid }: Suspect): Promise<boolean> {
+  async #isDeleted({ type, namespace, name, uid }: Suspect): Promise<boolean> {
     try {
       const object = await this.#client.get(type, { name, ...defined({ namespace }) })
       return object === undefined || object.metadata.uid !== uid

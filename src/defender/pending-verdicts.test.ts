@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aPermit } from '#test/support/fleets/defender-objects.ts'
 import type { GateVerdict } from './gate.ts'
 import type { PermitDecision } from './plan.ts'
-import { Untold } from './untold.ts'
+import { PendingVerdicts } from './pending-verdicts.ts'
 
 const permit = aPermit({ name: 'p', targets: ['m-0'] })
 const target = permit.spec.targets[0]?.uid ?? ''
@@ -17,7 +17,7 @@ const decision = (verdict: GateVerdict, gates: readonly GateVerdict[]): PermitDe
 const gatesOf = ({ targets }: PermitDecision) => targets.map((t) => t.gates)
 
 test('a grant whose telling was refused keeps what the gates said of it', () => {
-  const untold = new Untold()
+  const untold = new PendingVerdicts()
   untold.note(decision(granted, [ok]))
   expect(gatesOf(untold.complete(decision(granted, [])))).toEqual([[ok]])
   // A reconcile that found none of them removes nothing.
@@ -28,7 +28,7 @@ test('a grant whose telling was refused keeps what the gates said of it', () => 
 })
 
 test('who waits says himself why', () => {
-  const untold = new Untold()
+  const untold = new PendingVerdicts()
   untold.note(decision(waits, [waits]))
   expect(gatesOf(untold.complete(decision(granted, [])))).toEqual([[]])
   untold.note(decision(granted, [ok]))

@@ -4,7 +4,7 @@ import { uidOf } from '#api/schema/object-meta.ts'
 import type { PermitDecision } from './plan.ts'
 import type { TargetDecision } from './target-decision.ts'
 
-export class Untold {
+export class PendingVerdicts {
   readonly #gates = new Map<string, ReadonlyMap<string, TargetDecision['gates']>>()
 
   note({ permit, targets }: PermitDecision): void {

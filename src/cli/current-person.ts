@@ -1,8 +1,8 @@
 // The author of a hold or an approval: the user that the server knows us as.
 import type { KubeClient } from '#kube/client.ts'
-import { whoAmI } from '#kube/who-am-i.ts'
+import { currentPerson } from '#kube/current-person.ts'
 import type { Io } from '#lib/terminal/io.ts'
 
 /** If the server cannot tell, use this machine's user. */
 export const authorOf = async (client: KubeClient, { env }: Io): Promise<string> =>
-  (await whoAmI(client))?.name ?? env['USER'] ?? 'unknown'
+  (await currentPerson(client))?.name ?? env['USER'] ?? 'unknown'

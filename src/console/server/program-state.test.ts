@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { microTimestamp } from '#lib/clock.ts'
 import type { Lease } from '#runtime/lease.ts'
-import { notYetRead, type ProgramLook, type ProgramReading, watched } from './program-look.ts'
+import { notYetRead, type ProgramLook, type ProgramReading, watched } from './program-state.ts'
 
 const NOW = Date.parse('2026-01-05T02:00:00Z')
 const HOUR = 3_600_000

@@ -1,7 +1,7 @@
 // Repeats one check until it is stopped, with a pause before each.
 import type { Clock } from '#lib/clock.ts'
 
-export class Looking {
+export class RepeatedCheck {
   readonly #clock: Clock
   readonly #end = new AbortController()
   #running: Promise<void> = Promise.resolve()
@@ -16,8 +16,8 @@ export class Looking {
   }
 
   /** `look` must not reject: it reports its own failures. */
-  start(pauseMs: () => number, look: () => Promise<unknown>): void {
-    this.#running = this.#run(pauseMs, look)
+  start(pauseMs: () => number, check: () => Promise<unknown>): void {
+    this.#running = this.#run(pauseMs, check)
   }
 
   /** A pause ends at once; a check that has begun is waited for. */
@@ -26,11 +26,11 @@ export class Looking {
     await this.#running
   }
 
-  async #run(pauseMs: () => number, look: () => Promise<unknown>): Promise<void> {
+  async #run(pauseMs: () => number, check: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
       await this.#clock.sleep(pauseMs(), signal).catch(() => undefined)
-      if (!signal.aborted) await look()
+      if (!signal.aborted) await check()
     }
   }
 }

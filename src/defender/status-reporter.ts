@@ -14,11 +14,11 @@ import type { Caches } from './caches.ts'
 import { DecisionCounts } from './decision-counts.ts'
 import type { LeaseWatch } from './lease-watch.ts'
 import type { DefenderMetrics } from './metrics.ts'
-import { type Decision, type PermitDecision, isSaid } from './plan.ts'
+import { type Decision, type PermitDecision, isReported } from './plan.ts'
 import { policyStatus } from './policy-status.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isWorthWriting, permitStatus } from './status.ts'
-import { Untold } from './untold.ts'
+import { PendingVerdicts } from './pending-verdicts.ts'
 
 const fieldManager = FIELD_MANAGERS.defender
 /** Permits written at the same time; the server has other things to do. */
@@ -26,7 +26,7 @@ const WRITES_AT_ONCE = 16
 /** `seen` of a waiting permit is updated at most this often. */
 const REFRESH_MS = 30_000
 
-export interface TellerOptions {
+export interface StatusReporterOptions {
   readonly client: KubeClient
   readonly caches: Caches
   readonly clock: Clock
@@ -36,38 +36,38 @@ export interface TellerOptions {
   readonly mayWrite: () => boolean
 }
 
-export class Teller {
-  readonly #options: TellerOptions
+export class StatusReporter {
+  readonly #options: StatusReporterOptions
   readonly #decisions = new DecisionCounts()
-  readonly #untold = new Untold()
+  readonly #pendingVerdicts = new PendingVerdicts()
   /** By UID: when we wrote last. */
   readonly #writtenAt = new Map<string, number>()
 
-  constructor(options: TellerOptions) {
+  constructor(options: StatusReporterOptions) {
     this.#options = options
   }
 
   forget({ metadata }: KubeObject): void {
     this.#writtenAt.delete(metadata.uid ?? '')
-    this.#untold.forget(metadata.uid ?? '')
+    this.#pendingVerdicts.forget(metadata.uid ?? '')
   }
 
   /** Grants are written before waits and denials. Returns whether all writes succeeded. */
-  async tell({ permits }: Decision, snapshot: Snapshot, now: number): Promise<boolean> {
-    const news = permits.filter((p) => !isSaid(p))
+  async report({ permits }: Decision, snapshot: Snapshot, now: number): Promise<boolean> {
+    const news = permits.filter((p) => !isReported(p))
     const isGrant = (p: PermitDecision) => p.phase === 'Granted'
     const inTurn = [...news.filter(isGrant), ...news.filter((p) => !isGrant(p))]
-    let isHeard = true
+    let isWritten = true
     await inParallel(inTurn, WRITES_AT_ONCE, async (decision) => {
-      if (!(await this.#tellOne(decision, snapshot, now))) isHeard = false
+      if (!(await this.#reportOne(decision, snapshot, now))) isWritten = false
     })
     this.#decisions.observe(permits, this.#options.clock.monotonic())
-    return isHeard
+    return isWritten
   }
 
-  async #tellOne(decided: PermitDecision, snapshot: Snapshot, now: number): Promise<boolean> {
+  async #reportOne(decided: PermitDecision, snapshot: Snapshot, now: number): Promise<boolean> {
     const { client, caches, clock, log, leases, mayWrite } = this.#options
-    const decision = this.#untold.complete(decided)
+    const decision = this.#pendingVerdicts.complete(decided)
     const { permit } = decision
     const { uid = '' } = permit.metadata
     if (!mayWrite()) return true
@@ -80,12 +80,12 @@ export class Teller {
     if (outcome === undefined) return true
     if (outcome.kind === 'Applied') {
       this.#writtenAt.set(uid, clock.monotonic())
-      this.#untold.forget(uid)
+      this.#pendingVerdicts.forget(uid)
       this.#options.metrics?.decided(decision)
       return true
     }
     // The next event of this permit, or the next cycle, tries again: the grant is in the ledger.
-    this.#untold.note(decision)
+    this.#pendingVerdicts.note(decision)
     if (outcome.kind !== 'Stale')
       log.info('cannot update the status of a permit', { permit: permit.metadata.name, reason: outcome.kind })
     return false
@@ -94,7 +94,7 @@ export class Teller {
   /** Policies report whether they are valid. Returns whether all writes succeeded. */
   async explain({ policies, fleet }: Snapshot, ledger: LedgerSpec | undefined, now: number): Promise<boolean> {
     const { client, caches, clock, mayWrite } = this.#options
-    let isHeard = true
+    let isWritten = true
     for (const compiled of policies) {
       const policy: DefenderPolicy | undefined = caches.policies.get(compiled.name)
       const uid = policy?.metadata.uid ?? ''
@@ -108,9 +108,9 @@ export class Teller {
       const outcome = await writeStatus({ ...own, object: policy, status })
       if (outcome === undefined) continue
       if (outcome.kind === 'Applied') this.#writtenAt.set(uid, clock.monotonic())
-      else isHeard = false
+      else isWritten = false
     }
-    return isHeard
+    return isWritten
   }
 }
 

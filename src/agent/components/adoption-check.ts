@@ -12,7 +12,7 @@ import type { WorkerDeps } from './worker-deps.ts'
 
 type Spec = MachineComponentSpec
 
-export class AdoptionLook {
+export class AdoptionCheck {
   readonly #deps: WorkerDeps & { readonly digests: KnownDigests }
   readonly #component: string
   readonly #specIn: (slot: string) => Promise<Spec | undefined>
@@ -43,13 +43,13 @@ export class AdoptionLook {
   }
 
   /** True when the report is another one. */
-  async look(record: ComponentRecord | undefined): Promise<boolean> {
+  async inspect(record: ComponentRecord | undefined): Promise<boolean> {
     const before = JSON.stringify(this.#report)
     const slot = record?.state === 'Staged' ? record.staged?.id : undefined
     const spec = slot === undefined ? undefined : await this.#specIn(slot)
     this.#inTheWay = undefined
     if (slot !== undefined && spec !== undefined) {
-      await this.#lookAtStaged(slot, spec, record?.current === undefined)
+      await this.#inspectStaged(slot, spec, record?.current === undefined)
     } else if (record?.state === 'Healthy' && this.#keptIn !== record.current?.id) {
       this.#keptIn = record.current?.id
       this.#report = keptReport(await readKept(this.#deps, this.#component))
@@ -57,7 +57,7 @@ export class AdoptionLook {
     return JSON.stringify(this.#report) !== before
   }
 
-  async #lookAtStaged(slot: string, spec: Spec, isFirst: boolean): Promise<void> {
+  async #inspectStaged(slot: string, spec: Spec, isFirst: boolean): Promise<void> {
     const deps = this.#deps
     const kept = await readKept(deps, this.#component)
     const standings = await standingsOf(deps, spec, slot, kept)

@@ -1,14 +1,14 @@
 // Pure: what can be learned from the text of an RE2 pattern without running it: a literal that every match contains, and whether a match can span lines.
 // A pattern it does not understand yields "nothing is known", which costs time and never a match.
 
-export interface PatternLook {
+export interface PatternTraits {
   /** Part of every text that matches; undefined when none is known. Never contains a line end. */
   readonly literal: string | undefined
   /** A match is within one line. */
   readonly isOneLine: boolean
 }
 
-const NOTHING: PatternLook = { literal: undefined, isOneLine: false }
+const NOTHING: PatternTraits = { literal: undefined, isOneLine: false }
 
 /** Shorter ones occur in too many lines to save anything. */
 const MIN_LITERAL = 3
@@ -22,7 +22,7 @@ interface Part {
 
 class Unknown extends Error {}
 
-export function lookAt(pattern: string): PatternLook {
+export function traitsOf(pattern: string): PatternTraits {
   try {
     const { literal, mayEndLines } = new Reader(pattern).whole()
     return { literal: literal.length < MIN_LITERAL ? undefined : literal, isOneLine: !mayEndLines }

@@ -16,7 +16,7 @@ interface OfSource {
 
 export type Accepted = 'Read' | 'Later' | 'Duplicate'
 
-export class Looks {
+export class HookReads {
   readonly #clock: Clock
   readonly #read: (source: string) => void
   readonly #sources = new Map<string, OfSource>()

@@ -8,14 +8,14 @@ import type { ObservedCluster } from './observed.ts'
 
 const ORDER: readonly Weight[] = ['Act', 'Unknown', 'Wait']
 
-export interface AttentionTold {
+export interface AttentionReport {
   readonly lines: readonly string[]
   /** For programs. */
   readonly data: object
   readonly needsPerson: number
 }
 
-export function toldAttention(clusters: readonly ObservedCluster[], now: number): AttentionTold {
+export function attentionReport(clusters: readonly ObservedCluster[], now: number): AttentionReport {
   const findings = worstFirst(attentionOf(clusters, now))
   const causes = causesOf(findings)
   const summary = summaryOfAttention(

@@ -15,14 +15,14 @@ const NODE_LEASES = 'kube-node-lease'
 /** Requests under way at the same time. */
 const AT_ONCE = 8
 /** An agent renews every ten seconds: who asks at each decision, and decisions follow each other within milliseconds, learns nothing more by it. */
-const LOOK_MS = 2_000
+const REQUEUE_MS = 2_000
 
-export class QuietWatch {
+export class IdleWatch {
   readonly #client: Pick<KubeClient, 'get'>
   readonly #clock: Pick<Clock, 'monotonic'>
   /** The first heartbeat seen since the target is at rest. */
   readonly #first = new Map<string, string>()
-  readonly #quiet = new Set<string>()
+  readonly #idle = new Set<string>()
   /** When the heartbeat of an orphan was asked for last. */
   readonly #askedAt = new Map<string, number>()
 
@@ -31,42 +31,42 @@ export class QuietWatch {
     this.#clock = clock
   }
 
-  isQuiet(grant: Grant): boolean {
-    return this.#quiet.has(grantKey(grant))
+  isIdle(grant: Grant): boolean {
+    return this.#idle.has(grantKey(grant))
   }
 
   /** Checks every orphan; its heartbeat is read every two seconds at most. A lease that cannot be read proves nothing. */
   async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
     const keys = new Set(orphans.map(grantKey))
     for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)
-    for (const key of this.#quiet) if (!keys.has(key)) this.#quiet.delete(key)
+    for (const key of this.#idle) if (!keys.has(key)) this.#idle.delete(key)
     for (const key of this.#askedAt.keys()) if (!keys.has(key)) this.#askedAt.delete(key)
     for (let i = 0; i < orphans.length; i += AT_ONCE)
-      await Promise.all(orphans.slice(i, i + AT_ONCE).map((grant) => this.#look(grant, fleet)))
+      await Promise.all(orphans.slice(i, i + AT_ONCE).map((grant) => this.#check(grant, fleet)))
   }
 
-  async #look(grant: Grant, fleet: FleetView): Promise<void> {
+  async #check(grant: Grant, fleet: FleetView): Promise<void> {
     const key = grantKey(grant)
     const found = fleet.find({ ...grant, uid: grant.target })
     if (found.kind !== 'Found' || !isAtRest(found.unit, grant)) {
       this.#first.delete(key)
-      this.#quiet.delete(key)
+      this.#idle.delete(key)
       return
     }
     const lease = leaseKey(found.unit)
     if (lease === undefined) {
-      this.#quiet.add(key)
+      this.#idle.add(key)
       return
     }
     const now = this.#clock.monotonic()
-    if (now - (this.#askedAt.get(key) ?? -Infinity) < LOOK_MS) return
+    if (now - (this.#askedAt.get(key) ?? -Infinity) < REQUEUE_MS) return
     this.#askedAt.set(key, now)
     const read = await this.#client.get(leaseType, lease).catch(() => undefined)
     const renewed = read?.spec?.renewTime
     if (renewed === undefined) return
     const first = this.#first.get(key)
     if (first === undefined) this.#first.set(key, renewed)
-    else if (first !== renewed && (await this.#isAtRestNow(found.unit, grant))) this.#quiet.add(key)
+    else if (first !== renewed && (await this.#isAtRestNow(found.unit, grant))) this.#idle.add(key)
   }
 
   /** The cache may be behind the heartbeat: before the slot goes, the target is read from the server. */

@@ -3,7 +3,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
-import { QuietWatch } from './quiet.ts'
+import { IdleWatch } from './idle-watch.ts'
 
 const source = {
   kind: machineType.kind,
@@ -25,10 +25,10 @@ function watched() {
     asked++
     return { spec: { renewTime } }
   }
-  const watch = new QuietWatch({ get } as unknown as Pick<KubeClient, 'get'>, { monotonic: () => now })
+  const watch = new IdleWatch({ get } as unknown as Pick<KubeClient, 'get'>, { monotonic: () => now })
   return {
     watch,
-    look: async (ms: number) => {
+    check: async (ms: number) => {
       now += ms
       await watch.observe([orphan], fleet)
     },
@@ -41,18 +41,18 @@ function watched() {
 
 describe('an orphaned slot', () => {
   test('ends once its agent is heard again', async () => {
-    const { watch, look, beat } = watched()
-    await look(0)
-    await look(2_000)
-    expect(watch.isQuiet(orphan)).toBe(false)
+    const { watch, check, beat } = watched()
+    await check(0)
+    await check(2_000)
+    expect(watch.isIdle(orphan)).toBe(false)
     beat()
-    await look(2_000)
-    expect(watch.isQuiet(orphan)).toBe(true)
+    await check(2_000)
+    expect(watch.isIdle(orphan)).toBe(true)
   })
 
   test('is asked about every two seconds, however many decisions are made in between', async () => {
-    const { look, asked } = watched()
-    for (let ms = 0; ms < 10_000; ms += 20) await look(20)
+    const { check, asked } = watched()
+    for (let ms = 0; ms < 10_000; ms += 20) await check(20)
     expect(asked()).toBe(5)
   })
 })

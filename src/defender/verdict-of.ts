@@ -3,7 +3,7 @@ import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
 import type { Gate, GateVerdict } from './gate.ts'
 import type { ReasonName } from './reason-name.ts'
 
-interface Saying {
+interface VerdictParts {
   readonly reason: ReasonName
   readonly policy?: CompiledPolicy
   readonly seen?: string
@@ -21,9 +21,9 @@ interface Saying {
 const MAX_SENTENCE = 200
 const cut = (text: string): string => (text.length <= MAX_SENTENCE ? text : `${text.slice(0, MAX_SENTENCE - 1)}…`)
 
-const say =
+const verdictOf =
   (verdict: GateVerdict['verdict']) =>
-  (gate: Gate, { reason, policy, seen, limit, field, retryAfterMs, ...more }: Saying): GateVerdict => ({
+  (gate: Gate, { reason, policy, seen, limit, field, retryAfterMs, ...more }: VerdictParts): GateVerdict => ({
     gate,
     verdict,
     reason,
@@ -39,9 +39,9 @@ const fieldOf = (policy: CompiledPolicy | undefined, field: string | undefined) 
     ? {}
     : { field, generation: policy.generation }
 
-export const pass = say('Granted')
-export const wait = say('Waiting')
-export const deny = say('Denied')
+export const pass = verdictOf('Granted')
+export const wait = verdictOf('Waiting')
+export const deny = verdictOf('Denied')
 
 /** Why an operation passes where others are blocked. */
 export const GOES_BACK = 'returns to a version that was healthy before'

@@ -136,7 +136,7 @@ export async function requestOutlook(client: Reader, request: OperationalHold, n
 const MASS = 'CohortBlamed'
 
 /** Undefined: there is no such Node. */
-export async function look(client: Reader, name: string, now: number): Promise<RepairsSeen | undefined> {
+export async function observeRepairs(client: Reader, name: string, now: number): Promise<RepairsSeen | undefined> {
   const { nodes, byNode, views, jobsOf, holds, policies, question, planned } = await readRepairs(client, now)
   const node = nodes.find((n) => n.metadata.name === name)
   if (node === undefined) return undefined

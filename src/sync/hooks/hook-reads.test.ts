@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { Looks } from './looks.ts'
+import { HookReads } from './hook-reads.ts'
 
 test('requests make a read at once, then one every five seconds, and none is lost', async () => {
   const clock = new VirtualClock()
   const reads: number[] = []
   const start = clock.monotonic()
-  const looks = new Looks(clock, () => reads.push(clock.monotonic() - start))
+  const looks = new HookReads(clock, () => reads.push(clock.monotonic() - start))
   expect(looks.accept('a/b', '1')).toBe('Read')
   expect([looks.accept('a/b', '1'), looks.accept('a/b', '2'), looks.accept('a/b', '3')]).toEqual([
     'Duplicate',
@@ -30,7 +30,7 @@ test('requests make a read at once, then one every five seconds, and none is los
 
 test('a request is remembered for ten minutes, and so is a bounded number of them', async () => {
   const clock = new VirtualClock()
-  const looks = new Looks(clock, () => undefined)
+  const looks = new HookReads(clock, () => undefined)
   looks.accept('a/b', 'first')
   await clock.advance(600_000)
   expect(looks.accept('a/b', 'first')).toBe('Duplicate')
@@ -43,7 +43,7 @@ test('a request is remembered for ten minutes, and so is a bounded number of the
 test('what is pending for a source that is gone never happens', async () => {
   const clock = new VirtualClock()
   const reads: string[] = []
-  const looks = new Looks(clock, (source) => reads.push(source))
+  const looks = new HookReads(clock, (source) => reads.push(source))
   looks.accept('a/b', '1')
   looks.accept('a/b', '2')
   looks.keep(() => false)
