@@ -91,7 +91,7 @@ const textOf = (repo: Repo, at: string) =>
 const declaredIn =
   (repo: Repo): DeclaredAt =>
   (commit, where) => {
-    if (where === undefined) return Promise.resolve(textOf(repo, commit))
+    if (where === undefined) return Promise.resolve(JSON.parse(textOf(repo, commit)))
     const show = (path: string) => {
       try {
         return execFileSync('git', ['show', `${commit}:${path}`], {
@@ -104,13 +104,13 @@ const declaredIn =
         return null
       }
     }
-    return Promise.resolve(JSON.stringify(['beacon', 'scribe'].map((c) => show(`fleet/${c}`))))
+    return Promise.resolve(['beacon', 'scribe'].map((c) => show(`fleet/${c}`)))
   }
 
 async function search(repo: Repo, wanted: string): Promise<WayBack> {
   const history = await openFleetHistory(repo.dir, ENV)
   try {
-    return await wayBackTo(wanted, history, declaredIn(repo))
+    return await wayBackTo(JSON.parse(wanted), history, declaredIn(repo))
   } finally {
     await history.close()
   }
@@ -168,6 +168,30 @@ describe('the printed command', () => {
     const way = await search(repo, JSON.stringify(['1.1.0', null]))
     expect(way.kind === 'Reverts' && revertCommand(way.commits)).toBe(`git revert --no-edit ${head}`)
     expect(JSON.stringify(way)).not.toContain(brought)
+  })
+
+  test('is one revert, also where a cluster has joined the fleet since', async () => {
+    const repo = new Repo()
+    repo.commit('fleet/beacon', '1.0.0\n')
+    repo.commit('fleet/beacon', '1.1.0\n')
+    const [bad = ''] = repo.git('log', '--format=%H').trim().split('\n')
+    // It has the version of the fleet: one file says it for both.
+    repo.commit('fleet/joined', 'yes\n')
+    repo.other()
+    const history = await openFleetHistory(repo.dir, ENV)
+    const both: DeclaredAt = async (commit, where) => {
+      const [beacon = null] = (await declaredIn(repo)(commit, where)) ?? []
+      const at = where?.folder ?? repo.dir
+      const files = execFileSync('git', ['ls-tree', '--name-only', commit, 'fleet/'], {
+        cwd: at,
+        env: ENV,
+        encoding: 'utf8',
+      })
+      return [beacon, files.includes('joined') ? beacon : null]
+    }
+    const way = await wayBackTo(['1.0.0', '1.0.0'], history, both)
+    await history.close()
+    expect(way.kind === 'Reverts' && way.commits.map((c) => c.id)).toEqual([bad])
   })
 
   test('reverts a merge with -m 1, and a revert of a revert where that is the way', async () => {

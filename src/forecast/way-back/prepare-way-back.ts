@@ -7,7 +7,7 @@ import { renderCommit, renderKey } from '#sync/render/render.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { componentsText, declaredIn } from './declared-set.ts'
 import { openFleetHistory, type Trial } from './fleet-history.ts'
-import { type WayBack, wayBackTo } from './revert-search.ts'
+import { type Declared, type WayBack, wayBackTo } from './revert-search.ts'
 
 export interface WayBackWish {
   readonly set: string
@@ -58,11 +58,11 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
     const declared = declaredIn((head && (await targetsAt(head.id, undefined))) ?? new Map(), wish.set)
     const clusters = clustersOf(wish, declared)
     if (clusters.length === 0) return { way: { kind: 'None', looked: 0 }, clusters }
-    const text = (at: ReadonlyMap<string, string>) => JSON.stringify(clusters.map((c) => at.get(c) ?? null))
-    const wanted = text(new Map(clusters.map((c) => [c, componentsText(wish.wanted)])))
+    const inClusters = (at: ReadonlyMap<string, string>): Declared => clusters.map((c) => at.get(c) ?? null)
+    const wanted = clusters.map(() => componentsText(wish.wanted))
     const way = await wayBackTo(wanted, history, async (commit, where) => {
       const targets = await targetsAt(commit, where)
-      return targets && text(declaredIn(targets, wish.set))
+      return targets && inClusters(declaredIn(targets, wish.set))
     })
     return { way, clusters }
   } finally {

@@ -1,8 +1,10 @@
 // Which reverts bring a set back to an earlier declaration: found in the history of the branch, and accepted only after a trial in a copy.
 import type { BranchCommit, FleetHistory, Trial } from './fleet-history.ts'
 
-/** What the set declares in a commit, as one text; undefined where the commit cannot be rendered or has no such set. */
-export type DeclaredAt = (commit: string, where: Trial | undefined) => Promise<string | undefined>
+/** Cluster by cluster, what the set declares in a commit as one text; null in a cluster that has no such set there, or had not joined. */
+export type Declared = readonly (string | null)[]
+/** Undefined where the commit cannot be rendered. */
+export type DeclaredAt = (commit: string, where: Trial | undefined) => Promise<Declared | undefined>
 
 export type WayBack =
   | { readonly kind: 'Declared' }
@@ -12,40 +14,64 @@ export type WayBack =
   /** No searched commit of the branch declares it. */
   | { readonly kind: 'None'; readonly looked: number }
 
-export async function wayBackTo(wanted: string, history: FleetHistory, declaredAt: DeclaredAt): Promise<WayBack> {
+/** Each is tried and rendered; of more the whole series is tried at once. */
+const MOST_SINGLE = 5
+
+export async function wayBackTo(wanted: Declared, history: FleetHistory, declaredAt: DeclaredAt): Promise<WayBack> {
   const { commits } = history
   const [head] = commits
-  if (head === undefined) return { kind: 'None', looked: 0 }
+  const none: WayBack = { kind: 'None', looked: commits.length }
+  if (head === undefined) return none
   let newer = await declaredAt(head.id, undefined)
-  if (newer === wanted) return { kind: 'Declared' }
+  if (newer === undefined) return none
+  if (isSame(newer, wanted)) return { kind: 'Declared' }
   const changing: BranchCommit[] = []
+  // Since the last commit that could be rendered: what they changed shows in the next one that can.
+  let between: BranchCommit[] = []
   for (const [i, older] of commits.slice(1).entries()) {
+    between = [...between, ...commits.slice(i, i + 1)]
     const declared = await declaredAt(older.id, undefined)
-    const child = commits[i]
-    if (declared !== newer && child !== undefined) changing.push(child)
+    if (declared === undefined) continue
+    if (!agrees(declared, newer)) changing.push(...between)
+    between = []
     newer = declared
-    if (declared === wanted) return tried(wanted, changing, older, history, declaredAt)
+    if (!leadsTo(declared, wanted) || changing.length === 0) continue
+    const way = await tried(wanted, changing, older, history, declaredAt)
+    if (way !== undefined) return way
   }
-  return { kind: 'None', looked: commits.length }
+  return none
 }
 
+const isSame = (a: Declared, b: Declared): boolean => a.length === b.length && a.every((text, i) => text === b[i])
+
+/** Where both have the set: a cluster that joins in between brings a declaration, and changes none. */
+const agrees = (a: Declared, b: Declared): boolean =>
+  a.every((text, i) => text === b[i] || text === null || b[i] === null)
+
+const leadsTo = (older: Declared, wanted: Declared): boolean =>
+  older.some((text) => text !== null) && older.every((text, i) => text === null || text === wanted[i])
+
+/** One revert where one is enough: what followed a bad commit may stay. */
 async function tried(
-  wanted: string,
+  wanted: Declared,
   commits: readonly BranchCommit[],
   good: BranchCommit,
   history: FleetHistory,
   declaredAt: DeclaredAt,
-): Promise<WayBack> {
-  const isWanted = async (trial: Trial | undefined) =>
-    trial !== undefined && (await declaredAt(trial.commit, trial)) === wanted
-  if (await isWanted(await history.revert(commits))) return { kind: 'Reverts', commits }
+): Promise<WayBack | undefined> {
+  const isWanted = async (trial: Trial | undefined) => {
+    const declared = trial && (await declaredAt(trial.commit, trial))
+    return declared !== undefined && isSame(declared, wanted)
+  }
+  const singles = commits.length > 1 ? commits.slice(0, MOST_SINGLE).map((commit) => [commit]) : []
+  for (const series of [...singles, commits])
+    if (await isWanted(await history.revert(series))) return { kind: 'Reverts', commits: series }
   const restored = await history.restore(commits, good.id)
-  if (restored !== undefined && (await isWanted(restored)))
-    return { kind: 'Patch', text: await history.patchOf(restored), like: good.id }
-  return { kind: 'None', looked: history.commits.length }
+  return restored !== undefined && (await isWanted(restored))
+    ? { kind: 'Patch', text: await history.patchOf(restored), like: good.id }
+    : undefined
 }
 
-/** One command; merges need the side to keep. */
 export function revertCommand(commits: readonly BranchCommit[]): string {
   const runs: BranchCommit[][] = []
   for (const commit of commits) {
