@@ -106,6 +106,10 @@ export const declaredErrors = errorTable({
     text: 'the hub refuses Cluster {name}: {why}; nothing of its control plane is made or changed until it is corrected',
     next: 'correct the Cluster',
   },
+  KN3098_version: {
+    text: 'version {version} of Cluster {name} is not served by its host, which serves {served}',
+    next: 'name a version of one of these, or add the version to the host first and take the inventory again',
+  },
   KN3099: {
     text: 'ttl {ttl} stops the API server of Cluster {name} {when}; its data stays',
     next: 'set a longer ttl before the merge, or run kubenode cluster extend {name} afterwards',

@@ -132,3 +132,32 @@ test('a restore says what it loses, once for each attempt', () => {
   expect(changes(first, withRestore({ snapshot: 'edge-1' }))).toEqual([])
   expect(changes(first, without)).toEqual([])
 })
+
+test('a change of a version says in which stage the cluster has its turn', () => {
+  const pipeline = {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'ReleasePipeline',
+    metadata: { namespace: 'fleet', name: 'standard' },
+    spec: {
+      stages: [
+        { name: 'test', clusters: { names: ['none'] } },
+        { name: 'prod', clusters: { names: ['one'] } },
+      ],
+    },
+  }
+  const both = (object: Cluster) =>
+    new Map([
+      [
+        'hub',
+        {
+          objects: [object, pipeline].map((o) => ({ ref: refOf(o), object: o, digest: sha256OfJson(o) })),
+          rejected: [],
+        },
+      ],
+    ])
+  const drawn = (from: Cluster, to: Cluster) => planeChanges(both(from), both(to), undefined).map((c) => c.what)
+  expect(drawn(old, next)).toEqual([expect.stringMatching(/^upgrades .*; it has its turn in stage prod, 2 of 2$/)])
+  expect(drawn(cluster('1.35.1', 'embedded'), cluster('1.36.0', 'embedded'))).toEqual([
+    'takes cluster/one from 1.35.1 to 1.36.0 in stage prod, 2 of 2',
+  ])
+})

@@ -8,6 +8,7 @@ import { restoreToken } from '#api/restore-token.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { defined } from '#lib/defined.ts'
+import { type BindingHub, bindingHub, isInStage } from './stage-members.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
 
@@ -18,6 +19,9 @@ export interface PlaneNow {
   /** Absent in inventories of older releases. */
   readonly createdAt?: string
   readonly version?: string
+  readonly flavor?: string
+  /** Minor versions that its host serves. */
+  readonly served?: readonly string[]
   readonly change?: NonNullable<NonNullable<Cluster['status']>['change']>
   readonly snapshots: readonly { readonly name: string; readonly version: string; readonly takenAt: string }[]
 }
@@ -31,16 +35,17 @@ export interface PlaneChange {
 
 export function planeNow({
   metadata: { namespace = '', name = '', creationTimestamp },
+  spec,
   status = {},
 }: Cluster): PlaneNow {
-  const { change, snapshots = [], versions } = status
+  const { change, served, snapshots = [], versions } = status
   const [running] = versions ?? []
   return {
     namespace,
     name,
     ...defined({ createdAt: creationTimestamp }),
     ...(running !== undefined && { version: running.version }),
-    ...defined({ change }),
+    ...defined({ change, served, flavor: spec.controlPlane?.flavor }),
     snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
   }
 }
@@ -56,19 +61,41 @@ export function planeChanges(
 
 function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
   const olds = planesIn(before.get(HUB_TARGET))
+  const { pipelines } = bindingHub(before, after)
   return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, wanted]) => {
-    // The embedded API server keeps its data over every change of the version that it reports.
-    if (wanted.spec.controlPlane?.flavor === 'embedded') return []
-    const [from, to] = [olds.get(key)?.spec.version, wanted.spec.version]
-    const [oldMinor, newMinor] = [minorOf(from ?? ''), minorOf(to ?? '')]
-    if (from === undefined || to === undefined || oldMinor === undefined || newMinor === undefined) return []
-    // Within a minor the old programs read what the new ones wrote.
-    if (oldMinor === newMinor) return []
+    const old = olds.get(key)
+    const [from, to] = [old?.spec.version, wanted.spec.version]
+    if (old === undefined || from === undefined || to === undefined || from === to) return []
+    const turn = turnOf(pipelines, old)
+    const [oldMinor, newMinor] = [minorOf(from), minorOf(to)]
+    // The embedded API server keeps its data over every change of the version that it reports, and within a minor the old programs read what the new ones wrote.
+    if (wanted.spec.controlPlane?.flavor === 'embedded' || oldMinor === newMinor)
+      return turn === undefined
+        ? []
+        : [
+            {
+              cluster: HUB_TARGET,
+              what: `takes cluster/${wanted.metadata.name ?? ''} from ${from} to ${to} ${turn}`,
+              isOneWay: false,
+            },
+          ]
+    if (oldMinor === undefined || newMinor === undefined) return []
     const { name = '', namespace = '' } = wanted.metadata
     const live = now?.find((p) => p.name === name && p.namespace === namespace)
     const said = newMinor > oldMinor ? forward(wanted, from, to) : back(name, live, { from, to }, now !== undefined)
-    return [{ cluster: HUB_TARGET, ...said }]
+    const what = turn === undefined ? said.what : `${said.what}; it has its turn ${turn}`
+    return [{ cluster: HUB_TARGET, ...said, what }]
   })
+}
+
+/** When in the train: by the stage that the cluster has before the commit. */
+function turnOf(pipelines: BindingHub['pipelines'], old: Cluster): string | undefined {
+  const turns = pipelines.flatMap(({ spec: { stages } }) => {
+    const at = stages.findIndex((stage) => isInStage(stage, old))
+    const stage = stages[at]
+    return stage === undefined ? [] : [`in stage ${stage.name}, ${at + 1} of ${stages.length}`]
+  })
+  return turns[0]
 }
 
 /** Of one that is new there is no snapshot yet. */

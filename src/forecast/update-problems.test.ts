@@ -64,3 +64,23 @@ test('a time to live that is over when it is merged is named, with the times tha
   expect(found(old, cluster({ flavor: 'embedded' }, { ttl: '24h' }), [old])).toEqual([])
   expect(found(over, over, [old])).toEqual([])
 })
+
+test('a version that no host serves is refused, with what is served, also for a cluster that is new', () => {
+  const status = { served: ['1.35', '1.36'] }
+  const here = { ...cluster({ flavor: 'embedded' }), status } as Given
+  const next = cluster({ flavor: 'embedded' }, { version: '1.37.0' })
+  const refused = {
+    isCertain: true,
+    pointer: '/spec/version',
+    message: expect.stringMatching(
+      /^version 1\.37\.0 of Cluster \w+ is not served by its host, which serves 1\.35, 1\.36/,
+    ),
+  }
+  expect(found(here, next, [here])).toEqual([refused])
+  const other = { ...next, metadata: { ...next.metadata, name: 'two' } }
+  expect(found(here, other, [here])).toEqual([refused])
+  expect(found(here, cluster({ flavor: 'embedded' }, { version: '1.35.4' }), [here])).toEqual([])
+  // What stands already is no matter of this commit, and what is not known refuses nothing.
+  expect(found(next, next, [here])).toEqual([])
+  expect(found(here, next)).toEqual([])
+})

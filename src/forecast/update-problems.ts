@@ -17,12 +17,15 @@ export interface Update {
   readonly after: Targets
   /** Undefined without an inventory of the hub. */
   readonly planes: readonly PlaneNow[] | undefined
+  /** It is too old to refuse anything by. */
+  readonly isStale?: boolean
   readonly now: number
 }
 
 export const updateProblems = (update: Update, validator: Validator): readonly RenderedProblem[] => [
   ...fixedFields(update, validator),
   ...endedClusters(update),
+  ...unservedVersions(update),
 ]
 
 function fixedFields({ before, after }: Update, validator: Validator): readonly RenderedProblem[] {
@@ -63,5 +66,22 @@ function endedClusters({ before, after, planes, now }: Update): readonly Rendere
     const { code, text } = declaredErrors.KN3099({ name, ttl: spec.ttl, when })
     const object = `Cluster.${API_GROUP}/${namespace}/${name}`
     return [{ clusters: [HUB_TARGET], object, pointer: '/spec/ttl', code, message: text, isCertain: false }]
+  })
+}
+
+/** No host of the hub has it: the release would fail in the first stage that gets it. */
+function unservedVersions({ before, after, planes = [], isStale = false }: Update): readonly RenderedProblem[] {
+  const olds = planesIn(before.get(HUB_TARGET))
+  return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, { metadata, spec }]) => {
+    const { version = '', controlPlane } = spec
+    if (olds.get(key)?.spec.version === version) return []
+    const { name = '', namespace = '' } = metadata
+    const flavor = controlPlane?.flavor ?? 'kubernetes'
+    const isOwn = (p: PlaneNow): boolean => p.name === name && p.namespace === namespace && p.flavor === flavor
+    const served = (planes.find(isOwn) ?? planes.find((p) => p.flavor === flavor))?.served
+    if (served === undefined || served.some((minor) => version.startsWith(`${minor}.`))) return []
+    const { code, text } = declaredErrors.KN3098_version({ name, version, served: served.join(', ') })
+    const object = `Cluster.${API_GROUP}/${namespace}/${name}`
+    return [{ clusters: [HUB_TARGET], object, pointer: '/spec/version', code, message: text, isCertain: !isStale }]
   })
 }

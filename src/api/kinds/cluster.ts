@@ -280,6 +280,11 @@ const status = f.waitingStatus('The observed state of the cluster.', {
   endpoint: s.optional(f.url('URL of its API server.')),
   kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig, in kubenode-clusters.')),
   uid: s.optional(s.str('UID of its kube-system namespace, to detect a different cluster.', { max: 64 })),
+  served: s.optional(
+    s.list('Minor versions that its host serves.', s.str('A minor version, such as 1.36.', { min: 1, max: 16 }), {
+      max: 32,
+    }),
+  ),
   versions: s.optional(
     s.mapList(
       'The running versions.',

@@ -24,6 +24,8 @@ type Status = NonNullable<ClusterStatus>
 type Results = readonly ActionResult<ClusterAction>[]
 
 const MOST_HISTORY = 10
+/** As many as the status has room for. */
+const MOST_SERVED = 32
 const SECOND_MS = 1_000
 
 export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: number): Status {
@@ -40,6 +42,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     rotations: _rotations,
     waitingFor: _,
     highAvailability: _h,
+    served: _v,
     expiresAt: _end,
     addons: _addons,
     snapshotSchedule: _s,
@@ -78,10 +81,11 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
 }
 
 /** Of a flavor that this hub has no host for nothing is known. */
-function availabilityOf({ cluster, host }: Seen): Pick<Status, 'highAvailability'> {
+function availabilityOf({ cluster, host }: Seen): Pick<Status, 'highAvailability' | 'served'> {
   const { flavor, replicas = 1 } = cluster.spec.controlPlane ?? {}
   if (flavor !== host.name) return {}
-  return { highAvailability: host.capabilities.isHighlyAvailable && replicas > 1 ? 'Yes' : 'No' }
+  const { isHighlyAvailable, minors } = host.capabilities
+  return { highAvailability: isHighlyAvailable && replicas > 1 ? 'Yes' : 'No', served: minors.slice(0, MOST_SERVED) }
 }
 
 /** The Defender decides from it. What the host does not tell is unknown, never unhealthy. */

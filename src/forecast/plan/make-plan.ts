@@ -68,9 +68,10 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
   const before: Targets = old?.rendered.targets ?? new Map()
   const hub = inventories?.find((i) => i.planes !== undefined)
   const now = systemClock.now()
-  const update = { before, after: rendered.targets, planes: hub?.planes, now }
   const known = inventories ?? []
   const stale = new Set(staleInventories(known, now).map((s) => s.cluster))
+  const isStale = hub !== undefined && stale.has(hub.cluster)
+  const update = { before, after: rendered.targets, planes: hub?.planes, isStale, now }
   const ofRender = withServedProviders(rendered.problems, { after: rendered.targets, inventories: known, stale })
   const problems = [...updateProblems(update, createValidator()), ...ofRender]
   const after: Rendered = { ...rendered, problems }
