@@ -19,7 +19,8 @@ beforeAll(() => {
   scratch = realpathSync(mkdtempSync(join(tmpdir(), 'kubenode-release-full-')))
   const { status, stderr } = release(join(scratch, 'one'))
   // Where no mirror of Debian is reached.
-  if (/KN1121|KN1123|KN1129/.test(stderr)) noImage = stderr.trim()
+  if (/cannot (fetch|use) (the Debian package|packages of Debian|the Node\.js package)/.test(stderr))
+    noImage = stderr.trim()
   else if (status !== 0) throw new Error(stderr)
 }, MINUTES)
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
@@ -69,8 +70,8 @@ test('the package works in an empty folder: version, init, lint and plan', { tim
   const folder = join(scratch, 'empty')
   mkdirSync(folder)
   const env = {
+    ...process.env,
     HOME: scratch,
-    PATH: process.env['PATH'],
     GIT_AUTHOR_NAME: 't',
     GIT_AUTHOR_EMAIL: 't@example.org',
     GIT_COMMITTER_NAME: 't',
