@@ -45,6 +45,12 @@ const CASES: readonly [what: string, permit: OperationPermit | undefined, says: 
     'the permit is being deleted',
   ],
   ['for something else', permit({ operations: ['Reboot'] }), 'not for operation SwitchComponent'],
+  ['that names no operation', permit({ operations: [] }), 'not for operation SwitchComponent'],
+  [
+    'written before permits named operations',
+    { ...permit(), spec: { ...permit().spec, operations: undefined } } as unknown as OperationPermit,
+    'not for operation SwitchComponent',
+  ],
   ['for another component', permit({ component: { name: 'c', version: '1.0.0' } }), 'granted for c 1.0.0'],
   // A permit that names no version grants the removal of the component.
   ['for the removal of the component', permit({ component: { name: 'b' } }), 'granted for the removal of b'],

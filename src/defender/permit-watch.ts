@@ -13,8 +13,9 @@ export class PermitWatch {
       this.#open.delete(uidBefore)
     }
     if (now === undefined) return
-    this.#byUid.set(uid, now)
-    if (isOpen(now)) this.#open.set(uid, now)
+    const permit = withOperations(now)
+    this.#byUid.set(uid, permit)
+    if (isOpen(permit)) this.#open.set(uid, permit)
     else this.#open.delete(uid)
   }
 
@@ -25,4 +26,10 @@ export class PermitWatch {
   of(uid: string): OperationPermit | undefined {
     return this.#byUid.get(uid)
   }
+}
+
+/** One permit that was written past the schema, or before it, must not keep the others from being decided. */
+const withOperations = (permit: OperationPermit): OperationPermit => {
+  const { operations = [] } = permit.spec
+  return operations === permit.spec.operations ? permit : { ...permit, spec: { ...permit.spec, operations } }
 }

@@ -20,6 +20,7 @@ import {
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { builtinPolicy } from './compile-policy.ts'
 import { seriesName } from './rates.ts'
+import { PermitWatch } from './permit-watch.ts'
 import { type Decision, decide } from './plan.ts'
 import { permitStatus } from './status.ts'
 import { defined } from '#lib/defined.ts'
@@ -637,6 +638,16 @@ describe('a machine that is removed during its repair', () => {
     const both = ask({ ...wish, policies: [], permits: [one({ name: 'switch', ...backTo('1.0.0') }), removal] })
     expect(both.ledger?.grants?.map((g) => g.permit)).toEqual(['removal', 'switch'])
   })
+})
+
+/** Written past the schema of permits: another server's restore, or a definition that was changed. */
+test('a permit without operations is denied, and the one beside it is decided', () => {
+  const watch = new PermitWatch()
+  const unnamed = one({ name: 'b' })
+  watch.put(undefined, { ...unnamed, spec: { ...unnamed.spec, operations: undefined } } as unknown as OperationPermit)
+  watch.put(undefined, aPermit({ name: 'a', targets: ['m-1'] }))
+  const wish = { permits: watch.open(), machines: machines(2), ...policy({ operations: ['Drain'] }) }
+  expect(outcome(ask(wish))).toEqual({ 'a/m-1': 'Granted', 'b/m-0': 'Denied Target SafetyReadingUnknown' })
 })
 
 describe('one request', () => {

@@ -49,6 +49,7 @@ describe('a disruption', () => {
       permit('Granted', { operations: ['RestartComponent'] }),
       'not for operation Drain or ScaleIn',
     ],
+    ['that names no operation', permit('Granted', { operations: undefined }), 'not for operation Drain or ScaleIn'],
     [
       'that is being deleted',
       { ...permit('Granted'), metadata: { name: 'p', deletionTimestamp: 'x' } },

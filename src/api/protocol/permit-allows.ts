@@ -17,16 +17,17 @@ export type PermitRuling = { readonly kind: 'Granted' } | { readonly kind: 'Unde
 export function rulingOn(permit: OperationPermit, { operations, targets, component }: PermittedAct): PermitRuling {
   const { spec, status, metadata } = permit
   const { phase = 'Requested', verdicts = [] } = status ?? {}
+  // Written past the schema: a permit that names no operation allows none.
+  const { operations: permitted = [], results = {} } = spec
   const ended = (why: string): PermitRuling => ({ kind: 'Ended', why })
   if (metadata.deletionTimestamp !== undefined) return ended('the permit is being deleted')
   if (phase !== 'Requested' && phase !== 'Granted') return ended(`the permit is ${phase}`)
-  if (operations.length > 0 && !operations.some((o) => spec.operations.includes(o)))
+  if (operations.length > 0 && !operations.some((o) => permitted.includes(o)))
     return ended(`not for operation ${operations.join(' or ')}`)
   if (component !== undefined && spec.component !== undefined && !coversTarget(spec.component, component))
     return ended(`granted for ${shown(readPermitTarget(spec.component))}`)
   const target = spec.targets.find((t) => targets.includes(t.uid))
   if (target === undefined) return ended('the permit is not for this target')
-  const { results = {} } = spec
   if (Object.hasOwn(results, target.uid)) return ended(`the target already has result ${results[target.uid]}`)
   const verdict = verdicts.find((v) => v.target === target.uid)
   if (verdict?.verdict === 'Denied') return ended(`gate ${verdict.gate} denied the permit`)

@@ -27,6 +27,9 @@ export function targetGate(
   { permit, uid }: { readonly permit: OperationPermit; readonly uid: string },
   { unknown, deletedTargets, fleet, wall }: Snapshot,
 ): GateVerdict {
+  // Policies apply to operations: without any, none would apply.
+  if (permit.spec.operations.length === 0)
+    return deny('Target', { reason: 'SafetyReadingUnknown', seen: 'the permit names no operation' })
   if (unknown !== undefined)
     return wait('Target', { reason: 'SafetyReadingUnknown', seen: unknown, retryAfterMs: 5_000 })
   if (found.kind !== 'Found' && deletedTargets.has(uid))
