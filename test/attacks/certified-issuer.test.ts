@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
@@ -103,6 +103,21 @@ test('keys of the issuer change while people are signed in: nobody is signed out
   await use(ada)
   expect(issuer.given).toBeGreaterThan(before)
   expect((await ada.session()).person.name).toBe('ada')
+})
+
+test('a wall clock that is set back keeps no key that the issuer gave up (S35)', async () => {
+  const clock = shiftedClock()
+  const newBrowser = await atConsole(clock)
+  expect((await signIn(newBrowser())).status).toBe(303)
+  issuer.rotate()
+  const wall = Date.now.bind(Date)
+  const setBack = vi.spyOn(Date, 'now').mockImplementation(() => wall() - 3_600_000)
+  try {
+    clock.shift(FIVE_MINUTES)
+    expect((await signIn(newBrowser())).status).toBe(303)
+  } finally {
+    setBack.mockRestore()
+  }
 })
 
 const off = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms })

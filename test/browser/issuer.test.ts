@@ -1,6 +1,8 @@
 // Signing in and out at a certified issuer (oidc-provider) with a real browser: its pages, its redirects, its cookies.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readPage } from '#console/server/page-files.ts'
+import type { Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { CLUSTER, type PeopleWorld, peopleWorld } from '#test/support/console/people-world.ts'
 import { type CertifiedIssuer, startCertifiedIssuer } from '#test/support/issuer/certified-issuer.ts'
 import { useBench } from './browser.ts'
@@ -46,4 +48,34 @@ test('a person goes from a view to the issuer and back to it, sees what the grou
   await page.getByRole('link', { name: 'Sign in at' }).waitFor()
   expect(new URL(page.url()).origin).toBe(origin)
   expect(bench.errors).toEqual([])
+})
+
+test('a browser that stays gets new tokens with the same rights, and one at a console whose clock is behind reads why it is not let in (S35)', async () => {
+  issuer.groups = ['platform']
+  issuer.lifeSeconds = 50
+  const behind: Clock = { ...systemClock, now: () => systemClock.now() - 5 * 60_000 }
+  const [{ port }, late] = [
+    await world.atIssuer(issuer, { page: readPage() }),
+    await world.atIssuer(issuer, { page: readPage(), clock: behind }),
+  ]
+  const signIn = async (origin: string) => {
+    issuer.register(origin)
+    const url = `${origin}/#/machines/${CLUSTER}`
+    const page = await bench.open('', { isStill: false, url, ignoreHTTPSErrors: true })
+    await page.getByRole('link', { name: 'Sign in at' }).click()
+    await page.locator('input[name=login]').fill('ada')
+    await page.locator('input[name=password]').fill('any')
+    await page.locator('button[type=submit]').click()
+    await page.locator('form[action*="/interaction/"] button[type=submit]').click()
+    return page
+  }
+  const given = issuer.given
+  const page = await signIn(`https://127.0.0.1:${port}`)
+  await page.getByRole('heading', { name: 'No machines' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'No machines' }).waitFor()
+  // One for the code; the others in its place, since it ends within a minute.
+  expect(issuer.given).toBeGreaterThan(given + 1)
+  const refused = await signIn(`https://127.0.0.1:${late.port}`)
+  await refused.getByText('compare the clocks').waitFor()
 })
