@@ -17,6 +17,20 @@ test('every link between pages leads to a page and a heading that exist', () => 
   expect([...site.pages.values()].flatMap((p) => p.links).length).toBeGreaterThan(100)
 })
 
+test('every page is reached from the page above it, and all from the README', () => {
+  const linked = (path: string) => (site.pages.get(path)?.links ?? []).map((link) => link.path)
+  const reached = new Set(['README.md'])
+  for (const path of reached) for (const to of linked(path)) if (site.pages.has(to)) reached.add(to)
+  expect([...site.pages.keys()].filter((path) => !reached.has(path))).toEqual([])
+  // `docs/security/git.md` is below `docs/security.md`, and `docs/how-to/window.md` below the README of its folder.
+  const lost = [...site.pages.keys()].filter((path) => {
+    const folder = posix.dirname(path)
+    if (!folder.startsWith('docs/') || folder === 'docs/adr' || path === `${folder}/README.md`) return false
+    return !linked(`${folder}.md`).includes(path) && !linked(`${folder}/README.md`).includes(path)
+  })
+  expect(lost).toEqual([])
+})
+
 test('every file that a page names exists beside it', () => {
   const names = new Set([...site.files.keys(), ...site.copied])
   const missing = html.flatMap(([path, text]) =>

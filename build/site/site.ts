@@ -12,7 +12,7 @@ const GROUPS: readonly (readonly [string, RegExp])[] = [
   ['Start', /^(README|docs\/(start|install|first-node|own-fleet|own-component|signing-keys))\.md$/],
   ['How to', /^docs\/how-to\//],
   ['When something is wrong', /^docs\/(three-in-the-morning\.md|runbooks\/)/],
-  ['Understand', /^docs\/[^/]+\.md$/],
+  ['Understand', /^docs\/((apiserver|install|machines|security)\/)?[^/]+\.md$/],
   ['Reference', /^docs\/reference\//],
   ['Decisions', /^docs\/adr\//],
   ['Project', /^[^/]+\.md$/],
