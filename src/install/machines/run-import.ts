@@ -9,7 +9,9 @@ import { nodeType } from '#nodes/objects.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { TaggedHost } from '#providers/port.ts'
+import { countLine } from '#lib/terminal/amount.ts'
 import type { Io } from '#lib/terminal/io.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
 import { machineCode } from './machine-code.ts'
 import { taggedNodes } from './tagged-nodes.ts'
 import { type ImportStep, type UndoStep, declarationOf, planImport, planUndo } from './import.ts'
@@ -62,14 +64,30 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
 
 type Step = ImportStep | UndoStep
 
-async function carryOut(
+/** On a terminal each Machine is a line. Where the lines go to a file, the terminal shows how many there are. */
+async function carryOut(wish: ImportRun, steps: readonly Step[], io: Io): Promise<{ readonly failed: number }> {
+  let at = 0
+  const work = stepByStep(wish, steps, io, () => void at++)
+  const what = wish.undo === true ? 'undoing the import' : 'importing'
+  const showsCount = io.width?.() === undefined && io.errWidth?.() !== undefined
+  const { done, failed } = await (showsCount
+    ? withProgress(io, (elapsedMs) => countLine(what, at, steps.length, elapsedMs), work)
+    : work)
+  const kept = steps.length - done - failed
+  io.err(`${done} ${wish.dryRun === true ? 'would be ' : ''}done, ${kept} unchanged, ${failed} failed\n`)
+  return { failed }
+}
+
+async function stepByStep(
   { client, dryRun = false }: ImportRun,
   steps: readonly Step[],
   io: Io,
-): Promise<{ readonly failed: number }> {
+  onStep: () => void,
+): Promise<{ readonly done: number; readonly failed: number }> {
   let failed = 0
   let done = 0
   for (const step of steps) {
+    onStep()
     const say = (what: string) => io.out(shownLine(`${step.name}: ${what}`))
     switch (step.kind) {
       case 'There':
@@ -95,9 +113,7 @@ async function carryOut(
         step satisfies never
     }
   }
-  const kept = steps.length - done - failed
-  io.err(`${done} ${dryRun ? 'would be ' : ''}done, ${kept} unchanged, ${failed} failed\n`)
-  return { failed }
+  return { done, failed }
 }
 
 /** Undefined on success. */

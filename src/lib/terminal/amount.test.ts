@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { amountLine } from './amount.ts'
+import { amountLine, countLine } from './amount.ts'
 
 const MB = 1_000_000
 
@@ -16,4 +16,10 @@ test('more than was announced leaves no time', () => {
   expect(amountLine('uploading', { doneBytes: 11 * MB, totalBytes: 10 * MB, elapsedMs: 5_000 })).toBe(
     'uploading: 11.0 of 10.0 MB, 2.2 MB/s, 0s left',
   )
+})
+
+test('what is counted has a rate and the time left too', () => {
+  expect(countLine('importing', 40, 1_200, 1_000)).toBe('importing: 40 of 1200')
+  expect(countLine('importing', 400, 1_200, 10_000)).toBe('importing: 400 of 1200, 40 a second, 20s left')
+  expect(countLine('importing', 15, 1_200, 10_000)).toBe('importing: 15 of 1200, 1.5 a second, 13m10s left')
 })

@@ -1,4 +1,4 @@
-// Pure: how far a work is whose size is known, with its rate and the time left: `uploading: 84.2 of 150.0 MB, 12.1 MB/s, 6s left`.
+// Pure: how far work is whose size is known, with its rate and the time left: `uploading: 84.2 of 150.0 MB, 12.1 MB/s, 6s left`.
 import { formatAge } from '../duration.ts'
 
 const MB = 1_000_000
@@ -13,10 +13,22 @@ export interface Amount {
 
 export function amountLine(what: string, { doneBytes, totalBytes, elapsedMs }: Amount): string {
   const amount = `${what}: ${megabytes(doneBytes)} of ${megabytes(totalBytes)} MB`
-  if (elapsedMs < RATE_AFTER_MS || doneBytes <= 0) return amount
-  const bytesPerMs = doneBytes / elapsedMs
-  const leftMs = Math.max(0, totalBytes - doneBytes) / bytesPerMs
-  return `${amount}, ${megabytes(bytesPerMs * 1_000)} MB/s, ${formatAge(Math.ceil(leftMs / 1_000) * 1_000)} left`
+  const pace = paceOf(doneBytes, totalBytes, elapsedMs)
+  return pace === undefined ? amount : `${amount}, ${megabytes(pace.perSecond)} MB/s, ${pace.left} left`
+}
+
+/** `importing: 340 of 1200, 41 a second, 21s left`. */
+export function countLine(what: string, done: number, total: number, elapsedMs: number): string {
+  const pace = paceOf(done, total, elapsedMs)
+  const count = `${what}: ${done} of ${total}`
+  if (pace === undefined) return count
+  return `${count}, ${pace.perSecond.toFixed(pace.perSecond < 10 ? 1 : 0)} a second, ${pace.left} left`
+}
+
+function paceOf(done: number, total: number, elapsedMs: number) {
+  if (elapsedMs < RATE_AFTER_MS || done <= 0) return undefined
+  const leftMs = (Math.max(0, total - done) * elapsedMs) / done
+  return { perSecond: (done / elapsedMs) * 1_000, left: formatAge(Math.ceil(leftMs / 1_000) * 1_000) }
 }
 
 const megabytes = (bytes: number): string => (bytes / MB).toFixed(1)
