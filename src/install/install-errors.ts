@@ -140,7 +140,7 @@ export const installErrors = errorTable({
   },
   KN1433: {
     text: 'cannot use these settings: {why}',
-    next: 'example: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; docs/install.md lists all settings',
+    next: 'example: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; docs/install/settings.md lists all settings',
   },
   KN1002_check: {
     text: 'there is no check named {name}',

@@ -144,7 +144,7 @@ export const installation = {
   },
   KN1433: {
     cause: 'The settings of the installation cannot be used.',
-    check: 'docs/install.md, which lists all settings',
+    check: 'docs/install/settings.md, which lists all settings',
     do: 'correct --values or the options',
   },
   KN1435: {
