@@ -58,6 +58,8 @@ export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload' | 'Left'
 const NODE_LEASES = 'kube-node-lease'
 /** An agent that lost its supervisor exits within a second, whatever it is doing. */
 const LAST_ONE_ENDS_MS = 15_000
+/** An API server that is away does not keep a machine from rebooting. */
+const LAST_REPORT_MS = 2_000
 
 export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
   const options = { ...given, clock: withSharedTick(given.clock) }
@@ -288,6 +290,8 @@ async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {
 
 async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   const { jobs, logs, machineWriter, nodeWriter, components, drift, board, supervisor } = parts
+  // A machine that reboots should have said so before it falls silent.
+  if (end === 'Reboot') await machineWriter.flush(LAST_REPORT_MS)
   parts.frozen.close()
   await jobs.close()
   await logs.close()
@@ -300,6 +304,7 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   parts.metrics?.close()
   await board.close()
   // A step that hangs in the kernel ends with the boot.
-  if (end === 'Reboot') await Promise.allSettled(components.workers.map((w) => supervisor.stop(w.component)))
+  if (end === 'Reboot') await components.stopAll()
   supervisor.close()
+  if (end === 'Reboot') await parts.reboots.begin()
 }

@@ -19,6 +19,7 @@ import { buildRepairs } from './parts/repairs.ts'
 import { buildMachineWriter, buildNodeWriter, reportLeft } from './parts/status-writers.ts'
 import { buildSupervisor } from './parts/supervisor.ts'
 import { buildTrust } from './parts/trust.ts'
+import type { Reboots } from './reboots.ts'
 import type { RunningByName } from './running.ts'
 import type { WithSelf } from './self/self-process.ts'
 import { AGENT_COMPONENT } from './self/switch-file.ts'
@@ -37,6 +38,7 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly logs: RunningByName
   readonly notices: NoticeWatch
   readonly frozen: FrozenWatch
+  readonly reboots: Reboots
   /** Undefined where the node is a folder: a kubelet of its host is not its own. */
   readonly kubelet: KubeletTrustWatch | undefined
   readonly machineWriter: StatusWriter<KubeObject>
@@ -95,6 +97,7 @@ export function buildParts(o: PartsOptions): Parts {
     logs,
     notices,
     frozen,
+    reboots: ground.reboots,
     kubelet,
     machineWriter,
     nodeWriter,

@@ -22,7 +22,7 @@ const permit = (
 })
 
 const use: PermitUse = {
-  operation: 'SwitchComponent',
+  operations: ['SwitchComponent'],
   targets: ['u1', 'n1'],
   target: { name: 'b', version: '1.0.0', config: 'b-1' },
 }

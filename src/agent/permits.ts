@@ -4,11 +4,11 @@ import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit, type Disruption, type OperationPermit } from '#api/kinds/operation-permit.ts'
-import type { PermitReading } from './components/plan.ts'
+import type { PermitReading } from './components/permit-reading.ts'
 
 export interface PermitUse {
-  /** Absent for operations that disrupt nothing: then any permit granted to this node will do. */
-  readonly operation?: Disruption
+  /** It must name each of them. None for what disrupts nothing: then any permit granted to this node will do. */
+  readonly operations: readonly Disruption[]
   /** UIDs under which this node may be named: of the Machine, of the Node. */
   readonly targets: readonly string[]
   /** What a switch would bring about. */
@@ -16,9 +16,13 @@ export interface PermitUse {
 }
 
 export function judgePermit(permit: OperationPermit | undefined, name: string, use: PermitUse): PermitReading {
-  const { operation, targets, target: component } = use
-  const why = whyNotAllowed(permit, { operations: operation === undefined ? [] : [operation], targets, component })
-  return why === undefined ? { kind: 'Granted', permit: name } : { kind: 'NotGranted', permit: name, why }
+  const { operations, targets, target: component } = use
+  const each = operations.length === 0 ? [[]] : operations.map((operation) => [operation])
+  const why = each
+    .map((one) => whyNotAllowed(permit, { operations: one, targets, component }))
+    .find((w) => w !== undefined)
+  if (why !== undefined) return { kind: 'NotGranted', permit: name, why }
+  return { kind: 'Granted', permit: name, ...(operations.includes('Reboot') && { forReboot: true }) }
 }
 
 /** Unknown when it cannot be read: unknown never disrupts. */

@@ -207,6 +207,7 @@ export const REASONS = {
     'components',
     'The process of the component exited or froze; the message has the cause and the last output.',
   ),
+  Rebooting: because('components', 'The machine reboots for a component, and is silent until it is up again.'),
   FileChanged: because('components', 'A file or unit of the component was modified by another program or user.'),
   DriftPersists: because('components', 'The component was restored several times and modified again each time.'),
   RequirementUnmet: because('components', 'A required component is missing or outside the required version range.'),

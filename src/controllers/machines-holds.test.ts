@@ -1,3 +1,4 @@
+import { findCondition } from '#kube/conditions.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -189,9 +190,17 @@ describe('a silent machine', () => {
     expect(hasTaint(w.fake.peek(nodeType, { name }) as Node, TAINTS.cordon)).toBe(true)
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
     w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
+    report(w, name, 'Switching', { version: '1.0.0', rebootingSince: '2026-01-01T00:00:05Z' })
     await w.clock.advance(300_000)
-    expect(w.machine(name)?.status?.phase).toBe('Updating')
+    const { status } = w.machine(name) ?? {}
+    const text = 'rebooting since 2026-01-01T00:00:05Z for beacon'
+    expect(status).toMatchObject({ phase: 'Updating', waitingFor: { predicate: 'Rebooted', seen: text } })
+    for (const type of ['AgentReachable', 'Ready'])
+      expect(findCondition(status?.conditions, type)).toMatchObject({ reason: 'Rebooting', message: text })
+    // Ten minutes are a boot.
     await w.clock.advance(400_000)
+    expect(w.machine(name)?.status?.phase).toBe('Updating')
+    await w.clock.advance(300_000)
     expect(w.machine(name)?.status?.phase).toBe('Lost')
     heardAgain(w, name)
     report(w, name, 'Healthy')

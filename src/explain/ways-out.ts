@@ -98,6 +98,7 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   ProbeFailed: operator('reads the log of the component', DESCRIBE),
   RolledBackByAgent: author('corrects or reverts the version', DESCRIBE),
   CrashLooping: operator('reads the last output of the component', DESCRIBE),
+  Rebooting: itself,
   FileChanged: itself,
   DriftPersists: operator('ends the program that changes the file', 'kubenode events OBJECT'),
   RequirementUnmet: author('declares versions that fit together', DESCRIBE),

@@ -228,6 +228,7 @@ export const AGENT_PARTS = {
   logs: 'logs that a person asked for',
   notices: 'what the metadata service of a cloud announces',
   frozen: 'the file by which a person stops everything on this node',
+  reboots: 'the one request for a reboot, of repairs and components',
   kubelet: 'whether the kubelet of the host trusts the cluster that the agent has joined',
   metrics: 'figures on loopback, where the configuration asks for them',
   machineWriter: 'the status of the Machine',

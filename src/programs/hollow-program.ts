@@ -64,7 +64,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     const own = { client, clock: systemClock, random: systemRandom, log, version: VERSION, leaseMs: given.leaseMs }
     const { authority } = given
     const each = authority === undefined ? {} : { clientOf: ownClients(config, authority) }
-    const fleet = new HollowFleet({ ...own, ...each, faults: follower.faults })
+    const fleet = new HollowFleet({
+      ...own,
+      ...each,
+      faults: follower.faults,
+      reboot: (machine) => follower.reboot(machine),
+    })
     await Promise.all([fleet.run(stop.signal), follower.run(fleet, systemClock, log, stop.signal)])
     return 0
   } catch (e) {

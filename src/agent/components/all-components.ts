@@ -2,6 +2,7 @@
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
+import type { Disruption } from '#api/kinds/operation-permit.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
@@ -12,11 +13,13 @@ import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
 import type { ComponentRecord } from './record.ts'
 import type { Missing } from './plan.ts'
+import type { PermitReading } from './permit-reading.ts'
+import { readSlot } from './slot.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 import { ComponentWorker } from './worker.ts'
 
 export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
-  readonly readPermit: (target: ComponentTarget, permit: string) => ReturnType<WorkerDeps['readPermit']>
+  readonly readPermit: (target: ComponentTarget, permit: string, use: readonly Disruption[]) => Promise<PermitReading>
   /** Undefined while it cannot be read; absent where versions are not checked against it. */
   readonly serverVersion?: () => string | undefined
 }
@@ -107,6 +110,27 @@ export class AllComponents {
     return this.workers.flatMap((w) => (w.record === undefined ? [] : w.foreign))
   }
 
+  /** For the end of the machine: what requires others is stopped before them, as a kubelet before its runtime. Whatever fails, all are tried. */
+  async stopAll(): Promise<void> {
+    const left = new Map<string, readonly string[]>()
+    for (const { component, record } of this.workers) {
+      const slot = record?.current?.id
+      const spec = slot === undefined ? undefined : await readSlot(this.#deps, component, slot)
+      left.set(
+        component,
+        (spec?.requires ?? []).map((r) => r.component),
+      )
+    }
+    while (left.size > 0) {
+      const required = new Set([...left.values()].flat())
+      const free = [...left.keys()].filter((component) => !required.has(component))
+      // A circle is stopped at once.
+      const next = free.length === 0 ? [...left.keys()] : free
+      await Promise.allSettled(next.map((component) => this.#deps.processes.stop(component)))
+      for (const component of next) left.delete(component)
+    }
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.workers.map((w) => w.close()))
   }
@@ -117,7 +141,11 @@ export class AllComponents {
         ...this.#deps,
         adoption: () => this.#order?.adoption ?? 'Refuse',
         isObserved: () => this.#leaving?.isObserved ?? this.#order?.isObserved === true,
-        readPermit: (permit) => this.#deps.readPermit(staged(worker), permit),
+        readPermit: (permit, forReboot) =>
+          this.#deps.readPermit(staged(worker), permit, [
+            'SwitchComponent',
+            ...(forReboot ? (['Reboot'] as const) : []),
+          ]),
         missingRequirement: (spec) => this.#missing(spec),
         onChange: () => {
           // Components that wait for this one may continue.

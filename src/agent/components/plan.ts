@@ -7,17 +7,21 @@ import type { ProcessEnd } from '../supervise/process-end.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { type Attempt, isSameAttempt } from '#api/protocol/component-order.ts'
 import type { AdoptionMode } from './adoption.ts'
-import type { ComponentRecord, OnRemoval, SecondStart, Slot } from './record.ts'
+import type { PermitReading } from './permit-reading.ts'
+import {
+  type Boot,
+  CANNOT_REBOOT,
+  NOT_FOR_REBOOT,
+  type RebootStep,
+  isRebootFor,
+  rebootBack,
+  rebootTo,
+} from './reboot.ts'
+import type { ComponentRecord, OnRemoval, OpenSwitch, SecondStart, Slot } from './record.ts'
 import { isPinned, isSlotOf, targetOf } from './record.ts'
 
 /** Unread until the Machine was read once, now or before a restart: until then nothing is removed. None: it does not list the component. */
 export type OrderReading = ComponentOrder | 'None' | 'Unread'
-
-/** The permit as just read. */
-export type PermitReading =
-  | { readonly kind: 'Granted'; readonly permit: string }
-  | { readonly kind: 'NotGranted'; readonly permit: string; readonly why: string }
-  | { readonly kind: 'Unknown'; readonly permit: string; readonly why: string }
 
 export type ProcessReading = 'NoService' | 'Running' | 'Stopped' | 'Ended' | 'Crashed' | 'Frozen'
 
@@ -69,18 +73,35 @@ export interface ComponentSeen {
   readonly inTheWay?: string | undefined
   /** A user on the node forbids every disruption; a running switch may finish, and a crashed process may be restarted. */
   readonly isNodeFrozen?: boolean
+  /** The staged version declares `disruption: Reboot`. */
+  readonly needsReboot?: boolean
+  /** Absent where machines do not reboot. */
+  readonly boot?: Boot | undefined
 }
 
 export type ComponentAction =
   | { readonly kind: 'Stage'; readonly target: Attempt; readonly reason: string }
-  | { readonly kind: 'ReadPermit'; readonly permit: string; readonly reason: string }
+  | {
+      readonly kind: 'ReadPermit'
+      readonly permit: string
+      /** It has to name Reboot as well. */
+      readonly forReboot?: boolean
+      readonly reason: string
+    }
+  | { readonly kind: 'Reboot'; readonly reason: string }
   | { readonly kind: 'ReadNode'; readonly reason: string }
   | { readonly kind: 'Switch'; readonly to: Slot; readonly permit: string | undefined; readonly reason: string }
   | { readonly kind: 'ContinueSwitch'; readonly reason: string }
   | { readonly kind: 'UseInPlace'; readonly reason: string }
   | { readonly kind: 'Commit'; readonly reason: string }
   | { readonly kind: 'StartAgain'; readonly how: string; readonly reason: string }
-  | { readonly kind: 'RollBack'; readonly because: Reason; readonly reason: string }
+  | {
+      readonly kind: 'RollBack'
+      readonly because: Reason
+      readonly reason: string
+      /** Why the machine does not reboot into the old version. */
+      readonly pending?: string
+    }
   | { readonly kind: 'Start'; readonly reason: string }
   | { readonly kind: 'Restart'; readonly reason: string }
   | { readonly kind: 'Reinstall'; readonly reason: string }
@@ -198,9 +219,20 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
 
 function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): ComponentPlan {
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
-  if (reading === undefined) return act({ kind: 'ReadPermit', permit, reason: 'the switch order names this permit' })
+  const forReboot = seen.needsReboot === true && isRebootFor(staged, seen.record?.current, permit)
+  // Before anything is switched: nothing would end the wait.
+  if (forReboot && (seen.boot === undefined || seen.boot.refusal !== undefined))
+    return { ...wait(`${CANNOT_REBOOT}: ${seen.boot?.refusal ?? 'it is no machine'}`), because: 'RequirementUnmet' }
+  if (reading === undefined)
+    return act({
+      kind: 'ReadPermit',
+      permit,
+      ...(forReboot && { forReboot }),
+      reason: 'the switch order names this permit',
+    })
   switch (reading.kind) {
     case 'Granted':
+      if (forReboot && reading.forReboot !== true) return wait(`permit ${permit}: ${NOT_FOR_REBOOT}`, PERMIT_RETRY_MS)
       return act({ kind: 'Switch', to: staged, permit, reason: `ordered under permit ${permit}` })
     case 'NotGranted':
     case 'Unknown':
@@ -265,14 +297,13 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
 }
 
 /** One exit that is no evidence against the version restarts the settle window; any further exit counts, whatever caused it. */
-function planOpenSwitch({ record, process, probes, end }: ComponentSeen): ComponentPlan {
+function planOpenSwitch(seen: ComponentSeen): ComponentPlan {
+  const { record, process, probes, end } = seen
   const open = record?.open
+  const reboot = open && planReboot(seen, open)
+  if (reboot !== undefined) return reboot
   if (open?.phase === 'GoingBack')
-    return act({
-      kind: 'RollBack',
-      because: 'RolledBackByAgent',
-      reason: record?.message ?? 'the rollback was interrupted',
-    })
+    return act({ kind: 'RollBack', because: 'RolledBackByAgent', reason: record?.message ?? INTERRUPTED_ROLLBACK })
   if (open?.phase === 'Switching') return act({ kind: 'ContinueSwitch', reason: 'the switch was interrupted' })
   const second = open?.secondStart
   if (second?.isStarted === false) return startAgain(second.how)
@@ -292,6 +323,42 @@ function planOpenSwitch({ record, process, probes, end }: ComponentSeen): Compon
       return wait('waiting for the probes')
     default:
       return assertNever(probes.verdict)
+  }
+}
+
+const INTERRUPTED_ROLLBACK = 'the rollback was interrupted'
+
+/** Undefined: the switch does not wait for a reboot. */
+function planReboot(
+  { record, boot, permit, isNodeFrozen = false }: ComponentSeen,
+  open: OpenSwitch,
+): ComponentPlan | undefined {
+  if (boot === undefined) return undefined
+  const isBack = open.phase === 'GoingBack'
+  const step: RebootStep | undefined = (isBack ? rebootBack : rebootTo)({ open, boot, permit, isNodeFrozen })
+  switch (step?.kind) {
+    case undefined:
+      return undefined
+    case 'Wait':
+      return wait(step.why, PERMIT_RETRY_MS)
+    case 'ReadPermit':
+      return act({ ...step, forReboot: true, reason: 'the version needs a reboot' })
+    case 'Reboot':
+      return act({ kind: 'Reboot', reason: `under permit ${step.permit}` })
+    case 'Continue':
+      return act({ kind: 'ContinueSwitch', reason: 'the machine has rebooted' })
+    case 'GoBack':
+      // The cause of going back stays.
+      return isBack
+        ? act({
+            kind: 'RollBack',
+            because: step.because,
+            reason: record?.message ?? INTERRUPTED_ROLLBACK,
+            pending: step.reason,
+          })
+        : act({ kind: 'RollBack', because: step.because, reason: step.reason })
+    default:
+      return assertNever(step)
   }
 }
 

@@ -36,13 +36,38 @@ export interface SecondStart {
   readonly isStarted: boolean
 }
 
-/** Between two versions. `from` is the one to revert to. */
-interface OpenSwitch {
+/** One reboot of the machine on the way to a version that declares it, or on the way back. */
+export interface PendingReboot {
+  /** The boot in which the files were put in place. The agent wakes up in another one: the machine has rebooted. */
+  readonly from: string
+  /** Wall clock, for people. */
+  readonly since: number
+  /** How long the machine had run: the wait is bounded by this, since the clocks of hosts are set. */
+  readonly upMs: number
+}
+
+/** The reboot to the new version, and the boots after it. */
+export interface OpenReboot extends PendingReboot {
+  /** The boot in which the new version was started. */
+  readonly boot?: string
+  /** The machine rebooted once more within the settle window, which may be the power; the next time counts against the version. */
+  readonly isSecondBoot?: boolean
+}
+
+/**
+ * Between two versions. `from` is the one to revert to. An agent from before there was `reboot` ignores it and `back`: it starts the version that is in place
+ * without a reboot, probes it, and commits or reverts.
+ */
+export interface OpenSwitch {
   readonly to: Slot
   readonly from?: Slot
   readonly permit?: string
   readonly phase: 'Switching' | 'Probing' | 'GoingBack'
   readonly secondStart?: SecondStart
+  /** Files and links are those of the new version, nothing of the component runs, and the machine has to reboot. */
+  readonly reboot?: OpenReboot
+  /** The same with the old version, after the machine had rebooted for the new one. */
+  readonly back?: PendingReboot
 }
 
 /** Failed here in this attempt; not retried within it. */
@@ -109,7 +134,17 @@ const isOpen = (v: unknown): boolean =>
   isSlot(v['to']) &&
   (v['from'] === undefined || isSlot(v['from'])) &&
   (v['phase'] === 'Switching' || v['phase'] === 'Probing' || v['phase'] === 'GoingBack') &&
-  (v['secondStart'] === undefined || isSecondStart(v['secondStart']))
+  (v['secondStart'] === undefined || isSecondStart(v['secondStart'])) &&
+  (v['reboot'] === undefined || isReboot(v['reboot'])) &&
+  (v['back'] === undefined || isReboot(v['back']))
+
+const isReboot = (v: unknown): boolean =>
+  isObject(v) &&
+  typeof v['from'] === 'string' &&
+  typeof v['since'] === 'number' &&
+  typeof v['upMs'] === 'number' &&
+  (v['boot'] === undefined || typeof v['boot'] === 'string') &&
+  (v['isSecondBoot'] === undefined || typeof v['isSecondBoot'] === 'boolean')
 
 const isSecondStart = (v: unknown): boolean =>
   isObject(v) && typeof v['how'] === 'string' && typeof v['isStarted'] === 'boolean'

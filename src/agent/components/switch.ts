@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { isReason } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, assertNever, messageOf } from '#lib/errors.ts'
+import { shortened } from '#lib/shortened.ts'
+import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
 import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.ts'
@@ -32,7 +34,16 @@ import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks } from './links.ts'
 import { maskedError } from './masked.ts'
-import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type Slot } from './record.ts'
+import {
+  MAX_PINS,
+  type ComponentRecord,
+  type OpenSwitch,
+  type PendingReboot,
+  type Pin,
+  type RemovalPlan,
+  type Slot,
+} from './record.ts'
+import { type RebootPort, isRebootFor, isRebooted } from './reboot.ts'
 import { readSlot, removeSlot } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -49,7 +60,13 @@ export interface SwitchDeps {
   readonly adoption?: () => AdoptionMode
   /** Throws when the hook fails. */
   readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
+  /** Absent where machines do not reboot. */
+  readonly reboots?: RebootPort
+  readonly clock: Pick<Clock, 'now'>
 }
+
+/** Stop: the files are put in place and nothing is started, since the machine reboots next. */
+type Then = 'Start' | 'Stop'
 
 export class Switcher {
   readonly #deps: SwitchDeps
@@ -99,20 +116,31 @@ export class Switcher {
       await this.goBack({ because: 'RolledBackByAgent', message: record.message ?? 'the rollback was interrupted' })
       return
     }
+    let reached = open
     try {
       const spec = await this.#specOf(open.to)
+      const then = await this.#beforeUse(spec, open)
+      if (then === 'Wait') return
       // A slot that is no longer complete cannot be reverted to, but it does not block its successor.
       const before = open.from === undefined ? undefined : await readSlot(this.#deps, this.#component, open.from.id)
       // Before anything is stopped that could not be started again.
       const masked = await maskedError(this.#deps, spec)
       if (masked !== undefined) throw masked
-      await this.#hook(spec, 'preInstall')
-      await this.#hook(spec, 'preSwitch')
+      // Those that come before the reboot ran before it.
+      const isBooted = open.reboot !== undefined
+      if (!isBooted) await this.#hook(spec, 'preInstall')
+      if (!isBooted) await this.#hook(spec, 'preSwitch')
       await this.#use(
         { id: open.to.id, spec },
         open.from === undefined || before === undefined ? undefined : { id: open.from.id, spec: before },
+        then,
       )
-      await this.#hook(spec, 'postInstall')
+      if (!isBooted) await this.#hook(spec, 'postInstall')
+      if (then === 'Stop') {
+        await this.#journal.write({ open: { ...open, reboot: await this.#pendingReboot() } })
+        return
+      }
+      reached = this.#demand().open ?? open
       await this.#hook(spec, 'postSwitch')
     } catch (e) {
       if (isPowerLoss(e)) throw e
@@ -123,8 +151,42 @@ export class Switcher {
       await this.#journal.step(
         'started',
         { versionRuns: true },
-        { current: open.to, open: { ...open, phase: 'Probing' } },
+        { current: open.to, open: { ...reached, phase: 'Probing' } },
       )
+  }
+
+  /** Start: in this boot. Stop: the machine reboots first. Wait: it has not rebooted yet. */
+  async #beforeUse(spec: MachineComponentSpec, open: OpenSwitch): Promise<Then | 'Wait'> {
+    const { reboots } = this.#deps
+    const { reboot, to, from, permit, phase } = open
+    // Without a way to reboot, as for an agent of another host that finds this journal, it is a switch like any other.
+    if (reboots === undefined) return 'Start'
+    if (reboot === undefined)
+      return phase === 'Switching' && spec.disruption === 'Reboot' && isRebootFor(to, from, permit) ? 'Stop' : 'Start'
+    const { id: boot } = await reboots.boot()
+    if (reboot.from === boot) return 'Wait'
+    // On the disk before it is started: a version that takes the machine down with it is counted.
+    if (reboot.boot !== boot)
+      await this.#journal.write({
+        open: { ...open, reboot: { ...reboot, boot, ...(reboot.boot !== undefined && { isSecondBoot: true }) } },
+      })
+    return 'Start'
+  }
+
+  async #pendingReboot(): Promise<PendingReboot> {
+    const boot = await this.#deps.reboots?.boot()
+    return { from: boot?.id ?? '', since: this.#deps.clock.now(), upMs: boot?.upMs ?? 0 }
+  }
+
+  /** The permit was read as Granted in the pass that calls this. */
+  async reboot(): Promise<void> {
+    const { open, message, reason, output } = this.#demand()
+    const { reboots } = this.#deps
+    if (open === undefined || reboots === undefined) return
+    // Back: the message stays the cause of going back.
+    if (open.phase !== 'GoingBack') await this.#journal.write({ message: 'rebooting' })
+    else await this.#journal.write({ message, reason, output })
+    await reboots.request({ component: this.#component })
   }
 
   async commit(): Promise<void> {
@@ -164,8 +226,11 @@ export class Switcher {
     return undefined
   }
 
-  /** Reverts to the previous version. Needs neither the API server nor a permit. */
-  async goBack(given: Cause): Promise<void> {
+  /**
+   * Reverts to the previous version. Needs neither the API server nor a permit. After a reboot for the new version it first puts the old one in place and
+   * leaves it stopped; the next call, after the reboot or because there is none, starts it. `pending`: why there is none.
+   */
+  async goBack(given: Cause, pending?: string): Promise<void> {
     const record = this.#demand()
     // An interrupted revert continues with its original cause.
     const {
@@ -189,8 +254,18 @@ export class Switcher {
     const isSame = open.from?.digest === open.to.digest
     const hadForeign = isAdopted(await readKept(this.#deps, this.#component))
     const pins = isSame ? record.pins : withPin(record, open.to)
-    const change = { open: undefined, staged: undefined, current: open.from, message, reason, output, pins }
-    const problem = await this.#restore(open.to, open.from)
+    const boot = open.reboot && (await this.#deps.reboots?.boot())
+    const isFirstOfTwo = open.back === undefined && isRebooted(open.reboot, boot)
+    const told = pending === undefined ? message : `${shortened(message, MAX_CAUSE)}; a reboot is pending: ${pending}`
+    const change = { open: undefined, staged: undefined, current: open.from, message: told, reason, output, pins }
+    const problem = await this.#restore(open.to, open.from, isFirstOfTwo ? 'Stop' : 'Start')
+    if (isFirstOfTwo && problem === undefined) {
+      const back = await this.#pendingReboot()
+      await this.#journal.write({ open: { ...open, phase: 'GoingBack', back }, message, reason, output })
+      return
+    }
+    const awaited = open.back ?? open.reboot
+    if (awaited !== undefined && awaited.from === boot?.id) await this.#deps.reboots?.withdraw(this.#component)
     const isForeignBack = open.from === undefined && hadForeign
     if (isSame && problem === undefined)
       await this.#journal.step('putBack', { previousRuns: true, sameVersion: true }, change)
@@ -294,7 +369,7 @@ export class Switcher {
     return spec
   }
 
-  async #use(to: SlotOf, from: SlotOf | undefined): Promise<void> {
+  async #use(to: SlotOf, from: SlotOf | undefined, then: Then): Promise<void> {
     const { files, dir, processes } = this.#deps
     const { id, spec } = to
     const link = currentLink(dir, this.#component)
@@ -302,7 +377,8 @@ export class Switcher {
     const effect = await switchEffect(this.#deps, this.#component, from, to)
     const { kept, notThis } = await this.#adopt(to, from)
     // No process of the old version may run while the link changes.
-    if (effect === 'Restart' && (await files.readLink(link)) !== target) await processes.stop(this.#component)
+    if (then === 'Stop' || (effect === 'Restart' && (await files.readLink(link)) !== target))
+      await processes.stop(this.#component)
     await relink(files, link, target)
     await makeLinks(this.#deps, this.#component, await linksOn(this.#deps, spec))
     const stays = new Set(layoutOf(spec).links.map((l) => l.path))
@@ -310,6 +386,7 @@ export class Switcher {
     for (const { path } of removed) await restorePath(this.#deps, this.#component, kept, path)
     if (from?.spec.service !== undefined && spec.service === undefined)
       await processes.forget?.(this.#component, from.spec.service)
+    if (then === 'Stop') return
     await this.#startFrom(to, { keep: effect !== 'Restart', ...defined({ notThis }) })
     const { reloadSignal } = spec.service ?? {}
     if (effect === 'Reload' && reloadSignal !== undefined) processes.signal(this.#component, reloadSignal)
@@ -358,7 +435,7 @@ export class Switcher {
   }
 
   /** Why the revert failed; undefined when the old version, or nothing, is in place again. */
-  async #restore(failed: Slot, from: Slot | undefined): Promise<string | undefined> {
+  async #restore(failed: Slot, from: Slot | undefined, then: Then): Promise<string | undefined> {
     const { files, dir, processes } = this.#deps
     try {
       const failedSpec = await readSlot(this.#deps, this.#component, failed.id)
@@ -366,6 +443,7 @@ export class Switcher {
         await this.#use(
           { id: from.id, spec: await this.#specOf(from) },
           failedSpec === undefined ? undefined : { id: failed.id, spec: failedSpec },
+          then,
         )
         return undefined
       }
@@ -394,6 +472,9 @@ export class Switcher {
     if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
   }
 }
+
+/** Leaves room in a status for why a reboot is pending. */
+const MAX_CAUSE = 90
 
 /** The simulated power cut of a test must not look like a failed step. */
 export const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'

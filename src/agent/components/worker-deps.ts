@@ -4,7 +4,8 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { JournalDeps } from './journal.ts'
-import type { Missing, PermitReading } from './plan.ts'
+import type { Missing } from './plan.ts'
+import type { PermitReading } from './permit-reading.ts'
 import type { Probe, ProbeAnswer } from './probe.ts'
 import type { StageRequest, Staged } from './stage.ts'
 import type { SwitchDeps } from './switch.ts'
@@ -14,7 +15,7 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly random: Random
   readonly log: Logger
   readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
-  readonly readPermit: (permit: string) => Promise<PermitReading>
+  readonly readPermit: (permit: string, forReboot: boolean) => Promise<PermitReading>
   /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
   readonly runProbe: (probe: Probe, component: string, watchedMs: number) => Promise<ProbeAnswer>

@@ -16,9 +16,9 @@ import {
   type ComponentAction,
   type ComponentSeen,
   type Missing,
-  type PermitReading,
   type ProbeReading,
 } from './plan.ts'
+import type { PermitReading } from './permit-reading.ts'
 import { Probing } from './probing.ts'
 import { isAtRest, type ComponentRecord, type OnRemoval, type RemovalPlan } from './record.ts'
 import { RemovalOutlook } from './removal-outlook.ts'
@@ -292,6 +292,8 @@ export class ComponentWorker {
       adoption: this.#deps.adoption?.() ?? 'Refuse',
       inTheWay: this.#adoption.inTheWay,
       isNodeFrozen,
+      needsReboot: await this.#needsReboot(record),
+      boot: await this.#deps.reboots?.boot(),
     }
   }
 
@@ -309,13 +311,22 @@ export class ComponentWorker {
     return spec && this.#deps.missingRequirement(spec)
   }
 
+  async #needsReboot(record: ComponentRecord | undefined): Promise<boolean> {
+    const slot = record?.staged?.id
+    if (slot === undefined || record?.state !== 'Staged') return false
+    return (await this.#staged.read(slot))?.disruption === 'Reboot'
+  }
+
   async #act(action: ComponentAction): Promise<void> {
     switch (action.kind) {
       case 'Stage':
         return this.#staging.begin(action.target)
       case 'ReadPermit':
-        this.#permit = await this.#deps.readPermit(action.permit)
+        this.#permit = await this.#deps.readPermit(action.permit, action.forReboot === true)
         return
+      case 'Reboot':
+        this.#probing.stop()
+        return this.#switcher.reboot()
       case 'ReadNode':
         this.#isNodePending = await this.#deps.readNodePending()
         // Unknown: do nothing, ask again later.
@@ -341,7 +352,7 @@ export class ComponentWorker {
         return this.#switcher.startAgain(action.how)
       case 'RollBack':
         this.#probing.stop()
-        await this.#switcher.goBack(await explained(action, () => this.#lastOutput()))
+        await this.#switcher.goBack(await explained(action, () => this.#lastOutput()), action.pending)
         return this.#asks.switched(failed(action.reason))
       case 'Start':
         this.#probing.stop()

@@ -3,21 +3,36 @@ import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { Attempt } from '#api/protocol/component-order.ts'
-import type { ComponentRecord, Slot } from '../components/record.ts'
+import type { ComponentRecord, OpenSwitch, Slot } from '../components/record.ts'
 
 /** The version in use, and the one that was being staged. */
 export interface AdoptRequest {
   readonly report: ComponentStatus
   readonly inUse: Attempt | undefined
   readonly wanted: Attempt | undefined
+  /** It waited for a reboot from this boot, under this permit. */
+  readonly reboot: Pick<OpenSwitch, 'permit' | 'reboot'> | undefined
 }
 
-export const adoptRequests = ({ spec, status }: Machine): readonly AdoptRequest[] =>
+export const adoptRequests = ({ spec, status }: Machine, upMs: number): readonly AdoptRequest[] =>
   (status?.components ?? []).map((report) => {
     const order = spec.components?.find((c) => c.name === report.name)
     const at = (version: string | undefined) => version && targetOf(version, report, order)
-    return { report, inUse: at(report.version) || undefined, wanted: at(report.desired) || undefined }
+    const reboot = rebootOf(report, { from: status?.bootID, permit: order?.switch?.permit, upMs })
+    return { report, inUse: at(report.version) || undefined, wanted: at(report.desired) || undefined, reboot }
   })
+
+function rebootOf(
+  { rebootingSince, state }: ComponentStatus,
+  {
+    from,
+    permit,
+    upMs,
+  }: { readonly from: string | undefined; readonly permit: string | undefined; readonly upMs: number },
+): AdoptRequest['reboot'] {
+  if (rebootingSince === undefined || from === undefined || state !== 'Switching') return undefined
+  return { ...defined({ permit }), reboot: { from, since: Date.parse(rebootingSince) || 0, upMs } }
+}
 
 /** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
 function targetOf(version: string, { attempt }: ComponentStatus, order: ComponentOrder | undefined): Attempt {
@@ -27,7 +42,7 @@ function targetOf(version: string, { attempt }: ComponentStatus, order: Componen
 
 /** Undefined: nothing worth keeping is known; it is installed as on a new node. */
 export function recordOf(
-  { report, inUse, wanted }: AdoptRequest,
+  { report, inUse, wanted, reboot }: AdoptRequest,
   current: Slot | undefined,
   next: Slot | undefined,
 ): ComponentRecord | undefined {
@@ -49,7 +64,7 @@ export function recordOf(
       return {
         ...base,
         state: 'Switching',
-        open: { to: next, phase: 'Switching', ...defined({ from: current }) },
+        open: { to: next, phase: 'Switching', ...defined({ from: current }), ...reboot },
       }
     case 'RolledBack':
     case 'Failed':

@@ -7,6 +7,7 @@ import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createInformer, type Informer } from '#kube/informer.ts'
 import { withoutManagedFields } from '#kube/trim.ts'
+import type { ComponentRecord } from '../components/record.ts'
 import { Catalogue } from './catalogue.ts'
 import { noFaults, type HollowFaults } from './faults.ts'
 import { HollowNode } from './node.ts'
@@ -25,6 +26,8 @@ export interface HollowFleetOptions {
   readonly leaseMs?: number
   /** False where another program creates the Nodes. */
   readonly registerNodes?: boolean
+  /** Has a provider restart the host of a machine. Undefined: none does. */
+  readonly reboot?: (machine: string) => Promise<void>
 }
 
 /** What is known of a host when it starts. */
@@ -32,6 +35,8 @@ interface HostSeen {
   readonly latest?: Machine
   /** Of its Machine. */
   readonly uid?: string | undefined
+  /** What its agent kept on its disk. */
+  readonly records?: readonly ComponentRecord[]
 }
 
 type ClosableClient = KubeClient & { close(): void }
@@ -66,14 +71,14 @@ export class HollowFleet {
   }
 
   /** A host starts; its Machine may come later. `latest` is newer than what the watch has delivered so far. */
-  add(machine: string, bootId: string, { latest, uid = latest?.metadata.uid }: HostSeen = {}): HollowNode {
+  add(machine: string, bootId: string, { latest, uid = latest?.metadata.uid, records }: HostSeen = {}): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
-    const { clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true } = this.#o
+    const { clock, random, log, version, faults = noFaults, leaseMs, registerNodes = true, reboot } = this.#o
     const client = this.#clientOf(machine, uid)
     const own = { client, clock, random, log, version, faults, leaseMs, catalogue: this.#catalogue }
     const registerNode = registerNodes && faults.hasKubelet?.(machine) !== true
-    const node = new HollowNode({ ...own, machine, bootId, registerNode })
+    const node = new HollowNode({ ...own, machine, bootId, registerNode, reboot, records })
     this.#nodes.set(machine, node)
     node.start()
     const seen = latest ?? this.#informer.store.get({ name: machine })
@@ -104,8 +109,9 @@ export class HollowFleet {
 
   /** The host restarts: another boot, the same disk. */
   async reboot(machine: string, bootId: string, seen: HostSeen = {}): Promise<void> {
+    const records = this.#nodes.get(machine)?.records()
     await this.remove(machine)
-    this.add(machine, bootId, seen)
+    this.add(machine, bootId, { ...seen, ...(records !== undefined && records.length > 0 && { records }) })
   }
 
   node(machine: string): HollowNode | undefined {

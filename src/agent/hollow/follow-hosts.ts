@@ -1,10 +1,10 @@
 // Keeps a fleet equal to the provider's folder: a new file is a host that starts, a deleted one is a host that ends, another boot id is a restart.
 import { type FSWatcher, watch } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import { hostsFolder, machineOfFile, readHost } from '#providers/hollow/hosts.ts'
+import { hostsFolder, machineOfFile, readHost, rebootFile } from '#providers/hollow/hosts.ts'
 import { type HollowParams, parseParams } from '#providers/hollow/params.ts'
 import type { HollowFaults } from './faults.ts'
 import type { HollowFleet } from './fleet.ts'
@@ -45,6 +45,11 @@ export class HostFollower {
         return isLie && truth.desired !== undefined ? { ...truth, version: truth.desired, state: 'Healthy' } : truth
       },
     }
+  }
+
+  /** Its provider restarts it, and the file of the host names another boot. */
+  async reboot(machine: string): Promise<void> {
+    await writeFile(rebootFile(this.#dir, machine), '{}\n', { mode: 0o600 })
   }
 
   /** Until the signal aborts. */

@@ -8,8 +8,9 @@ import { FIELD_MANAGERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { AllComponents } from '../components/all-components.ts'
-import type { PermitReading } from '../components/plan.ts'
+import type { PermitReading } from '../components/permit-reading.ts'
 import type { ProbeAnswer } from '../components/probe.ts'
+import type { RebootPort } from '../components/reboot.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import type { Staged, StageRequest } from '../components/stage.ts'
 import { orderOf } from '../machine-order.ts'
@@ -44,6 +45,10 @@ export interface HollowNodeOptions {
   readonly leaseMs: number | undefined
   /** False: another program owns its Node. */
   readonly registerNode: boolean
+  /** Has the host rebooted, soon: another node takes the place of this one. Undefined: nothing can. */
+  readonly reboot?: ((machine: string) => Promise<void>) | undefined
+  /** What is on its disk after a reboot; undefined: only its Machine tells. */
+  readonly records?: readonly ComponentRecord[] | undefined
 }
 
 const NODE_LEASES = 'kube-node-lease'
@@ -196,7 +201,8 @@ export class HollowNode {
     this.#isAdopting = true
     while (!this.#isClosed && this.#components === undefined) {
       try {
-        await this.#begin(await this.#recordsOf(this.#seen))
+        const { records } = this.#o
+        await this.#begin(records ?? (await this.#recordsOf(this.#seen)), records !== undefined)
       } catch (error) {
         this.#o.log.warn('cannot start the hollow node', { machine: this.machine, error })
         await this.#o.clock.sleep(ADOPT_AGAIN_MS)
@@ -208,7 +214,7 @@ export class HollowNode {
 
   async #recordsOf(machine: Machine | undefined): Promise<readonly ComponentRecord[]> {
     const records: ComponentRecord[] = []
-    for (const adopting of machine === undefined ? [] : adoptRequests(machine)) {
+    for (const adopting of machine === undefined ? [] : adoptRequests(machine, this.#o.clock.monotonic())) {
       const [current, next] = [
         await this.#slotOf(adopting.report.name, adopting.inUse),
         await this.#slotOf(adopting.report.name, adopting.wanted),
@@ -229,7 +235,7 @@ export class HollowNode {
     }
   }
 
-  async #begin(records: readonly ComponentRecord[]): Promise<void> {
+  async #begin(records: readonly ComponentRecord[], isBoot = false): Promise<void> {
     const { clock, random, log, client, catalogue, faults } = this.#o
     const versionIn = (slot: string) => catalogue.slot(slot)?.version ?? ''
     const processes = new NullProcesses(
@@ -244,10 +250,11 @@ export class HollowNode {
       processes,
       runHook: () => Promise.resolve(),
       stage: (request, signal) => this.#stage(request, signal),
-      readPermit: (target, permit) =>
+      readPermit: (target, permit, operations) =>
         this.#isSilent
           ? Promise.resolve({ ...SILENT, permit })
-          : readPermit(client, permit, { operation: 'SwitchComponent', targets: this.#targets(), target }),
+          : readPermit(client, permit, { operations, targets: this.#targets(), target }),
+      reboots: this.#reboots(),
       readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
       runProbe: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
       onChange: () => this.#reportSoon(),
@@ -255,12 +262,27 @@ export class HollowNode {
     this.#processes = processes
     this.#components = components
     // What ran when the agent died is still running.
-    for (const { component, current } of records) {
+    for (const { component, current } of isBoot ? [] : records) {
       const service = current && catalogue.specOf(current.id)?.service
       if (current !== undefined && service !== undefined)
         await processes.start({ component, slot: current.id, service })
     }
     await components.load()
+  }
+
+  #reboots(): RebootPort {
+    const { bootId: id, clock, reboot } = this.#o
+    let isRequested = false
+    const refusal = reboot === undefined ? { refusal: 'no provider restarts it' } : {}
+    return {
+      boot: () => Promise.resolve({ id, upMs: clock.monotonic(), isRequested, ...refusal }),
+      request: async () => {
+        isRequested = true
+        this.#machineWriter.touch()
+        await reboot?.(this.machine)
+      },
+      withdraw: () => Promise.resolve(),
+    }
   }
 
   /** Staging and starting take no time here: consecutive steps are one report, as on a slow disk. */

@@ -27,6 +27,7 @@ export class StatusWriter<T> {
   #writtenAt = 0
   #failures = 0
   #isBusy = false
+  #running = Promise.resolve()
   #isDirty = false
   #isClosed = false
   #timer: { cancel(): void } | undefined
@@ -37,7 +38,7 @@ export class StatusWriter<T> {
 
   touch(): void {
     this.#isDirty = true
-    if (!this.#isBusy && !this.#isClosed) void this.#run()
+    if (!this.#isBusy && !this.#isClosed) this.#running = this.#run()
   }
 
   /** Writes even without a change, for example after another client may have written. */
@@ -49,6 +50,14 @@ export class StatusWriter<T> {
   /** Writes again what the server has forgotten: a store that was restored has what was written before its snapshot. */
   compare(isThere: (written: T) => boolean): void {
     if (this.#written !== undefined && !isThere(this.#written)) this.again()
+  }
+
+  /** Writes what is to be written, once, and gives up after this time. */
+  async flush(withinMs: number): Promise<void> {
+    this.touch()
+    const timeout = new AbortController()
+    await Promise.race([this.#running, this.#deps.clock.sleep(withinMs, timeout.signal).catch(() => undefined)])
+    timeout.abort()
   }
 
   close(): void {

@@ -38,8 +38,8 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
     stage: (request, stop) =>
       stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
     serverVersion: () => server.value,
-    readPermit: (target, permit) =>
-      readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), target }),
+    readPermit: (target, permit, operations) => readPermit(client, permit, { operations, targets: targets(), target }),
+    reboots: ground.reboots,
     readNodePending: () => nodeObject.isPending(),
     machine,
     refusal: async (spec) => {

@@ -17,6 +17,7 @@ import type { NoticeWatchDeps } from '../notices/notice-watch.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { NodeDir } from '../node-dir.ts'
 import { nodeVariables } from '../node-variables.ts'
+import { Reboots } from '../reboots.ts'
 import type { Session } from '../session.ts'
 import { systemctlOf } from '../supervise/choose.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
@@ -66,6 +67,7 @@ export interface Ground extends PartsOptions {
   readonly eventsOf: AgentEvents
   readonly known: KnownFields
   readonly target: Target
+  readonly reboots: Reboots
 }
 
 export function groundOf(o: PartsOptions): Ground {
@@ -74,6 +76,7 @@ export function groundOf(o: PartsOptions): Ground {
   const { machine, node } = identity
   const address = config.address ?? (o.isHost ? '127.0.0.1' : loopbackAddress(identity.cluster, machine))
   const binFolder = dirname(o.nodeBinary)
+  const systemctl = o.isHost ? systemctlOf() : undefined
   return {
     ...o,
     base: { files, dir, clock, random, log },
@@ -84,7 +87,8 @@ export function groundOf(o: PartsOptions): Ground {
     binFolder,
     environment: nodeVariables({ address, machine, node, root: dir.root, binFolder }),
     platform: { os: facts.os, arch: facts.arch },
-    systemctl: o.isHost ? systemctlOf() : undefined,
+    systemctl,
+    reboots: new Reboots({ ...o, bootId: facts.bootId, systemctl }),
     fetcher: createFetcher({
       base: identity.artifactBase,
       allowedOrigins: config.allowedOrigins,

@@ -3,8 +3,6 @@ import type { AllComponents } from '../components/all-components.ts'
 import { isLeftToHost } from '../components/record.ts'
 import type { TrustStore } from '../components/trust-store.ts'
 import type { Detection } from '../detect/detection.ts'
-import { writeDurably } from '../files/durable.ts'
-import { rebootRequestFile } from '../node-dir.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { restartHostService } from '../repair/host-service.ts'
 import { cleanDisk } from '../repair/clean-disk.ts'
@@ -54,7 +52,7 @@ export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
 }
 
 function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPorts {
-  const { files, dir, clock, log, facts, client, fetcher, platform, environment, systemctl } = ground
+  const { files, dir, clock, client, fetcher, platform, environment, systemctl, reboots } = ground
   return {
     ask: async (component, kind) => {
       // One that left, and one that is only staged, are the host's: it repairs its own.
@@ -67,13 +65,6 @@ function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPor
     runScript: (wanted, stop) =>
       runScript({ files, dir, client, fetcher, trust, clock, platform, environment }, wanted, stop),
     collectEvidence: (wanted, job, stop) => collectEvidence({ files, dir, clock }, wanted.kinds, job, stop),
-    reboot: async (job) => {
-      const request = { job, bootId: facts.bootId, at: clock.now() }
-      await writeDurably(files, rebootRequestFile(dir), JSON.stringify(request))
-      log.warn('reboot requested', { job })
-      // A host does it itself; for a folder its provider does.
-      await systemctl?.run('--no-block', 'reboot')
-      ground.onReboot()
-    },
+    reboot: (job) => reboots.request({ job }),
   }
 }

@@ -4,7 +4,7 @@ import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type Operation, factsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
-import type { PermitReading } from '../components/plan.ts'
+import type { PermitReading } from '../components/permit-reading.ts'
 import type { JobRecord, StepRecord } from './record.ts'
 
 export type JobOperation = Operation

@@ -12,7 +12,7 @@ import type { OperationName } from '#api/kinds/operations.ts'
 import { operationFacts } from '#api/protocol/operations.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import type { PermitReading } from '../components/plan.ts'
+import type { PermitReading } from '../components/permit-reading.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { readFrozen } from '../frozen.ts'
@@ -154,7 +154,7 @@ export class JobWorker {
     const [disruption] = (operation === undefined ? undefined : operationFacts(operation)?.disruptions) ?? []
     return readPermit(client, permit, {
       targets: targets(),
-      ...defined({ operation: disruption }),
+      operations: disruption === undefined ? [] : [disruption],
     })
   }
 

@@ -47,7 +47,10 @@ export function componentStatus(
 ): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
   // A component that differs from its declaration gives a reason; others need no message.
-  const message = removalProblem ?? record.message ?? (state === 'Healthy' ? undefined : waiting)
+  const reboot = open?.phase === 'GoingBack' ? open.back : open?.reboot?.boot === undefined ? open?.reboot : undefined
+  const isAwaited = reboot !== undefined && open?.phase === 'Switching'
+  const own = isAwaited ? (waiting ?? record.message) : record.message
+  const message = removalProblem ?? own ?? (state === 'Healthy' ? undefined : waiting)
   const reason = record.message === undefined && state !== 'Healthy' ? waitingBecause : record.reason
   // While a switch is open the old version counts: a revert would restore it.
   const inUse = open === undefined ? current : (open.from ?? undefined)
@@ -61,6 +64,7 @@ export function componentStatus(
     ...(current === undefined ? {} : { digest: current.digest }),
     ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
     ...defined({ reason, output }),
+    ...(reboot !== undefined && { rebootingSince: timestamp(reboot.since) }),
     ...(drift === undefined ? {} : { drifted: drift.slice(0, MAX_MESSAGE) }),
     ...defined({ adoption, removal }),
     ...(healthy.length === 0 ? {} : { healthyBefore: healthy }),

@@ -203,6 +203,9 @@ const componentStatus = s.obj('One component as reported by the agent.', {
   output: s.optional(
     s.str('The last lines of its log, if it exited or a probe failed. Secrets are masked.', { max: 1024 }),
   ),
+  rebootingSince: s.optional(
+    s.time('Since when the component waits for its machine to reboot. Absent once the machine is up again.'),
+  ),
   drifted: s.optional(
     f.sentence(
       'Modified files or units that the agent does not restore by itself, because that needs an order to switch.',

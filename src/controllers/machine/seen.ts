@@ -5,6 +5,7 @@ import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
+import { rebooting } from '#api/protocol/rebooting.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
 import { isObserved } from '#nodes/machine-node.ts'
@@ -189,9 +190,11 @@ const orderOf = (spec: Machine['spec'], disruption: string, definitions: readonl
       ),
   )
 
-/** A machine that was ordered to reboot is silent until it is up again. */
+/** A machine that was ordered to reboot is silent until it is up again; its last report counts also after the order was withdrawn. */
 export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'definitions'>): number =>
-  orderOf(machine.spec, 'Reboot', definitions) === undefined ? LOST_AFTER_MS : REBOOT_AFTER_MS
+  orderOf(machine.spec, 'Reboot', definitions) === undefined && rebooting(machine) === undefined
+    ? LOST_AFTER_MS
+    : REBOOT_AFTER_MS
 
 /** Agent and node are both silent; if only one is, only that one is faulty. An observed machine has no agent. */
 export function isLost(

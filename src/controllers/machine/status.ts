@@ -5,6 +5,7 @@ import type { Phase } from '#api/phases.ts'
 import { CONTROLLED_CONDITIONS, type Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
+import { type Rebooting, rebooting } from '#api/protocol/rebooting.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, findCondition, setCondition } from '#kube/conditions.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
@@ -29,6 +30,7 @@ import {
   isNodeDeleted,
   isProvided,
   isUpdating,
+  lostAfterMs,
 } from './seen.ts'
 import { type Refusal, provisioningOf, refusalOf } from './provisioning/status.ts'
 import { rateWait, unservedWait, waitIn } from './reporting/waits.ts'
@@ -240,6 +242,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (!hasJoined(seen) || node === undefined || phase === 'Installing' || isFirstInstall(seen))
     return not('Progressing', `phase ${phase}`)
   const reachable = agentReachable(seen)
+  if (reachable.reason === 'Rebooting') return not('Rebooting', reachable.message)
   if (reachable.status !== 'True') return not('LeaseExpired', 'no heartbeat from its agent')
   if (!isNodeReady(node)) return nodeNotReady(node)
   const [broken] = disturbedComponents(machine)
@@ -316,8 +319,12 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
 }
 
 /** While it is unknown, the last condition stays. */
-function agentReachable({ machine, agentHeartbeat }: Seen): WantedCondition {
+function agentReachable(seen: Seen): WantedCondition {
+  const { machine, agentHeartbeat } = seen
   const alive = isBeating(agentHeartbeat)
+  const reboot = rebooting(machine)
+  if (alive === false && reboot !== undefined && isBeating(agentHeartbeat, lostAfterMs(seen)) !== false)
+    return condition('AgentReachable', 'False', 'Rebooting', rebootText(reboot))
   if (alive === true) return condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
   if (alive === false)
     return condition('AgentReachable', 'False', 'LeaseExpired', 'its agent no longer renews its Lease')
@@ -328,6 +335,8 @@ function agentReachable({ machine, agentHeartbeat }: Seen): WantedCondition {
     ? condition('AgentReachable', 'False', 'LeaseExpired', 'its agent no longer renews its Lease')
     : condition('AgentReachable', 'True', 'LeaseRenewed', 'its agent renews its Lease')
 }
+
+const rebootText = ({ component, since }: Rebooting): string => `rebooting since ${since} for ${component}`
 
 function nodeReady({ node }: Seen): WantedCondition {
   if (node === undefined) return condition('NodeReady', 'Unknown', 'NotYetObserved', 'its Node does not exist')

@@ -17,6 +17,9 @@ export interface HollowHost {
 const ENDING = '.json'
 
 export const hostsFolder = (dir: string): string => join(dir, 'hosts')
+/** An agent of a host asks for its reboot with a file of its name. */
+export const rebootsFolder = (dir: string): string => join(dir, 'reboots')
+export const rebootFile = (dir: string, machine: string): string => join(rebootsFolder(dir), machine + ENDING)
 export const hostFile = (dir: string, machine: string): string => join(hostsFolder(dir), machine + ENDING)
 
 /** Undefined for files that are none, such as one that is being written. */

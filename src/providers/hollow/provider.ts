@@ -25,7 +25,7 @@ import { type Crashes, needOf } from '../process/keeper.ts'
 import { type NodeLayout, nodeLayout } from '../process/layout.ts'
 import { isAlive, type ProcessId } from '../process/proc.ts'
 import { writeWhole } from '../process/record.ts'
-import { type HollowHost, hostFile, hostsFolder, machineOfFile, readHost } from './hosts.ts'
+import { type HollowHost, hostFile, hostsFolder, machineOfFile, readHost, rebootFile, rebootsFolder } from './hosts.ts'
 import { parseParams } from './params.ts'
 
 export interface HollowProviderOptions {
@@ -45,7 +45,7 @@ const LOOK_EVERY_MS = 500
 export const agentsLayout = (dir: string): NodeLayout => nodeLayout(dir, 'agents')
 
 export async function createHollowProvider(options: HollowProviderOptions): Promise<Provider> {
-  await mkdir(hostsFolder(options.dir), { recursive: true, mode: 0o700 })
+  for (const folder of [hostsFolder, rebootsFolder]) await mkdir(folder(options.dir), { recursive: true, mode: 0o700 })
   const dir = await realpath(options.dir)
   const layout = agentsLayout(dir)
   for (const folder of [layout.root, layout.logs]) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -139,6 +139,10 @@ class HollowProvider implements Provider {
 
   async #keep(): Promise<void> {
     const { dir, agents, clock } = this.#options
+    for (const machine of (await readdir(rebootsFolder(dir))).flatMap((file) => machineOfFile(file) ?? [])) {
+      await rm(rebootFile(dir, machine), { force: true })
+      await this.reboot(HOLLOW_SCHEME + machine)
+    }
     const layout = agentsLayout(dir)
     const command = () => agents(dir)
     // what a process before us started is searched for once, and before a start: that reads all processes of the machine

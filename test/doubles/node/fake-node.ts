@@ -1,10 +1,12 @@
 // A node for tests of components: a file system in memory, simulated processes, an API and an artifact store that are maps.
 // A new agent on the same disk is a new FakeNode with the same `disk` and `processes`.
 import { systemRandom } from '#lib/random.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ProbeReading } from '#agent/components/plan.ts'
-import type { PermitReading, ProcessReading } from '#agent/components/plan.ts'
+import type { ProcessReading } from '#agent/components/plan.ts'
+import type { PermitReading } from '#agent/components/permit-reading.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { ComponentWorker } from '#agent/components/worker.ts'
 import { stage } from '#agent/components/stage.ts'
@@ -138,6 +140,12 @@ export interface FakeNodeOptions {
   readonly adoption?: AdoptionMode
   /** Bytes that are served in place of the real ones. */
   readonly serve?: (url: string) => Buffer | undefined
+  /** The boot that the agent runs in. */
+  readonly bootId?: string
+  /** Why the machine cannot reboot. */
+  readonly cannotReboot?: string
+  /** An agent from before there were reboots. */
+  readonly hasNoReboots?: boolean
 }
 
 export class FakeNode {
@@ -152,6 +160,11 @@ export class FakeNode {
   adoption: AdoptionMode
   isObserved = false
   refusal: string | undefined
+  /** Reboots requested by this agent, which the caller carries out. */
+  reboots = 0
+  withdrawn = 0
+  /** How long the machine has run. */
+  upMs: (() => number) | undefined
 
   constructor(o: FakeNodeOptions, component = 'beacon') {
     this.files = o.disk ?? new MemoryFiles()
@@ -202,11 +215,28 @@ export class FakeNode {
             request,
             signal,
           ),
-        readPermit: async (permit) => {
+        readPermit: async (permit, forReboot) => {
           this.permitsRead.push(permit)
           if (this.apiIsAway) return { kind: 'Unknown', permit, why: 'the API server is unavailable' }
-          return o.permit?.(permit) ?? { kind: 'Granted', permit }
+          return o.permit?.(permit) ?? { kind: 'Granted', permit, ...(forReboot && { forReboot }) }
         },
+        ...(o.hasNoReboots !== true && {
+          reboots: {
+            boot: async () => ({
+              id: o.bootId ?? 'boot-1',
+              upMs: this.upMs?.() ?? o.clock.monotonic(),
+              isRequested: this.reboots > 0,
+              ...defined({ refusal: o.cannotReboot }),
+            }),
+            request: async () => {
+              if (this.files.isDead) throw new Error('the power went')
+              this.reboots++
+            },
+            withdraw: async () => {
+              this.withdrawn++
+            },
+          },
+        }),
         readNodePending: async () => (this.apiIsAway ? undefined : (o.pending?.() ?? true)),
         runProbe: async () => o.probe?.((await this.contentInUse())?.split(' ')[1] ?? '') ?? { kind: 'Pass' },
         missingRequirement: () => undefined,

@@ -2,6 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import { TAINTS } from '#api/names.ts'
 import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import { rebooting } from '#api/protocol/rebooting.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
@@ -49,10 +50,12 @@ interface Found {
 }
 
 /**
- * A machine silent for this long during its switch is lost; a reboot takes less. A shorter silence proves nothing about the version: its agent keeps running,
+ * A machine silent for this long during its switch is lost, unless it reboots for it. A shorter silence proves nothing about the version: its agent keeps running,
  * and judges it by a whole settle window.
  */
 export const LOST_AFTER_MS = 300_000
+/** As the machine controller calls a machine Lost that reboots. */
+const REBOOTED_AFTER_MS = 900_000
 
 const JOINING: ReadonlySet<string | undefined> = new Set([
   undefined,
@@ -168,7 +171,10 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
     const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_SEEN
     const why = hostTrouble(status)
     if (isAwaited) return { health: 'Silent', why: why ?? 'still joining: no heartbeat from its agent yet', isAwaited }
-    return found('Silent', why ?? 'no heartbeat from its agent')
+    return found(
+      'Silent',
+      why ?? (reachable.reason === 'Rebooting' ? reachable.message : 'no heartbeat from its agent'),
+    )
   }
   // A Node that was deleted registers with its startup taint again; its machine is no newcomer for that.
   const isClosed = status?.inServiceSince !== undefined && hasTaint(node, TAINTS.componentsPending)
@@ -282,8 +288,10 @@ export function silentSince({ machine }: Reading): number | undefined {
   return since === undefined ? undefined : Date.parse(since)
 }
 
-/** It has been silent so long that its switch will not end by itself. */
+/** It has been silent so long that its switch will not end by itself. One that reboots is lost when the machine controller calls it so. */
 export function isLost(reading: Reading, now: number): boolean {
   const since = reading.health === 'Silent' ? silentSince(reading) : undefined
-  return since !== undefined && now - since >= LOST_AFTER_MS
+  if (since === undefined) return false
+  const isRebooting = reading.machine.status?.phase !== 'Lost' && rebooting(reading.machine) !== undefined
+  return now - since >= (isRebooting ? REBOOTED_AFTER_MS : LOST_AFTER_MS)
 }

@@ -84,7 +84,10 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
   const permit = input.isHeld === true ? undefined : grantFor(input, order)
   if (permit === undefined) return { kind: 'As', order: plain }
   // An adoption that restarts nothing needs no drain either.
-  const restartsNothing = report?.version === undefined && report?.adoption?.restarts === false
+  const restartsNothing =
+    report?.version === undefined &&
+    report?.adoption?.restarts === false &&
+    definitionOf(input.definitions, order)?.spec.disruption !== 'Reboot'
   const needsDrain = !restartsNothing && isDrainNeeded(input.definitions, order, report)
   // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
   const { agent = 'Heard' } = input
@@ -201,15 +204,20 @@ function permitNames(input: OrderInput, order: ComponentOrder): readonly string[
 /** What is not known to need none needs a drain. */
 function isDrainNeeded(
   definitions: readonly MachineComponent[],
-  { name, version }: ComponentOrder,
+  order: ComponentOrder,
   report: ComponentStatus | undefined,
 ): boolean {
-  const definition = definitions.find(({ spec }) => spec.component === name && spec.version === version)
+  const definition = definitionOf(definitions, order)
   if (definition === undefined) return true
   const { disruption, drainOn } = definition.spec
-  if (disruption !== 'Drain' && disruption !== 'Reboot') return false
-  return drainOn === 'Always' || !isPatchOnly(report?.version, version)
+  // The agent reboots the machine, whatever changed.
+  if (disruption === 'Reboot') return true
+  if (disruption !== 'Drain') return false
+  return drainOn === 'Always' || !isPatchOnly(report?.version, order.version)
 }
+
+const definitionOf = (definitions: readonly MachineComponent[], { name, version }: ComponentOrder) =>
+  definitions.find(({ spec }) => spec.component === name && spec.version === version)
 
 function isPatchOnly(from: string | undefined, to: string): boolean {
   const [a, b] = [parseVersion(from ?? ''), parseVersion(to)]

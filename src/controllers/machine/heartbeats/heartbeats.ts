@@ -48,8 +48,8 @@ export const SILENT_AFTER_MS = 40_000
 /** Agent and node both silent for this long: the machine is Lost. */
 export const LOST_AFTER_MS = 60_000
 
-/** What a host with much memory and many disks takes to boot, firmware and all. */
-export const REBOOT_AFTER_MS = 600_000
+/** A host with much memory and many disks takes ten minutes to boot, firmware and all, after minutes in which its units stop. */
+export const REBOOT_AFTER_MS = 900_000
 
 /** True: alive; false: silent for longer than the bound; undefined: not known yet. */
 export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {

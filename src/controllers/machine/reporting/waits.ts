@@ -2,6 +2,7 @@
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Phase } from '#api/phases.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { rebooting } from '#api/protocol/rebooting.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { counted } from '#lib/counted.ts'
 import type { WantedCondition } from '#kube/conditions.ts'
@@ -75,8 +76,9 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
         unblock:
           ready.reason === 'LeaseExpired' ? reportsAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
       }
-    case 'Ready':
     case 'Updating':
+      return rebootWait(seen.machine)
+    case 'Ready':
     case 'Repairing':
     case 'Draining':
     case 'Deleting':
@@ -84,6 +86,17 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
     default:
       return phase satisfies never
   }
+}
+
+function rebootWait(machine: Machine): Waiting | undefined {
+  const reboot = rebooting(machine)
+  return (
+    reboot && {
+      predicate: 'Rebooted',
+      seen: `rebooting since ${reboot.since} for ${reboot.component}`,
+      unblock: `its agent reports from the next boot; otherwise a person starts the host: kubenode events machine/${nameOf(machine)}`,
+    }
+  )
 }
 
 /** What makes a machine Ready again that is in service; everything else is about a component. */
