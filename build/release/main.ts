@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { readText } from '#artifacts/authoring/statement-file.ts'
 import { processIo } from '#cli/process-io.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -52,12 +53,13 @@ async function main(args: readonly string[], io: Io): Promise<number> {
     io.err(`cannot release ${VERSION}; --dry-run makes the files anyway\n${why.map((line) => `- ${line}\n`).join('')}`)
     return 1
   }
+  const key = flags.key === undefined ? undefined : readText(resolve(io.cwd, flags.key), 'signing key')
   const folder = resolve(io.cwd, flags.out)
   const files = await makeRelease({
     root,
     folder,
     cache: flags.cache ?? join(io.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'kubenode/image'),
-    ...defined({ mirror: flags.mirror, key: flags.key && readFileSync(resolve(io.cwd, flags.key), 'utf8') }),
+    ...defined({ mirror: flags.mirror, key }),
     parts,
     checkout,
     notes,

@@ -43,6 +43,8 @@ export interface ReleaseOptions {
 
 /** A scratch folder is its user's alone. */
 const FOLDER_MODE = 0o755
+/** As shells report an end by Ctrl-C. */
+const INTERRUPTED = 130
 const SUMS = 'SHA256SUMS'
 const PROVENANCE = 'kubenode.provenance.json'
 
@@ -54,6 +56,11 @@ export async function makeRelease(options: ReleaseOptions): Promise<readonly Rel
   mkdirSync(dirname(folder), { recursive: true })
   // Beside it: what was there before stays until all of the new one is there.
   const scratch = mkdtempSync(join(dirname(folder), '.release-'))
+  const giveUp = () => {
+    rmSync(scratch, { recursive: true, force: true })
+    process.exit(INTERRUPTED)
+  }
+  process.once('SIGINT', giveUp)
   try {
     await fill(scratch, options)
     const sums = filesIn(scratch).map(({ name, sha256 }) => `${sha256}  ${name}\n`)
@@ -67,6 +74,7 @@ export async function makeRelease(options: ReleaseOptions): Promise<readonly Rel
     renameSync(scratch, folder)
     return filesIn(folder)
   } finally {
+    process.off('SIGINT', giveUp)
     rmSync(scratch, { recursive: true, force: true })
   }
 }

@@ -80,6 +80,9 @@ test('it replaces no folder that is not a release, and refuses parts that do not
   expect(release('--dry-run', '--only', 'manifests', '--out', 'mine').stderr).toMatch(
     /mine is not the folder of a release: remove it/,
   )
+  expect(release('--dry-run', '--only', 'manifests', '--key', 'none.pem', '--out', 'four').stderr).toMatch(
+    /^cannot make the release: KN\d+: cannot read the signing key .*none\.pem/,
+  )
   expect(release('--dry-run', '--only', 'manifests,snap').stderr).toMatch(
     /a release has no part "snap"; name some of manifests, package, agent, image/,
   )
