@@ -39,7 +39,7 @@ app.synth()
 
 /** In place of the role cluster: a control plane has its version a while after it was asked for, if it is served. */
 function planesOf({ hub: { client } }: SyncBench, isSlow: () => boolean = () => false) {
-  let isOver = false
+  const stop = new AbortController()
   const statusFor = ({ metadata, spec, status }: Cluster): object => {
     const version = spec.version ?? ''
     const running = status?.versions?.[0]?.version ?? version
@@ -62,7 +62,7 @@ function planesOf({ hub: { client } }: SyncBench, isSlow: () => boolean = () => 
       : { ...observed, phase: 'Ready', versions: of(version) }
   }
   const run = async () => {
-    while (!isOver) {
+    while (!stop.signal.aborted) {
       for (const each of (await client.list(cluster, { namespace: SYSTEM_NAMESPACE })).items) {
         const { name = '' } = each.metadata
         const body = { apiVersion: each.apiVersion, kind: each.kind, metadata: { name, namespace: SYSTEM_NAMESPACE } }
@@ -77,7 +77,7 @@ function planesOf({ hub: { client } }: SyncBench, isSlow: () => boolean = () => 
   }
   const running = run()
   stops.unshift(async () => {
-    isOver = true
+    stop.abort()
     await running
   })
 }

@@ -20,7 +20,7 @@ function partOf(definition: Part, path: string): Part {
   let at: unknown = definition
   for (const key of path.split('/')) at = isObject(at) || Array.isArray(at) ? (at as Part)[key] : undefined
   if (!isObject(at)) throw new Error(`the definition has no ${path}`)
-  return at as Part
+  return at
 }
 
 const VERSION = 'spec/versions/0'

@@ -1,7 +1,7 @@
 // What an error number means to its reader.
 import type { ErrorCode } from '#lib/error-table.ts'
 
-export interface Advised {
+interface Advised {
   /** What happened, whichever sentence names it. */
   readonly cause: string
   /** What to check before doing anything. */

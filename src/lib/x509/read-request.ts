@@ -131,7 +131,9 @@ const LARGEST_RSA_EXPONENT = 2n ** 31n - 1n
 
 function keyProblem(key: KeyObject, publicKey: DerValue): string | undefined {
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
-  switch (key.asymmetricKeyType) {
+  // Any type that a library may add later is refused.
+  const type: string | undefined = key.asymmetricKeyType
+  switch (type) {
     case 'ed25519':
       return undefined
     case 'ec': {
@@ -147,7 +149,7 @@ function keyProblem(key: KeyObject, publicKey: DerValue): string | undefined {
         ? undefined
         : 'an RSA exponent that is even, below 65537 or above 31 bits'
     default:
-      return `a key of type ${key.asymmetricKeyType}`
+      return `a key of type ${type}`
   }
 }
 
