@@ -132,7 +132,7 @@ const LARGEST_RSA_EXPONENT = 2n ** 31n - 1n
 function keyProblem(key: KeyObject, publicKey: DerValue): string | undefined {
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   // Any type that a library may add later is refused.
-  const type: string | undefined = key.asymmetricKeyType
+  const type = String(key.asymmetricKeyType)
   switch (type) {
     case 'ed25519':
       return undefined
