@@ -15,7 +15,7 @@ import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
-import { areNodesFirst } from '../release/plane-state.ts'
+import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
 import { HUB } from '../release/tracks.ts'
 import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
@@ -132,15 +132,12 @@ export class ClusterPasses {
     if (plane === undefined || cluster === undefined || isSettled) return deliver()
     const { declaredIn } = placeOf(namespacedName(source), release.spec.track, HUB, rendered)
     const order = { config, approved, ...defined({ declaredIn }), elsewhere: rendered.elsewhere(HUB) }
-    const bring = () => this.#planes.bring(work, { name, plane, live: cluster, order })
-    if (areNodesFirst((plane.object as Cluster).spec, cluster.spec)) {
-      const report = await deliver()
-      if (report === undefined || !isWell(report.answer, stageOf(work, name))) return report
-      const brought = await bring()
-      return brought === 'Current' ? report : brought
-    }
-    const brought = await bring()
-    return brought === 'Current' ? deliver() : brought
+    return takeTurn({
+      areNodesFirst: areNodesFirst((plane.object as Cluster).spec, cluster),
+      bring: () => this.#planes.bring(work, { name, plane, live: cluster, order }),
+      deliver,
+      isDone: ({ answer }) => isWell(answer, stageOf(work, name)),
+    })
   }
 
   /** Whether the hub has the newest of this Cluster: it is new there, or its turn came. */

@@ -91,7 +91,10 @@ test.each([
   ['1.36.0', '1.36.0', false],
   ['what', '1.36.0', false],
 ])('nodes go first on the way to %s from %s: %s', (wanted, live, areFirst) => {
-  expect(areNodesFirst({ version: wanted }, { version: live })).toBe(areFirst)
+  const versions = [{ part: 'apiserver', version: live }]
+  // What is declared there and was never reached does not count.
+  expect(areNodesFirst({ version: wanted }, clusterOf({ ...RUNS, versions }, { version: '1.37.0' }))).toBe(areFirst)
+  expect(areNodesFirst({ version: wanted }, clusterOf(undefined, { version: live }))).toBe(areFirst)
 })
 
 describe('what a Cluster declares is new to its stage', () => {

@@ -62,7 +62,7 @@ export function planeTrouble(seen: PlaneSeen): Failure | undefined {
       outside: 'ControlPlaneChanging',
     })
   if (!isNew) return undefined
-  const running = status.versions?.find(({ part }) => part === 'apiserver')?.version
+  const running = runningVersion(status)
   if (running !== spec.version)
     return trouble(`it is ${phase} with version ${running ?? 'unknown'}; ${spec.version ?? ''} is declared${seenText}`)
   if (phase !== 'Ready') return trouble(`it is ${phase}${seenText}`)
@@ -97,11 +97,40 @@ export function isNewToStage(chain: readonly Release[], of: Release, { metadata 
   })
 }
 
-/** Kubelets are never newer than their API server: going back, they go first. */
-export function areNodesFirst(
-  declared: Pick<Cluster['spec'], 'version'>,
-  live: Pick<Cluster['spec'], 'version'>,
-): boolean {
-  const [wanted, now] = [parseVersion(declared.version ?? ''), parseVersion(live.version ?? '')]
+/** Kubelets are never newer than their API server: going back, they go first. By the version that runs: another one may be declared and never reached. */
+export function areNodesFirst(declared: Pick<Cluster['spec'], 'version'>, { spec, status }: Cluster): boolean {
+  const [wanted, now] = [
+    parseVersion(declared.version ?? ''),
+    parseVersion(runningVersion(status) ?? spec.version ?? ''),
+  ]
   return wanted !== undefined && now !== undefined && compareVersions(wanted, now) < 0
+}
+
+const runningVersion = (status: Cluster['status']): string | undefined =>
+  status?.versions?.find(({ part }) => part === 'apiserver')?.version
+
+export interface Turn<Report> {
+  readonly areNodesFirst: boolean
+  /** `Current`: the control plane is as declared. */
+  readonly bring: () => Promise<Report | 'Current' | undefined>
+  /** What is in the cluster. */
+  readonly deliver: () => Promise<Report | undefined>
+  readonly isDone: (report: Report) => boolean
+}
+
+/** The report is that of the part that is not done yet; the next pass begins with the first part again. */
+export async function takeTurn<Report>({
+  areNodesFirst,
+  bring,
+  deliver,
+  isDone,
+}: Turn<Report>): Promise<Report | undefined> {
+  if (!areNodesFirst) {
+    const brought = await bring()
+    return brought === 'Current' ? deliver() : brought
+  }
+  const report = await deliver()
+  if (report === undefined || !isDone(report)) return report
+  const brought = await bring()
+  return brought === 'Current' ? report : brought
 }

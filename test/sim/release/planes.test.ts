@@ -1,0 +1,280 @@
+// F46: versions of control planes and kubelets in any order, with reverts, versions that are not served and kills: no skew that Kubernetes forbids, no stage before
+// the one ahead of it has finished, and a revert ends where everything began.
+import { expect, test } from 'vitest'
+import { inFull } from '#test/support/tools/full.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { applyDefaults } from '#api/schema/default.ts'
+import type { Failure } from '#delivery/failures.ts'
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import { seededRandom, type Random } from '#lib/random.ts'
+import { sha256OfJson } from '#lib/sha256.ts'
+import { previousOf } from '#sync/release/chain.ts'
+import type { ClusterAnswer, SeenCluster } from '#sync/release/cluster-phase.ts'
+import { historyOf, isLeftUnderway } from '#sync/release/history.ts'
+import { areNodesFirst, isNewToStage, planeTrouble, takeTurn } from '#sync/release/plane-state.ts'
+import { isFinished, isOver, openClusters } from '#sync/release/release-seen.ts'
+import { planRelease } from '#sync/release/stages.ts'
+import { hasTurn } from '#sync/release/turns.ts'
+
+const SEEDS = inFull(1_000, 25)
+const COMMITS = 12
+const SECOND = 1_000
+/** Longer than every deadline of the pipeline. */
+const SETTLED = 200
+const STAGES = { test: ['test'], prod: ['prod-1', 'prod-2'] } as const
+const NAMES = Object.values(STAGES).flat()
+const SERVED = [34, 35, 36]
+
+const { spec: pipeline } = applyDefaults(releasePipeline.schema, {
+  spec: {
+    stages: Object.entries(STAGES).map(([name, names]) => ({
+      name,
+      clusters: { names: [...names] },
+      minSuccessTime: '3s',
+      progressDeadline: '60s',
+      maxNewFailures: 0,
+    })),
+  },
+}) as { spec: ReleasePipelineSpec }
+
+/** Minors; what is on the nodes is never newer than the control plane that is declared with it. */
+interface Declared {
+  readonly plane: number
+  readonly kubelet: number
+  readonly note: number
+}
+const START: Declared = { plane: 35, kubelet: 34, note: 0 }
+const versionOf = (minor: number): string => `1.${minor}.0`
+
+interface SimCluster {
+  cluster: Cluster
+  /** Of two nodes, which switch one after the other. */
+  kubelets: readonly [number, number]
+  applied: Declared
+}
+
+class World {
+  now = Date.parse('2026-01-31T12:00:00Z')
+  readonly chain: Release[] = []
+  readonly declared = new Map<string, Declared>()
+  readonly clusters: ReadonlyMap<string, SimCluster>
+  readonly #random: Random
+  readonly #seed: number
+  #commits = 0
+
+  constructor(seed: number) {
+    this.#seed = seed
+    this.#random = seededRandom(seed)
+    this.clusters = new Map(NAMES.map((name) => [name, this.#cluster(name)]))
+    this.commit(START)
+  }
+
+  #cluster(name: string): SimCluster {
+    const metadata = { name, namespace: 'fleet', generation: 1, annotations: {} }
+    const spec = { version: versionOf(START.plane), controlPlane: { flavor: 'embedded' } }
+    const status = { observedGeneration: 1, phase: 'Ready', versions: [{ part: 'apiserver', version: spec.version }] }
+    return {
+      cluster: { metadata, spec, status } as unknown as Cluster,
+      kubelets: [START.kubelet, START.kubelet],
+      applied: START,
+    }
+  }
+
+  get newest(): Release {
+    return this.chain.at(-1) as Release
+  }
+
+  get content(): Declared {
+    return this.declared.get(this.newest.metadata.name ?? '') ?? START
+  }
+
+  commit(declared: Declared): void {
+    const last = this.chain.at(-1)
+    const digest = sha256OfJson(declared)
+    if (last?.spec.digests['test'] === digest) return
+    const name = `r-${++this.#commits}`
+    this.declared.set(name, declared)
+    const digests = Object.fromEntries(NAMES.map((c) => [c, digest]))
+    const commit = String(this.#commits).padStart(40, '0')
+    const spec = { source: 's', track: 't', pipeline: 'p', commit, digests }
+    this.chain.push({
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Release',
+      metadata: { name, namespace: 'fleet' },
+      spec: last?.metadata.name === undefined ? spec : { ...spec, previous: last.metadata.name },
+    })
+  }
+
+  async step(): Promise<void> {
+    const before = this.chain.at(-2)
+    if (before !== undefined && !isOver(before)) await this.#reconcile(before, true)
+    if (!isOver(this.newest)) await this.#reconcile(this.newest, false)
+    for (const each of this.clusters.values()) this.#work(each)
+    this.check()
+    this.now += SECOND
+  }
+
+  async settle(): Promise<void> {
+    for (let i = 0; i < SETTLED && !isOver(this.newest); i++) await this.step()
+  }
+
+  check(): void {
+    for (const [name, { cluster, kubelets }] of this.clusters) {
+      const plane = runningOf(cluster)
+      const where = `seed ${this.#seed}: ${name}, control plane ${plane}, kubelets ${kubelets.join(' and ')}`
+      expect(Math.max(...kubelets), where).toBeLessThanOrEqual(plane)
+      expect(plane - Math.min(...kubelets), where).toBeLessThanOrEqual(3)
+    }
+  }
+
+  /** The controllers: a control plane takes some seconds for another version, and nodes switch one by one. */
+  #work(each: SimCluster): void {
+    const { metadata, spec, status } = each.cluster
+    const wanted = minorOf(spec.version ?? '') ?? 0
+    const running = runningOf(each.cluster)
+    const observed = { observedGeneration: metadata.generation }
+    const versions = (minor: number) => [{ part: 'apiserver', version: versionOf(minor) }]
+    if (this.#random.next() < 0.2) return
+    const isDone = running === wanted || (status?.phase === 'Upgrading' && this.#random.next() < 0.4)
+    const next = !SERVED.includes(wanted)
+      ? {
+          ...observed,
+          phase: 'Ready',
+          versions: versions(running),
+          waitingFor: {
+            predicate: 'VersionNotServed',
+            seen: 'not served',
+            unblock: 'x',
+            since: metadata.creationTimestamp,
+          },
+        }
+      : { ...observed, phase: isDone ? 'Ready' : 'Upgrading', versions: versions(isDone ? wanted : running) }
+    each.cluster = { ...each.cluster, status: next as unknown as NonNullable<Cluster['status']> }
+    const [a, b] = each.kubelets
+    const to = each.applied.kubelet
+    each.kubelets = a !== to ? [to, b] : [a, to]
+  }
+
+  async #reconcile(release: Release, isOld: boolean): Promise<void> {
+    const asked = new Set(isOld ? [] : openClusters(release))
+    const clusters = new Map<string, SeenCluster>()
+    for (const name of NAMES) {
+      const answer = asked.has(name) ? await this.#pass(release, name) : undefined
+      const history = historyOf(this.chain, release, name)
+      clusters.set(name, {
+        name,
+        labels: {},
+        digest: release.spec.digests[name] ?? '',
+        answer,
+        previous: previousOf(this.chain, release, name),
+        isReturn: false,
+        isUnderway: history.isReturn && isLeftUnderway(this.chain, release, name),
+      })
+    }
+    // Killed before the status was written: what was done stays done.
+    if (this.#random.next() < 0.05) return
+    const seen = {
+      release,
+      pipeline,
+      clusters,
+      newer: isOld ? 'newer' : undefined,
+      paused: undefined,
+      sight: { approvedBy: [], checks: new Map(), surveys: new Map() },
+      retries: [],
+      promotions: [],
+    }
+    this.chain[this.chain.indexOf(release)] = { ...release, status: planRelease(seen, this.now).status }
+  }
+
+  #pass(release: Release, name: string): Promise<ClusterAnswer | undefined> {
+    const sim = this.clusters.get(name) as SimCluster
+    const declared = this.declared.get(release.metadata.name ?? '') ?? START
+    const wanted = { version: versionOf(declared.plane) }
+    return takeTurn<ClusterAnswer>({
+      areNodesFirst: areNodesFirst(wanted, sim.cluster),
+      bring: async () => {
+        if (sim.cluster.spec.version !== wanted.version) {
+          this.#checkTurn(release, name)
+          const { metadata, spec } = sim.cluster
+          const annotations = { [ANNOTATIONS.commit]: release.spec.commit }
+          const generation = (metadata.generation ?? 0) + 1
+          sim.cluster = {
+            ...sim.cluster,
+            metadata: { ...metadata, generation, annotations },
+            spec: { ...spec, ...wanted },
+          }
+        }
+        const isNew = isNewToStage(this.chain, release, sim.cluster)
+        const trouble = planeTrouble({ cluster: sim.cluster, isNew, now: this.now })
+        return trouble === undefined ? 'Current' : answerOf([trouble], true)
+      },
+      deliver: async () => {
+        sim.applied = declared
+        const isBehind = sim.kubelets.some((k) => k !== declared.kubelet)
+        const rolling: Failure = { object: 'set', state: 'InProgress', reason: 'Rolling', message: 'rolling out' }
+        return answerOf(isBehind ? [rolling] : [], false)
+      },
+      isDone: (answer) => answer.kind === 'Seen' && answer.failing.length === 0,
+    })
+  }
+
+  #checkTurn(release: Release, name: string): void {
+    const where = `seed ${this.#seed}: ${name} was changed`
+    expect(hasTurn(release, name, release.spec.digests[name]), `${where} before its turn`).toBe(true)
+    const at = pipeline.stages.findIndex(({ clusters }) => clusters.names?.includes(name) === true)
+    const earlier = pipeline.stages.slice(0, at).map((s) => release.status?.stages?.find((o) => o.name === s.name))
+    // What brings back the content that was there spreads nothing.
+    if (!isLeftUnderway(this.chain, release, name))
+      expect(
+        earlier.every((s) => isFinished(s)),
+        `${where} before the stages ahead of it had finished`,
+      ).toBe(true)
+  }
+}
+
+const answerOf = (failing: readonly Failure[], isOfPlane: boolean): ClusterAnswer => {
+  const seen = { isApplied: true, failures: [], failing, machines: 2, baseline: undefined, readings: {} }
+  return isOfPlane ? { kind: 'Seen', isOfPlane: true, ...seen } : { kind: 'Seen', ...seen }
+}
+
+const runningOf = ({ status }: Cluster): number => minorOf(status?.versions?.[0]?.version ?? '') ?? 0
+
+/** Another content that an author may write: kubelets at most as new as the control plane. */
+function another({ plane, kubelet, note }: Declared, random: Random): Declared {
+  switch (random.below(5)) {
+    case 0:
+      return { plane: 36, kubelet: random.below(2) === 0 ? 36 : kubelet, note }
+    case 1:
+      return { plane: 35, kubelet: Math.min(kubelet, 34 + random.below(2)), note }
+    case 2:
+      return { plane: 37, kubelet, note }
+    case 3:
+      return { plane, kubelet: Math.min(plane, 34 + random.below(3), 36), note }
+    default:
+      return { plane, kubelet, note: note + 1 }
+  }
+}
+
+test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
+  'versions go up, down and wrong, and a revert ends where it began (seed %i)',
+  async (seed) => {
+    const random = seededRandom(seed)
+    const world = new World(seed)
+    await world.settle()
+    expect(world.newest.status?.phase, `seed ${seed}`).toBe('Succeeded')
+    for (let i = 0; i < COMMITS; i++) {
+      world.commit(another(world.content, random))
+      for (let n = random.below(60); n > 0; n--) await world.step()
+    }
+    world.commit({ ...START, note: world.content.note })
+    await world.settle()
+    expect(world.newest.status?.phase, `seed ${seed}: the revert was stopped`).toBe('Succeeded')
+    for (const { cluster, kubelets } of world.clusters.values()) {
+      expect([cluster.spec.version, runningOf(cluster)], `seed ${seed}`).toEqual([versionOf(START.plane), START.plane])
+      expect(kubelets, `seed ${seed}`).toEqual([START.kubelet, START.kubelet])
+    }
+  },
+)
