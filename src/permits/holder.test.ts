@@ -166,6 +166,16 @@ describe('a requester', () => {
       { own: [permit({ phase: 'Granted', spec: { targets: [{ ...TARGET, uid: 'earlier' }] } })] },
       'Ask remove-m-1',
     ],
+    [
+      'asks under the next name where another operation has a permit of its name',
+      { own: [permit({ phase: 'Granted', spec: { operations: ['NoDisruption'] } })] },
+      'Ask remove-m-1',
+    ],
+    [
+      'and does not wait for that one either',
+      { own: [permit({ spec: { operations: ['NoDisruption'] } })], pace: PACE_OF_ONE },
+      'Ask remove-m-1',
+    ],
     ['asks again under a name of before once that permit is deleted', { own: [] }, 'Ask remove-m-0'],
     [
       'counts on from the highest number: those before it are deleted after a day',

@@ -73,8 +73,12 @@ const PACE: Pace = { usedMs: 0, refusedMs: ASK_AGAIN_MS, ownMs: 600_000, lapsedM
 /** One request that a person waits for. Its requester has undone the beginning of the work when a grant lapses, and must not do and undo it in a circle. */
 export const PACE_OF_ONE: Pace = { ...PACE, ownMs: ASK_AGAIN_MS, lapsedMs: ASK_AGAIN_MS }
 
-export function holdPermit(need: Need, { own, others = [], endedFor }: Known, pace: Pace = PACE): Holding {
-  const target = need.request.targets[0]?.uid ?? ''
+export function holdPermit(need: Need, known: Known, pace: Pace = PACE): Holding {
+  const { others = [], endedFor } = known
+  const { operations, targets } = need.request
+  const target = targets[0]?.uid ?? ''
+  // Another program may have taken the name for something else: a grant of that allows nothing here, and it would be waited for without end.
+  const own = known.own.filter(({ spec: { operations: its = [] } }) => its.some((o) => operations.includes(o)))
   const open = [...own, ...others].filter((p) => permitAnswer(p, target).kind !== 'Ended')
   const granted = open.find((p) => permitAnswer(p, target).kind === 'Granted')
   const permit = granted ?? open[0]

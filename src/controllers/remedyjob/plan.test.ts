@@ -2,7 +2,7 @@
 import { repairSpec } from '#test/support/fleets/repair-jobs.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { DISRUPTIONS, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { jobTable } from '#api/protocol/job.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { JobPlan } from './actions.ts'
@@ -16,7 +16,13 @@ type Wild = Record<string, unknown>
 const permit = (phase: string, verdict = phase === 'Granted' ? 'Granted' : 'Waiting', more: Wild = {}) =>
   ({
     metadata: { name: 'j', uid: 'p', resourceVersion: '1' },
-    spec: { targets: [{ kind: 'Machine', name: 'n', uid: 'm' }], leaseSeconds: 120, renewTime: ago(1), ...more },
+    spec: {
+      operations: DISRUPTIONS,
+      targets: [{ kind: 'Machine', name: 'n', uid: 'm' }],
+      leaseSeconds: 120,
+      renewTime: ago(1),
+      ...more,
+    },
     status: { phase, decidedAt: ago(90), verdicts: [{ target: 'm', gate: 'Budget', verdict, seen: '3 of 3' }] },
   }) as unknown as OperationPermit
 

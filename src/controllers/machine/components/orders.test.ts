@@ -101,6 +101,11 @@ describe('the order to switch', () => {
       'none',
     ],
     [
+      'is not given for a permit of another operation',
+      { permits: [permit('Granted', 'Granted', { operations: ['RestartComponent', 'Drain'] })] },
+      'none',
+    ],
+    [
       'is not given for a permit of another component',
       { permits: [permit('Granted', 'Granted', { component: { name: 'scribe' } })] },
       'none',

@@ -3,7 +3,8 @@
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { type ComponentTarget, coversTarget } from '#api/protocol/component-order.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
+import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import { isActiveIn, partOfPermit, partRef } from '#api/protocol/part.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
 import { parseVersion } from '#lib/semver.ts'
@@ -190,8 +191,8 @@ function grantFor(input: OrderInput, order: ComponentOrder): string | undefined 
 function isGranted({ permits, machineUid, letGo }: OrderInput, target: ComponentTarget, name: string): boolean {
   const permit = permits.find((p) => p.metadata.name === name)
   if (letGo?.includes(permit?.metadata.uid ?? '') === true) return false
-  const about = permit?.spec.component
-  return (about === undefined || coversTarget(about, target)) && permitAnswer(permit, machineUid).kind === 'Granted'
+  const act = { operations: ['SwitchComponent'], targets: [machineUid], component: target } as const
+  return whyNotAllowed(permit, act) === undefined
 }
 
 function permitNames(input: OrderInput, order: ComponentOrder): readonly string[] {
