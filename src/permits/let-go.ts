@@ -7,7 +7,8 @@ import { updateExactly } from '#runtime/preconditions.ts'
 import { type PermitTools, type TargetResult, reportResults } from './permits.ts'
 import { defined } from '#lib/defined.ts'
 
-export interface Part {
+/** What became of one machine under a permit. */
+export interface MachineResult {
   readonly machine: string
   readonly uid: string
   readonly result: TargetResult
@@ -19,7 +20,7 @@ export type Confirmed = 'No' | 'Yes' | 'OnceLetGo'
 export type Reported = WriteOutcome<unknown> | { readonly kind: 'Outdated'; readonly reason: string }
 
 /** Writes onto the version of the permit that was decided on: if it changed since, decide again. */
-export async function reportConfirmed<P extends Part>(
+export async function reportConfirmed<P extends MachineResult>(
   tools: PermitTools,
   permit: OperationPermit,
   parts: readonly P[],
@@ -33,7 +34,7 @@ export async function reportConfirmed<P extends Part>(
   return { kind: 'Outdated', reason: 'some machines changed since the decision' }
 }
 
-async function mayBeFreed<P extends Part>(
+async function mayBeFreed<P extends MachineResult>(
   { client, fieldManager, signal }: PermitTools,
   permit: OperationPermit,
   part: P,

@@ -1,8 +1,8 @@
 // What a canary may do.
 import type { ComponentConfigInput, DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { MachineResult } from '#permits/let-go.ts'
 import type { RenewAction, RequestAction } from '#permits/permit-actions.ts'
-import type { TargetResult } from '#permits/permits.ts'
 
 export type CanaryAction =
   | { readonly kind: 'CreateConfig'; readonly reason: string; readonly config: ComponentConfigInput }
@@ -15,9 +15,3 @@ export type CanaryAction =
       readonly wanted: DeclaredComponent
       readonly results: readonly MachineResult[]
     }
-
-export interface MachineResult {
-  readonly machine: string
-  readonly uid: string
-  readonly result: TargetResult
-}

@@ -2,16 +2,10 @@
 import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Pod } from '#nodes/objects.ts'
+import type { MachineResult } from '#permits/let-go.ts'
 import type { RenewAction, RequestAction } from '#permits/permit-actions.ts'
-import type { TargetResult } from '#permits/permits.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import type { ControllerRevision } from './revisions/revisions.ts'
-
-export interface MachineResult {
-  readonly machine: string
-  readonly uid: string
-  readonly result: TargetResult
-}
 
 export type SetAction =
   | { readonly kind: 'CreateRevision'; readonly reason: string; readonly revision: ControllerRevision }

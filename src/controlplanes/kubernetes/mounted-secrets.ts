@@ -1,6 +1,12 @@
 // The Secrets that pods of a control plane mount: each program finds the keys that it uses, and no others. Pure.
 import { sha256OfJson } from '#lib/sha256.ts'
-import { PARTS, type ControlPlaneSettings, type Part, type SecretName } from '#api/constructs/control-plane/settings.ts'
+import {
+  PARTS,
+  READ_BY,
+  type ControlPlaneSettings,
+  type Part,
+  type SecretName,
+} from '#api/constructs/control-plane/settings.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { bundleOf, leafIn, rootIn, sealingKeysIn, signerOf, type Held } from '../credentials/held.ts'
 import {
@@ -16,22 +22,6 @@ import { LEAVES } from './recipe.ts'
 
 type Files = Readonly<Record<string, string>>
 export type SecretFiles = Readonly<Record<SecretName, Files>>
-
-/** Which part reads what: its pods are replaced when one of these changes. */
-const READ_BY: Readonly<Record<Part, readonly SecretName[]>> = {
-  etcd: ['etcd-server', 'etcd-peer'],
-  apiserver: [
-    'apiserver',
-    'client-ca',
-    'apiserver-etcd',
-    'apiserver-kubelet',
-    'front-proxy',
-    'service-accounts',
-    'encryption',
-  ],
-  'controller-manager': ['controller-manager-kubeconfig', 'service-accounts', 'cluster-ca', 'client-ca'],
-  scheduler: ['scheduler-kubeconfig'],
-}
 
 /** Undefined while an item is missing. */
 export function secretFiles(held: Held): SecretFiles | undefined {

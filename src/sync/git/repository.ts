@@ -30,3 +30,20 @@ export interface GitRepository {
   /** All files below these folders by their path from the root. A folder that is missing has no files. */
   readTree(commit: string, folders: readonly string[], limits?: ReadLimits): Promise<ReadonlyMap<string, Uint8Array>>
 }
+
+/** The same repository as if its files were changed: `change` edits what was read of a commit. */
+export const withChangedFiles = (
+  repository: GitRepository,
+  change: (files: Map<string, Uint8Array>, commit: string, folders: readonly string[]) => void | Promise<void>,
+): GitRepository => ({
+  name: repository.name,
+  resolve: (revision) => repository.resolve(revision),
+  commit: (id) => repository.commit(id),
+  log: (id, limit) => repository.log(id, limit),
+  idAt: (commit, path) => repository.idAt(commit, path),
+  async readTree(commit, folders, limits) {
+    const files = new Map(await repository.readTree(commit, folders, limits))
+    await change(files, commit, folders)
+    return files
+  },
+})

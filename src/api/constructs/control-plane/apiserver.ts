@@ -50,15 +50,6 @@ export function apiserverObjects(settings: ControlPlaneSettings): readonly objec
           part: 'apiserver',
           command: command(settings, endpoint.host),
           ports: { https: API_PORT },
-          secrets: [
-            'apiserver',
-            'client-ca',
-            'apiserver-etcd',
-            'apiserver-kubelet',
-            'front-proxy',
-            'service-accounts',
-            'encryption',
-          ],
           configMaps: { [CONFIG]: CONFIG_FOLDER },
           probes: {
             ready: probe({ path: '/readyz', ...at }, { period: 2, failures: 3 }),

@@ -99,7 +99,6 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
           part: 'etcd',
           command: command(settings),
           ports: ETCD,
-          secrets: ['etcd-server', 'etcd-peer'],
           env: [
             { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
             { name: CLUSTER_STATE, valueFrom: { configMapKeyRef: { name: FOUNDING, key: STATE } } },

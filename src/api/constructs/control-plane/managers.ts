@@ -4,7 +4,7 @@ import { k8s } from 'cdk8s-plus-27'
 import { emulation, extraArgs } from './arguments.ts'
 import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
-import { folderOf, MANAGER_PORTS, type ControlPlaneSettings, type SecretName } from './settings.ts'
+import { folderOf, MANAGER_PORTS, type ControlPlaneSettings } from './settings.ts'
 
 type Manager = keyof typeof MANAGER_PORTS
 
@@ -12,20 +12,14 @@ const GRACE_SECONDS = 30
 const PROGRESS_SECONDS = 600
 
 export const managerObjects = (settings: ControlPlaneSettings): readonly object[] => [
-  ...objectsOf(settings, 'controller-manager', controllerManagerFlags(settings), [
-    'controller-manager-kubeconfig',
-    'service-accounts',
-    'cluster-ca',
-    'client-ca',
-  ]),
-  ...objectsOf(settings, 'scheduler', {}, ['scheduler-kubeconfig']),
+  ...objectsOf(settings, 'controller-manager', controllerManagerFlags(settings)),
+  ...objectsOf(settings, 'scheduler', {}),
 ]
 
 function objectsOf(
   settings: ControlPlaneSettings,
   part: Manager,
   flags: Readonly<Record<string, string>>,
-  secrets: readonly SecretName[],
 ): readonly object[] {
   const { namespace, replicas } = settings
   const name = `kube-${part}`
@@ -70,7 +64,6 @@ function objectsOf(
             ...extraArgs(settings, part),
           ],
           ports: { https: port },
-          secrets,
           probes: {
             ready: probe(at, { period: 5, failures: 3 }),
             live: probe(at, { period: 10, failures: 8 }),

@@ -1,7 +1,7 @@
 // What all pods of a control plane have in common: no power over their node, no token of the hub, nothing writable but their volumes, spread over nodes and zones.
 import { k8s } from 'cdk8s-plus-27'
 import { commonLabels, CREDENTIALS_ANNOTATION, selectorOf } from './labels.ts'
-import { folderOf, type ControlPlaneSettings, type Part, type SecretName } from './settings.ts'
+import { folderOf, READ_BY, type ControlPlaneSettings, type Part } from './settings.ts'
 import { defined } from '#lib/defined.ts'
 
 /** User and group of every part; the volumes belong to it. */
@@ -20,7 +20,6 @@ export interface Program {
   readonly part: Part
   readonly command: readonly string[]
   readonly ports: Readonly<Record<string, number>>
-  readonly secrets: readonly SecretName[]
   /** Of configuration, mounted as a folder each. */
   readonly configMaps?: Readonly<Record<string, string>>
   readonly env?: readonly k8s.EnvVar[]
@@ -116,7 +115,7 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
             command: program.command,
             ...defined({ env: program.env }),
             mounts: [
-              ...program.secrets.map((secret) => ({ name: secret, mountPath: folderOf(secret), readOnly: true })),
+              ...READ_BY[part].map((secret) => ({ name: secret, mountPath: folderOf(secret), readOnly: true })),
               ...Object.entries(program.configMaps ?? {}).map(([name, mountPath]) => ({
                 name,
                 mountPath,
@@ -132,7 +131,7 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
         },
       ],
       volumes: [
-        ...program.secrets.map((secret) => ({
+        ...READ_BY[part].map((secret) => ({
           name: secret,
           secret: { secretName: secret, defaultMode: READ_BY_GROUP },
         })),

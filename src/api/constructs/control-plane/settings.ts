@@ -88,6 +88,22 @@ export const SECRETS = {
 } as const
 export type SecretName = keyof typeof SECRETS
 
+/** Which part reads what: its pods mount these and no others, and are replaced when one of them changes. */
+export const READ_BY: Readonly<Record<Part, readonly SecretName[]>> = {
+  etcd: ['etcd-server', 'etcd-peer'],
+  apiserver: [
+    'apiserver',
+    'client-ca',
+    'apiserver-etcd',
+    'apiserver-kubelet',
+    'front-proxy',
+    'service-accounts',
+    'encryption',
+  ],
+  'controller-manager': ['controller-manager-kubeconfig', 'service-accounts', 'cluster-ca', 'client-ca'],
+  scheduler: ['scheduler-kubeconfig'],
+}
+
 /** Where a Secret is mounted. */
 export const folderOf = (secret: SecretName): string => `/etc/kubernetes/${secret}`
 

@@ -72,6 +72,16 @@ export const Holds = ({ holds, cluster }: HoldsProps): VNode | null =>
         ),
       )
 
+interface BlockedProps extends HoldsProps {
+  readonly wait: Wait | undefined
+}
+
+/** On top of a page: the holds over its object and what that waits for; nothing where there is neither. */
+export const Blocked = ({ holds, cluster, wait }: BlockedProps): VNode | null =>
+  wait === undefined && holds.length === 0
+    ? null
+    : h('div', { class: 'sheet pad stack' }, h(Holds, { holds, cluster }), h(WaitLines, { wait }))
+
 /** Where an object is shown best. */
 export function hrefOfObject(route: Route, { cluster, kind, name }: ObjectName): string {
   if (kind === 'Machine' || kind === 'Node') return to(route, 'node', { cluster, name })

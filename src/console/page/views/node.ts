@@ -11,7 +11,7 @@ import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { Holds, WaitLines, shortCommit } from '../parts/wait.ts'
+import { Blocked, shortCommit } from '../parts/wait.ts'
 import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 import { Story } from './repairs.ts'
@@ -74,13 +74,7 @@ function Body({ head, rows, isTable }: Props): VNode {
   return h(
     'div',
     { class: 'wide' },
-    (head.wait !== undefined || head.holds.length > 0) &&
-      h(
-        'div',
-        { class: 'sheet pad stack' },
-        h(Holds, { holds: head.holds, cluster: head.cluster }),
-        h(WaitLines, { wait: head.wait }),
-      ),
+    h(Blocked, { holds: head.holds, cluster: head.cluster, wait: head.wait }),
     h(Conditions, { rows: conditions }),
     h(Components, { rows: components, cluster: head.cluster }),
     components.flatMap((c) =>

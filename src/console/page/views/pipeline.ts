@@ -11,7 +11,7 @@ import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table, byName } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { Holds, WaitLines, commitTitled, shortCommit } from '../parts/wait.ts'
+import { Blocked, WaitLines, commitTitled, shortCommit } from '../parts/wait.ts'
 import { ApproveButton, HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 
@@ -121,13 +121,7 @@ function Release({ release, rows, isTable }: Shown): VNode {
   return h(
     'div',
     { class: 'wide' },
-    (release.wait !== undefined || release.holds.length > 0) &&
-      h(
-        'div',
-        { class: 'sheet pad stack' },
-        h(Holds, { holds: release.holds, cluster: release.object.cluster }),
-        h(WaitLines, { wait: release.wait }),
-      ),
+    h(Blocked, { holds: release.holds, cluster: release.object.cluster, wait: release.wait }),
     isTable
       ? h(Places, { places, caption: 'Clusters of this release', withStage: true })
       : h(

@@ -13,7 +13,7 @@ import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
 import { span } from '../parts/time.ts'
-import { Holds, WaitLines } from '../parts/wait.ts'
+import { Blocked } from '../parts/wait.ts'
 import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 import type { Route } from '../router.ts'
@@ -165,13 +165,7 @@ function LadderView({ head, rows, cluster, isTable }: LadderProps): VNode {
   return h(
     'div',
     { class: 'wide' },
-    (head.wait !== undefined || head.holds.length > 0) &&
-      h(
-        'div',
-        { class: 'sheet pad stack' },
-        h(Holds, { holds: head.holds, cluster }),
-        h(WaitLines, { wait: head.wait }),
-      ),
+    h(Blocked, { holds: head.holds, cluster, wait: head.wait }),
     failed.length > 0 && h(Failures, { rows: failed, cluster }),
     isTable
       ? h(Slices, { slices })
