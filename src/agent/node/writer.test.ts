@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { StatusWriter } from './writer.ts'
+import { PASSING_MS, StatusWriter } from './writer.ts'
 
 function writerOf(value: () => string) {
   const clock = new VirtualClock()
@@ -14,6 +14,7 @@ function writerOf(value: () => string) {
     name: 'Machine',
     compute: value,
     isSame: (a, b) => a === b,
+    isPassing: (_, now) => now.endsWith('…'),
     write: async (now) => {
       server.writes++
       server.has = now
@@ -37,4 +38,51 @@ test('a store that was restored gets the report again, and one that has it gets 
   server.has = '1.0.0'
   await list()
   expect(server).toEqual({ writes: 2, has: '1.1.0' })
+})
+
+test('steps that are over soon are one write, that of their end', async () => {
+  let value = 'staged'
+  const { clock, server, writer } = writerOf(() => value)
+  const say = async (next: string, ms: number) => {
+    value = next
+    writer.touch()
+    await clock.advance(ms)
+  }
+  await say('staged', 1)
+  await say('switching…', PASSING_MS / 2)
+  await say('probing…', PASSING_MS / 4)
+  expect(server).toEqual({ writes: 1, has: 'staged' })
+  await say('healthy', 1)
+  expect(server).toEqual({ writes: 2, has: 'healthy' })
+})
+
+test('what lasts is written, counted from its first step, and what goes back is not', async () => {
+  let value = 'healthy'
+  const { clock, server, writer } = writerOf(() => value)
+  writer.touch()
+  await clock.advance(1)
+  value = 'switching…'
+  writer.touch()
+  await clock.advance(PASSING_MS - 100)
+  value = 'probing…'
+  writer.touch()
+  await clock.advance(200)
+  expect(server).toEqual({ writes: 2, has: 'probing…' })
+  value = 'healthy'
+  writer.touch()
+  await clock.advance(1)
+  value = 'switching…'
+  writer.touch()
+  await clock.advance(100)
+  value = 'healthy'
+  writer.touch()
+  await clock.advance(2 * PASSING_MS)
+  expect(server).toEqual({ writes: 3, has: 'healthy' })
+})
+
+test('the first word of a program is never held', async () => {
+  const { clock, server, writer } = writerOf(() => 'probing…')
+  writer.touch()
+  await clock.advance(1)
+  expect(server).toEqual({ writes: 1, has: 'probing…' })
 })

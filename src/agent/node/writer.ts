@@ -1,5 +1,5 @@
 // Keeps one object on the server equal to our latest result: writes a change at once, one write at a time, merges changes in between.
-// While the server is unreachable it retries with backoff, and then writes the newest.
+// While the server is unreachable it retries with backoff, and then writes the newest. What is only on its way may wait for its end.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -13,11 +13,15 @@ export interface WriterDeps<T> {
   readonly compute: () => T | undefined
   readonly isSame: (before: T | undefined, now: T) => boolean
   readonly write: (value: T) => Promise<void>
+  /** Nothing is new but how far something has come: it is written once it has lasted. */
+  readonly isPassing?: (before: T, now: T) => boolean
   /** Writes again after this time even without a change. */
   readonly heartbeatMs?: number
 }
 
 const LATER = 0.1
+/** Starting a version takes less, and is no news beside that it is probed. Not longer: when an order is withdrawn, only the report says that the agent has begun. */
+export const PASSING_MS = 200
 const RETRY_FIRST_MS = 500
 const RETRY_MOST_MS = 60_000
 
@@ -29,6 +33,8 @@ export class StatusWriter<T> {
   #isBusy = false
   #running = Promise.resolve()
   #isDirty = false
+  /** Since when what the server has is only passed by. */
+  #passingSince: number | undefined
   #isClosed = false
   #timer: { cancel(): void } | undefined
 
@@ -75,9 +81,9 @@ export class StatusWriter<T> {
     await Promise.resolve()
     while (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false
-      const failedFor = await this.#writeOnce()
-      if (failedFor === undefined) continue
-      waitMs = failedFor
+      const againMs = await this.#writeOnce()
+      if (againMs === undefined) continue
+      waitMs = againMs
       break
     }
     this.#isBusy = false
@@ -85,12 +91,18 @@ export class StatusWriter<T> {
     this.#timer = this.#deps.clock.after(waitMs, () => this.touch())
   }
 
-  /** How long to wait after a failure. */
+  /** How long to wait after a failure, or until what is on its way has lasted. */
   async #writeOnce(): Promise<number | undefined> {
     const { clock, random, log, compute, isSame, write, heartbeatMs, name } = this.#deps
     const value = compute()
     const isDue = heartbeatMs !== undefined && clock.monotonic() - this.#writtenAt >= heartbeatMs
-    if (value === undefined || (!isDue && isSame(this.#written, value))) return undefined
+    if (value === undefined || (!isDue && isSame(this.#written, value))) {
+      this.#passingSince = undefined
+      return undefined
+    }
+    const passingMs = isDue ? 0 : this.#passingMs(value)
+    if (passingMs > 0) return passingMs
+    this.#passingSince = undefined
     try {
       await write(value)
       this.#written = value
@@ -103,5 +115,12 @@ export class StatusWriter<T> {
       log.warn('cannot write the status', { what: name, error, retryInMs: waitMs })
       return random.jitter(waitMs, 0.5)
     }
+  }
+
+  #passingMs(value: T): number {
+    const { clock, isPassing } = this.#deps
+    if (this.#written === undefined || isPassing?.(this.#written, value) !== true) return 0
+    this.#passingSince ??= clock.monotonic()
+    return Math.max(0, this.#passingSince + PASSING_MS - clock.monotonic())
   }
 }

@@ -15,7 +15,7 @@ import { addressTowards, ownAddress } from '../node/own-address.ts'
 import { StatusWriter } from '../node/writer.ts'
 import type { NoticeWatch } from '../notices/notice-watch.ts'
 import type { WithSelf } from '../self/self-process.ts'
-import { machineStatus } from '../status/machine-status.ts'
+import { isOnlyProgress, machineStatus } from '../status/machine-status.ts'
 import type { Ground } from './ground.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -39,6 +39,7 @@ export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): S
     name: 'Machine',
     compute: () => machineStatusNow(ground, needs, target.leaving === undefined ? undefined : 'Leaving'),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
+    isPassing: isOnlyProgress,
     write: async (object) => {
       await writeMachine(ground, object)
       await supervisor.reported()

@@ -1,7 +1,7 @@
 // S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
 import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
-import { hasReport, lacksReport, machineStatus } from './machine-status.ts'
+import { hasReport, isOnlyProgress, lacksReport, machineStatus } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
 const look = {
@@ -68,4 +68,29 @@ test('a part of the report is missing only where the Machine has nothing of it',
   expect(lacks({ components: undefined })).toBe(true)
   expect(lacksReport({ status: { phase: 'Ready' } }, written)).toBe(true)
   expect(lacksReport({}, written)).toBe(true)
+})
+
+test('only components that are being switched are progress', () => {
+  const at = (state: ComponentStatus['state'], more: Partial<ComponentStatus> = {}): ComponentStatus => ({
+    name: 'beacon',
+    state,
+    since: '2026-01-01T00:00:00Z',
+    attempt: 2,
+    desired: '1.1.0',
+    version: '1.0.0',
+    ...more,
+  })
+  const of = (components: readonly ComponentStatus[], more: object = {}) =>
+    machineStatus({ ...look, ...more, components })
+  const staged = of([at('Staged')])
+  const other = at('Healthy', { name: 'scribe' })
+  expect(isOnlyProgress(staged, of([at('Switching')]))).toBe(true)
+  expect(isOnlyProgress(staged, of([at('Probing')]))).toBe(true)
+  expect(isOnlyProgress(of([at('Healthy', { attempt: 1 })]), of([at('Fetching')]))).toBe(false)
+  for (const end of ['Staged', 'Healthy', 'Degraded', 'RolledBack', 'Failed'] as const)
+    expect(isOnlyProgress(of([at('Probing')]), of([at(end)]))).toBe(false)
+  expect(isOnlyProgress(of([at('Staged'), other]), of([at('Switching'), { ...other, state: 'Degraded' }]))).toBe(false)
+  expect(isOnlyProgress(staged, of([at('Switching'), other]))).toBe(false)
+  expect(isOnlyProgress(of([]), of([at('Switching')]))).toBe(false)
+  expect(isOnlyProgress(staged, of([at('Switching')], { version: '1.0.1' }))).toBe(false)
 })

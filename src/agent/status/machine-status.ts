@@ -129,6 +129,25 @@ export const machineStatus = ({
   },
 })
 
+/** The order in the spec tells controllers of it as well; nothing tells them that a version is being fetched. */
+const ON_ITS_WAY: ReadonlySet<unknown> = new Set<ComponentStatus['state']>(['Switching', 'Probing'])
+
+/** Nothing differs but components that are being switched: what that comes to is reported in any case. */
+export function isOnlyProgress(before: KubeObject, now: KubeObject): boolean {
+  const [a, b] = [before['status'], now['status']]
+  if (!isObject(a) || !isObject(b)) return false
+  const [known, reports] = [reportsIn(a), reportsIn(b)]
+  const changed = reports.filter((r) => !known.some((k) => jsonEqual(k, r)))
+  return (
+    known.length === reports.length &&
+    changed.every((r) => ON_ITS_WAY.has(r['state']) && known.some((k) => k['name'] === r['name'])) &&
+    jsonEqual({ ...a, components: [] }, { ...b, components: [] })
+  )
+}
+
+const reportsIn = ({ components }: Readonly<Record<string, unknown>>) =>
+  Array.isArray(components) ? components.filter(isObject) : []
+
 /** Of the status, what the agent alone writes. */
 const OWN_FIELDS = ['bootID', 'agent', 'platform', 'components', 'notices', 'foreignFiles'] as const
 const OWN_CONDITIONS: readonly string[] = ['Frozen', 'TrustRefused', 'TokenExpiring']
