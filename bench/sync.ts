@@ -71,8 +71,10 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
       }),
       clusters: many > 0 ? many : few,
       objects,
-      // Of the whole process: before the first commit, sources and benchmark alone have some 190.
+      // Of this process, which also runs the benchmark: before the first commit, sources and benchmark alone have some 190.
       rss_mb: rounded(process.resourceUsage().maxRSS / 1024),
+      // What a hub pays: sync as a program, without this benchmark around it.
+      ...(many > 0 && { program_rss_mb: await memoryAlone(many, objects) }),
     },
     peer: null,
     ratio: {},

@@ -28,7 +28,7 @@ const exec = promisify(execFile)
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 const secondsSince = (at: number): number => (performance.now() - at) / 1_000
 
-/** Assigns CPU time to a part by its command line; the first match counts. */
+/** Assigns a process to a part by its command line. */
 const PARTS: readonly (readonly [name: string, isOf: (command: string) => boolean])[] = [
   ['apiservers', (c) => c.includes(' apiserver ')],
   ['roles', (c) => / run --(roles|follow) /.test(c)],
@@ -45,8 +45,12 @@ function cpuFigures(tree: readonly ProcessSeen[]): Figures {
 /** Of the goal of 700 MB the approvers are no part: each keeps a process of its own, whatever it takes. */
 function memoryFigures(tree: readonly ProcessSeen[]): Figures {
   const isApprover = ({ command }: ProcessSeen) => command.includes('/approvers.json')
+  const parts = PARTS.map(
+    ([name, isOf]) => [`pss_${name}_mb`, memoryMbOf(tree.filter((p) => isOf(p.command)))] as const,
+  )
   return {
     pss_mb: memoryMbOf(tree.filter((p) => !isApprover(p))),
+    ...Object.fromEntries(parts),
     pss_approvers_mb: memoryMbOf(tree.filter(isApprover)),
   }
 }
