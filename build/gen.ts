@@ -18,7 +18,7 @@ import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 import { ARCHITECTURE_PAGE, sourceLines, withRoomLines } from './reference/source-rooms.ts'
 
 const root = releaseRoot()
-const SECURITY_PAGE = 'docs/security/git.md'
+const SECURITY_PAGE = 'docs/operations/security/git.md'
 
 /** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */
 interface InstallCharts {

@@ -26,7 +26,7 @@ export async function commandPage(): Promise<string> {
   return join([
     '# Commands',
     '<!-- Generated from src/cli by npm run gen. -->',
-    'What they have in common: [the command line](../command-line.md).',
+    'What they have in common: [the command line](../tasks/command-line.md).',
     table(
       ['command', 'what it does'],
       leaves.map(({ path, command }) => [`[${path}](#${anchorOf(path)})`, command.description()]),

@@ -108,9 +108,9 @@ const BLOCKS: Readonly<Record<string, string>> = {
 }
 
 export const CONTRACT_PAGES: readonly string[] = [
-  'docs/component-contract.md',
-  'docs/monitor-contract.md',
-  'docs/case-contract.md',
+  'docs/reference/component-contract.md',
+  'docs/reference/monitor-contract.md',
+  'docs/reference/case-contract.md',
 ]
 
 const BLOCK = /<!-- generated: ([\w ]+) -->\n[^]*?<!-- end -->/g

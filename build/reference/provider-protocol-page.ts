@@ -19,7 +19,7 @@ export const providerProtocolPage = (): string =>
   join([
     `# ${PROTOCOL}`,
     '<!-- Generated from src/providers/remote/protocol.ts by npm run gen. -->',
-    'HTTP/1.1 and JSON, between KubeNode and a program that serves an infra provider. [Providers](../providers.md) describes when to use it, [own provider](../how-to/own-provider.md) has a whole program.',
+    'HTTP/1.1 and JSON, between KubeNode and a program that serves an infra provider. [Providers](../operations/providers.md) describes when to use it, [own provider](../tasks/own-provider.md) has a whole program.',
     [
       '- On a Unix socket of the same user with mode 0600, or over https; with a token, each request has `Authorization: Bearer TOKEN`.',
       `- Header \`${DEADLINE_HEADER}\` is the number of milliseconds that the caller waits. The work of a request may end with it.`,

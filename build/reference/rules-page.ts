@@ -22,7 +22,7 @@ export const rulesPage = (): string =>
   join([
     '# The words of rules',
     '<!-- Generated from src/policy and src/api by npm run gen. -->',
-    'A rule (`when` of a [NodeRemedier](noderemedier.md), `rules[].when` of a [DefenderPolicy](defenderpolicy.md), or `custom.when` of a gate of a [ReleasePipeline](releasepipeline.md)) is a tree of `all`, `any` and `not` over conditions. A condition compares one fact with a value, and is true, false or unknown. What is unknown never starts a repair and opens no gate. How to write one: [own rule](../how-to/own-rule.md).',
+    'A rule (`when` of a [NodeRemedier](noderemedier.md), `rules[].when` of a [DefenderPolicy](defenderpolicy.md), or `custom.when` of a gate of a [ReleasePipeline](releasepipeline.md)) is a tree of `all`, `any` and `not` over conditions. A condition compares one fact with a value, and is true, false or unknown. What is unknown never starts a repair and opens no gate. How to write one: [own rule](../tasks/own-rule.md).',
     `\`\`\`yaml\n${EXAMPLE}\`\`\``,
     '`path` names the part of a fact: names joined by `/`, with `~1` for a `/` inside of a name. `for` means that the condition has held that long; it works where the last column has a yes. Instead of a value, `value: { fact, path }` compares with another fact where the operator allows it.',
     '## Facts about a node',
@@ -31,7 +31,7 @@ export const rulesPage = (): string =>
     'Only rules of a DefenderPolicy have these.',
     factTable(clusterVocabulary),
     '## Facts about a release',
-    'Only custom gates of a [ReleasePipeline](releasepipeline.md) have these; how they work: [gates](../gates.md).',
+    'Only custom gates of a [ReleasePipeline](releasepipeline.md) have these; how they work: [gates](../concepts/gates.md).',
     factTable(releaseVocabulary),
     '## Operators',
     table(
@@ -44,7 +44,7 @@ export const rulesPage = (): string =>
       [...DECORATORS].map(([name, { doc }]) => [code(name), doc]),
     ),
     '## Conditions that agents report by themselves',
-    'True means trouble. [Monitors](../detection.md) and log rules of the configuration add others; a name that no agent reports stays unknown.',
+    'True means trouble. [Monitors](../concepts/detection.md) and log rules of the configuration add others; a name that no agent reports stays unknown.',
     table(
       ['condition', 'meaning'],
       Object.entries(NODE_CONDITIONS).map(([type, doc]) => [code(type), doc]),

@@ -63,13 +63,13 @@ async function searched(page: string, words: string): Promise<readonly string[]>
   return found.children.flatMap((item) => item.children.map((link) => link.href))
 }
 
-test.each(['index.html', 'docs/how-to/index.html'])(
+test.each(['index.html', 'docs/tasks/index.html'])(
   'from %s the search leads to a heading that is there',
   async (page) => {
     const [first = ''] = await searched(page, 'a rollout stands')
     const [path = '', anchor = ''] = first.split('#')
     const target = join(dir, dirname(page), path)
-    expect(target).toBe(join(dir, 'docs/three-in-the-morning.html'))
+    expect(target).toBe(join(dir, 'docs/operations/three-in-the-morning.html'))
     expect(readFileSync(target, 'utf8')).toContain(`id="${anchor}"`)
     expect(await searched(page, 'nonsense-that-is-nowhere')).toEqual([])
   },

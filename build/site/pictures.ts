@@ -13,8 +13,8 @@ interface Picture {
 }
 
 const WANTED: readonly Picture[] = [
-  { name: 'window', page: 'docs/how-to/window.md', commands: ['kubenode why set/base'] },
-  { name: 'canary', page: 'docs/how-to/canary.md', commands: ['kubenode canary status', 'kubenode canary promote'] },
+  { name: 'window', page: 'docs/tasks/window.md', commands: ['kubenode why set/base'] },
+  { name: 'canary', page: 'docs/tasks/canary.md', commands: ['kubenode canary status', 'kubenode canary promote'] },
 ]
 
 const BLOCK = /^```sh\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$/gm

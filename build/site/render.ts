@@ -16,7 +16,7 @@ export interface RenderedPage {
   readonly links: readonly { readonly path: string; readonly anchor: string }[]
 }
 
-/** `docs/how-to/README.md` is `docs/how-to/index.html`. */
+/** `docs/tasks/README.md` is `docs/tasks/index.html`. */
 export const htmlPath = (path: string): string =>
   posix.join(
     posix.dirname(path),

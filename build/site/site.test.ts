@@ -22,7 +22,7 @@ test('every page is reached from the page above it, and all from the README', ()
   const reached = new Set(['README.md'])
   for (const path of reached) for (const to of linked(path)) if (site.pages.has(to)) reached.add(to)
   expect([...site.pages.keys()].filter((path) => !reached.has(path))).toEqual([])
-  // `docs/security/git.md` is below `docs/security.md`, and `docs/how-to/window.md` below the README of its folder.
+  // `docs/operations/security/git.md` is below `docs/operations/security.md`, and `docs/tasks/window.md` below the README of its folder.
   const lost = [...site.pages.keys()].filter((path) => {
     const folder = posix.dirname(path)
     if (!folder.startsWith('docs/') || path === `${folder}/README.md`) return false
@@ -43,9 +43,9 @@ test('every file that a page names exists beside it', () => {
 })
 
 test('the navigation has each page once', () => {
-  const [, index = ''] = html.find(([path]) => path === 'docs/how-to/index.html') ?? []
+  const [, index = ''] = html.find(([path]) => path === 'docs/tasks/index.html') ?? []
   const nav = index.split('<nav')[1]?.split('</nav>')[0] ?? ''
-  const linked = [...nav.matchAll(/href="([^"]+)"/g)].map((m) => posix.normalize(posix.join('docs/how-to', m[1] ?? '')))
+  const linked = [...nav.matchAll(/href="([^"]+)"/g)].map((m) => posix.normalize(posix.join('docs/tasks', m[1] ?? '')))
   expect(linked.toSorted()).toEqual(pagesOf(ROOT).map(htmlPath).toSorted())
 })
 
@@ -75,24 +75,24 @@ const search = (words: string): readonly Hit[] => {
 
 test('the page about a situation comes before pages that mention it', () => {
   const found = search('a rollout stands').map((hit) => hit.url)
-  expect(found[0]).toBe('docs/three-in-the-morning.html#a-rollout-stands')
+  expect(found[0]).toBe('docs/operations/three-in-the-morning.html#a-rollout-stands')
   expect(found.length).toBeGreaterThan(1)
 })
 
 test.each([
-  ['rollout stands', 'docs/three-in-the-morning.html#a-rollout-stands'],
-  ['backup', 'docs/how-to/backup-and-restore.html#backup-and-restore'],
+  ['rollout stands', 'docs/operations/three-in-the-morning.html#a-rollout-stands'],
+  ['backup', 'docs/tasks/backup-and-restore.html#backup-and-restore'],
   ['KN1422', 'docs/reference/errors.html'],
-  ['BudgetExhausted', 'docs/runbooks/permits.html'],
+  ['BudgetExhausted', 'docs/operations/runbooks/permits.html'],
 ])('the search finds %s', (words, url) => {
   const found = search(words).map((hit) => hit.url)
   expect(found.some((u) => u.startsWith(url)) || found.slice(0, 5)).toBe(true)
 })
 
 test.each([
-  ['canary', 'docs/how-to/canary.html'],
-  ['hub lost', 'docs/three-in-the-morning.html'],
-  ['freeze', 'docs/how-to/freeze.html'],
+  ['canary', 'docs/tasks/canary.html'],
+  ['hub lost', 'docs/operations/three-in-the-morning.html'],
+  ['freeze', 'docs/tasks/freeze.html'],
 ])('of %s the page that says what to do is among the first three, before lists of fields', (words, url) => {
   const first = search(words)
     .slice(0, 3)

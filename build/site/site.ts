@@ -9,11 +9,13 @@ export const PICTURES = 'docs/pictures'
 
 /** Pages by the folder that they are in, in the order of the navigation. */
 const GROUPS: readonly (readonly [string, RegExp])[] = [
-  ['Start', /^(README|docs\/(start|install|first-node|own-fleet|own-component|signing-keys))\.md$/],
-  ['How to', /^docs\/how-to\//],
-  ['When something is wrong', /^docs\/(three-in-the-morning\.md|runbooks\/)/],
-  ['Understand', /^docs\/((apiserver|install|machines|security)\/)?[^/]+\.md$/],
+  ['Start', /^(README|docs\/(README|start\/README|what-works))\.md$/],
+  ['Concepts', /^docs\/concepts(\.md$|\/)/],
+  ['Tasks', /^docs\/tasks\//],
+  ['Operations', /^docs\/operations\/(?!runbooks\/)/],
+  ['Runbooks', /^docs\/operations\/runbooks\//],
   ['Reference', /^docs\/reference\//],
+  ['Contributing', /^(docs\/contributing\/|CONTRIBUTING\.md$)/],
   ['Decisions', /^docs\/adr\//],
   ['Project', /^[^/]+\.md$/],
 ]

@@ -247,7 +247,7 @@ const isOpenService = all(
   ),
 )
 
-const SEE = 'see docs/security.md'
+const SEE = 'see docs/operations/security.md'
 /** src/declared/listings.ts refuses the same before anything is sent. A deletion of what is not reserved needs no list: it may be shorter by then. */
 const declared: AdmissionPolicy = {
   name: 'kubenode-declared',

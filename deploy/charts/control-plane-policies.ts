@@ -188,7 +188,7 @@ const images: AdmissionPolicy = {
   validations: [
     {
       expression: `variables.containers.all(c, c.image.contains('@sha256:') && variables.listed.exists(words, c.image in words))`,
-      message: `a control plane runs images of the version file alone; copy the file into ConfigMap ${CONTROL_PLANE_VERSIONS} of ${SYSTEM_NAMESPACE}, see docs/control-planes.md`,
+      message: `a control plane runs images of the version file alone; copy the file into ConfigMap ${CONTROL_PLANE_VERSIONS} of ${SYSTEM_NAMESPACE}, see docs/operations/control-planes.md`,
     },
   ],
 }

@@ -226,7 +226,7 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     {},
   ),
   resources: fallback(
-    obj('What each program needs; docs/install/settings.md has a table of sizes.', {
+    obj('What each program needs; docs/operations/install/settings.md has a table of sizes.', {
       sync: resources('Of sync.', 200, 1_024),
       controllers: resources('Of controllers.', 200, 1_024),
       approver: resources('Of approver.', 20, 192),

@@ -71,7 +71,7 @@ const sources: AdmissionPolicy = {
   validations: [
     ...SECRETS.map(({ name, beside, what }) => ({
       expression: any(`${name} == ''`, isSame(...beside), mayName(name)),
-      message: `${what} needs the right to read that Secret; a commit names no Secret that is not on the list of the installer, see docs/security.md`,
+      message: `${what} needs the right to read that Secret; a commit names no Secret that is not on the list of the installer, see docs/operations/security.md`,
     })),
     {
       // Without it sync acts with its own rights: who says which repository, branch and folder it follows, past which stages and limits, acts as sync.

@@ -17,7 +17,7 @@ const demo = [beacon100, beacon110, beacon120, scribe100]
 
 /**
  * Of Debian 12 for amd64. Their archives are not in git: `apt-get download containerd=1.6.20~ds1-1+deb12u2`, then `kubenode artifact from-deb FILE --recipe
- * containerd` makes the one with the digest that is signed here, for the folder that agents download from (docs/own-component.md).
+ * containerd` makes the one with the digest that is signed here, for the folder that agents download from (docs/tasks/own-component.md).
  */
 const ofDebian = [runc115, cni111, containerd1620u2, containerd1620u3, nodeExporter150, chrony43]
 

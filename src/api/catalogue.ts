@@ -1,7 +1,7 @@
 // Every condition type and reason that this project writes, each once, with a sentence of documentation and its runbook.
 // A status may use nothing that is not listed here; the type checker holds controllers to it.
 
-/** Files under docs/runbooks, without the ending. A runbook serves a group of reasons that are handled the same way. */
+/** Files under docs/operations/runbooks, without the ending. A runbook serves a group of reasons that are handled the same way. */
 export const RUNBOOKS = [
   'progress',
   'waiting',
@@ -22,7 +22,7 @@ export const RUNBOOKS = [
 ] as const
 export type Runbook = (typeof RUNBOOKS)[number]
 
-export const runbookPath = (r: Runbook): string => `docs/runbooks/${r}.md`
+export const runbookPath = (r: Runbook): string => `docs/operations/runbooks/${r}.md`
 
 interface ConditionEntry {
   readonly doc: string

@@ -41,10 +41,10 @@ const REBOOT: Advice = [
   'kubenode maintenance plan machine/NAME --until TIME --reason WHY',
   'it drains the node and you reboot it; where a rule is true: kubenode repair node/NAME --reason WHY',
 ]
-const CLUSTER_IN_GIT: Advice = ['kubenode plan --dirty', 'a cluster is declared in git: docs/how-to/new-cluster.md']
+const CLUSTER_IN_GIT: Advice = ['kubenode plan --dirty', 'a cluster is declared in git: docs/tasks/new-cluster.md']
 const DASHBOARD: Advice = ['kubenode console', 'a page in the browser; in the terminal: kubenode watch']
 const PIPELINES: Advice = ['kubenode get pipelines', 'on the hub']
-const MAINTENANCE: Advice = ['kubenode maintenance --help', 'docs/how-to/maintenance.md']
+const MAINTENANCE: Advice = ['kubenode maintenance --help', 'docs/tasks/maintenance.md']
 const CONTEXTS: Advice = ['kubectl config get-contexts', 'here each command takes --context NAME']
 const RULES_FOLDER: Advice = ['', 'the folder of rules is written --dir FOLDER']
 const WHO: Advice = [
@@ -69,7 +69,7 @@ const ONE_MACHINE: Advice = ['kubenode logs machine/NAME', 'logs are read from o
 const CONTEXT: Advice = ['', 'write --context NAME; kubectl config get-contexts lists them']
 const IDENTITY: Advice = ['', 'the identity is that of --kubeconfig FILE and --context NAME']
 const NO_ROOT: Advice = ['', 'no option makes you root; agents act on their hosts']
-const AT_ONCE: Advice = ['', 'how much runs at once is declared: docs/how-to/budget.md']
+const AT_ONCE: Advice = ['', 'how much runs at once is declared: docs/tasks/budget.md']
 const PLAYBOOK: Advice = ['kubenode plan', 'run starts the programs of KubeNode']
 const EVENTS_SHOWN: Advice = ['', 'its events are always shown; those alone: kubenode events --for KIND/NAME']
 const WHERE_IT_IS: Advice = [
@@ -177,7 +177,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   cert: ['kubenode get sources', 'certificates of a git server are in the Secret of its source'],
   'provider list': ['kubenode get machinesets', 'each names its provider'],
   'cluster create': CLUSTER_IN_GIT,
-  'cluster delete': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/how-to/new-cluster.md'],
+  'cluster delete': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/tasks/new-cluster.md'],
   'cluster scale': CLUSTER_IN_GIT,
   'cluster set': CLUSTER_IN_GIT,
   'cluster upgrade': [
@@ -185,11 +185,11 @@ export const HABITS: Readonly<Record<string, Advice>> = {
     'first edit spec.version of the Cluster in git; the version of KubeNode there: kubenode upgrade',
   ],
   'cluster get': ['kubenode cluster show NAME', 'on the hub'],
-  'cluster rm': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/how-to/new-cluster.md'],
+  'cluster rm': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/tasks/new-cluster.md'],
   dashboard: DASHBOARD,
-  gpg: ['kubenode why source/NAME', 'signers of commits are in the source: docs/how-to/signed-commits.md'],
+  gpg: ['kubenode why source/NAME', 'signers of commits are in the source: docs/tasks/signed-commits.md'],
   logout: WHO,
-  notifications: ['kubenode get pipelines', 'whom a release notifies is declared there: docs/notifications.md'],
+  notifications: ['kubenode get pipelines', 'whom a release notifies is declared there: docs/tasks/notifications.md'],
   project: PIPELINES,
   promote: ['kubenode release promote NAME --reason WHY', 'on the hub'],
   relogin: WHO,
@@ -220,7 +220,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'app wait': WAIT,
   'cluster add': [
     'kubenode install --context NAME --dry-run',
-    'kubectl config get-contexts lists the contexts; then register the cluster: docs/how-to/new-cluster.md',
+    'kubectl config get-contexts lists the contexts; then register the cluster: docs/tasks/new-cluster.md',
   ],
   login: WHO,
   proj: PIPELINES,
@@ -273,7 +273,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   builder: ['kubenode image build', 'it builds the image of the programs'],
   command: NO_SHELL,
   'gather-facts': ONE,
-  galaxy: ['kubenode get components', 'what nodes run is declared in git: docs/own-component.md'],
+  galaxy: ['kubenode get components', 'what nodes run is declared in git: docs/tasks/own-component.md'],
   group: ['kubenode get machines -l KEY=VALUE', 'groups are MachineSets and labels'],
   navigator: DASHBOARD,
   'maintenance on': MAINTENANCE,
@@ -323,7 +323,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   // Words that a command does not take
   'install WORD': [
     'kubenode get components',
-    'install brings KubeNode to a cluster; what nodes run is declared in git: docs/own-component.md',
+    'install brings KubeNode to a cluster; what nodes run is declared in git: docs/tasks/own-component.md',
   ],
   'rules coverage WORD': RULES_FOLDER,
   'rules lint WORD': RULES_FOLDER,
@@ -515,7 +515,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'ANY --as': IDENTITY,
   'ANY --as-group': IDENTITY,
   'ANY --ask-become-pass': NO_ROOT,
-  'ANY --ask-vault-pass': ['', 'secrets in git are decrypted by sync: docs/own-fleet.md'],
+  'ANY --ask-vault-pass': ['', 'secrets in git are decrypted by sync: docs/tasks/own-fleet.md'],
   'ANY --become': NO_ROOT,
   'ANY --chunk-size': NOT_NEEDED,
   'ANY --check': NO_TRIAL,

@@ -88,7 +88,7 @@ export const declaredErrors = errorTable({
   },
   KN3094: {
     text: 'refused by every cluster that does not list it for git: {why}',
-    next: 'remove it, or have the installer of the cluster grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
+    next: 'remove it, or have the installer of the cluster grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/operations/security.md',
   },
   KN3095: {
     text: 'FleetSource {name} has no spec.writes: sync follows it with all of its own rights',

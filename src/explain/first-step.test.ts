@@ -31,14 +31,14 @@ const failed = story(
   {
     text: 'Ready is False for 4m: RolledBackByAgent',
     urgency: 'Failed',
-    runbook: 'docs/runbooks/components.md',
-    below: [{ text: 'The agent rolled back. See docs/runbooks/components.md.' }],
+    runbook: 'docs/operations/runbooks/components.md',
+    below: [{ text: 'The agent rolled back. See docs/operations/runbooks/components.md.' }],
   },
 )
 const unwell = story('machine/m-1', {
   text: 'Ready is False for 4m: ComponentUnhealthy',
   urgency: 'Failed',
-  runbook: 'docs/runbooks/components.md',
+  runbook: 'docs/operations/runbooks/components.md',
 })
 const halfApproved = story(
   'set/base',
@@ -76,7 +76,7 @@ test.each([
   [
     'where nothing but a finding is known, its runbook is read',
     [fine, unwell],
-    'what to do first: read docs/runbooks/components.md: Ready is False for 4m: ComponentUnhealthy (machine/m-1)',
+    'what to do first: read docs/operations/runbooks/components.md: Ready is False for 4m: ComponentUnhealthy (machine/m-1)',
   ],
   [
     'a set waits for the rest of a step, and one slice of that for a person',

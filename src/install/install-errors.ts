@@ -140,7 +140,7 @@ export const installErrors = errorTable({
   },
   KN1433: {
     text: 'cannot use these settings: {why}',
-    next: 'example: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; docs/install/settings.md lists all settings',
+    next: 'example: kubenode install --cluster hub --roles hub --image registry.example.org/kubenode@sha256:…; docs/operations/install/settings.md lists all settings',
   },
   KN1002_check: {
     text: 'there is no check named {name}',
@@ -168,7 +168,7 @@ export const installErrors = errorTable({
   },
   KN1444: {
     text: '{object} was changed after the installation: {how}',
-    next: '{remedy}; docs/security.md says who may change it',
+    next: '{remedy}; docs/operations/security.md says who may change it',
   },
   KN1445: {
     text: '{pods} pods mount persistentvolumeclaim {claim}, and its access mode is {mode}: only the pods of one node, or one pod, can',
@@ -188,7 +188,7 @@ export const installErrors = errorTable({
   },
   KN1451: {
     text: 'these name a provider that the controllers do not serve, and get no host: {what}; served: {served}',
-    next: 'correct the name in git, or configure the provider for the controllers: docs/providers.md',
+    next: 'correct the name in git, or configure the provider for the controllers: docs/operations/providers.md',
   },
   KN1452: {
     text: 'this release would remove {count} of the {total} objects of this installation (limit {limit})',

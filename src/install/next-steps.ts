@@ -27,15 +27,15 @@ export function nextSteps(
     isReady ? 'to check it again: kubenode check' : 'to see whether it works: kubenode check',
     ...(base === undefined ? [] : artifactLines(base, artifactsCa)),
     ...(roles.includes('controllers') ? ['to observe the nodes that are there: kubenode import --all --dry-run'] : []),
-    ...(base === undefined ? [] : ['to make a host a node: docs/first-node.md']),
+    ...(base === undefined ? [] : ['to make a host a node: docs/tasks/first-node.md']),
     ...(roles.includes('sync') && !isFollowing
-      ? ['to follow a git repository: kubenode bootstrap --git URL (docs/own-fleet.md)']
+      ? ['to follow a git repository: kubenode bootstrap --git URL (docs/tasks/own-fleet.md)']
       : []),
   ]
 }
 
 const artifactLines = (base: string, ca: string | undefined): readonly string[] => [
-  `hosts download components and the agent from ${base} (docs/install.md, Artifacts and agents)`,
+  `hosts download components and the agent from ${base} (docs/operations/install.md, Artifacts and agents)`,
   `to write the authority that they verify: kubectl -n ${SYSTEM_NAMESPACE} get secret ${ARTIFACTS_SECRET} -o jsonpath='{.data.ca\\.crt}' | base64 -d > artifacts-ca.pem`,
   ...(ca === undefined ? [] : [`its SHA-256 fingerprint: ${new X509Certificate(ca).fingerprint256}`]),
 ]

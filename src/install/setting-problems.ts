@@ -15,7 +15,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '/apiServer':
     'write apiServer: { url: https://HOST:6443 }, the address under which hosts reach the API server; a hub without nodes has roles: [hub]',
   '/artifacts':
-    'hosts download components and the agent from there; docs/install.md shows how under Artifacts and agents',
+    'hosts download components and the agent from there; docs/operations/install.md shows how under Artifacts and agents',
 }
 
 /** Words of JSON Schema. */

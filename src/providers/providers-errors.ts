@@ -68,7 +68,7 @@ export const providersErrors = errorTable({
   },
   KN11040: {
     text: 'cannot call {action} in {place}: {code}: {message}',
-    next: 'docs/clouds.md explains the codes on which people have to act; retried automatically',
+    next: 'docs/operations/clouds.md explains the codes on which people have to act; retried automatically',
   },
   KN11041: {
     text: 'cannot call {action} in {place}: the cloud throttles the account',
@@ -96,7 +96,7 @@ export const providersErrors = errorTable({
   },
   KN11047: {
     text: 'cannot serve the provider {name}: {why}',
-    next: 'docs/clouds.md shows the kinds of credentials',
+    next: 'docs/operations/clouds.md shows the kinds of credentials',
   },
   KN11060: {
     text: 'the provider {name} at {place} does not answer: {why}',

@@ -7,7 +7,7 @@ import { trustErrors } from './trust/trust-errors.ts'
 const deliveryErrors = errorTable({
   KN3094_applied: {
     text: 'cannot apply {object}: {why}, and the cluster does not list it for git',
-    next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
+    next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/operations/security.md',
   },
   KN3090_namespace: {
     text: 'cannot apply {object}: namespaces of Kubernetes, KubeNode and control planes (kube-*, kubenode-*, kc-*, default) are not declared in git',

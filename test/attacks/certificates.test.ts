@@ -1,5 +1,5 @@
 // A thief holds the certificate of an agent, real TLS and all: from when on the embedded server refuses it. What a kube-apiserver does instead is in
-// docs/security.md: there policies refuse what the thief writes.
+// docs/operations/security.md: there policies refuse what the thief writes.
 import { afterEach, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'

@@ -1,4 +1,4 @@
-// The attacker has the key of one KubeNode program: what it cannot read, write and become. docs/security.md has the table.
+// The attacker has the key of one KubeNode program: what it cannot read, write and become. docs/operations/security.md has the table.
 import type { KubeObject } from '#api/schema/object.ts'
 import { join } from 'node:path'
 import {

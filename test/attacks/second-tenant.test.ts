@@ -188,7 +188,7 @@ const SOURCE: Who = { user: sourceUser('shop', 'shop'), groups: ['system:authent
 const RBAC = 'rbac.authorization.k8s.io'
 const rbac = (kind: string, plural: string) => ({ group: RBAC, version: 'v1', kind, plural, namespaced: true })
 
-/** Into its namespace, as docs/security.md has it: the kinds that it declares, and no wildcard. */
+/** Into its namespace, as docs/operations/security.md has it: the kinds that it declares, and no wildcard. */
 async function letIn({ admin, ask }: AttackWorld): Promise<void> {
   const base = { apiVersion: `${RBAC}/v1`, metadata: { namespace: 'shop', name: 'source' } }
   const by = { fieldManager: 'installer', force: true }

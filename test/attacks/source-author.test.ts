@@ -236,7 +236,7 @@ const WHAT_SYNC_FOLLOWS: readonly Attempt[] = [
 const SHOP_SECRETS = '/api/v1/namespaces/shop/secrets'
 const sync = accountOfProgram('sync')
 
-/** As docs/how-to/private-repository.md grants one Secret of another namespace to sync. */
+/** As docs/tasks/private-repository.md grants one Secret of another namespace to sync. */
 const grantedToSync = async (world: AttackWorld, secret: string): Promise<void> => {
   const [apiVersion, metadata] = [`${RBAC}/v1`, { name: 'kubenode-git', namespace: 'shop' }]
   const at = `/apis/${apiVersion}/namespaces/shop`

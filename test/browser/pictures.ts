@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the pictures of docs/console.md from the page itself, with the fleet of the fixtures.
+// `npm run pictures`: takes the pictures of docs/operations/console.md from the page itself, with the fleet of the fixtures.
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { homeOf } from '#console/server/views/home.ts'

@@ -50,7 +50,7 @@ async function opened(viewport = { width: 1280, height: 860 }): Promise<{ page: 
   return { page: await context.newPage(), context }
 }
 
-test.each(['index.html', 'docs/how-to/index.html'])(
+test.each(['index.html', 'docs/tasks/index.html'])(
   'from %s a person searches with the keyboard and reads the page that was found',
   async (file) => {
     const { page, context } = await opened()

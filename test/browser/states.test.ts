@@ -222,7 +222,7 @@ test('a program that is away, and a part that may not be read, are on the home w
         text,
         since: NOW - 240_000,
         lift: { text: 'kubenode check', isCommand: true },
-        runbook: 'docs/three-in-the-morning.md',
+        runbook: 'docs/operations/three-in-the-morning.md',
       },
       { id: 'b', cause: 'b', object: ofCluster('test'), weight: 'Unknown', text: gap },
     ],
@@ -231,7 +231,7 @@ test('a program that is away, and a part that may not be read, are on the home w
   await page.getByRole('heading', { level: 1, name: text }).waitFor()
   const acts = page.getByRole('region', { name: 'Needs attention' })
   await acts.getByText('kubenode check --context prod').waitFor()
-  await acts.getByText('docs/three-in-the-morning.md').waitFor()
+  await acts.getByText('docs/operations/three-in-the-morning.md').waitFor()
   expect(await acts.innerText()).toContain('4m')
   await page.getByRole('region', { name: 'Not known' }).getByText(gap).waitFor()
 })

@@ -1,5 +1,5 @@
 // `kubenode check` on an installed cluster whose Defender alone is killed: it passes before, then names what is missing, what to read, and ends with 1. The commands
-// are those that docs/three-in-the-morning.md prints for it.
+// are those that docs/operations/three-in-the-morning.md prints for it.
 import type { KubeObject } from '#api/schema/object.ts'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -92,7 +92,7 @@ async function startDefender(): Promise<ChildProcess> {
   return spawn(process.execPath, program, { stdio: 'ignore', cwd: folder })
 }
 
-const PAGE = 'docs/three-in-the-morning.md'
+const PAGE = 'docs/operations/three-in-the-morning.md'
 /** Of the page for the night, without their comments. */
 const printedCommands = (): readonly string[] =>
   chapterOf(PAGE, 'The Defender is away').flatMap(({ commands }) =>

@@ -1,4 +1,4 @@
-// The claim of docs/first-node.md, typed as the page says, before an installation: the checks, the pods that mount it, and what is said while its
+// The claim of docs/tasks/first-node.md, typed as the page says, before an installation: the checks, the pods that mount it, and what is said while its
 // StorageClass is not there.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import {
   type InstallWorld,
 } from '#test/support/worlds/install-world.ts'
 
-const PAGE = 'docs/first-node.md'
+const PAGE = 'docs/tasks/first-node.md'
 const page = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8')
 const yamlOf = (file: string): string =>
   new RegExp(`\`\`\`yaml\\n# ${file.replace('.', '\\.')}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? ''

@@ -1,4 +1,4 @@
-// docs/own-fleet.md as it is printed: init packs kubenode, npm installs it without a registry, the checks pass, the installed one packs itself again to equal
+// docs/tasks/own-fleet.md as it is printed: init packs kubenode, npm installs it without a registry, the checks pass, the installed one packs itself again to equal
 // bytes, and loads no package of a repository.
 import { execFileSync, spawn } from 'node:child_process'
 import {
@@ -48,7 +48,7 @@ const sh = (script: string, cwd: string): string =>
   execFileSync('sh', ['-eu', '-c', script], { cwd, env: env(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
 test('the commands of the page work in order, without a registry', { timeout: MINUTES }, () => {
-  const [commands = ''] = shellBlocks('docs/own-fleet.md')
+  const [commands = ''] = shellBlocks('docs/tasks/own-fleet.md')
   expect(commands).toMatch(/^kubenode init my-fleet --cluster prod-1\n/)
   const said = sh(commands, scratch)
   expect(said).toMatch(/outside of the repository: keep a copy/)

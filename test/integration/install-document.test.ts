@@ -1,4 +1,4 @@
-// Every command of docs/install.md, in order, against an embedded server: with the settings, charts and texts that are shipped.
+// Every command of docs/operations/install.md, in order, against an embedded server: with the settings, charts and texts that are shipped.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { shellBlocks } from '#test/support/tools/readme.ts'
 import { makeReadyNodes, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 
-const DOCUMENT = 'docs/install.md'
+const DOCUMENT = 'docs/operations/install.md'
 let world: InstallWorld
 let folder = ''
 let answers: string[] = []

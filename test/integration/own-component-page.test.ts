@@ -11,7 +11,7 @@ import { debOf } from '#test/doubles/node/deb.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const PAGE = 'docs/own-component.md'
+const PAGE = 'docs/tasks/own-component.md'
 const UNIT = '[Service]\nUser=prometheus\nExecStart=/usr/bin/prometheus-node-exporter $ARGS\nRestart=on-failure\n'
 
 const [, write = '', look = '', from = '', sign = '', declare = '', , , , deb = ''] = shellBlocks(PAGE)

@@ -7,7 +7,7 @@ import { defaultProviders, readProvidersFile } from '#providers/providers-file.t
 import { blocksIn, Typist } from '#test/support/tools/page.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-const PAGE = 'docs/how-to/own-provider.md'
+const PAGE = 'docs/tasks/own-provider.md'
 const PATIENCE_MS = 240_000
 const ROOT = join(import.meta.dirname, '../..')
 const hasPython = spawnSync('python3', ['--version']).status === 0

@@ -52,7 +52,7 @@ test('made twice, in two folders, it has the same bytes, and a table names its f
 test('S6 sha256sum and openssl verify it, and one changed byte is found', () => {
   const folder = join(scratch, 'one')
   const sh = (script: string) => spawnSync('sh', ['-eu', '-c', script], { cwd: folder, encoding: 'utf8' })
-  const page = readFileSync(join(ROOT, 'docs/release.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'docs/operations/release.md'), 'utf8')
   const [, commands = ''] = /## Verify a release[\s\S]*?```sh\n([\s\S]*?)```/.exec(page) ?? []
   expect(commands).toMatch(/openssl.*\n.*sha256sum/)
   expect(sh(`openssl pkey -in ${key} -pubout -out ../kubenode.pub`).status).toBe(0)

@@ -95,7 +95,7 @@ const sourceOf = (bench: SyncBench) => bench.hub.client.get(fleetSource, NAME)
 const commitOf = async (bench: SyncBench) => (await sourceOf(bench))?.status?.commit
 
 describe('as printed', () => {
-  test('docs/how-to/private-repository.md: https, ssh and a webhook', { timeout: 2 * PATIENCE_MS }, async (context) => {
+  test('docs/tasks/private-repository.md: https, ssh and a webhook', { timeout: 2 * PATIENCE_MS }, async (context) => {
     onlyInFull(context)
     const missing = missingSshServer() ?? missingOf('kubectl', 'openssl', 'curl', 'ssh-keyscan')
     if (missing !== undefined) context.skip(missing)
@@ -137,7 +137,7 @@ describe('as printed', () => {
         )
         .replaceAll('-t ed25519 git.example.org', `-t ed25519 -p ${ssh.port} localhost`)
         .replaceAll('https://HOST/hooks', `http://127.0.0.1:${hooks.port}/hooks`)
-    const page = 'docs/how-to/private-repository.md'
+    const page = 'docs/tasks/private-repository.md'
     const reader = typist(folder, { KUBECONFIG: kubeconfig })
     const type = (block: Block | undefined) =>
       reader.block(page, { ...(block as Block), commands: here(block?.commands ?? 'false') })
@@ -159,23 +159,23 @@ describe('as printed', () => {
     )
   })
 
-  test('docs/how-to/signed-commits.md: with an SSH key', { timeout: 2 * PATIENCE_MS }, async (context) => {
+  test('docs/tasks/signed-commits.md: with an SSH key', { timeout: 2 * PATIENCE_MS }, async (context) => {
     const missing = missingOf('kubectl', 'ssh-keygen')
     if (missing !== undefined) context.skip(missing)
     const { folder, bench, typist } = await world()
     const home = join(folder, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true, mode: 0o700 })
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada', '-f', join(home, '.ssh/id_ed25519')])
-    await typist(bench.repository.dir, { HOME: home }).page('docs/how-to/signed-commits.md')
+    await typist(bench.repository.dir, { HOME: home }).page('docs/tasks/signed-commits.md')
     expect((await sourceOf(bench))?.spec.verify?.mode ?? 'Off').toBe('Off')
   })
 
-  test('docs/how-to/sync-reverts.md: a branch for review, merged', { timeout: 2 * PATIENCE_MS }, async (context) => {
+  test('docs/tasks/sync-reverts.md: a branch for review, merged', { timeout: 2 * PATIENCE_MS }, async (context) => {
     onlyInFull(context)
     const missing = missingOf('kubectl', 'ssh-keygen')
     if (missing !== undefined) context.skip(missing)
     const { bench, typist } = await world(['test'], breakable())
-    const page = 'docs/how-to/sync-reverts.md'
+    const page = 'docs/tasks/sync-reverts.md'
     const reader = typist(bench.repository.dir, {})
     for (const block of blocksIn(page)) {
       // A reader waits for soaks and deadlines.

@@ -688,8 +688,8 @@ describe.each(apiServers)('$name', ({ start }) => {
     expect([code, out]).toEqual([0, expect.stringMatching(/^no sets and no releases in context \S+ of \S+\n$/)])
   })
 
-  describe('docs/three-in-the-morning.md', () => {
-    const page = readFileSync(join(import.meta.dirname, '../../docs/three-in-the-morning.md'), 'utf8')
+  describe('docs/operations/three-in-the-morning.md', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/operations/three-in-the-morning.md'), 'utf8')
     const situations = page
       .split(/^## /m)
       .slice(1)

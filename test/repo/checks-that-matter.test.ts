@@ -1,4 +1,4 @@
-// Every check of "Checks that matter" in docs/security/checks.md names the file that checks, and a test that tries the wrong one, by words of it.
+// Every check of "Checks that matter" in docs/operations/security/checks.md names the file that checks, and a test that tries the wrong one, by words of it.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { ROOT } from './source-files.ts'
 /** What every format has to answer, or to say why it has no answer. */
 const ALWAYS = ['algorithm', 'key size', 'effort|one meaning', 'expir', 'audience|purpose']
 
-const formats = readFileSync(join(ROOT, 'docs/security/checks.md'), 'utf8')
+const formats = readFileSync(join(ROOT, 'docs/operations/security/checks.md'), 'utf8')
   .split('\n## ')
   .slice(1)
   .map((text) => ({ title: text.split('\n')[0] ?? '', text }))

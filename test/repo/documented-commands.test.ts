@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { buildProgram } from '#cli/program.ts'
 import { WAYS_OUT } from '#explain/ways-out.ts'
-import { PAGES, TYPED_ELSEWHERE } from '#test/e2e/whole-way/pages.ts'
+import { NOT_TYPED, PAGES, TYPED_ELSEWHERE } from '#test/e2e/whole-way/pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
@@ -101,7 +101,7 @@ describe.each(pages)('%s', (page) => {
 })
 
 test('the check finds commands, and would find a wrong one', () => {
-  expect(commandsOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).length).toBeGreaterThan(5)
+  expect(commandsOf(readFileSync(join(ROOT, 'docs/operations/install.md'), 'utf8')).length).toBeGreaterThan(5)
   expect(problemOf(wordsOf('why set/NAME --nonsense'))).toBe('kubenode why has no option --nonsense')
   expect(problemOf(wordsOf('rollout nonsense NAME'))).toBe('rollout has no command nonsense')
   expect(problemOf(wordsOf('allow-edit set/NAME --reason WHY'))).toBe('kubenode allow-edit needs --digest')
@@ -115,7 +115,9 @@ test('the command that each reason advises is one that there is', () => {
   expect(own.flatMap((command) => problemOf(wordsOf(command)) ?? [])).toEqual([])
 })
 
-test('every how-to page is typed on a local fleet by ok:full, or listed as one that another test types', () => {
-  const files = readdirSync(join(ROOT, 'docs/how-to'))
-  expect([...PAGES, ...TYPED_ELSEWHERE, 'README'].map((name) => `${name}.md`).toSorted()).toEqual(files.toSorted())
+test('every task is typed on a local fleet by ok:full, or listed as one that another test types, or none', () => {
+  const files = readdirSync(join(ROOT, 'docs/tasks'))
+  expect([...PAGES, ...TYPED_ELSEWHERE, ...NOT_TYPED, 'README'].map((name) => `${name}.md`).toSorted()).toEqual(
+    files.toSorted(),
+  )
 })

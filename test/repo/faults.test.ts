@@ -1,4 +1,4 @@
-// docs/faults.md is made of the list of faults and of the tests that carry their numbers: `npm run faults` writes it, this test holds it.
+// docs/contributing/faults.md is made of the list of faults and of the tests that carry their numbers: `npm run faults` writes it, this test holds it.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FAULTS, type Fault } from './fault-list.ts'
@@ -61,6 +61,8 @@ test('a number in a test is one of the list', () => {
   expect(unknown).toEqual([])
 })
 
-test('docs/faults.md is what `npm run faults` writes', async () => {
-  await expect(`${PAGE_HEAD}${FAULTS.map(line).join('\n')}\n`).toMatchFileSnapshot(join(ROOT, 'docs/faults.md'))
+test('docs/contributing/faults.md is what `npm run faults` writes', async () => {
+  await expect(`${PAGE_HEAD}${FAULTS.map(line).join('\n')}\n`).toMatchFileSnapshot(
+    join(ROOT, 'docs/contributing/faults.md'),
+  )
 })

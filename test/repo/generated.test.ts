@@ -9,6 +9,7 @@ import { KINDS } from '#api/kinds.ts'
 import { OUTLINE_FILE } from '#build/make-outline.ts'
 import { outlineText } from '#build/outlined.ts'
 import { COMMAND_PAGE } from '#build/reference/command-page.ts'
+import { CONTRACT_PAGES } from '#build/reference/contract-pages.ts'
 import { ERROR_PAGE } from '#build/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#build/reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE } from '#build/reference/provider-protocol-page.ts'
@@ -31,7 +32,15 @@ test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else
     present.filter(
       (path) =>
         !files.has(path) &&
-        ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, PROVIDER_PROTOCOL_PAGE, ROOM_PAGE, RULES_PAGE].includes(path),
+        ![
+          ...CONTRACT_PAGES,
+          COMMAND_PAGE,
+          ERROR_PAGE,
+          PROVIDER_PAGE,
+          PROVIDER_PROTOCOL_PAGE,
+          ROOM_PAGE,
+          RULES_PAGE,
+        ].includes(path),
     ),
   ).toEqual([])
 })

@@ -1,4 +1,4 @@
-// Every identity of the table in docs/security.md is tried by an attack: the list here says which file has the attempts.
+// Every identity of the table in docs/operations/security.md is tried by an attack: the list here says which file has the attempts.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -78,7 +78,9 @@ const TRIED: Readonly<Record<string, readonly (readonly [file: string, words: st
 }
 
 const identities =
-  /\n## Identities\n[^]*?\n\n((?:\|[^\n]*\n)+)/.exec(readFileSync(join(ROOT, 'docs/security.md'), 'utf8'))?.[1] ?? ''
+  /\n## Identities\n[^]*?\n\n((?:\|[^\n]*\n)+)/.exec(
+    readFileSync(join(ROOT, 'docs/operations/security.md'), 'utf8'),
+  )?.[1] ?? ''
 const rows = identities
   .trimEnd()
   .split('\n')

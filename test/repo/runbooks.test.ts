@@ -57,5 +57,7 @@ test('every runbook is reached from a condition or a reason', () => {
 
 test('nothing else lies among the runbooks', () => {
   const known = new Set(RUNBOOKS.map((r) => `${r}.md`))
-  expect(readdirSync(join(root, 'docs/runbooks')).filter((f) => !known.has(f) && f !== 'README.md')).toEqual([])
+  expect(readdirSync(join(root, 'docs/operations/runbooks')).filter((f) => !known.has(f) && f !== 'README.md')).toEqual(
+    [],
+  )
 })

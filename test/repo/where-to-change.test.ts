@@ -63,7 +63,7 @@ const disordered = (rows: readonly Row[], imports: Imports): readonly string[] =
     }),
   )
 
-const rows = rowsIn(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))
+const rows = rowsIn(readFileSync(join(root, 'docs/contributing/architecture.md'), 'utf8'))
 
 test('every kind of change has a row', () => {
   expect(rows.map((r) => r.change)).toEqual(CHANGES)
@@ -95,12 +95,12 @@ test('an order in which nothing can be finished is found, also over a file betwe
 })
 
 test('the page of gates has each kind of them', () => {
-  const page = readFileSync(join(root, 'docs/gates.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/concepts/gates.md'), 'utf8')
   expect(GATE_KINDS.filter((kind) => !page.includes(`| \`${kind}\``))).toEqual([])
 })
 
 test('contributors are led there', () => {
   const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
   expect(text).toContain(HEADING)
-  expect(text).toContain('(docs/architecture.md#where-do-i-change-x)')
+  expect(text).toContain('(docs/contributing/architecture.md#where-do-i-change-x)')
 })

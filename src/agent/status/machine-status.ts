@@ -71,7 +71,7 @@ export function componentStatus(
   }
 }
 
-/** Of all components together. API servers take 64 KiB from an agent (docs/apiserver.md); the rest of 64 components fits into the other half. */
+/** Of all components together. API servers take 64 KiB from an agent (docs/operations/apiserver.md); the rest of 64 components fits into the other half. */
 const MAX_OUTPUT_BYTES = 24 * 1024
 
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text))

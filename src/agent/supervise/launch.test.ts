@@ -1,4 +1,4 @@
-// The working folder and the user of docs/component-contract.md, with real processes.
+// The working folder and the user of docs/reference/component-contract.md, with real processes.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

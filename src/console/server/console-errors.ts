@@ -16,6 +16,6 @@ export const consoleErrors = errorTable({
   },
   KN16004: {
     text: 'cannot use {file} for the console: {why}',
-    next: 'correct it after docs/console.md',
+    next: 'correct it after docs/operations/console.md',
   },
 })

@@ -4,6 +4,6 @@ import { errorTable } from '#lib/error-table.ts'
 export const versionErrors = errorTable({
   KN1462: {
     text: 'cannot use the version file {file}: {problems}',
-    next: 'docs/control-planes.md has an example of a row',
+    next: 'docs/operations/control-planes.md has an example of a row',
   },
 })

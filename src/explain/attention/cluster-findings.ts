@@ -10,7 +10,7 @@ import { effectOf, programWith, type StoppedProgram } from '../programs.ts'
 import { bounded, commandStep, type FleetFinding, finding, objectIn, stampOf } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
 
-const PROGRAMS_RUNBOOK = 'docs/three-in-the-morning.md'
+const PROGRAMS_RUNBOOK = 'docs/operations/three-in-the-morning.md'
 
 export const connectionFindings = ({ name, state, message }: ObservedCluster): readonly FleetFinding[] =>
   state === 'Unreachable' || state === 'Refused'

@@ -324,7 +324,7 @@ export function repairFindings(cluster: ObservedCluster, asked: ReadonlySet<stri
   return { findings: bounded(findings, 'repairs'), nodes, conditions }
 }
 
-const DETECTION_PAGE = 'docs/detection.md'
+const DETECTION_PAGE = 'docs/concepts/detection.md'
 
 /** Conditions that no finding of a repair is about, and cordons by users. */
 export function nodeFindings(cluster: ObservedCluster, covered: ReadonlySet<string>): readonly FleetFinding[] {

@@ -54,7 +54,7 @@ export const declared = {
   },
   KN3066: {
     cause: 'No known detector reports this condition.',
-    check: 'the suggestion in the message, and docs/detection.md',
+    check: 'the suggestion in the message, and docs/concepts/detection.md',
     do: 'correct the type of the condition; ignore this if your own detector reports it',
   },
   KN3067: {
@@ -99,7 +99,7 @@ export const declared = {
   },
   KN3094: {
     cause: 'The cluster does not let sync apply this kind for git.',
-    check: 'docs/security.md, and kubectl auth can-i as kubenode-sync',
+    check: 'docs/operations/security.md, and kubectl auth can-i as kubenode-sync',
     do: 'grant sync the verb that the message names, or remove the object',
   },
   KN3095: {

@@ -144,7 +144,7 @@ export const installation = {
   },
   KN1433: {
     cause: 'The settings of the installation cannot be used.',
-    check: 'docs/install/settings.md, which lists all settings',
+    check: 'docs/operations/install/settings.md, which lists all settings',
     do: 'correct --values or the options',
   },
   KN1435: {
@@ -184,7 +184,7 @@ export const installation = {
   },
   KN1444: {
     cause: 'An object of the installation was changed by others.',
-    check: 'kubenode install --diff, and who may change it (docs/security.md)',
+    check: 'kubenode install --diff, and who may change it (docs/operations/security.md)',
     do: 'do what the message proposes: install again, or keep the change in --values',
   },
   KN1445: {
@@ -215,7 +215,7 @@ export const installation = {
   KN1451: {
     cause: 'Objects name a provider that the controllers do not serve.',
     check: 'kubenode get machines, and the providers file of the controllers',
-    do: 'correct the name in git, or configure the provider (docs/providers.md)',
+    do: 'correct the name in git, or configure the provider (docs/operations/providers.md)',
   },
   KN1452: {
     cause: 'The new settings would remove many objects of the installation.',
@@ -224,7 +224,7 @@ export const installation = {
   },
   KN1462: {
     cause: 'The file with versions of control planes has mistakes.',
-    check: 'the rows named, and the example in docs/control-planes.md',
+    check: 'the rows named, and the example in docs/operations/control-planes.md',
     do: 'correct these rows',
   },
   KN1501: {

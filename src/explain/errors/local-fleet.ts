@@ -54,7 +54,7 @@ export const localFleet = {
   },
   KN1224: {
     cause: 'The driver that makes the machines of the local fleet does not work on this host.',
-    check: 'docs/machines.md, which lists what each driver needs',
+    check: 'docs/operations/machines.md, which lists what each driver needs',
     do: 'leave --driver out: then nodes are processes of this user',
   },
   KN1226: {

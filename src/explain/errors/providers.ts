@@ -44,8 +44,8 @@ export const providers = {
   },
   KN11040: {
     cause: 'The cloud refused a call.',
-    check: 'the code in the message, and docs/clouds.md',
-    do: 'act on the codes that docs/clouds.md lists; others are retried',
+    check: 'the code in the message, and docs/operations/clouds.md',
+    do: 'act on the codes that docs/operations/clouds.md lists; others are retried',
   },
   KN11041: {
     cause: 'The cloud throttles the account.',
@@ -74,7 +74,7 @@ export const providers = {
   },
   KN11047: {
     cause: 'The credentials of a cloud are missing or cannot be used.',
-    check: 'docs/clouds.md, which shows the kinds of credentials',
+    check: 'docs/operations/clouds.md, which shows the kinds of credentials',
     do: 'give the controllers one of these',
   },
   KN11060: {
@@ -135,6 +135,6 @@ export const providers = {
   KN16004: {
     cause: 'The configuration of the console has a mistake.',
     check: 'the place in the message',
-    do: 'correct it with docs/console.md as the reference',
+    do: 'correct it with docs/operations/console.md as the reference',
   },
 } as const satisfies Advice

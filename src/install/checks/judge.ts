@@ -320,7 +320,7 @@ const network: Judge = (seen, { release }) => {
       if (others.length > 0) return doubtful('network', installErrors.KN1436({ plugins: named(others) }))
       return warned(
         'network',
-        'no known network plugin was found, so whether NetworkPolicies are enforced is unknown; see docs/install.md',
+        'no known network plugin was found, so whether NetworkPolicies are enforced is unknown; see docs/operations/install.md',
       )
     }),
     ...read('network', seen.serverPorts, (ports) => {

@@ -60,7 +60,7 @@ export const localErrors = errorTable({
   },
   KN1224: {
     text: 'cannot make the machines of the fleet with the driver {driver}: {why}',
-    next: 'see docs/machines.md, or leave --driver out: then nodes are processes of this user',
+    next: 'see docs/operations/machines.md, or leave --driver out: then nodes are processes of this user',
   },
   KN1202_driver: {
     text: 'cannot use the driver {asked}: the fleet in this folder was made with {known}',

@@ -136,6 +136,6 @@ export const runErrors = errorTable({
   },
   KN1094_console: {
     text: 'cannot run role console without its file',
-    next: 'give --console-config FILE (docs/console.md)',
+    next: 'give --console-config FILE (docs/operations/console.md)',
   },
 })

@@ -37,7 +37,7 @@ const optionsSchema = refine(
 
 export const remoteDefinition: DefinitionFor<typeof optionsSchema> = {
   name: 'remote',
-  doc: 'A provider that another program serves (kubenode-provider/v1): your own in any language, or one of KubeNode apart from the controllers. docs/providers.md shows how.',
+  doc: 'A provider that another program serves (kubenode-provider/v1): your own in any language, or one of KubeNode apart from the controllers. docs/operations/providers.md shows how.',
   optionsSchema,
   paths: ['socket', 'ca', 'tokenFile'],
   servedName: ({ name }) => name,

@@ -36,7 +36,7 @@ test('what is not listed is rejected with the right to grant, and costs nothing 
   const target = await withoutUnlisted(client, { objects, rejected: [] })
   expect(target.objects).toEqual(objects.slice(0, 2))
   expect(target.rejected.map((r) => r.problem)).toEqual([
-    'KN3094: cannot apply DaemonSet.apps/kubenode-system/cni: it names service account kubenode-defender, and the cluster does not list it for git; if a commit may declare it, grant sync the verb declare on daemonsets/kubenode-defender of API group kubenode.io, resource name cni in namespace kubenode-system; see docs/security.md',
+    'KN3094: cannot apply DaemonSet.apps/kubenode-system/cni: it names service account kubenode-defender, and the cluster does not list it for git; if a commit may declare it, grant sync the verb declare on daemonsets/kubenode-defender of API group kubenode.io, resource name cni in namespace kubenode-system; see docs/operations/security.md',
   ])
   expect(asked).toContainEqual({
     verb: 'declare',

@@ -60,7 +60,7 @@ async function made(recipe: string, deb: string, ...flags: readonly string[]): P
     interval: '1s',
     settle: '2s',
   }))
-  // Edited before it is signed, as docs/own-component.md has it: the network of this machine is not its own.
+  // Edited before it is signed, as docs/tasks/own-component.md has it: the network of this machine is not its own.
   const spec = signStatement({ ...object.spec, ...defined({ probes }) }, bench.publisher.signer)
   const url = spec.artifacts?.[0]?.url ?? ''
   mkdirSync(dirname(join(bench.folder, 'artifacts', url)), { recursive: true })

@@ -1,4 +1,4 @@
-// The life of an installation on a real Kubernetes with real pods, as docs/install.md tells it: check, install, a fleet from git, a killed leader, upgrade and
+// The life of an installation on a real Kubernetes with real pods, as docs/operations/install.md tells it: check, install, a fleet from git, a killed leader, upgrade and
 // back while rollouts run, uninstall in the middle of one, install again, and the same with kubectl alone.
 // Needs root, containerd, and KUBEBUILDER_ASSETS; otherwise it says what is missing.
 import { writeFileSync } from 'node:fs'

@@ -114,7 +114,7 @@ export class Installation {
     return join(this.#folder, 'served')
   }
 
-  /** The settings of docs/install.md, with artifacts of this repository on a volume of the node. */
+  /** The settings of docs/operations/install.md, with artifacts of this repository on a volume of the node. */
   async values(image: string): Promise<string> {
     mkdirSync(this.served, { recursive: true })
     await provideArtifacts({ root: ROOT, artifacts: this.served, pack: packFolder, say: () => undefined })
@@ -145,7 +145,7 @@ export class Installation {
     return file
   }
 
-  /** Creates the volume of artifacts, as docs/install.md says. */
+  /** Creates the volume of artifacts, as docs/operations/install.md says. */
   async volume(): Promise<void> {
     const space = { accessModes: ['ReadOnlyMany'], storageClassName: '' }
     const ours = { namespace: 'kubenode-system', name: 'artifacts' }
@@ -186,7 +186,7 @@ export class Installation {
     return this.from(ROOT, ...args)
   }
 
-  /** The Secrets and the FleetSource of docs/install.md, for one cluster that is hub and member. */
+  /** The Secrets and the FleetSource of docs/operations/install.md, for one cluster that is hub and member. */
   async connectFleet(tracks: readonly object[]): Promise<void> {
     const { kubectl } = this
     const secret = 'create secret generic fleet-git -n kubenode-clusters --from-literal=username=fleet'

@@ -18,7 +18,7 @@ import { JoinWorld } from './join-world.ts'
 
 const UNIT = 'kubenode-agent'
 const DOCUMENTED = 'db-1'
-const page = readFileSync(join(import.meta.dirname, '../../../docs/first-node.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../../docs/tasks/first-node.md'), 'utf8')
 const [, printedYaml = ''] = /```yaml\n(apiVersion: kubenode[^`]*)```/.exec(page) ?? []
 const [, printedCommand = ''] = /```sh\n(kubenode machine join-command [^\n]*)\n```/.exec(page) ?? []
 /** As the issue demands of an archive with its Node.js. */
@@ -78,7 +78,7 @@ describe.each([
     expect(archive?.bytes).toBeLessThan(MOST_BYTES)
   })
 
-  test('the Machine and the command of docs/first-node.md, and the line as it is printed, make a node of it', async () => {
+  test('the Machine and the command of docs/tasks/first-node.md, and the line as it is printed, make a node of it', async () => {
     await world.admin.create(machineType, parse(printedYaml) as Machine)
     const [program, ...args] = printedCommand.split(' ')
     expect([program, args.at(-1)]).toEqual(['kubenode', DOCUMENTED])

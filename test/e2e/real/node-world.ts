@@ -142,7 +142,7 @@ export class NodeWorld {
     return found
   }
 
-  /** As docs/own-component.md has it, with a key and a trust document of one's own. */
+  /** As docs/tasks/own-component.md has it, with a key and a trust document of one's own. */
   async #makeComponents(): Promise<void> {
     const { served } = this.installation
     mkdirSync(served, { recursive: true })
@@ -198,7 +198,7 @@ export class NodeWorld {
     return join(this.#folder, 'trust.json')
   }
 
-  /** The settings of docs/first-node.md. */
+  /** The settings of docs/tasks/first-node.md. */
   async values(): Promise<string> {
     const { installation } = this
     const said = await installation.kubenode('agent', 'bundle', '--out', installation.served)

@@ -18,7 +18,7 @@ const CHAPTER_MS = 1_200_000
 const UNITS = ['kubelet', 'containerd'] as const
 const ROOT = join(import.meta.dirname, '../../..')
 
-/** Hosts that are brought along get theirs from a file: docs/detection.md. */
+/** Hosts that are brought along get theirs from a file: docs/concepts/detection.md. */
 const HOST_CONFIG = readFileSync(join(ROOT, 'fleet/machines/hosts.json'), 'utf8')
 
 const why = whyNoCluster() ?? noMachines() ?? whyNoWeb() ?? whyNoPackages()

@@ -1,4 +1,4 @@
-// docs/own-fleet.md on a real cluster: `kubenode init`, `kubenode bootstrap` which installs and follows, the first node by a commit, and it runs what the fleet says.
+// docs/tasks/own-fleet.md on a real cluster: `kubenode init`, `kubenode bootstrap` which installs and follows, the first node by a commit, and it runs what the fleet says.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -42,9 +42,9 @@ test('the story of the first page is done at the page, by keyboard alone', { tim
   const typist = new Typist({ cwd: checkout, scratch: checkout, env: process.env, patienceMs: PATIENCE_MS })
   const there = fleet
   const head = async () => (await there.run('git rev-parse HEAD', repository)).out.slice(0, 12)
-  const [bump, bad, back, fault] = blocksIn('docs/start.md')
+  const [bump, bad, back, fault] = blocksIn('docs/start/README.md')
   if (bump === undefined || bad === undefined || back === undefined || fault === undefined)
-    throw new Error('docs/start.md has fewer blocks')
+    throw new Error('docs/start/README.md has fewer blocks')
 
   // The link that the start printed.
   const link = await until('the link', () => /console \([^)]*\): (http:[\w./:-]+)/.exec(there.said)?.[1], PATIENCE_MS)
@@ -61,7 +61,7 @@ test('the story of the first page is done at the page, by keyboard alone', { tim
   const { spec } = (await client.get(operationalHold, { name: hold })) ?? {}
   expect(spec).toMatchObject({ reason: 'a look at the graphs first', effect: 'Pause', author: 'kubernetes-admin' })
   expect(Date.parse(spec?.until ?? '')).toBeGreaterThan(Date.now())
-  const bumped = typist.block('docs/start.md', bump)
+  const bumped = typist.block('docs/start/README.md', bump)
   await page.shows('Paused', `hold ${hold}: a look at the graphs first`)
   await page.press('Why it waits')
   await page.shows('set/base is Paused', /^Waiting for .*: HoldPause$/)
@@ -79,7 +79,7 @@ test('the story of the first page is done at the page, by keyboard alone', { tim
   await expect.poll(() => page.text()).toMatch(/^Pipeline\s+Succeeded/)
 
   // The bad version stops at the first machine, with the text of its probe.
-  await typist.block('docs/start.md', bad)
+  await typist.block('docs/start/README.md', bad)
   await page.view('h', /attention/)
   await page.shows(/^set\/base is Blocked: .*ProbeFailed: probe answers: HTTP 503/)
   await page.openRow(SET)
@@ -88,13 +88,13 @@ test('the story of the first page is done at the page, by keyboard alone', { tim
   await page.shows(/^Blocked for .*: RevisionFailed$/)
 
   // The way back.
-  await typist.block('docs/start.md', back)
+  await typist.block('docs/start/README.md', back)
   await page.view('p', 'Pipeline')
   await page.shows(await head(), /^reverts [0-9a-f]{12} .+$/)
   await page.view('h', 'Nothing needs attention.')
 
   // The fault and its repair.
-  await typist.block('docs/start.md', fault)
+  await typist.block('docs/start/README.md', fault)
   await page.find('unwell-scribe', '#/repairs/test/')
   await page.shows('rule unwell-scribe', 'What happened', 'verification', 'Succeeded')
 

@@ -107,7 +107,7 @@ test('three in the morning: a node does not heal', { timeout: 4 * PATIENCE_MS },
 test('signing-keys.md: the shipped keys are replaced as printed', { timeout: 2 * PATIENCE_MS }, async () => {
   const trust = () => readFileSync(join(fleet.repository, 'fleet/components/trust/trust.json'), 'utf8')
   const before = trust()
-  await typeChapter(fleet, 'docs/signing-keys.md', 'Replace the shipped keys', PATIENCE_MS)
+  await typeChapter(fleet, 'docs/tasks/signing-keys.md', 'Replace the shipped keys', PATIENCE_MS)
   expect(trust()).not.toBe(before)
   const refused = observers.flatMap((o) =>
     o.machines().filter((m) => m.status?.conditions?.some((c) => c.type === 'TrustRefused' && c.status === 'True')),

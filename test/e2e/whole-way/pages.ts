@@ -2,10 +2,10 @@
 import { Typist, chapterOf } from '#test/support/tools/page.ts'
 import type { TestFleet } from './fleet.ts'
 
-const INDEX = 'docs/how-to/README.md'
-const NIGHT = 'docs/three-in-the-morning.md'
+const INDEX = 'docs/tasks/README.md'
+const NIGHT = 'docs/operations/three-in-the-morning.md'
 
-/** All of docs/how-to. Those that leave no change behind come first. */
+/** Of docs/tasks. Those that leave no change behind come first. */
 export const PAGES = [
   'freeze',
   'backup-and-restore',
@@ -21,8 +21,22 @@ export const PAGES = [
   'budget',
   'going-back',
 ] as const
-/** One needs a second cluster that KubeNode is installed in (third-cluster.full.test.ts); the others a hub and a git server (test/integration/source-pages.test.ts). */
-export const TYPED_ELSEWHERE = ['new-cluster', 'private-repository', 'signed-commits', 'sync-reverts']
+/**
+ * One needs a second cluster that KubeNode is installed in (third-cluster.full.test.ts); others a hub and a git server (test/integration/source-pages.test.ts), or
+ * a folder of their own: test/integration/own-component-page.test.ts, test/e2e/real, and chapters typed from the checkout.
+ */
+export const TYPED_ELSEWHERE = [
+  'first-node',
+  'new-cluster',
+  'own-component',
+  'own-fleet',
+  'private-repository',
+  'signed-commits',
+  'signing-keys',
+  'sync-reverts',
+]
+/** They explain, or need a server of others. */
+export const NOT_TYPED = ['command-line', 'notifications', 'previews']
 
 /** A shell in the folder of the checkout. */
 const typistAt = (fleet: TestFleet, patienceMs: number): Typist =>
@@ -43,10 +57,10 @@ const AUTHOR = {
 }
 
 export async function typePage(fleet: TestFleet, name: string, patienceMs: number): Promise<void> {
-  await (await reader(fleet, patienceMs)).page(`docs/how-to/${name}.md`)
+  await (await reader(fleet, patienceMs)).page(`docs/tasks/${name}.md`)
 }
 
-/** A chapter of a page outside of docs/how-to, which begins in the folder of the checkout. */
+/** A chapter of a page that begins in the folder of the checkout. */
 export async function typeChapter(fleet: TestFleet, path: string, title: string, patienceMs: number): Promise<void> {
   await typistAt(fleet, patienceMs).page(`${path}, ${title}`, chapterOf(path, title))
 }

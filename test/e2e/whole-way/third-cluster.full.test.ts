@@ -9,9 +9,9 @@ import { shellBlocks } from '#test/support/tools/readme.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 
 const [declare = '', change = '', takeOut = '', approve = '', install = '', register = '', name = '', leave = ''] =
-  shellBlocks('docs/how-to/new-cluster.md')
+  shellBlocks('docs/tasks/new-cluster.md')
 let fleet: TestFleet
-const page = readFileSync(join(import.meta.dirname, '../../../docs/how-to/new-cluster.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../../docs/tasks/new-cluster.md'), 'utf8')
 /** Run until they are ended. */
 const printed = [...page.matchAll(/^```text\n(bin\/kubenode .*)\n```$/gm)].map(([, line = '']) => line)
 const terminals: ChildProcess[] = []

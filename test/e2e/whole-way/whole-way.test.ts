@@ -171,13 +171,13 @@ describe('the whole way', () => {
   })
 
   test('the story of the first page runs as it is printed', { timeout: PATIENCE_MS }, async () => {
-    const [bump, bad, back, fault, ...more] = blocksIn('docs/start.md')
+    const [bump, bad, back, fault, ...more] = blocksIn('docs/start/README.md')
     expect(more).toEqual([])
     const { checkout } = fleet
     const typist = new Typist({ cwd: checkout, scratch: checkout, env: process.env, patienceMs: PATIENCE_MS })
     const type = async (block: Block | undefined) => {
-      if (block === undefined) throw new Error('docs/start.md has fewer blocks')
-      return typist.block('docs/start.md', block)
+      if (block === undefined) throw new Error('docs/start/README.md has fewer blocks')
+      return typist.block('docs/start/README.md', block)
     }
     const inventories = await Promise.all(['test', 'prod'].map(exported))
     await type(bump)

@@ -267,7 +267,7 @@ export function tryOnServers(
   attempts: readonly Attempt[],
   form: AgentIdentity = 'certificate',
 ): void {
-  // A member: what a thief can do on the hub besides is in the table of docs/security.md.
+  // A member: what a thief can do on the hub besides is in the table of docs/operations/security.md.
   describe.each(apiServers)(`${attacker} on $name`, ({ startMember }) => {
     let world: Awaited<ReturnType<typeof startWorld>>
     beforeAll(async () => void (world = await startWorld(startMember, form)))

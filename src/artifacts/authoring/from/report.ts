@@ -78,7 +78,7 @@ export function nextSteps({ made, isDryRun }: Told): readonly string[] {
   return [
     ...(made.differing.length === 0 ? [] : [`next: ${howToChange(made)}`]),
     ...(made.isSigned ? [] : [`next: kubenode artifact sign ${statementFile} --key KEY.pem`]),
-    `next: put ${artifactFile} where agents find ${statement.spec.artifacts?.at(-1)?.url ?? ''} (docs/own-component.md), and commit ${statementFile}`,
+    `next: put ${artifactFile} where agents find ${statement.spec.artifacts?.at(-1)?.url ?? ''} (docs/tasks/own-component.md), and commit ${statementFile}`,
   ]
 }
 

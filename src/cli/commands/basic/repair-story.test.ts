@@ -117,7 +117,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
   expect(whyLines(set, NOW)).toEqual([
     'set/s is Blocked',
     'Ready is False for 1m: RevisionFailed: m',
-    '  The revision failed before and is blocked. See docs/runbooks/rollout.md.',
+    '  The revision failed before and is blocked. See docs/operations/runbooks/rollout.md.',
     '  unblocks when: a commit corrects or reverts the version',
     'Stalled is True for 1m: RevisionFailed',
     'c 2 step 1 slice 1 failed on 1 of 2 machines: a, b',

@@ -16,7 +16,7 @@ export interface Waiting {
 
 export const withSettings = (command: Command): Command =>
   command
-    .option('--values <file>', 'settings of the installation, as YAML; see docs/install.md')
+    .option('--values <file>', 'settings of the installation, as YAML; see docs/operations/install.md')
     .option('--cluster <name>', 'name of the cluster in the fleet')
     .option('--roles <roles>', 'hub, business, or both, separated by commas')
     .option('--image <reference>', 'image of the programs, by digest: NAME@sha256:…')

@@ -65,7 +65,7 @@ async function list(options: ServerOptions, io: Io): Promise<void> {
   if (previews.length === 0) {
     const none =
       declaring.length === 0
-        ? 'no previews: no FleetSource has spec.previews (docs/previews.md)'
+        ? 'no previews: no FleetSource has spec.previews (docs/tasks/previews.md)'
         : `no previews: no branch ${declaring.map((s) => printableLine(s.spec.previews?.branches ?? '')).join(', ')}`
     io.err(`${await withHubHint(client, 'no previews', none)}\n`)
     return

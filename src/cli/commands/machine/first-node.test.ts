@@ -1,4 +1,4 @@
-// The page docs/first-node.md names only options that the command has, and its settings are whole.
+// The page docs/tasks/first-node.md names only options that the command has, and its settings are whole.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { releaseOf } from '#install/load.ts'
 import { nextSteps } from '#install/next-steps.ts'
 import { run } from '../../program.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../../../docs/first-node.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/tasks/first-node.md'), 'utf8')
 
 test('every option on the page is one of its commands', async () => {
   let help = ''

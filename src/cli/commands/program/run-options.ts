@@ -88,7 +88,7 @@ function forConsole(command: Command): void {
   command
     .option(
       '--console-config <file>',
-      'JSON file with the ways in which people sign in to role console (docs/console.md)',
+      'JSON file with the ways in which people sign in to role console (docs/operations/console.md)',
     )
     .option('--console-listen <address:port>', 'where role console serves it; a free port of 127.0.0.1 when left out')
 }

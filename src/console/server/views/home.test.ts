@@ -103,7 +103,7 @@ test('a program that is away comes first: since when, what that stops, and the c
       text: 'the Defender is away: no permit is granted, so disruptions do not begin',
       since: AT,
       lift: { text: 'kubenode check', isCommand: true },
-      runbook: 'docs/three-in-the-morning.md',
+      runbook: 'docs/operations/three-in-the-morning.md',
     },
   ])
 })

@@ -53,5 +53,5 @@ export function importAt(path: string, specifier: string, files: Readonly<Record
 
 const refused = (specifier: string): ImportVerdict => ({
   kind: 'Refused',
-  why: `${JSON.stringify(specifier)} may not be imported by a fleet; it may import its own files, kubenode/constructs and the other names of kubenode (docs/own-fleet.md), ${[...PACKAGES].join(', ')} and node:${[...BUILTINS].join(', ')}`,
+  why: `${JSON.stringify(specifier)} may not be imported by a fleet; it may import its own files, kubenode/constructs and the other names of kubenode (docs/tasks/own-fleet.md), ${[...PACKAGES].join(', ')} and node:${[...BUILTINS].join(', ')}`,
 })
