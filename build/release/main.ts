@@ -12,6 +12,7 @@ import { VERSION } from '#lib/program-version.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { alignedRows } from '#lib/terminal/rows.ts'
+import { makeOutline } from '../make-outline.ts'
 import { readCheckout } from './checkout.ts'
 import { notesOf } from './notes.ts'
 import { PART_NAMES, type PartName } from './parts.ts'
@@ -54,6 +55,8 @@ async function main(args: readonly string[], io: Io): Promise<number> {
     return 1
   }
   const key = flags.key === undefined ? undefined : readText(resolve(io.cwd, flags.key), 'signing key')
+  // Of this commit: git does not keep it, and the one at hand may be of another.
+  await makeOutline()
   const folder = resolve(io.cwd, flags.out)
   const files = await makeRelease({
     root,
