@@ -81,7 +81,7 @@ function isGood({ ca, cert, key }: Pick<Held, 'ca' | 'cert' | 'key'>, hosts: rea
 const heldIn = (data: Readonly<Record<string, string>>): Partial<Held> =>
   defined({ ca: data['ca.crt'], caKey: data['ca.key'], cert: data['tls.crt'], key: data['tls.key'] })
 
-interface Wish {
+interface CertificateRequest {
   readonly hosts: readonly string[]
   readonly now: number
   /** By this replica. */
@@ -89,7 +89,7 @@ interface Wish {
 }
 
 /** Reads the Secret and writes what is due. Of two replicas that write at once the first wins. */
-export async function ownPair(client: KubeClient, { hosts, now, inUse }: Wish): Promise<Held> {
+export async function ownPair(client: KubeClient, { hosts, now, inUse }: CertificateRequest): Promise<Held> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const found = await readSecret(client, SECRET_KEY)
     const before = heldIn(found.data)

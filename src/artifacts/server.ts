@@ -101,13 +101,13 @@ export class ArtifactServer {
     if (hasBody(request)) response.setHeader('connection', 'close')
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
-      return say(response, 405, 'method not allowed; use GET')
+      return answer(response, 405, 'method not allowed; use GET')
     }
     if (url.startsWith(AGENT_TOKENS_PATH))
       return this.#giveToken(url.slice(AGENT_TOKENS_PATH.length), request, response)
     const names = namesIn(url)
     const file = names === undefined ? undefined : await openServed(this.#options.folder, names)
-    if (names === undefined || file === undefined) return say(response, 404, 'not found')
+    if (names === undefined || file === undefined) return answer(response, 404, 'not found')
     try {
       await this.#send(request, response, { file, name: names.at(-1) ?? '' })
     } finally {
@@ -122,12 +122,12 @@ export class ArtifactServer {
     const waitSeconds = this.#rates.take(placeOf(socket.remoteAddress ?? ''))
     if (waitSeconds > 0) {
       response.setHeader('retry-after', waitSeconds)
-      return say(response, 429, 'too many requests')
+      return answer(response, 429, 'too many requests')
     }
     const sealed = MACHINE_UID.test(uid) ? await agentToken?.(uid) : undefined
-    if (sealed === undefined) return say(response, 404, 'not found')
+    if (sealed === undefined) return answer(response, 404, 'not found')
     response.setHeader('cache-control', 'no-store')
-    return say(response, 200, sealed)
+    return answer(response, 200, sealed)
   }
 
   async #send(
@@ -148,7 +148,7 @@ export class ArtifactServer {
     const wanted = wantedBytes(isRangeOfThis ? headers.range : undefined, size)
     if (wanted.kind === 'Unsatisfiable') {
       response.setHeader('content-range', `bytes */${size}`)
-      return say(response, 416, 'the file is shorter')
+      return answer(response, 416, 'the file is shorter')
     }
     const [from, to] = wanted.kind === 'Part' ? [wanted.from, wanted.to] : [0, size - 1]
     if (wanted.kind === 'Part') response.setHeader('content-range', `bytes ${from}-${to}/${size}`)
@@ -173,7 +173,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 const isSame = (tag: string, etag: string): boolean => [etag, `W/${etag}`, '*'].includes(tag.trim())
 
-function say(response: ServerResponse, status: number, text: string): void {
+function answer(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`)
 }
 

@@ -11,9 +11,9 @@ const MOST_WORDS = 2
 /** The complaint with our advice in place of a guess by spelling; unchanged when no habit is known. */
 export function withAdvice(command: Command, complaint: string): string {
   const unknown = isRequired(complaint) ? adviceOnUnknown(command) : undefined
-  if (unknown !== undefined) return `error: unknown option '${unknown.option}'\n(${said(unknown.advice)})\n`
+  if (unknown !== undefined) return `error: unknown option '${unknown.option}'\n(${hint(unknown.advice)})\n`
   const advice = adviceFor(command, complaint)
-  return advice === undefined ? withNearGuesses(complaint) : `${complaint.split('\n', 1)[0]}\n(${said(advice)})\n`
+  return advice === undefined ? withNearGuesses(complaint) : `${complaint.split('\n', 1)[0]}\n(${hint(advice)})\n`
 }
 
 const isRequired = (complaint: string): boolean => complaint.startsWith('error: required option')
@@ -33,15 +33,15 @@ function withNearGuesses(complaint: string): string {
   if (guesses === '') return complaint
   const bare = (text: string) => text.replace(/^-+/, '')
   const near = guesses.split(', ').filter((g) => didYouMean(bare(word), [bare(g)]) !== undefined)
-  const said = near.length === 0 ? '' : `\n(Did you mean ${near.length === 1 ? '' : 'one of '}${near.join(', ')}?)`
-  return complaint.replace(GUESSES, () => `'${word}'${said}`)
+  const hint = near.length === 0 ? '' : `\n(Did you mean ${near.length === 1 ? '' : 'one of '}${near.join(', ')}?)`
+  return complaint.replace(GUESSES, () => `'${word}'${hint}`)
 }
 
 function adviceFor(command: Command, complaint: string): Advice | undefined {
   const option = /unknown option '([^']+)'/.exec(complaint)?.[1]
   if (option !== undefined) return optionAdvice(command, option)
-  if (complaint.includes('unknown command')) return commandAdvice(wordsOf(command), command.args)
-  if (complaint.includes('too many arguments')) return oneWord(wordsOf(command), command.args)
+  if (complaint.includes('unknown command')) return commandAdvice(namesOf(command), command.args)
+  if (complaint.includes('too many arguments')) return oneWord(namesOf(command), command.args)
   const short = /option '-(\w), .*' argument '([^']+)' is invalid/.exec(complaint)
   return short === null ? undefined : longOption(command, `-${short[1]}${short[2]}`)
 }
@@ -53,15 +53,15 @@ export function helpAdvice(path: readonly string[], word: string): string | unde
     type === undefined
       ? commandAdvice(path, [word])
       : [`kubenode get ${type.plural}`, `${word} is a kind; its fields: kubectl explain ${type.plural}`]
-  return advice && said(advice)
+  return advice && hint(advice)
 }
 
-const said = ([type, note]: Advice): string =>
+const hint = ([type, note]: Advice): string =>
   type === '' ? note : note === '' ? `type ${type}` : `type ${type}; ${note}`
 
 /** Of `kubenode rollout status`: rollout, status. */
-const wordsOf = (command: Command): readonly string[] =>
-  command.parent === null ? [] : [...wordsOf(command.parent), command.name()]
+const namesOf = (command: Command): readonly string[] =>
+  command.parent === null ? [] : [...namesOf(command.parent), command.name()]
 
 function commandAdvice(path: readonly string[], args: readonly string[]): Advice | undefined {
   const words = [...path, ...args.filter((word) => !word.startsWith('-'))].slice(0, MOST_WORDS)
@@ -116,7 +116,7 @@ function longOption(command: Command, written: string): Advice | undefined {
 }
 
 function knownOption(command: Command, flag: string): Advice | undefined {
-  const own = habitOf([...wordsOf(command), flag].join(' '))
+  const own = habitOf([...namesOf(command), flag].join(' '))
   if (own !== undefined) return own
   const [same = ''] = habitOf(`SAME ${flag}`) ?? []
   if (same !== '' && hasOption(command, same.split(' ', 1)[0] ?? '')) return ['', `here it is ${same}`]

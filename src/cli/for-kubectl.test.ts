@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(cwd, { recursive: true, force: true })
 })
 
-async function told(line: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+async function output(line: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   let err = ''
   const io = { out: () => undefined, err: (t: string) => void (err += t), cwd, env, isTerminal: false }
   expect(await run(line.split(' '), io)).toBe(2)
@@ -41,18 +41,18 @@ test.each([
   'get km --cluster a',
   'get km -o jsonpath={.a}',
 ])('kubenode %s ends with the kubeconfig of the local fleet', async (line) =>
-  expect(await told(line)).toMatch(new RegExp(`${RegExp.escape(hint())}$`)),
+  expect(await output(line)).toMatch(new RegExp(`${RegExp.escape(hint())}$`)),
 )
 
 test.each(['get foos', 'app list', 'get applications', 'cordon n-1 --kubeconfig a', '--kubeconfig=a cordon n-1'])(
   'kubenode %s does not',
-  async (line) => expect(await told(line)).not.toContain('KUBECONFIG'),
+  async (line) => expect(await output(line)).not.toContain('KUBECONFIG'),
 )
 
 test('nor does a line where KUBECONFIG names the cluster, or no fleet runs', async () => {
-  expect(await told('cordon n-1', { KUBECONFIG: '/a' })).not.toContain('export')
-  expect(await told('cordon n-1', { KUBENODE_KUBECONFIG: '/a' })).not.toContain('export')
+  expect(await output('cordon n-1', { KUBECONFIG: '/a' })).not.toContain('export')
+  expect(await output('cordon n-1', { KUBENODE_KUBECONFIG: '/a' })).not.toContain('export')
   unlock()
   unlock = () => undefined
-  expect(await told('cordon n-1')).not.toContain('export')
+  expect(await output('cordon n-1')).not.toContain('export')
 })

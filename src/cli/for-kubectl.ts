@@ -7,8 +7,8 @@ import type { Place } from '#programs/run/unnamed-cluster.ts'
 const KUBECTL_LINE = /(type|;|:) kubectl /
 
 /** One line, or undefined where kubectl is not advised, reads a kubeconfig that a person named, or no fleet runs around the folder. */
-export async function kubectlNeeds(told: string, argv: readonly string[], place: Place): Promise<string | undefined> {
-  if (!KUBECTL_LINE.test(told) || isNamed(argv, place)) return undefined
+export async function kubectlNeeds(output: string, argv: readonly string[], place: Place): Promise<string | undefined> {
+  if (!KUBECTL_LINE.test(output) || isNamed(argv, place)) return undefined
   const { unnamedKubeconfigs } = await import('#programs/run/unnamed-cluster.ts')
   const [fleet] = await unnamedKubeconfigs({ env: {}, cwd: place.cwd })
   return fleet && shownLine(`(kubectl does not find ${fleet.called} by itself: export KUBECONFIG=${fleet.file})`)

@@ -23,7 +23,7 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
   if (error.code === NO_OPTION && adviceOnUnknown(command) !== undefined) return undefined
   const path = pathOf(command)
   const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
-  const words = [...wordsOf(command)]
+  const words = [...argumentsOf(command)]
   const [first = ''] = words
   // Several words begin with their kind.
   if (names === NO_NAMES && words.length === 1 && !first.includes('/')) words[0] = await withKind(first, path)
@@ -36,7 +36,7 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
 }
 
 /** A kind and a name in two words are one here, and words that the command does not take are left out. */
-function wordsOf({ args, registeredArguments }: Command): readonly string[] {
+function argumentsOf({ args, registeredArguments }: Command): readonly string[] {
   const given = args.filter((word) => !word.startsWith('-'))
   const most = registeredArguments.some((a) => a.variadic) ? given.length : registeredArguments.length
   const [kind = '', ...names] = given

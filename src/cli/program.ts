@@ -179,9 +179,9 @@ export async function run(typed: readonly string[], given: Io): Promise<number> 
     return code
   }
 
-  async function hintAtKubectl(told: string): Promise<void> {
+  async function hintAtKubectl(output: string): Promise<void> {
     const { kubectlNeeds } = await import('./for-kubectl.ts')
-    const needed = await kubectlNeeds(told, argv, io)
+    const needed = await kubectlNeeds(output, argv, io)
     if (needed !== undefined) ioFor(program, io).err(needed)
   }
 }

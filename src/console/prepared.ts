@@ -2,7 +2,7 @@
 import type { CertainPlan, DiffLine } from './plan.ts'
 
 /** What the commit is to change. */
-export type ChangeWish =
+export type ChangeRequest =
   | {
       readonly kind: 'Version'
       /** The MachineComponentSet, in one of its clusters. */

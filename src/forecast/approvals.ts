@@ -61,7 +61,7 @@ const isSelected = (policy: ReturnType<typeof compilePolicy>, uid: string, { uni
   return unit === undefined || policy.selects(unit)
 }
 
-export interface ReleaseWish {
+export interface ReleaseChange {
   readonly before: Targets
   readonly after: Targets
   readonly inventories: readonly Inventory[]
@@ -69,11 +69,11 @@ export interface ReleaseWish {
 }
 
 /** By the pipelines and the stages of clusters as they are before the commit: it can't drop its own gates. */
-export function releaseApprovals(wish: ReleaseWish): readonly NeededApproval[] {
-  const { before, after, inventories, now } = wish
+export function releaseApprovals(request: ReleaseChange): readonly NeededApproval[] {
+  const { before, after, inventories, now } = request
   const { pipelines, clusters } = bindingHub(before, after)
   const valid = inventories.flatMap((i) => i.approvals).filter(({ spec: { until } }) => !isPast(until, now))
-  return releasesOf(wish, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
+  return releasesOf(request, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
     const given = valid.filter((a) => a.spec.digest === digest && !(createdMs(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
     // A cluster that leaves the fleet is in no stage any more.
@@ -111,7 +111,7 @@ interface PlannedRelease {
 
 /** One for each track whose objects change. */
 function releasesOf(
-  { before, after, inventories }: ReleaseWish,
+  { before, after, inventories }: ReleaseChange,
   pipelines: readonly ReleasePipeline[],
 ): readonly PlannedRelease[] {
   const sources = inventories.flatMap((i) => i.sources ?? [])

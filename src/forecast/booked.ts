@@ -19,9 +19,9 @@ export interface Booked {
 }
 
 const endOf = ({ spec }: MaintenanceEvent, from: number): number => {
-  const said = Date.parse(spec.notAfter ?? '')
+  const recorded = Date.parse(spec.notAfter ?? '')
   const begins = Math.max(from, Date.parse(spec.notBefore ?? '') || from)
-  return Number.isNaN(said) ? begins + LEAST_LEAD_MS : said
+  return Number.isNaN(recorded) ? begins + LEAST_LEAD_MS : recorded
 }
 
 /** What is booked or begins between the two times. */

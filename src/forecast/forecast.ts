@@ -59,7 +59,7 @@ const MOST_MS = 14 * 86_400_000
 const MOST_IDLE_STEP_MS = 900_000
 const MOST_TURNS = 20_000
 
-export interface ForecastWish {
+export interface ForecastRequest {
   readonly objects: WorldObjects
   readonly now: number
   readonly switchMs: SwitchMs
@@ -69,7 +69,7 @@ export interface ForecastWish {
   readonly pause?: () => Promise<void>
 }
 
-export async function forecast({ objects, now, switchMs, sets, pause }: ForecastWish): Promise<Forecast> {
+export async function forecast({ objects, now, switchMs, sets, pause }: ForecastRequest): Promise<Forecast> {
   const world = new World(objects, now, switchMs)
   const log = new Log(objects, now, sets)
   let idleMs = 1_000

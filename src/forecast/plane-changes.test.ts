@@ -104,8 +104,8 @@ test.each([
       ],
     ],
   ],
-] as const)('keys of a control plane of either flavor whose replacement is %s', (_, from, to, said) => {
-  const all = said.map(([isOneWay, what]) => [isOneWay, expect.stringMatching(what)])
+] as const)('keys of a control plane of either flavor whose replacement is %s', (_, from, to, change) => {
+  const all = change.map(([isOneWay, what]) => [isOneWay, expect.stringMatching(what)])
   for (const flavor of ['kubernetes', 'embedded'])
     expect(changes(withRotation(from, flavor), withRotation(to, flavor))).toEqual(all)
 })

@@ -82,9 +82,9 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
     if (oldMinor === undefined || newMinor === undefined) return []
     const { name = '', namespace = '' } = wanted.metadata
     const live = now?.find((p) => p.name === name && p.namespace === namespace)
-    const said = newMinor > oldMinor ? forward(wanted, from, to) : back(name, live, { from, to }, now !== undefined)
-    const what = turn === undefined ? said.what : `${said.what}; it has its turn ${turn}`
-    return [{ cluster: HUB_TARGET, ...said, what }]
+    const change = newMinor > oldMinor ? forward(wanted, from, to) : back(name, live, { from, to }, now !== undefined)
+    const what = turn === undefined ? change.what : `${change.what}; it has its turn ${turn}`
+    return [{ cluster: HUB_TARGET, ...change, what }]
   })
 }
 
@@ -177,9 +177,9 @@ function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
   })
 }
 
-type Said = Omit<PlaneChange, 'cluster'>
+type ChangeOnly = Omit<PlaneChange, 'cluster'>
 
-function forward({ metadata, spec }: Cluster, from: string, to: string): Said {
+function forward({ metadata, spec }: Cluster, from: string, to: string): ChangeOnly {
   const soak = spec.controlPlane?.upgrade?.soak ?? '1h'
   return {
     what: `upgrades cluster/${metadata.name ?? ''} from ${from} to ${to}: for ${soak} after the new programs serve a revert brings the old ones back in seconds and loses nothing; after the one-way step a revert needs an approval, restores a snapshot and loses what was written since`,
@@ -192,7 +192,7 @@ function back(
   live: PlaneNow | undefined,
   { from, to }: { readonly from: string; readonly to: string },
   isKnown: boolean,
-): Said {
+): ChangeOnly {
   const head = `takes cluster/${name} from ${from} back to ${to}`
   const [running, wanted] = [minorOf(live?.version ?? ''), minorOf(to)]
   if (live === undefined || running === undefined)

@@ -46,7 +46,7 @@ export interface ClusterPrediction {
   readonly underWay: readonly string[]
 }
 
-export interface PredictWish {
+export interface PredictRequest {
   readonly inventory: Inventory
   readonly before: readonly KubeObject[]
   readonly after: readonly KubeObject[]
@@ -55,8 +55,8 @@ export interface PredictWish {
   readonly pause?: () => Promise<void>
 }
 
-export async function predict(wish: PredictWish): Promise<ClusterPrediction> {
-  const { inventory, before, after, pause } = wish
+export async function predict(request: PredictRequest): Promise<ClusterPrediction> {
+  const { inventory, before, after, pause } = request
   const expected = expectedObjects(inventory, before, after)
   const { objects, changedSets, assumed } = expected
   const takenAt = Date.parse(inventory.takenAt)
@@ -93,7 +93,7 @@ export async function predict(wish: PredictWish): Promise<ClusterPrediction> {
     mostUnavailable: likely.mostUnavailable,
     brakes: likely.brakes,
     risk: likely.risk,
-    approvals: approvalsFor(expected, likely, wish),
+    approvals: approvalsFor(expected, likely, request),
     fullBudgets: likely.slices.some((s) => s.drains)
       ? inventory.fullBudgets.filter((b) => b.nodes.some((n) => nodesOf(objects, machines).has(n)))
       : [],
@@ -127,7 +127,7 @@ const machinesOf = ({ slices }: Forecast, is: (slice: ForecastSlice) => boolean)
 function goingBack(
   inventory: Inventory,
   { end }: Forecast,
-  { before, after }: Pick<PredictWish, 'before' | 'after'>,
+  { before, after }: Pick<PredictRequest, 'before' | 'after'>,
 ): WorldObjects {
   const { machines, sets, revisions } = end
   const from: Inventory = { ...inventory, machines, sets, revisions, permits: [] }
@@ -137,7 +137,7 @@ function goingBack(
 function approvalsFor(
   { policies, objects }: Expected,
   { permits, end }: Forecast,
-  { inventory, commit }: PredictWish,
+  { inventory, commit }: PredictRequest,
 ): readonly NeededApproval[] {
   const uids = new Set(objects.sets.map((s) => s.metadata.uid))
   const nodes = new Map(objects.nodes.map((n) => [n.metadata.name ?? '', n]))

@@ -8,7 +8,7 @@ import { componentObjectName } from '#lib/names.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type AppliedObjects, INVENTORY_FORM, type Inventory, appliedOf } from './inventory.ts'
-import { type PrunesWish, prunesOf } from './prunes.ts'
+import { type PrunesRequest, prunesOf } from './prunes.ts'
 
 const NOW = Date.parse('2026-01-05T12:00:00Z')
 const SOURCE = `${SYSTEM_NAMESPACE}/fleet`
@@ -61,7 +61,7 @@ const rules = (prune: object = { enabled: true, guard: 1 }) => ({
 
 const ABC = ['a', 'b', 'c'].map(map)
 const hub = target([cluster])
-const wish = (more: Partial<PrunesWish> = {}): PrunesWish => ({
+const request = (more: Partial<PrunesRequest> = {}): PrunesRequest => ({
   inventories: [inventory({ applied: [applied(ABC)], ...(rules() as object) })],
   before: new Map([
     ['hub', hub],
@@ -86,7 +86,7 @@ const digest = (...objects: readonly KubeObject[]) =>
 
 describe('deletions that the prune guard stops', () => {
   test('more than the guard allows have the digest of exactly these objects, by uid', () => {
-    const { promised, unknown } = prunesOf(wish())
+    const { promised, unknown } = prunesOf(request())
     expect(unknown).toEqual([])
     expect(promised).toEqual([
       {
@@ -108,13 +108,13 @@ describe('deletions that the prune guard stops', () => {
       ['hub', hub],
       ['prod', target(ABC.slice(0, 2))],
     ])
-    expect(prunesOf(wish({ after: one })).promised).toEqual([])
+    expect(prunesOf(request({ after: one })).promised).toEqual([])
     const off = inventory({ applied: [applied(ABC)], ...(rules({ enabled: false, guard: 1 }) as object) })
-    expect(prunesOf(wish({ inventories: [off] })).promised).toEqual([])
+    expect(prunesOf(request({ inventories: [off] })).promised).toEqual([])
   })
 
   test('without the rules of the source the digest is named, and that its limit is not known', () => {
-    const [promised] = prunesOf(wish({ inventories: [inventory({ applied: [applied(ABC)] })] })).promised
+    const [promised] = prunesOf(request({ inventories: [inventory({ applied: [applied(ABC)] })] })).promised
     expect(promised).toMatchObject({ digest: digest(map('b'), map('c')), count: 2 })
     expect(promised).not.toHaveProperty('guard')
     expect(promised).not.toHaveProperty('allowed')
@@ -127,12 +127,12 @@ describe('deletions that the prune guard stops', () => {
       ['hub', target([cluster, source])],
       ['prod', target([map('a')])],
     ])
-    expect(prunesOf(wish({ after })).promised).toEqual([])
+    expect(prunesOf(request({ after })).promised).toEqual([])
   })
 
   test('a cluster that leaves the fleet keeps its objects; one that is left without any loses all', () => {
-    expect(prunesOf(wish({ after: new Map([['hub', target([])]]) })).promised).toEqual([])
-    const [promised] = prunesOf(wish({ after: new Map([['hub', hub]]) })).promised
+    expect(prunesOf(request({ after: new Map([['hub', target([])]]) })).promised).toEqual([])
+    const [promised] = prunesOf(request({ after: new Map([['hub', hub]]) })).promised
     expect(promised).toMatchObject({ count: 3, digest: digest(...ABC) })
   })
 
@@ -151,7 +151,7 @@ describe('deletions that the prune guard stops', () => {
       })
       const before = new Map([['hub', target(had)]])
       const after = new Map([['hub', target(ABC)]])
-      return prunesOf(wish({ inventories: [onHub, ...inventories], before, after, clusters: ['hub'] })).promised
+      return prunesOf(request({ inventories: [onHub, ...inventories], before, after, clusters: ['hub'] })).promised
     }
 
     test('count the machines of the cluster as sync does, by its inventory', () =>
@@ -180,12 +180,12 @@ describe('deletions that the prune guard stops', () => {
   test('objects of another source, of another track and those that are declared wrongly are not deleted', () => {
     const other = applied([map('x'), map('y'), map('z')], { source: `${SYSTEM_NAMESPACE}/other` })
     const inventories = [inventory({ applied: [other, applied(ABC)], ...(rules() as object) })]
-    expect(prunesOf(wish({ inventories })).promised.map((p) => p.source)).toEqual([SOURCE])
+    expect(prunesOf(request({ inventories })).promised.map((p) => p.source)).toEqual([SOURCE])
     const wrong = new Map([
       ['hub', hub],
       ['prod', target([map('a')], [map('b')])],
     ])
-    expect(prunesOf(wish({ after: wrong })).promised).toEqual([])
+    expect(prunesOf(request({ after: wrong })).promised).toEqual([])
   })
 
   test('a version that machines still use is deleted later, and is no part of the digest', () => {
@@ -206,7 +206,7 @@ describe('deletions that the prune guard stops', () => {
       ['hub', hub],
       ['prod', target(has)],
     ])
-    const [promised] = prunesOf(wish({ inventories, before })).promised
+    const [promised] = prunesOf(request({ inventories, before })).promised
     expect(promised?.count).toBe(3)
     expect(promised?.digest).toBe(digest(map('b'), map('c'), unused))
   })
@@ -227,7 +227,7 @@ describe('deletions that the prune guard stops', () => {
     const inventories = [
       inventory({ applied: [applied(ABC)], ...(rules({ enabled: true, guard: 0 }) as object), ...more }),
     ]
-    const [promised] = prunesOf(wish({ inventories })).promised
+    const [promised] = prunesOf(request({ inventories })).promised
     expect(promised?.mayDiffer).toBe(why)
   })
 
@@ -240,7 +240,7 @@ describe('deletions that the prune guard stops', () => {
       'what was applied there was recorded by an older release; sync records it again',
     ],
   ])('with %s it is unknown, and why', (_, inventories, why) => {
-    const { promised, unknown } = prunesOf(wish({ inventories }))
+    const { promised, unknown } = prunesOf(request({ inventories }))
     expect(promised).toEqual([])
     expect(unknown).toEqual([{ cluster: 'prod', why }])
   })

@@ -46,7 +46,7 @@ export interface Prunes {
   readonly unknown: readonly UnknownPrune[]
 }
 
-export interface PrunesWish {
+export interface PrunesRequest {
   readonly inventories: readonly Inventory[]
   readonly before: Targets
   readonly after: Targets
@@ -60,13 +60,13 @@ export interface PrunesWish {
 /** An inventory older than this describes a cluster that others may have changed. */
 const FRESH_MS = 3_600_000
 
-export function prunesOf(wish: PrunesWish): Prunes {
+export function prunesOf(request: PrunesRequest): Prunes {
   const promised: PromisedPrune[] = []
   const unknown: UnknownPrune[] = []
-  for (const cluster of wish.clusters) {
-    const place = placeOf(cluster, wish.inventories)
+  for (const cluster of request.clusters) {
+    const place = placeOf(cluster, request.inventories)
     if ('why' in place) unknown.push(place)
-    else promised.push(...place.applied.flatMap((a) => promisedOf(cluster, place.inventory, a, wish) ?? []))
+    else promised.push(...place.applied.flatMap((a) => promisedOf(cluster, place.inventory, a, request) ?? []))
   }
   return { promised, unknown }
 }
@@ -95,7 +95,7 @@ function promisedOf(
   cluster: string,
   inventory: Inventory,
   applied: AppliedObjects,
-  { inventories, before, after, commit, now }: PrunesWish,
+  { inventories, before, after, commit, now }: PrunesRequest,
 ): PromisedPrune | undefined {
   const { source, track, refs } = applied
   const old = before.get(cluster)

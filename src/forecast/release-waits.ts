@@ -13,7 +13,7 @@ export interface ReleaseWait {
   readonly what: string
 }
 
-export interface ReleaseWaitsWish {
+export interface ReleaseWaitsRequest {
   readonly before: Targets
   readonly after: Targets
   /** That change. */
@@ -22,11 +22,13 @@ export interface ReleaseWaitsWish {
   readonly now: number
 }
 
-export const releaseWaits = (wish: ReleaseWaitsWish): readonly ReleaseWait[] =>
-  wish.clusters.length === 0 ? [] : [...sourceHolds(wish), ...closedWindows(wish, bindingHub(wish.before, wish.after))]
+export const releaseWaits = (request: ReleaseWaitsRequest): readonly ReleaseWait[] =>
+  request.clusters.length === 0
+    ? []
+    : [...sourceHolds(request), ...closedWindows(request, bindingHub(request.before, request.after))]
 
 /** A held source follows no commit, so nothing of it is applied anywhere. */
-function sourceHolds({ inventories, now }: ReleaseWaitsWish): readonly ReleaseWait[] {
+function sourceHolds({ inventories, now }: ReleaseWaitsRequest): readonly ReleaseWait[] {
   return inventories.flatMap(({ holds, sources = [] }) =>
     sources.flatMap(({ source }): readonly ReleaseWait[] => {
       const [namespace = '', name = ''] = source.split('/')
@@ -50,7 +52,7 @@ function sourceHolds({ inventories, now }: ReleaseWaitsWish): readonly ReleaseWa
 }
 
 function closedWindows(
-  { clusters, now }: ReleaseWaitsWish,
+  { clusters, now }: ReleaseWaitsRequest,
   { pipelines, clusters: all }: BindingHub,
 ): readonly ReleaseWait[] {
   const changed = new Set(clusters)

@@ -100,7 +100,7 @@ async function act(
     },
     remove: (operation) => prune(context, operation),
   })
-  for (const { ref } of unreadableIn(plan)) context.say(`${refText(ref)} could not be removed: it cannot be read`)
+  for (const { ref } of unreadableIn(plan)) context.print(`${refText(ref)} could not be removed: it cannot be read`)
 }
 
 /** The Inventory is of a kind that the definitions bring. From there on each object is in it before it is in the cluster. */
@@ -126,11 +126,11 @@ async function endUninstall(context: InstallContext): Promise<void> {
 }
 
 /** Settings switched it off. Before its Service is deleted: without an answer, API servers refuse guarded deletions and approvals. */
-async function endWebhook({ client, say }: InstallContext): Promise<void> {
+async function endWebhook({ client, print }: InstallContext): Promise<void> {
   const found = await client.get(webhookConfigurationType, { name: API_GROUP })
   if (found === undefined) return
   await deleteExactly(client, webhookConfigurationType, found)
-  say(`webhook: removed, since these settings have none`)
+  print(`webhook: removed, since these settings have none`)
 }
 
 /** What the phases of one run share. */
@@ -146,7 +146,7 @@ async function actPhase(context: InstallContext, { name, groups }: Phase, { uids
       progress.oneDone(name)
     })
   if (name === 'Definitions') await inParallel(groups.flat(), PARALLEL, (d) => awaitEstablished(context, d))
-  context.say(`${name.toLowerCase()}: ${counted(groups.flat().length, 'object')} applied`)
+  context.print(`${name.toLowerCase()}: ${counted(groups.flat().length, 'object')} applied`)
 }
 
 async function write(context: InstallContext, object: KubeObject, uids: Map<string, string>): Promise<KubeObject> {
@@ -169,7 +169,7 @@ async function actWorkloads(
     const written = await write(context, workload, uids)
     if (wait) await awaitWorkload(context, written)
     progress.oneDone(phase)
-    context.say(`${roleOf(workload)}: ${wait ? 'ready' : 'applied'}`)
+    context.print(`${roleOf(workload)}: ${wait ? 'ready' : 'applied'}`)
   }
 }
 
@@ -206,10 +206,10 @@ async function awaitAnswers(context: InstallContext, release: Release): Promise<
   const roles = ledRolesOf(release)
   if (roles.length === 0) return
   await awaitLeaders(context, roles)
-  context.say(`leaders: ${roles.join(', ')}`)
+  context.print(`leaders: ${roles.join(', ')}`)
   if (!hasWebhook(release)) return
   await awaitWebhook(context)
-  context.say('webhook: answers')
+  context.print('webhook: answers')
 }
 
 async function note(

@@ -20,7 +20,7 @@ export interface InstallContext {
   readonly types: ResourceTypes
   readonly clock: Clock
   /** Progress for users, one line each. */
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   /** On a terminal: what is waited for now, by name, and why; undefined once it came. Elsewhere a wait is said when its reason changes. */
   readonly showWait?: (what: string, why: string | undefined) => void
   /** On a terminal: how far each phase is. Elsewhere a phase is said when it is done. */
@@ -32,37 +32,37 @@ export interface InstallContext {
   readonly turnTimes?: TurnTimes
 }
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** A wait that ends before is no news. */
-const QUIET_MS = 2_000
+const SILENT_MS = 2_000
 
 /** The answer, or why it cannot be given yet. */
-export type Look<T> = { readonly done: T } | { readonly waitsFor: string }
+export type PollResult<T> = { readonly done: T } | { readonly waitsFor: string }
 
 /** Asks until there is an answer, and shows what it waits for meanwhile. */
 export async function until<T>(
-  { clock, timeoutMs, signal, say, showWait }: InstallContext,
+  { clock, timeoutMs, signal, print, showWait }: InstallContext,
   what: string,
-  look: () => Promise<Look<T>>,
+  poll: () => Promise<PollResult<T>>,
 ): Promise<T> {
   const began = clock.monotonic()
-  let said = ''
+  let printed = ''
   const show = (why: string): void => {
     if (showWait !== undefined) showWait(what, why)
-    else if (why !== said) say(`waiting for ${what}: ${why}`)
-    said = why
+    else if (why !== printed) print(`waiting for ${what}: ${why}`)
+    printed = why
   }
   try {
     for (;;) {
       signal?.throwIfAborted()
-      const seen = await look()
+      const seen = await poll()
       if ('done' in seen) return seen.done
       if (clock.monotonic() - began > timeoutMs)
         throw new KubeNodeError(
           installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why: seen.waitsFor }),
         )
-      if (clock.monotonic() - began >= QUIET_MS) show(seen.waitsFor)
-      await clock.sleep(LOOK_EVERY_MS, signal)
+      if (clock.monotonic() - began >= SILENT_MS) show(seen.waitsFor)
+      await clock.sleep(POLL_MS, signal)
     }
   } finally {
     showWait?.(what, undefined)

@@ -17,11 +17,11 @@ import { nextSteps } from './next-steps.ts'
 import { observeInstalled, observeUpgrade } from './observe.ts'
 import { type InstallPlan, planInstall } from './plan.ts'
 import { untilInterrupted } from './until-interrupted.ts'
-import type { InstallWish } from './install-options.ts'
+import type { InstallOptions } from './install-options.ts'
 
 /** False where nothing was installed: it was only shown, or the user said no. */
 export async function installCluster(
-  options: InstallWish,
+  options: InstallOptions,
   io: Io,
   reach: () => Promise<InstallContext>,
 ): Promise<boolean> {
@@ -68,7 +68,7 @@ const servedAuthority = ({ client }: InstallContext): Promise<string | undefined
   ownAuthority(client).catch(() => undefined)
 
 /** Settings of another cluster, applied with the wrong context, would point its hosts elsewhere: `--yes` does not answer for that. */
-async function mayRename(values: Values, options: InstallWish, context: InstallContext, io: Io): Promise<boolean> {
+async function mayRename(values: Values, options: InstallOptions, context: InstallContext, io: Io): Promise<boolean> {
   const [before, now] = [(await storedValues(context.client)).cluster, String(values['cluster'])]
   if (typeof before !== 'string' || before === now || options.rename === true) return true
   if (io.ask === undefined) throw new KubeNodeError(installErrors.KN1448({ before, now }))

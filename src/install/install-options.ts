@@ -1,7 +1,7 @@
 // What a user chooses for an installation, a check of one, or its end.
 import type { SettingFlags } from './load.ts'
 
-export interface InstallWish extends SettingFlags {
+export interface InstallOptions extends SettingFlags {
   readonly isUpgrade: boolean
   /** Print the objects: no cluster is needed. */
   readonly export?: boolean
@@ -15,13 +15,13 @@ export interface InstallWish extends SettingFlags {
   readonly isFollowing?: boolean
 }
 
-export interface CheckWish extends SettingFlags {
+export interface CheckOptions extends SettingFlags {
   /** Before an installation. */
   readonly pre?: boolean
   readonly output?: string
 }
 
-export interface UninstallWish {
+export interface UninstallOptions {
   readonly dryRun?: boolean
   readonly deleteCrds?: boolean
   readonly keepNamespace?: boolean

@@ -42,7 +42,7 @@ async function pruned(answers: readonly Answer[], uid = 'u-1') {
     },
     types: { ofGroup: async () => TYPE },
     clock: { sleep: async () => undefined },
-    say: (line: string) => void said.push(line),
+    print: (line: string) => void said.push(line),
   } as unknown as InstallContext
   return { isDone: await prune(context, OLD), deletes, said: said.map((s) => s.replace(/:.*/, '')) }
 }

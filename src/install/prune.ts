@@ -12,16 +12,16 @@ const PAUSE_MS = 1_000
 
 /** True when nothing of it is left to remember. */
 export async function prune(
-  { client, types, clock, say, signal }: Pick<InstallContext, 'client' | 'types' | 'clock' | 'say' | 'signal'>,
+  { client, types, clock, print, signal }: Pick<InstallContext, 'client' | 'types' | 'clock' | 'print' | 'signal'>,
   operation: Delete,
 ): Promise<boolean> {
   const { ref } = operation
   const patience = { clock, attempts: ATTEMPTS, pauseMs: PAUSE_MS }
   const deleted = await deleteObject({ client, types, patience, ...defined({ signal }) }, operation)
   if (deleted.kind !== 'Applied') {
-    say(`${refText(ref)} could not be removed: ${messageOf(deleted.error)}`)
+    print(`${refText(ref)} could not be removed: ${messageOf(deleted.error)}`)
     return false
   }
-  if (deleted.object !== 'Gone') say(`removed ${refText(ref)}, which this version no longer has`)
+  if (deleted.object !== 'Gone') print(`removed ${refText(ref)}, which this version no longer has`)
   return deleted.object !== 'Deleting'
 }

@@ -11,7 +11,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
 import { healthOf } from '#delivery/health.ts'
-import { until, type InstallContext, type Look } from './context.ts'
+import { until, type InstallContext, type PollResult } from './context.ts'
 import { installErrors } from './install-errors.ts'
 import { definitionType, deploymentType } from './observe.ts'
 import { roleOf } from './phases.ts'
@@ -71,7 +71,7 @@ export const LED_ROLES = ['defender', 'controllers', 'approver', 'sync'] as cons
 export async function awaitLeaders(context: InstallContext, roles: readonly string[]): Promise<void> {
   const first = new Map<string, unknown>()
   const led = new Set<string>()
-  await until(context, 'leaders', async (): Promise<Look<void>> => {
+  await until(context, 'leaders', async (): Promise<PollResult<void>> => {
     for (const role of roles) {
       if (led.has(role)) continue
       const key = { namespace: SYSTEM_NAMESPACE, name: programLeaseName(role) }
@@ -94,7 +94,7 @@ export async function leaderless(context: InstallContext, roles: readonly string
   const missing = new Set(roles)
   await Promise.all(
     roles.map((role) =>
-      awaitLeaders({ ...context, say: () => undefined, showWait: () => undefined, timeoutMs: LEADER_WITHIN_MS }, [
+      awaitLeaders({ ...context, print: () => undefined, showWait: () => undefined, timeoutMs: LEADER_WITHIN_MS }, [
         role,
       ]).then(
         () => missing.delete(role),

@@ -6,10 +6,10 @@ import { failures, lineOf } from './checks/finding.ts'
 import { checkedRelease } from './chosen-values.ts'
 import type { InstallContext } from './context.ts'
 import { checkCluster } from './install.ts'
-import type { CheckWish } from './install-options.ts'
+import type { CheckOptions } from './install-options.ts'
 
 /** Exit 1 where a check failed. */
-export async function reportChecks(options: CheckWish, context: InstallContext, io: Io): Promise<void> {
+export async function reportChecks(options: CheckOptions, context: InstallContext, io: Io): Promise<void> {
   const release = await checkedRelease(options, io, context)
   const needsSigner =
     (agentIdentityIn(release.objects) ?? (options.pre === true ? 'certificate' : undefined)) === 'certificate'

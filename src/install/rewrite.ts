@@ -29,7 +29,7 @@ export async function rewriteStored(context: InstallContext, { definition, to }:
     count += page.length
   }
   await shorten(context, definition, to)
-  context.say(`${plural}.${group}: ${count} objects are stored in version ${to}`)
+  context.print(`${plural}.${group}: ${count} objects are stored in version ${to}`)
 }
 
 /** An update without changes: the server writes the object in its storage version. A deleted object needs none. */

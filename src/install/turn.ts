@@ -19,7 +19,7 @@ import {
   type Sighting,
 } from '#runtime/lease.ts'
 import { writeLease } from '#runtime/write-lease.ts'
-import { until, type InstallContext, type Look, type TurnTimes } from './context.ts'
+import { until, type InstallContext, type PollResult, type TurnTimes } from './context.ts'
 import { installErrors } from './install-errors.ts'
 
 const DEFAULT_TIMES: TurnTimes = { leaseMs: 15_000, renewMs: 4_000 }
@@ -53,9 +53,9 @@ export async function takeTurn(
   const attempt = new Attempt(context, identity, times)
   let hasWaited = false
   const found = await until(context, 'another run to end', async () => {
-    const look = await attempt.look(whenNamespaceGoes)
-    if ('waitsFor' in look) hasWaited = true
-    return look
+    const poll = await attempt.poll(whenNamespaceGoes)
+    if ('waitsFor' in poll) hasWaited = true
+    return poll
   })
   return found === 'None' ? undefined : { hasWaited, ...held(context, identity, times) }
 }
@@ -69,16 +69,16 @@ class Attempt {
   readonly #identity: string
   readonly #times: TurnTimes
   #sighting: Sighting | undefined
-  #lookedAt: number
+  #polledAt: number
 
   constructor(context: InstallContext, identity: string, times: TurnTimes) {
     this.#context = context
     this.#identity = identity
     this.#times = times
-    this.#lookedAt = context.clock.monotonic()
+    this.#polledAt = context.clock.monotonic()
   }
 
-  async look(whenNamespaceGoes: 'Wait' | 'None'): Promise<Look<'Taken' | 'None'>> {
+  async poll(whenNamespaceGoes: 'Wait' | 'None'): Promise<PollResult<'Taken' | 'None'>> {
     const { client, clock, signal } = this.#context
     const { leaseMs } = this.#times
     const call = signal === undefined ? {} : { signal }
@@ -104,8 +104,8 @@ class Attempt {
     const { leaseMs } = this.#times
     const now = this.#context.clock.monotonic()
     // While a server does not answer, no run can renew.
-    if (now - this.#lookedAt > leaseMs / 4) this.#sighting = undefined
-    this.#lookedAt = now
+    if (now - this.#polledAt > leaseMs / 4) this.#sighting = undefined
+    this.#polledAt = now
     this.#sighting = sighted(lease, this.#sighting, now)
     // In our own name where the reply to taking it was lost.
     const isOurs = holderOf(lease) === this.#identity
@@ -136,7 +136,7 @@ export interface TurnSeen {
   readonly isRenewed: boolean
 }
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** A busy server takes a while for a renewal. */
 const WATCHED_RENEWALS = 2
 
@@ -150,7 +150,7 @@ export async function observeTurn(context: InstallContext): Promise<TurnSeen | u
     if (lease === undefined || by === undefined) return undefined
     const isRenewed = lease.metadata.resourceVersion !== first?.metadata.resourceVersion
     if (isRenewed || clock.monotonic() >= end) return { by, isRenewed }
-    await clock.sleep(LOOK_EVERY_MS, signal)
+    await clock.sleep(POLL_MS, signal)
   }
 }
 

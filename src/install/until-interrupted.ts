@@ -13,7 +13,7 @@ export async function untilInterrupted<T>(
     return await run({ ...context, signal: ended.signal })
   } catch (error) {
     if (!ended.signal.aborted) throw error
-    context.say('ended; the same command continues from here')
+    context.print('ended; the same command continues from here')
     throw new Exit(ended.exitCode())
   } finally {
     ended.dispose()

@@ -136,8 +136,8 @@ async function opened(providers: readonly Provider[], where: Where, log: Logger)
   const { files, ...at } = where
   let keys = keysIn(files)
   const served = await serveProviders(providers, { ...at, keys } satisfies ServedPlace, tools)
-  const looking = new RepeatedCheck(systemClock)
-  looking.start(
+  const repeated = new RepeatedCheck(systemClock)
+  repeated.start(
     () => FOLLOW_MS,
     async () => {
       try {
@@ -154,7 +154,7 @@ async function opened(providers: readonly Provider[], where: Where, log: Logger)
   return {
     served,
     close: async () => {
-      await looking.stop()
+      await repeated.stop()
       await served.close()
     },
   }

@@ -105,9 +105,9 @@ const calls: readonly [keyof Provider, string, (p: Provider) => Promise<unknown>
 describe.each(calls)('%s', (method, what, ask) => {
   test('ends when the provider hangs', async () => {
     const { provider, clock } = lying({ [method]: () => new Promise(() => undefined) })
-    const said = Promise.resolve(ask(provider)).catch((e: Error) => e.message)
+    const text = Promise.resolve(ask(provider)).catch((e: Error) => e.message)
     await clock.advance(60_000)
-    expect(await said).toMatch(`cannot ${what}: provider cloud did not answer within`)
+    expect(await text).toMatch(`cannot ${what}: provider cloud did not answer within`)
   })
 
   test.each([
@@ -121,10 +121,10 @@ describe.each(calls)('%s', (method, what, ask) => {
     ['what has no text', Object.create(null)],
   ])('says in one short line that the provider threw %s', async (_, thrown) => {
     const { provider } = lying({ [method]: () => Promise.reject(thrown) })
-    const said = await Promise.resolve(ask(provider)).catch((e: Error) => e.message)
-    expect(said).toMatch(`cannot ${what}: provider cloud failed: `)
-    expect(String(said).length).toBeLessThan(1_200)
-    expect(said).toBe(printableLine(String(said)))
+    const text = await Promise.resolve(ask(provider)).catch((e: Error) => e.message)
+    expect(text).toMatch(`cannot ${what}: provider cloud failed: `)
+    expect(String(text).length).toBeLessThan(1_200)
+    expect(text).toBe(printableLine(String(text)))
   })
 })
 
@@ -132,17 +132,17 @@ test('what a vendor writes about maintenance is one short line', async () => {
   const description = `a\nb\u001b[2J${'x'.repeat(MIB)}`
   const event = { eventId: 'e-1', providerID: 'cloud://1', description } as HostMaintenance
   const { provider } = lying({ maintenance: async () => ({ events: [event], asOf: timestamp(0) }) })
-  const [said] = (await provider.maintenance?.())?.events ?? []
-  expect(said?.description).toMatch(/^a\ufffdb\ufffd\[2Jx+…$/)
-  expect(said?.description.length).toBe(200)
+  const [text] = (await provider.maintenance?.())?.events ?? []
+  expect(text?.description).toMatch(/^a\ufffdb\ufffd\[2Jx+…$/)
+  expect(text?.description.length).toBe(200)
 })
 
 test('the text of an event is one line', async () => {
   const event: HostEvent = { providerID: 'cloud://1', machine: 'm', kind: 'Stopped', message: 'a\nb' }
-  const { provider } = lying({ events: async (heard) => heard(event) })
-  const heard: unknown[] = []
-  await provider.events((e) => heard.push(e), new AbortController().signal)
-  expect(heard).toEqual([{ ...event, message: 'a\ufffdb' }])
+  const { provider } = lying({ events: async (onEvent) => onEvent(event) })
+  const onEvent: unknown[] = []
+  await provider.events((e) => onEvent.push(e), new AbortController().signal)
+  expect(onEvent).toEqual([{ ...event, message: 'a\ufffdb' }])
 })
 
 test('what becomes known of a provider while it runs is seen', async () => {
@@ -195,9 +195,9 @@ describe('a provider that repeats the join token of a request', () => {
     ['at the end of a long text', async () => ({ kind: 'Refused', reason: `${'x'.repeat(180)} ${token}` }), '[token]'],
   ])('%s has it nowhere that people read', async (_, create, wanted) => {
     const { provider } = lying({ create })
-    const said = JSON.stringify(await provider.create(asked))
-    expect(said).not.toContain('secret-of')
-    expect(said.replaceAll('\\"', '"')).toContain(wanted)
+    const text = JSON.stringify(await provider.create(asked))
+    expect(text).not.toContain('secret-of')
+    expect(text.replaceAll('\\"', '"')).toContain(wanted)
   })
 
   test.each([

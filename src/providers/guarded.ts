@@ -35,7 +35,7 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
     name,
     capabilities: provider.capabilities,
     async create(request, signal) {
-      const hide = (said: string) => withoutToken(said, request)
+      const hide = (text: string) => withoutToken(text, request)
       const making = (s: AbortSignal) =>
         provider.create(request, s).catch((e: unknown) => Promise.reject(shown(name, 'create a host', e, hide)))
       return fitted(await call('create a host', CREATE_WITHIN_MS, signal, making), request, hide)
@@ -51,7 +51,8 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
     list: (signal) => lists.of('', signal),
     delete: (id, signal) => call('delete a host', CALL_WITHIN_MS, signal, (s) => provider.delete(id, s)),
     reboot: (id, how, signal) => call('restart a host', CALL_WITHIN_MS, signal, (s) => provider.reboot(id, how, s)),
-    events: (heard, signal) => provider.events((event) => heard({ ...event, message: text(event.message) }), signal),
+    events: (onEvent, signal) =>
+      provider.events((event) => onEvent({ ...event, message: text(event.message) }), signal),
     ...(provider.run && { run: provider.run.bind(provider) }),
   }
   /** Of a provider in another program these become known, and change, while we run. */
@@ -82,8 +83,8 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
     ),
     reportFault: now(
       'reportFault',
-      (report) => (id, category, said, signal) =>
-        call('report a fault', CALL_WITHIN_MS, signal, (s) => report.call(provider, id, category, said, s)),
+      (report) => (id, category, text, signal) =>
+        call('report a fault', CALL_WITHIN_MS, signal, (s) => report.call(provider, id, category, text, s)),
     ),
   })
 }
@@ -129,18 +130,18 @@ async function withinTime<T>(
 }
 
 /** What a provider throws ends in statuses, events and logs: it is one printable line, or it becomes one. */
-function shown(name: string, what: string, thrown: unknown, hide = (said: string) => said): unknown {
-  const said = saidBy(thrown).slice(0, MAX_TEXT + 1)
-  const why = shortened(printableLine(hide(said)), MAX_TEXT)
-  if (isKubeNodeError(thrown) && why === said) return thrown
+function shown(name: string, what: string, thrown: unknown, hide = (text: string) => text): unknown {
+  const text = thrownText(thrown).slice(0, MAX_TEXT + 1)
+  const why = shortened(printableLine(hide(text)), MAX_TEXT)
+  if (isKubeNodeError(thrown) && why === text) return thrown
   const retry = isKubeNodeError(thrown) ? thrown.retry : 'later'
   return new KubeNodeError(providersErrors.KN11080_failed({ name, what, why }), { retry })
 }
 
-function saidBy(thrown: unknown): string {
+function thrownText(thrown: unknown): string {
   try {
-    const said: unknown = messageOf(thrown)
-    return typeof said === 'string' ? said : 'it gives no reason'
+    const text: unknown = messageOf(thrown)
+    return typeof text === 'string' ? text : 'it gives no reason'
   } catch {
     return 'it gives no reason'
   }
@@ -150,7 +151,7 @@ function saidBy(thrown: unknown): string {
 function fitted(
   answer: CreateResult,
   { machine, machineUid }: HostRequest,
-  hide: (said: string) => string,
+  hide: (text: string) => string,
 ): CreateResult {
   if (answer.kind === 'Host' && (answer.host.machineUid !== machineUid || answer.host.machine !== machine))
     return { kind: 'Unknown', message: `the answer cannot be right: a host of another machine than ${machine}` }
@@ -163,11 +164,11 @@ function fitted(
 }
 
 /** A provider that repeats what it was sent must not put the secret of it where people read. */
-const withoutToken = (said: string, { join }: HostRequest): string =>
-  (join.token ?? '') === '' ? said : said.replaceAll(join.token, '[token]')
+const withoutToken = (text: string, { join }: HostRequest): string =>
+  (join.token ?? '') === '' ? text : text.replaceAll(join.token, '[token]')
 
-const text = (said: string, hide = (all: string) => all): string =>
-  shortened(printableLine(hide(said.slice(0, MAX_TEXT))), MOST_TEXT)
+const text = (given: string, hide = (all: string) => all): string =>
+  shortened(printableLine(hide(given.slice(0, MAX_TEXT))), MOST_TEXT)
 
 /** Not a number would be tried again at once. */
 const retryMs = (ms: number): number =>

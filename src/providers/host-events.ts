@@ -10,13 +10,13 @@ export class HostEvents {
   }
 
   /** Until the signal aborts. */
-  async listen(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    this.#listeners.add(heard)
+  async listen(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    this.#listeners.add(onEvent)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    this.#listeners.delete(heard)
+    this.#listeners.delete(onEvent)
   }
 
-  tell(machine: string, kind: HostEvent['kind'], message: string): void {
-    for (const heard of this.#listeners) heard({ providerID: this.#scheme + machine, machine, kind, message })
+  emit(machine: string, kind: HostEvent['kind'], message: string): void {
+    for (const onEvent of this.#listeners) onEvent({ providerID: this.#scheme + machine, machine, kind, message })
   }
 }

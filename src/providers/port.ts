@@ -84,7 +84,7 @@ export interface Provider {
   /** Answers once the restart was ordered; a new bootID tells that it happened. `hard` does not wait for the system on the host. */
   reboot(providerID: string, how?: { readonly hard: boolean }, signal?: AbortSignal): Promise<Ordered>
   /** Calls `heard` for what happens from now on; ends with the signal. A provider without events returns at once. */
-  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void>
+  events(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void>
   /** Answers once it was ordered; the state of the host tells that it happened. */
   power?(providerID: string, to: 'On' | 'Off', how?: { readonly hard: boolean }, signal?: AbortSignal): Promise<Ordered>
   /** Everything announced or under way, and what ended in the last days. Complete, or it throws. */

@@ -108,7 +108,7 @@ test('real programs, a watch and joining hosts work through every phase, and pro
     layout,
     driver: 'process',
     connect,
-    say: (line) => void said.push(line),
+    print: (line) => void said.push(line),
     onChange: () => undefined,
     signal: stop.signal,
   })

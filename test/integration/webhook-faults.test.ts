@@ -153,7 +153,7 @@ describe.each(serviceServers)('the webhook on $name', ({ address, start }) => {
     client: admin,
     types: new ResourceTypes(admin, () => systemClock.monotonic()),
     clock: systemClock,
-    say: () => undefined,
+    print: () => undefined,
     timeoutMs: 60_000,
   })
   const problem = async () => (await webhookProblem(context())) ?? 'none'

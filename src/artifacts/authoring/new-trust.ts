@@ -5,7 +5,7 @@ import type { PublicKey, Signer } from '#api/trust/keys.ts'
 import { type SignedTrust, type TrustDocument, judgeTrust, trustBytes } from '#api/trust/trust-document.ts'
 import { artifactErrors } from './artifact-errors.ts'
 
-export interface TrustWish {
+export interface TrustOptions {
   readonly output: string
   readonly sequence: string
   readonly threshold: string
@@ -22,8 +22,8 @@ export const noTime = (path: string, text: string): KubeNodeError =>
     }),
   )
 
-export function newTrust(wish: TrustWish, signers: readonly Signer[], now: number): SignedTrust {
-  const wrong = (why: string) => new KubeNodeError(artifactErrors.KN1110_document({ path: wish.output, why }))
+export function newTrust(options: TrustOptions, signers: readonly Signer[], now: number): SignedTrust {
+  const wrong = (why: string) => new KubeNodeError(artifactErrors.KN1110_document({ path: options.output, why }))
   const countOf = (flag: string, text: string): number => {
     if (!/^[1-9]\d{0,8}$/.test(text)) throw wrong(`${flag} ${JSON.stringify(text)} is not a whole number from 1 on`)
     return Number(text)
@@ -34,12 +34,12 @@ export function newTrust(wish: TrustWish, signers: readonly Signer[], now: numbe
       return { keyId: key['keyId'], publicKey: key['publicKey'] }
     throw wrong(`--key ${JSON.stringify(text)} is no public key as kubenode artifact keys new prints it`)
   }
-  if (Number.isNaN(Date.parse(wish.expires))) throw noTime(wish.output, wish.expires)
+  if (Number.isNaN(Date.parse(options.expires))) throw noTime(options.output, options.expires)
   const document: TrustDocument = {
-    sequence: countOf('--sequence', wish.sequence),
-    expires: wish.expires,
-    threshold: countOf('--threshold', wish.threshold),
-    keys: wish.keys.length > 0 ? wish.keys.map(publicKeyOf) : signers.map((s) => s.publicKey),
+    sequence: countOf('--sequence', options.sequence),
+    expires: options.expires,
+    threshold: countOf('--threshold', options.threshold),
+    keys: options.keys.length > 0 ? options.keys.map(publicKeyOf) : signers.map((s) => s.publicKey),
     revoked: [],
     floors: {},
   }

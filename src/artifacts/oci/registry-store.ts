@@ -98,9 +98,9 @@ export class RegistryStore implements ImageStore {
     const answer = await this.#send({ method: 'PUT', path, headers, body: bytes, what })
     await this.#require(answer, [201], what)
     answer.body.destroy()
-    const said = answer.headers['docker-content-digest']
-    if (said !== undefined && said !== digest)
-      throw new KubeNodeError(ociErrors.KN13010({ what: digest, why: `the registry stored it as ${String(said)}` }))
+    const reported = answer.headers['docker-content-digest']
+    if (reported !== undefined && reported !== digest)
+      throw new KubeNodeError(ociErrors.KN13010({ what: digest, why: `the registry stored it as ${String(reported)}` }))
     const subject = isManifestType(mediaType) ? readManifest(digest, bytes).subject : undefined
     // A registry that knows referrers confirms each; others get a list under a tag.
     if (subject !== undefined && answer.headers['oci-subject'] === undefined)

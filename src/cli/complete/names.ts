@@ -53,8 +53,8 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
   const listed = (type: ResourceType, typed: Typed): Promise<readonly string[]> =>
     asked(typed, collectionPath(type), async () => {
       const { config } = await connectionOf(typed, io)
-      const said = typed.options.get('--namespace')
-      const namespace = type.namespaced ? (said ?? config.namespace ?? SYSTEM_NAMESPACE) : undefined
+      const given = typed.options.get('--namespace')
+      const namespace = type.namespaced ? (given ?? config.namespace ?? SYSTEM_NAMESPACE) : undefined
       const path = `${collectionPath(type, namespace)}?limit=${MOST_NAMES}&includeObject=None`
       const table = await answerOf(config, path, 'application/json;as=Table;v=v1;g=meta.k8s.io')
       return table && firstCells(table)

@@ -11,7 +11,7 @@ import { placeOf } from '#explain/objects/place.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
 /** What people name in conversation; other objects need their kind. */
-const LOOKED_FOR = [
+const SEARCHED = [
   'machine',
   'node',
   'set',
@@ -48,7 +48,7 @@ interface Found {
 }
 
 async function withKind(name: string, search: Search): Promise<readonly Named[]> {
-  const { client, namespace, command, nouns = LOOKED_FOR } = search
+  const { client, namespace, command, nouns = SEARCHED } = search
   const forbidden: unknown[] = []
   const asked = nouns.map(async (noun) => {
     try {
@@ -80,7 +80,7 @@ function isOneHost(found: readonly Found[]): boolean {
 }
 
 async function noObject(name: string, search: Search): Promise<KubeNodeError> {
-  const { client, namespace, nouns = LOOKED_FOR } = search
+  const { client, namespace, nouns = SEARCHED } = search
   const listed = await Promise.all(
     nouns.map(async (noun) =>
       (await namesOf(client, kindCalled(noun), namespace)).map((known) => ({ what: `${noun}/${known}`, known })),

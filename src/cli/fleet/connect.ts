@@ -51,15 +51,15 @@ export async function connectionTo(
   const { talkingClientOf } = await import('#programs/run/connect.ts')
   const chosen = await chosenBy(options, io)
   const { config, warnings } = chosen
-  const say = (line: string): void => io.err(shownLine(line))
-  for (const w of warnings) say(w)
+  const printLine = (line: string): void => io.err(shownLine(line))
+  for (const w of warnings) printLine(w)
   if (config.clientCertificate !== undefined || config.token !== undefined) {
     const { expiredCredential } = await import('#programs/run/expired-credential.ts')
     const expired = expiredCredential(config, Date.now())
     if (expired !== undefined) showProblem(io, shownLine(expired))
   }
   return {
-    client: talkingClientOf(chosen, say, await announcement(chosen, say)),
+    client: talkingClientOf(chosen, printLine, await announcement(chosen, printLine)),
     server: config.server,
     namespace: config.namespace,
   }
@@ -68,14 +68,14 @@ export async function connectionTo(
 /** Who named no cluster is shown, before the first change, which one it goes to. */
 async function announcement(
   { unnamed, context, config }: Connection,
-  say: (line: string) => void,
+  printLine: (line: string) => void,
 ): Promise<((method: string, path: string) => void) | undefined> {
   if (unnamed === undefined) return undefined
   const { isChange } = await import('#programs/run/unnamed-cluster.ts')
-  let isSaid = false
+  let isAnnounced = false
   return (method, path) => {
-    if (isSaid || !isChange(method, path)) return
-    isSaid = true
-    say(`changing context ${context} of ${unnamed} (${config.server})`)
+    if (isAnnounced || !isChange(method, path)) return
+    isAnnounced = true
+    printLine(`changing context ${context} of ${unnamed} (${config.server})`)
   }
 }

@@ -46,8 +46,8 @@ describe('a name is taken as get -o name prints it', () => {
     expect(heldTarget('rule/disk')).toEqual({ kind: 'NodeRemedier', name: 'disk' })
     expect(freezeTarget('machines.kubenode.io/w-1')).toEqual({ kind: 'Machine', name: 'w-1' })
     expect(placesOf(['machine.kubenode.io/w-1'], kindOf)).toEqual([{ kind: 'machine', name: 'w-1' }])
-    const wish = { reason: 'r', for: '1h', author: 'a' }
-    expect(askHold({ ...wish, verb: 'repair', what: 'nodes/w-1' }, 0)).toMatchObject({
+    const request = { reason: 'r', for: '1h', author: 'a' }
+    expect(askHold({ ...request, verb: 'repair', what: 'nodes/w-1' }, 0)).toMatchObject({
       metadata: { name: 'repair-node-w-1-0' },
       spec: { target: { kind: 'Node', name: 'w-1' } },
     })

@@ -20,7 +20,7 @@ import { logsErrors } from './log-errors.ts'
 const PASSED_ON_WITHIN_MS = 15_000
 /** An agent has its Machine within a second, and reads a slow journal for at most ten. */
 const ANSWERED_WITHIN_MS = 20_000
-const LOOK_EVERY_MS = 1_000
+const POLL_MS = 1_000
 
 export interface Asking {
   readonly client: KubeClient
@@ -145,7 +145,7 @@ class Answer {
     const start = clock.monotonic()
     let passedOnAt: number | undefined
     while (!this.#hasAnswer) {
-      await clock.sleep(LOOK_EVERY_MS, signal)
+      await clock.sleep(POLL_MS, signal)
       if (this.#hasAnswer) return
       const now = clock.monotonic()
       if (passedOnAt === undefined) {

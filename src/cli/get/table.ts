@@ -61,9 +61,10 @@ export async function tableAt(
   // A server, or a proxy before it, may refuse a path in plain text.
   const answer = parsed(text)
   if (status !== 200 || !isTable(answer)) {
-    const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
+    const message =
+      isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
     throw new KubeNodeError(
-      (status === BAD_REQUEST ? inspectErrors.KN1348 : inspectErrors.KN1314)({ answer: withIdentityHint(said) }),
+      (status === BAD_REQUEST ? inspectErrors.KN1348 : inspectErrors.KN1314)({ answer: withIdentityHint(message) }),
     )
   }
   return tableOf(answer, shape)

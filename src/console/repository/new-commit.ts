@@ -3,7 +3,7 @@ import type { LocalRepository } from '#sync/git/local-repository.ts'
 import type { TreeEntry } from '#sync/git/tree-entries.ts'
 import { NewObjects } from '#sync/revert/commit.ts'
 import type { Edit } from './edits.ts'
-import { type CommitWords, messageText } from './patch.ts'
+import { type CommitMessage, messageText } from './patch.ts'
 
 export interface NewCommit {
   readonly id: string
@@ -14,7 +14,7 @@ export async function newCommit(
   repository: LocalRepository,
   base: string,
   edits: readonly Edit[],
-  words: CommitWords,
+  words: CommitMessage,
 ): Promise<NewCommit> {
   const objects = new NewObjects()
   let tree = await repository.idAt(base, '')

@@ -4,7 +4,7 @@ import type { DiffLine } from '../plan.ts'
 import { unifiedLines } from '#forecast/plan/unified.ts'
 import type { Edit } from './edits.ts'
 
-export interface CommitWords {
+export interface CommitMessage {
   readonly subject: string
   readonly reason: string
   readonly trailers: readonly string[]
@@ -21,10 +21,10 @@ const oneLine = (text: string): string => printableLine(text.replace(/\s+/g, ' '
 export const subjectOf = (text: string): string => oneLine(text).slice(0, MOST_SUBJECT)
 
 /** The reason follows a fixed word: a line such as `---` or `diff --git` would end the message for git. */
-export const messageText = ({ subject, reason, trailers }: CommitWords): string =>
+export const messageText = ({ subject, reason, trailers }: CommitMessage): string =>
   `${[subject, '', `Reason: ${oneLine(reason)}`, ...(trailers.length === 0 ? [] : ['', ...trailers])].join('\n')}\n`
 
-export function patchText(id: string, words: CommitWords, edits: readonly Edit[]): string {
+export function patchText(id: string, words: CommitMessage, edits: readonly Edit[]): string {
   const [, ...body] = messageText(words).split('\n')
   const date = new Date(words.at).toUTCString().replace('GMT', '+0000')
   return [

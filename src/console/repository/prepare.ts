@@ -2,7 +2,7 @@
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { HUB_TARGET } from '#api/names.ts'
-import type { ChangeWish } from '../prepared.ts'
+import type { ChangeRequest } from '../prepared.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -29,12 +29,12 @@ interface Trying {
   readonly client: KubeClient
 }
 
-export const prepared = (change: ChangeWish, trying: Trying): Promise<Prepared> =>
+export const prepared = (change: ChangeRequest, trying: Trying): Promise<Prepared> =>
   change.kind === 'Version' ? preparedVersion(change, trying) : preparedImport(change, trying)
 
-type VersionWish = Extract<ChangeWish, { readonly kind: 'Version' }>
+type VersionRequest = Extract<ChangeRequest, { readonly kind: 'Version' }>
 
-async function preparedVersion(change: VersionWish, { base, files, planOf, client }: Trying): Promise<Prepared> {
+async function preparedVersion(change: VersionRequest, { base, files, planOf, client }: Trying): Promise<Prepared> {
   const { component, from, to, set } = change
   const target = await recordedName(client)
   for (const edit of versionEdits(files, change)) {
@@ -50,9 +50,9 @@ async function preparedVersion(change: VersionWish, { base, files, planOf, clien
   throw new KubeNodeError(consoleRepositoryErrors.KN1384_version({ commit: shortCommit(base), component, set, from }))
 }
 
-type ImportWish = Extract<ChangeWish, { readonly kind: 'Import' }>
+type ImportRequest = Extract<ChangeRequest, { readonly kind: 'Import' }>
 
-async function preparedImport({ nodes: names }: ImportWish, { files, planOf, client }: Trying): Promise<Prepared> {
+async function preparedImport({ nodes: names }: ImportRequest, { files, planOf, client }: Trying): Promise<Prepared> {
   const [nodes, machines, target] = await Promise.all([
     listAll(client, nodeType),
     listAll(client, machineType),

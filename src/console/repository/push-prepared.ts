@@ -22,7 +22,7 @@ interface Pushing {
   readonly commit: NewCommit
   readonly answer: PreparedCommit
   readonly source: FleetSource
-  readonly wish: PushRequest
+  readonly asked: PushRequest
   readonly repository: LocalRepository
   readonly git: PushGit | undefined
 }
@@ -31,8 +31,8 @@ interface Pushing {
 const BRANCH = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
 const MOST_BRANCH = 200
 
-export async function pushPrepared({ commit, answer, source, wish, repository, git }: Pushing): Promise<PushedCommit> {
-  const { branch } = wish
+export async function pushPrepared({ commit, answer, source, asked, repository, git }: Pushing): Promise<PushedCommit> {
+  const { branch } = asked
   const { url } = source.spec
   const refuse = (why: string) =>
     new KubeNodeError(consoleRepositoryErrors.KN1726({ branch: JSON.stringify(branch), why }))
@@ -40,7 +40,7 @@ export async function pushPrepared({ commit, answer, source, wish, repository, g
     throw refuse('this is not the name of a branch')
   const isFollowed = branch === answer.follows
   if (isFollowed && answer.refused !== undefined) throw refuse(answer.refused)
-  const access = accessWith(url, wish)
+  const access = accessWith(url, asked)
   const cacheDir = mkdtempSync(join(tmpdir(), 'kubenode-push-'))
   try {
     await push(

@@ -3,7 +3,12 @@ import { titledIn } from '#sync/git/titled-in.ts'
 import { newestCommitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
-import type { FleetRepository, PrepareWish, RepositoryPlan, RepositoryPlanWish } from '../server/fleet-repository.ts'
+import type {
+  FleetRepository,
+  PrepareRequest,
+  RepositoryPlan,
+  RepositoryPlanRequest,
+} from '../server/fleet-repository.ts'
 import type { Part, PredictedPlan } from '../plan.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -76,7 +81,7 @@ export class ConsoleRepository implements FleetRepository {
     this.name = this.#repository.folder.workTree ?? this.#repository.folder.commonDir
   }
 
-  plan({ commit, base, clients }: RepositoryPlanWish): Promise<RepositoryPlan> {
+  plan({ commit, base, clients }: RepositoryPlanRequest): Promise<RepositoryPlan> {
     return this.#oneAtATime.run(async () => {
       const id = await commitCalled(this.#repository, commit)
       const about = await this.#repository.commit(id)
@@ -91,7 +96,7 @@ export class ConsoleRepository implements FleetRepository {
     })
   }
 
-  prepare({ person, source, change, client, ...by }: PrepareWish): Promise<PreparedCommit> {
+  prepare({ person, source, change, client, ...by }: PrepareRequest): Promise<PreparedCommit> {
     return this.#oneAtATime.run(async () => {
       const follows = source.spec.ref?.branch ?? ''
       const base = await this.#branch(source, follows)
@@ -129,10 +134,10 @@ export class ConsoleRepository implements FleetRepository {
     })
   }
 
-  async push(wish: PushRequest, person: string): Promise<PushedCommit> {
-    const kept = this.#prepared.get(preparedKey(person, wish.id))
-    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: shortCommit(wish.id) }))
-    return pushPrepared({ ...kept, wish, repository: this.#repository, git: this.#place.git })
+  async push(asked: PushRequest, person: string): Promise<PushedCommit> {
+    const kept = this.#prepared.get(preparedKey(person, asked.id))
+    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: shortCommit(asked.id) }))
+    return pushPrepared({ ...kept, asked, repository: this.#repository, git: this.#place.git })
   }
 
   /** Where the followed branch is: as it was fetched, or in this very repository. */

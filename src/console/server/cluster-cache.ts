@@ -116,12 +116,12 @@ export class ClusterCache implements ClusterState {
   }
 
   list<K extends WatchedKind>(kind: K): readonly Watched[K][] {
-    if (kind === 'programs') return this.#programs.looks as unknown as readonly Watched[K][]
+    if (kind === 'programs') return this.#programs.states as unknown as readonly Watched[K][]
     return (this.#informers.get(kind)?.store.list() ?? []) as unknown as readonly Watched[K][]
   }
 
   readState(kind: WatchedKind): ReadState {
-    if (kind === 'programs') return readStateOf(this.#programs.looks)
+    if (kind === 'programs') return readStateOf(this.#programs.states)
     if (this.#answering.get(kind) === false) return this.#unserved.has(kind) ? 'Read' : 'Failed'
     return this.#informers.get(kind)?.isSynced === true ? 'Read' : 'Loading'
   }

@@ -2,9 +2,9 @@
 import type { KubeClient } from '#kube/client.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { CertainPlan, Part, PredictedPlan } from '../plan.ts'
-import type { ChangeWish, PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
+import type { ChangeRequest, PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
 
-export interface RepositoryPlanWish {
+export interface RepositoryPlanRequest {
   /** As a person types it: a branch, or the beginning of an id. */
   readonly commit: string
   readonly base: string | undefined
@@ -17,11 +17,11 @@ export interface RepositoryPlan {
   readonly predicted: Part<PredictedPlan>
 }
 
-export interface PrepareWish {
+export interface PrepareRequest {
   /** Name of the person who asks. Other people cannot push the commit. */
   readonly person: string
   readonly source: FleetSource
-  readonly change: ChangeWish
+  readonly change: ChangeRequest
   readonly author: string
   readonly email: string
   readonly reason: string
@@ -33,9 +33,9 @@ export interface FleetRepository {
   /** For people: where it is. */
   readonly name: string
   /** Throws a KubeNodeError that says why there is no plan. */
-  plan(wish: RepositoryPlanWish): Promise<RepositoryPlan>
+  plan(asked: RepositoryPlanRequest): Promise<RepositoryPlan>
   /** Makes a commit and writes it nowhere. */
-  prepare(wish: PrepareWish): Promise<PreparedCommit>
+  prepare(asked: PrepareRequest): Promise<PreparedCommit>
   /** Writes a commit that this person prepared to a branch. The token is used for this one push and kept nowhere. */
-  push(wish: PushRequest, person: string): Promise<PushedCommit>
+  push(asked: PushRequest, person: string): Promise<PushedCommit>
 }

@@ -19,7 +19,7 @@ import { repairRow } from './views/repairs.ts'
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const MOST_REPAIRS = 20
 
-export interface NodeWish {
+export interface NodeRequest {
   readonly client: KubeClient
   readonly cluster: ClusterState
   readonly name: string
@@ -36,7 +36,7 @@ export async function readNode({
   topic,
   revision,
   now,
-}: NodeWish): Promise<NodeTopic | undefined> {
+}: NodeRequest): Promise<NodeTopic | undefined> {
   if (!NAME.test(name)) return undefined
   const known = cluster.list('machines').find((m) => m.node === name)?.metadata.name
   const machine = await client.get<Machine>(machineType, { name: known ?? name })

@@ -4,7 +4,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { ChangeWish, PreparedCommit, PushedCommit } from '../prepared.ts'
+import type { ChangeRequest, PreparedCommit, PushedCommit } from '../prepared.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import type { FleetRepository } from './fleet-repository.ts'
 import { Refused, wrong } from './request.ts'
@@ -27,7 +27,7 @@ function textIn(body: Body, key: string, pattern: RegExp): string {
   return value
 }
 
-function changeIn(value: unknown): ChangeWish {
+function changeIn(value: unknown): ChangeRequest {
   if (!isObject(value)) throw wrong('change is missing')
   const cluster = value['cluster']
   if (typeof cluster !== 'string') throw wrong('cluster is missing')
@@ -65,7 +65,7 @@ export async function preparedAnswer({ body, person, repository, hubs, clientOf 
   const change = changeIn(body['change'])
   const reason = textIn(body, 'reason', /^[^]*$/)
   if (reason.length > MOST_REASON) throw wrong(`reason is longer than ${MOST_REASON} characters`)
-  const wish = {
+  const asked = {
     person,
     source: sourceIn(body['source'], hubs),
     change,
@@ -74,7 +74,7 @@ export async function preparedAnswer({ body, person, repository, hubs, clientOf 
     reason,
     client: clientOf(change.cluster),
   }
-  return spoken(there.prepare(wish))
+  return spoken(there.prepare(asked))
 }
 
 /** Its address comes from the hub, never from the page. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { microTimestamp } from '#lib/clock.ts'
 import type { Lease } from '#runtime/lease.ts'
-import { notYetRead, type ProgramLook, type ProgramReading, watched } from './program-state.ts'
+import { notYetRead, type ProgramState, type ProgramReading, watched } from './program-state.ts'
 
 const NOW = Date.parse('2026-01-05T02:00:00Z')
 const HOUR = 3_600_000
@@ -31,7 +31,7 @@ const absent: ProgramReading = { kind: 'Absent' }
 const notRead: ProgramReading = { kind: 'NotRead', message: 'HTTP 500' }
 
 /** Readings, each some seconds after we began. */
-function lookAfter(readings: readonly (readonly [second: number, reading: ProgramReading])[]): ProgramLook {
+function lookAfter(readings: readonly (readonly [second: number, reading: ProgramReading])[]): ProgramState {
   let memory = notYetRead('defender', 'kubenode-defender')
   for (const [second, reading] of readings)
     memory = watched(memory, reading, { monotonic: 77_000 + second * 1_000, now: NOW + second * 1_000 })

@@ -12,7 +12,7 @@ export type ProgramReading =
   | { readonly kind: 'Absent' }
   | { readonly kind: 'NotRead'; readonly message: string }
 
-export interface ProgramLook {
+export interface ProgramState {
   readonly metadata: { readonly name: string }
   readonly program: Program
   /** Unknown: watched for less than a lease lasts, or its Lease cannot be read. Unknown is never well. */
@@ -27,7 +27,7 @@ export interface ProgramLook {
 
 /** What we remember between two readings. */
 export interface Watching {
-  readonly look: ProgramLook
+  readonly look: ProgramState
   readonly sighting?: Sighting
   /** When we first saw the Lease as it is, by our wall clock. */
   readonly seenAt: number

@@ -6,7 +6,7 @@ import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { type Program, PROGRAMS } from '#explain/programs.ts'
-import { notYetRead, type ProgramLook, type ProgramReading, watched, type Watching } from './program-state.ts'
+import { notYetRead, type ProgramState, type ProgramReading, watched, type Watching } from './program-state.ts'
 
 /** A leader renews every two seconds, so that the second reading of one that runs differs. */
 const FIRST_EVERY_MS = 3_000
@@ -31,7 +31,7 @@ export class ProgramWatch {
     this.#options = options
   }
 
-  get looks(): readonly ProgramLook[] {
+  get states(): readonly ProgramState[] {
     return [...this.#watching.values()].map(({ look }) => look)
   }
 
@@ -40,14 +40,14 @@ export class ProgramWatch {
     const { clock, random } = this.#options
     while (!signal.aborted) {
       await this.#readAll(signal)
-      const isSettling = this.looks.some(({ state, message }) => state === 'Unknown' && message === undefined)
+      const isSettling = this.states.some(({ state, message }) => state === 'Unknown' && message === undefined)
       await clock.sleep(random.jitter(isSettling ? FIRST_EVERY_MS : EVERY_MS), signal).catch(() => undefined)
     }
   }
 
   async #readAll(signal: AbortSignal): Promise<void> {
     const { clock, onChange } = this.#options
-    const before = JSON.stringify(this.looks)
+    const before = JSON.stringify(this.states)
     await Promise.all(
       [...this.#watching].map(async ([program, memory]) => {
         const reading = await this.#read(program, signal)
@@ -56,7 +56,7 @@ export class ProgramWatch {
         this.#watching.set(program, watched(memory, reading, at))
       }),
     )
-    if (JSON.stringify(this.looks) !== before) onChange()
+    if (JSON.stringify(this.states) !== before) onChange()
   }
 
   async #read(program: Program, signal: AbortSignal): Promise<ProgramReading> {

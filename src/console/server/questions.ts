@@ -37,7 +37,7 @@ const TYPES: ReadonlyMap<string, ResourceType> = new Map<string, ResourceType>([
   ...KINDS.map((k) => [k.kind, k] as const),
 ])
 
-export interface WhyWish {
+export interface WhyRequest {
   readonly client: KubeClient
   readonly cluster: string
   readonly kind: string
@@ -50,8 +50,8 @@ export interface WhyWish {
   readonly hubs: readonly OtherCluster[]
 }
 
-export async function whyAnswer(wish: WhyWish): Promise<WhyAnswer> {
-  const { client, cluster, kind, name, namespace, now, away, hubs } = wish
+export async function whyAnswer(asked: WhyRequest): Promise<WhyAnswer> {
+  const { client, cluster, kind, name, namespace, now, away, hubs } = asked
   const type = TYPES.get(kind)
   if (type === undefined) throw new Refused(404, 'NotFound', `there is no kind ${kind}`)
   const isName = NAME.test(name) && (namespace === undefined || NAME.test(namespace))

@@ -377,8 +377,8 @@ export class ConsoleServer {
     if (write === undefined) throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
-    const wish = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
-    return this.#wrote(person, await write(wish))
+    const asked = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
+    return this.#wrote(person, await write(asked))
   }
 
   /** A write is reported to its person also when many answers are unread. */

@@ -19,13 +19,13 @@ import { leaseType } from '#runtime/lease.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { TopicFamily } from '../protocol.ts'
 import type { MachineRow } from './machine-row.ts'
-import type { ProgramLook } from './program-state.ts'
+import type { ProgramState } from './program-state.ts'
 
 /** Objects of one cluster by kind, as they are cached. */
 export interface Watched extends Omit<ObservedKinds, 'machines'> {
   readonly machines: MachineRow
   readonly policies: DefenderPolicy
-  readonly programs: ProgramLook
+  readonly programs: ProgramState
 }
 
 export type WatchedKind = keyof Watched

@@ -136,7 +136,7 @@ export const approvalCommand = (noun: string, name: string, reason: string, clus
 const APPROVABLE = { OperationPermit: operationPermit, Release: release, FleetSource: fleetSource } as const
 type ApprovableKind = keyof typeof APPROVABLE
 
-export interface WriteWish {
+export interface WriteRequest {
   readonly client: KubeClient
   readonly cluster: string
   readonly body: Body
@@ -149,7 +149,7 @@ const personOf = async (client: KubeClient): Promise<Person> => {
   return person
 }
 
-export async function writeHold({ client, cluster, body, now }: WriteWish): Promise<Written> {
+export async function writeHold({ client, cluster, body, now }: WriteRequest): Promise<Written> {
   // A mistake is found before any request.
   holdFrom(body, 'unknown', now)
   const hold = holdFrom(body, (await personOf(client)).name, now)
@@ -158,7 +158,7 @@ export async function writeHold({ client, cluster, body, now }: WriteWish): Prom
 }
 
 /** Ends a hold before its time: the version that was read, so that a newer one with the same name stays. */
-export async function liftHold({ client, cluster, body }: Omit<WriteWish, 'now'>): Promise<Written> {
+export async function liftHold({ client, cluster, body }: Omit<WriteRequest, 'now'>): Promise<Written> {
   const name = textIn(body, 'name')
   if (!NAME.test(name)) throw wrong('name is not the name of an object')
   const hold = await client.get(operationalHold, { name })
@@ -190,7 +190,7 @@ function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: num
 }
 
 /** Only what the object asks for now: what a page showed a while ago may be something else by now. */
-export async function writeApproval({ client, cluster, body, now }: WriteWish): Promise<Written> {
+export async function writeApproval({ client, cluster, body, now }: WriteRequest): Promise<Written> {
   const of = targetIn(body['of'], Object.keys(APPROVABLE))
   approvalFrom(body, of, { name: 'unknown', groups: [] }, now)
   const type: ResourceType = APPROVABLE[of.kind as ApprovableKind]

@@ -24,7 +24,7 @@ export interface EngineServer {
   readonly ended: Promise<void>
 }
 
-export interface SnapshotWish {
+export interface SnapshotRequest {
   readonly name: string
   readonly version: string
   readonly now: number
@@ -37,13 +37,13 @@ export interface PlaneData {
   /** `paused`: the server is down for as long as the work takes. */
   readonly snapshot: (
     folder: PlaneFolder,
-    wanted: SnapshotWish,
+    wanted: SnapshotRequest,
     paused: <T>(work: () => Promise<T>) => Promise<T>,
   ) => Promise<Snapshot>
   /** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
   readonly restore: (
     folder: PlaneFolder,
-    wanted: Omit<SnapshotWish, 'version'>,
+    wanted: Omit<SnapshotRequest, 'version'>,
     halt: () => Promise<void>,
   ) => Promise<boolean>
 }

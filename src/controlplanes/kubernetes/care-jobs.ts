@@ -8,7 +8,7 @@ import { troubleOfPod } from './part-trouble.ts'
 import { applyAll, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
 
 /** A status has room for a few lines. */
-const MOST_WORDS_CHARS = 200
+const MAX_LOG_CHARS = 200
 
 /** Of the log of a container: all of it, or its last lines. */
 export type ReadLog = (
@@ -17,7 +17,7 @@ export type ReadLog = (
   lastLines?: number,
 ) => Promise<string>
 
-export type Looked<T> =
+export type JobReading<T> =
   | { readonly is: 'Done'; readonly value: T }
   | { readonly is: 'Waits'; readonly why: string }
   /** The Job is removed: the next look begins a new one. */
@@ -52,14 +52,14 @@ export async function troubleOfJob(place: Place, job: string): Promise<string> {
 }
 
 /** The end of the log of a container that failed: the only one who knows that its volume is full. */
-export async function lastWordsOf({ client, namespace }: Place, job: string): Promise<string> {
+export async function lastLineOf({ client, namespace }: Place, job: string): Promise<string> {
   const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
   for (const pod of items) {
     const status = recordAt(pod, 'status')
     for (const container of [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')]) {
       const { exitCode, message } = recordAt(recordAt(container, 'state'), 'terminated')
       if (typeof exitCode === 'number' && exitCode !== 0 && typeof message === 'string')
-        return `; ${String(container['name'])}: ${printableLine(message.trim()).slice(-MOST_WORDS_CHARS)}`
+        return `; ${String(container['name'])}: ${printableLine(message.trim()).slice(-MAX_LOG_CHARS)}`
     }
   }
   return ''
@@ -90,12 +90,12 @@ export function lineIn<T>(log: string, accept: (found: unknown) => T | undefined
 }
 
 /** Begins a Job, and answers how far it is. One that is over stays until what it found is kept. */
-export async function lookAtJob(place: Place, name: string, manifest: object): Promise<Looked<undefined>> {
+export async function observeJob(place: Place, name: string, manifest: object): Promise<JobReading<undefined>> {
   const state = await jobState(place, name)
   if (state === undefined) await applyAll(place, [plainObject(manifest)])
   if (state === undefined || state.is === 'Running')
     return { is: 'Waits', why: `Job ${name}${state === undefined ? '' : await troubleOfJob(place, name)}` }
   if (state.is === 'Failed')
-    return { is: 'Failed', why: `Job ${name} failed: ${state.why}${await lastWordsOf(place, name)}` }
+    return { is: 'Failed', why: `Job ${name} failed: ${state.why}${await lastLineOf(place, name)}` }
   return { is: 'Done', value: undefined }
 }

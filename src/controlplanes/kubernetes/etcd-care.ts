@@ -15,9 +15,9 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { plainObject } from '#api/schema/object-meta.ts'
 import { orderOf } from '../upgrade/versions.ts'
 import {
-  type Looked,
+  type JobReading,
   jobState,
-  lastWordsOf,
+  lastLineOf,
   lineIn,
   logOf,
   nameFor,
@@ -41,12 +41,12 @@ export interface Opened {
 }
 
 /** Takes the snapshot, puts it back into an empty folder, and reads it. */
-export async function lookAtSnapshot(
+export async function observeSnapshot(
   place: Place,
   settings: ControlPlaneSettings,
   { name, slot }: { readonly name: string; readonly slot: number },
   readLog: ReadLog,
-): Promise<Looked<Opened>> {
+): Promise<JobReading<Opened>> {
   const job = nameFor('snapshot', [name, slot])
   const state = await jobState(place, job)
   if (state === undefined) {
@@ -60,7 +60,7 @@ export async function lookAtSnapshot(
   if (state.is === 'Running')
     return { is: 'Waits', why: `Job ${job} takes the snapshot${await troubleOfJob(place, job)}` }
   if (state.is === 'Failed') {
-    const why = `Job ${job} failed: ${state.why}${await lastWordsOf(place, job)}`
+    const why = `Job ${job} failed: ${state.why}${await lastLineOf(place, job)}`
     await removeJob(place, job)
     return { is: 'Failed', why }
   }
@@ -107,11 +107,11 @@ const openedIn = (log: string): Opened | undefined =>
   )
 
 /** With nothing of the control plane running: each member gets an empty volume and the snapshot in it. */
-export async function lookAtRestore(
+export async function observeRestore(
   place: Place,
   settings: ControlPlaneSettings,
   { slot, token, restores }: { readonly slot: number; readonly token: string; readonly restores: number },
-): Promise<Looked<undefined>> {
+): Promise<JobReading<undefined>> {
   const jobs: string[] = []
   for (let member = 0; member < settings.etcd.members; member++) {
     const job = nameFor('restore', [token, member])

@@ -137,17 +137,17 @@ export class KubernetesHost implements ControlPlaneHost {
     return this.#locks.run(id, async () => {
       const found = await this.#living(id, signal)
       if (found === undefined) return 'Gone'
-      let looked = await this.#work.takeSnapshot(found, name, signal)
+      let reading = await this.#work.takeSnapshot(found, name, signal)
       await this.#work.until(
-        () => `snapshot ${name}: ${looked.why}`,
+        () => `snapshot ${name}: ${reading.why}`,
         signal,
         async () => {
-          if (looked.taken === undefined) looked = await this.#work.takeSnapshot(looked.kept, name, signal)
-          return looked.taken !== undefined
+          if (reading.taken === undefined) reading = await this.#work.takeSnapshot(reading.kept, name, signal)
+          return reading.taken !== undefined
         },
         withinMs,
       )
-      return looked.taken as Snapshot
+      return reading.taken as Snapshot
     })
   }
 

@@ -13,7 +13,7 @@ import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { plainObject } from '#api/schema/object-meta.ts'
-import { logOf, lookAtJob, nameFor, type ReadLog, removeJob } from './care-jobs.ts'
+import { logOf, observeJob, nameFor, type ReadLog, removeJob } from './care-jobs.ts'
 import { isServing, memberPods } from './etcd-members.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import {
@@ -153,12 +153,12 @@ async function asked(
   const { place, readLog, now, write } = tools
   const { failed: _, ...rest } = replacing
   const job = jobOf(replacing)
-  const looked = await lookAtJob(place, job, manifest(job))
+  const reading = await observeJob(place, job, manifest(job))
   const name = memberName(replacing.member)
-  if (looked.is === 'Waits')
+  if (reading.is === 'Waits')
     return {
       kept,
-      why: `${name} is being replaced: Job ${job} (member ${replacing.step})${looked.why.slice(`Job ${job}`.length)}`,
+      why: `${name} is being replaced: Job ${job} (member ${replacing.step})${reading.why.slice(`Job ${job}`.length)}`,
     }
   const next = async (of: Replacing) => {
     const after = await write(kept, { ...kept.record, members: { ...care, replacing: of } })
@@ -166,7 +166,7 @@ async function asked(
     return { kept: after, why: `${name} is being replaced` }
   }
   // Perhaps another one did it: the members are asked what is so.
-  if (looked.is === 'Failed') return next({ ...rest, step: 'list', failed: { at: now, why: looked.why } })
+  if (reading.is === 'Failed') return next({ ...rest, step: 'list', failed: { at: now, why: reading.why } })
   if (replacing.step === 'remove' || replacing.step === 'add') return next({ ...rest, step: AFTER[replacing.step] })
   const listed = listedIn(await logOf(place, job, MEMBERS, readLog))
   if (listed.length === 0) return next({ ...rest, failed: { at: now, why: `Job ${job} did not report the members` } })

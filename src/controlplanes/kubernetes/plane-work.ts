@@ -16,7 +16,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { NotYet, type RotationRequest, type Snapshot } from '../port.ts'
 import { ENCRYPTION_KEY } from '../credentials/recipe.ts'
-import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, snapshotRoom } from './etcd-care.ts'
+import { endSnapshot, observeRestore, observeSnapshot, objectsIn, snapshotRoom } from './etcd-care.ts'
 import type { ReadLog } from './care-jobs.ts'
 import { endReplacement, type MemberTools } from './member-care.ts'
 import { NO_MEMBER_CARE } from './member-state.ts'
@@ -156,8 +156,8 @@ export class PlaneWork {
     const settings = this.settings(kept, credentials)
     if (!(await this.isDown(place, settings))) return { why: `all of it ends before ${restoring.snapshot} is restored` }
     await endReplacement(place, record)
-    const looked = await lookAtRestore(place, settings, { ...restoring, restores: record.restores ?? 1 })
-    if (looked.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${looked.why}` }
+    const reading = await observeRestore(place, settings, { ...restoring, restores: record.restores ?? 1 })
+    if (reading.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${reading.why}` }
     const isAsked = !restoring.token.startsWith(OF_UPGRADE)
     const { members = NO_MEMBER_CARE, ...others } = record
     const care = { store: afterRestore(others.store), members: { replaced: members.replaced } }
@@ -238,15 +238,15 @@ export class PlaneWork {
     }
     const { taking } = kept.record
     if (taking === undefined) return { kept, taken: undefined, why: 'it begins' }
-    const looked = await lookAtSnapshot(place, settings, taking, this.#options.readLog)
-    if (looked.is === 'Waits') return { kept, taken: undefined, why: looked.why }
-    if (looked.is === 'Failed') {
-      const after = { ...taking, failed: { at: now, why: looked.why } }
+    const reading = await observeSnapshot(place, settings, taking, this.#options.readLog)
+    if (reading.is === 'Waits') return { kept, taken: undefined, why: reading.why }
+    if (reading.is === 'Failed') {
+      const after = { ...taking, failed: { at: now, why: reading.why } }
       await this.#records.write(kept, { ...kept.record, taking: after }, signal)
-      throw new NotYet(`snapshot ${name}: ${looked.why}`)
+      throw new NotYet(`snapshot ${name}: ${reading.why}`)
     }
     const volume = { takenAt: timestamp(now), volumeBytes: await snapshotRoom(place) }
-    kept = await this.#records.write(kept, withSnapshot(kept.record, looked.value, volume), signal)
+    kept = await this.#records.write(kept, withSnapshot(kept.record, reading.value, volume), signal)
     if (kept.record.isStopped) kept = await this.sleepAgain(kept, signal)
     const made = kept.record.snapshots.find((s) => s.name === name)
     return { kept, taken: made && portSnapshot(made), why: '' }

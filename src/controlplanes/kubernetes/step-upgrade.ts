@@ -60,12 +60,12 @@ export async function stepUpgrade(
   if (record.upgrade === undefined && record.forms.apiserver.version === version) return { kept }
   const now = tools.clock.now()
   const seen = await seenOf(tools, kept, states, request)
-  const wish = {
+  const wanted = {
     version,
     walksMinors: upgrade?.walksMinors ?? false,
     soakMs: upgrade?.soakMs ?? DEFAULT_SOAK_MS,
   }
-  const decided = planUpgrade(seen, wish, tools.rows, now)
+  const decided = planUpgrade(seen, wanted, tools.rows, now)
   switch (decided.is) {
     case 'current':
       return { kept }

@@ -10,7 +10,7 @@ import {
 import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { isObject } from '#lib/json.ts'
-import { lineIn, logOf, lookAtJob, nameFor, type ReadLog, removeJob } from './care-jobs.ts'
+import { lineIn, logOf, observeJob, nameFor, type ReadLog, removeJob } from './care-jobs.ts'
 import { memberPods, readyMembers } from './etcd-members.ts'
 import { listAt, numberAt, recordAt } from './fields-of.ts'
 import type { Place } from './plane-objects.ts'
@@ -63,9 +63,9 @@ export async function careForStore(tools: StoreTools, kept: Kept): Promise<Kept>
     return careForStore(tools, next)
   }
   const name = nameFor('store', doing)
-  const looked = await lookAtJob(place, name, jobOf(settings, name, doing, serving))
-  if (looked.is === 'Waits') return kept
-  const after = looked.is === 'Failed' ? afterFailure(care, doing, now, looked.why) : await found(tools, care, name)
+  const reading = await observeJob(place, name, jobOf(settings, name, doing, serving))
+  if (reading.is === 'Waits') return kept
+  const after = reading.is === 'Failed' ? afterFailure(care, doing, now, reading.why) : await found(tools, care, name)
   const next = await keep(kept, after)
   await removeJob(place, name)
   return next

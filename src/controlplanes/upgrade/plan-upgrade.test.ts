@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Part } from '#api/constructs/control-plane/settings.ts'
 import { planUpgrade, READY_WITHIN_MS, SNAPSHOT_FRESH_MS, wayBack } from './plan-upgrade.ts'
-import type { Form, Readiness, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
+import type { Form, Readiness, UpgradeRecord, UpgradeSeen, UpgradeRequest } from './seen.ts'
 import type { VersionTable } from './versions.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -55,8 +55,8 @@ const seenWith = (
     ...rest,
   }
 }
-const wish = (version: string, walksMinors = false): UpgradeWish => ({ version, walksMinors, soakMs: SOAK_MS })
-const planned = (seen: UpgradeSeen, version: string) => planUpgrade(seen, wish(version), TABLE, NOW)
+const request = (version: string, walksMinors = false): UpgradeRequest => ({ version, walksMinors, soakMs: SOAK_MS })
+const planned = (seen: UpgradeSeen, version: string) => planUpgrade(seen, request(version), TABLE, NOW)
 
 const record: UpgradeRecord = { from: '1.35.1', to: '1.36.2', begunAt: NOW - 7_200_000 }
 const emulating: Form = { version: '1.36.2', emulates: 35 }
@@ -332,11 +332,11 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
     ],
   ])('%s', (_, row, problem) => {
     const table = [...TABLE.filter(({ version }) => version !== row.version), row]
-    expect(planUpgrade(seenWith(), wish(row.version), table, NOW)).toEqual({ is: 'refused', problems: [problem] })
+    expect(planUpgrade(seenWith(), request(row.version), table, NOW)).toEqual({ is: 'refused', problems: [problem] })
   })
 
   test('skipped minors are walked when asked', () => {
-    expect(planUpgrade(seenWith(), wish('1.37.0', true), TABLE, NOW)).toMatchObject({
+    expect(planUpgrade(seenWith(), request('1.37.0', true), TABLE, NOW)).toMatchObject({
       step: { do: 'record', record: { from: '1.35.1', to: '1.36.3' } },
     })
   })

@@ -5,7 +5,7 @@
 import { minorOf, type Part } from '#api/constructs/control-plane/settings.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { etcdMinor, preflight } from './preflight.ts'
-import type { BlockedVersion, Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
+import type { BlockedVersion, Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeRequest } from './seen.ts'
 import { rowOf, type VersionTable } from './versions.ts'
 
 export type UpgradeStep =
@@ -33,21 +33,26 @@ export const READY_WITHIN_MS = 10 * 60_000
 /** What serves others is upgraded before what asks it; on the way back it is the other way round. */
 const FORWARD: readonly Part[] = ['etcd', 'apiserver', 'controller-manager', 'scheduler']
 
-export function planUpgrade(seen: UpgradeSeen, wish: UpgradeWish, table: VersionTable, now: number): UpgradeDecision {
+export function planUpgrade(
+  seen: UpgradeSeen,
+  request: UpgradeRequest,
+  table: VersionTable,
+  now: number,
+): UpgradeDecision {
   const { record } = seen
-  if (record === undefined) return planBeginning(seen, wish, table, now)
+  if (record === undefined) return planBeginning(seen, request, table, now)
   if (record.restoring !== undefined) return planRestoring(seen, record, record.restoring.snapshot)
-  if (record.edge !== undefined) return planAfterEdge(seen, record, record.edge, wish, table, now)
+  if (record.edge !== undefined) return planAfterEdge(seen, record, record.edge, request, table, now)
   if (record.goingBack !== undefined) return planBack(seen, record, record.goingBack, table)
-  return planForward(seen, record, wish, table, now)
+  return planForward(seen, record, request, table, now)
 }
 
-function planBeginning(seen: UpgradeSeen, wish: UpgradeWish, table: VersionTable, now: number): UpgradeDecision {
+function planBeginning(seen: UpgradeSeen, request: UpgradeRequest, table: VersionTable, now: number): UpgradeDecision {
   const from = seen.parts.apiserver.wanted.version
-  if (from === wish.version) return { is: 'current' }
-  const restore = planLateReturn(seen, from, wish.version, now)
+  if (from === request.version) return { is: 'current' }
+  const restore = planLateReturn(seen, from, request.version, now)
   if (restore !== undefined) return restore
-  const { next, problems } = preflight(seen, wish, table)
+  const { next, problems } = preflight(seen, request, table)
   if (problems.length > 0) return { is: 'refused', problems }
   return write({ from, to: next, begunAt: now }, `nothing speaks against ${from} to ${next}`)
 }
@@ -73,11 +78,11 @@ function planLateReturn(
 function planForward(
   seen: UpgradeSeen,
   record: UpgradeRecord,
-  wish: UpgradeWish,
+  request: UpgradeRequest,
   table: VersionTable,
   now: number,
 ): UpgradeDecision {
-  const turned = turn(record, wish, table)
+  const turned = turn(record, request, table)
   if (turned !== undefined) return turned
   const late = FORWARD.map((part) => ({ part, ...seen.parts[part] })).find(
     (p) => !p.isReady && p.unreadySince !== undefined && now - p.unreadySince > READY_WITHIN_MS,
@@ -91,12 +96,12 @@ function planForward(
   const moved = roll(seen, table, { version: to, emulates: old })
   if (moved !== undefined) return moved
   if (soakSince === undefined) return write({ ...record, soakSince: now }, 'all programs run the new version')
-  const left = soakSince + wish.soakMs - now
+  const left = soakSince + request.soakMs - now
   if (left > 0)
     return {
       is: 'waits',
       waitingFor: `the soak of ${to}: ${formatDuration(left)} left`,
-      until: soakSince + wish.soakMs,
+      until: soakSince + request.soakMs,
     }
   if (minorOf(to) === old) return { is: 'step', step: { do: 'finish', version: to }, because: 'the soak is over' }
   if (seen.busyWith !== undefined) return { is: 'waits', waitingFor: `${seen.busyWith} to end` }
@@ -117,13 +122,13 @@ function planForward(
 }
 
 /** What another commit changes before the edge: back, or on to another patch of the same minor. */
-function turn(record: UpgradeRecord, wish: UpgradeWish, table: VersionTable): UpgradeDecision | undefined {
-  if (wish.version === record.to) return undefined
-  const [wanted, from, to] = [minorOf(wish.version), minorOf(record.from), minorOf(record.to)]
-  const row = rowOf(table, wish.version)
+function turn(record: UpgradeRecord, request: UpgradeRequest, table: VersionTable): UpgradeDecision | undefined {
+  if (request.version === record.to) return undefined
+  const [wanted, from, to] = [minorOf(request.version), minorOf(record.from), minorOf(record.to)]
+  const row = rowOf(table, request.version)
   // A typing mistake disrupts nothing; the edge is not passed under it.
   if (wanted === undefined || row === undefined)
-    return { is: 'waits', waitingFor: `a version that the version table has; ${wish.version} is not in it` }
+    return { is: 'waits', waitingFor: `a version that the version table has; ${request.version} is not in it` }
   // This step is on the way there.
   if (to !== undefined && wanted > to) return undefined
   const isSameStep =
@@ -131,11 +136,11 @@ function turn(record: UpgradeRecord, wish: UpgradeWish, table: VersionTable): Up
     row.emulatesFrom <= (from ?? 0) &&
     // Another etcd minor is an upgrade of its own.
     etcdMinor(row.etcd) === etcdMinor(rowOf(table, record.to)?.etcd ?? '')
-  if (isSameStep && wish.version !== record.from) {
+  if (isSameStep && request.version !== record.from) {
     const { soakSince: _, ...rest } = record
-    return write({ ...rest, to: wish.version }, `${wish.version} is wanted now; it belongs to the same step`)
+    return write({ ...rest, to: request.version }, `${request.version} is wanted now; it belongs to the same step`)
   }
-  const why = `${wish.version} is wanted now`
+  const why = `${request.version} is wanted now`
   return write({ ...record, goingBack: { why, hasFailed: false } }, why)
 }
 
@@ -162,11 +167,11 @@ function planAfterEdge(
   seen: UpgradeSeen,
   record: UpgradeRecord,
   edge: NonNullable<UpgradeRecord['edge']>,
-  wish: UpgradeWish,
+  request: UpgradeRequest,
   table: VersionTable,
   now: number,
 ): UpgradeDecision {
-  const wantsBack = (minorOf(wish.version) ?? 0) < (minorOf(record.to) ?? 0)
+  const wantsBack = (minorOf(request.version) ?? 0) < (minorOf(record.to) ?? 0)
   if (wantsBack) {
     if (seen.approvedRestore !== edge.snapshot) return { is: 'waits', waitingFor: restoreNeeds(record.to, edge, now) }
     if (seen.busyWith !== undefined) return { is: 'waits', waitingFor: `${seen.busyWith} to end` }
@@ -211,7 +216,7 @@ function roll(seen: UpgradeSeen, table: VersionTable, form: Form): UpgradeDecisi
     const step = rollOf(seen, part, form, table)
     if (step !== undefined) return step
     const { wanted, isReady } = seen.parts[part]
-    if (!isReady) return { is: 'waits', waitingFor: `${part} ${said(part, wanted)} to be ready` }
+    if (!isReady) return { is: 'waits', waitingFor: `${part} ${formText(part, wanted)} to be ready` }
   }
   return undefined
 }
@@ -223,7 +228,7 @@ function rollOf(seen: UpgradeSeen, part: Part, form: Form, table: VersionTable):
   return { is: 'step', step: { do: 'roll', part, to: aim }, because: `${part} comes next` }
 }
 
-const said = (part: Part, { version, emulates }: Form): string =>
+const formText = (part: Part, { version, emulates }: Form): string =>
   part === 'etcd' || minorOf(version) === emulates ? version : `${version} as 1.${emulates}`
 
 function aimOf(part: Part, wanted: Form, form: Form, table: VersionTable): Form {

@@ -1,7 +1,7 @@
 // Everything that speaks against an upgrade, at once and before anything begins. Pure; what could not be read speaks against it too.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { nextVersion, rowOf, type VersionTable } from './versions.ts'
-import type { Readiness, Reading, UpgradeSeen, UpgradeWish } from './seen.ts'
+import type { Readiness, Reading, UpgradeSeen, UpgradeRequest } from './seen.ts'
 import { someOf } from '#lib/some-of.ts'
 
 /** An etcd above it may be full before the upgrade ends. */
@@ -19,12 +19,12 @@ export interface Preflight {
 
 export function preflight(
   { parts, readiness, busyWith, blocked }: UpgradeSeen,
-  wish: UpgradeWish,
+  request: UpgradeRequest,
   table: VersionTable,
 ): Preflight {
   const from = parts.apiserver.wanted.version
-  const way = nextVersion(table, from, wish.version, wish.walksMinors)
-  if ('problem' in way) return { next: wish.version, problems: [way.problem] }
+  const way = nextVersion(table, from, request.version, request.walksMinors)
+  if ('problem' in way) return { next: request.version, problems: [way.problem] }
   const next = way.version
   const problems = [
     ...(busyWith === undefined ? [] : [`${busyWith} is under way`]),

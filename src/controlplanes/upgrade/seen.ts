@@ -78,7 +78,7 @@ export interface UpgradeSeen {
   readonly blocked: readonly BlockedVersion[]
 }
 
-export interface UpgradeWish {
+export interface UpgradeRequest {
   readonly version: string
   /** Minors in between are walked one by one. */
   readonly walksMinors: boolean

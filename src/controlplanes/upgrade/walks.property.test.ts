@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { planUpgrade, type UpgradeStep } from './plan-upgrade.ts'
-import type { Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
+import type { Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeRequest } from './seen.ts'
 import type { VersionTable } from './versions.ts'
 import { inFull } from '#test/support/tools/full.ts'
 import { defined } from '#lib/defined.ts'
@@ -213,12 +213,12 @@ function run(seed: number): World {
   const random = randomOf(seed * 2_654_435_761)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   const world = new World(pick(['1.33.9', '1.34.4', '1.35.1']))
-  let wish = { version: world.wanted.apiserver.version, walksMinors: random() < 0.5, soakMs: SOAK_MS }
+  let request = { version: world.wanted.apiserver.version, walksMinors: random() < 0.5, soakMs: SOAK_MS }
   const wild = Math.floor(TICKS * 0.45)
   let before = world.seen()
   for (let t = 0; t < TICKS && world.problems.length === 0; t++) {
     if (t < wild) {
-      if (random() < 0.05) wish = { ...wish, version: pick(WISHES) }
+      if (random() < 0.05) request = { ...request, version: pick(WISHES) }
       if (random() < 0.02) world.broken.add(pick(TABLE).version)
       if (random() < 0.1) world.broken.clear()
       world.isDeaf = random() < 0.1
@@ -232,21 +232,21 @@ function run(seed: number): World {
     }
     const seen = random() < 0.1 ? before : world.seen()
     before = world.seen()
-    const decision = planUpgrade(seen, wish, TABLE, world.now)
+    const decision = planUpgrade(seen, request, TABLE, world.now)
     // Killed before the step in one of ten times; killed after it is the next look.
-    if (decision.is === 'step' && random() > 0.1) world.act(decision.step, seen.record, wish.version)
+    if (decision.is === 'step' && random() > 0.1) world.act(decision.step, seen.record, request.version)
     world.tick(random)
   }
-  if (world.problems.length === 0 && !isAtRest(world, wish))
-    world.problems.push(`it did not come to rest: ${wish.version}, ${JSON.stringify(world.seen())}`)
+  if (world.problems.length === 0 && !isAtRest(world, request))
+    world.problems.push(`it did not come to rest: ${request.version}, ${JSON.stringify(world.seen())}`)
   return world
 }
 
 /** It runs what is wanted, or says why it cannot; one that walks several minors may still be on its way. */
-function isAtRest(world: World, wish: UpgradeWish): boolean {
-  const end = planUpgrade(world.seen(), wish, TABLE, world.now)
-  if (end.is === 'waits') return /Approval|the version table/.test(end.waitingFor) || wish.walksMinors
-  return end.is !== 'step' || wish.walksMinors
+function isAtRest(world: World, request: UpgradeRequest): boolean {
+  const end = planUpgrade(world.seen(), request, TABLE, world.now)
+  if (end.is === 'waits') return /Approval|the version table/.test(end.waitingFor) || request.walksMinors
+  return end.is !== 'step' || request.walksMinors
 }
 
 const WORLDS = inFull(1_000, 150)

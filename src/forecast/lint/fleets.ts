@@ -35,7 +35,7 @@ interface FleetOptions {
 
 export interface FleetResult {
   readonly findings: readonly Finding[]
-  readonly looked: number
+  readonly checked: number
 }
 
 export async function lintFleet(root: string, { renderer, validator, cwd }: FleetOptions): Promise<FleetResult> {
@@ -45,7 +45,7 @@ export async function lintFleet(root: string, { renderer, validator, cwd }: Flee
     const all = [...targets.values()]
     const rejected = all.flatMap((t) => t.rejected)
     return {
-      looked: all.reduce((n, t) => n + t.objects.length, rejected.length),
+      checked: all.reduce((n, t) => n + t.objects.length, rejected.length),
       findings: [
         ...replacedFiles(root, cwd),
         ...rejected.map(({ ref, place, problem }) => ({
@@ -65,7 +65,7 @@ export async function lintFleet(root: string, { renderer, validator, cwd }: Flee
     }
   } catch (error) {
     if (!isKubeNodeError(error) || !isOfTheFleet(error)) throw error
-    return { looked: 0, findings: [failureOf(error, at)] }
+    return { checked: 0, findings: [failureOf(error, at)] }
   }
 }
 

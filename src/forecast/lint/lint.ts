@@ -44,7 +44,7 @@ interface Unplaced {
 export interface LintResult {
   readonly findings: readonly Finding[]
   /** Checked objects, rules and kubeconfigs. */
-  readonly looked: number
+  readonly checked: number
   /** To be compared with those of other files. */
   readonly objects: readonly Placed[]
   readonly trust: readonly SignedTrust[]
@@ -160,10 +160,10 @@ function commitProblems(value: Record<string, unknown>): Unplaced[] {
 }
 
 /** The problems of one value, and how many objects it contains. */
-function lintValue(value: unknown, validator: Validator): { looked: number; problems: Unplaced[]; object?: string } {
+function lintValue(value: unknown, validator: Validator): { checked: number; problems: Unplaced[]; object?: string } {
   if (!isObject(value)) {
     return {
-      looked: 1,
+      checked: 1,
       problems: [
         {
           code: lintErrors.KN1020.code,
@@ -173,24 +173,24 @@ function lintValue(value: unknown, validator: Validator): { looked: number; prob
       ],
     }
   }
-  if (isTrust(value)) return { looked: 1, problems: trustProblems(value) }
+  if (isTrust(value)) return { checked: 1, problems: trustProblems(value) }
   if (isRule(value)) {
     const definition = Object.hasOwn(value, 'conditions') ? value['conditions'] : value
     return {
-      looked: 1,
+      checked: 1,
       problems: ruleProblems('rule', definition, Object.hasOwn(value, 'conditions') ? '/conditions' : ''),
     }
   }
   if (Array.isArray(value['items']) && textOf(value['kind']).endsWith('List')) {
     const parts = value['items'].map((item) => lintValue(item, validator))
     return {
-      looked: parts.reduce((n, p) => n + p.looked, 0),
+      checked: parts.reduce((n, p) => n + p.checked, 0),
       problems: parts.flatMap((p, i) => p.problems.map((x) => ({ ...x, pointer: `/items/${i}${x.pointer}` }))),
     }
   }
   const problems = isOurs(value) ? ownProblems(value, validator) : frameProblems(value)
   return {
-    looked: 1,
+    checked: 1,
     problems: problems.length > 0 ? problems : commitProblems(value),
     object: objectText(value),
   }
@@ -207,8 +207,8 @@ function lintDocument(
   file: string,
   doc: ParsedDocument,
   validator: Validator,
-): Pick<LintResult, 'looked' | 'findings' | 'objects'> {
-  const { looked, problems, object } = lintValue(doc.value, validator)
+): Pick<LintResult, 'checked' | 'findings' | 'objects'> {
+  const { checked, problems, object } = lintValue(doc.value, validator)
   const findings = problems.map(({ pointer, ...problem }) => ({
     file,
     ...doc.placeOf(pointer),
@@ -217,7 +217,7 @@ function lintDocument(
     ...defined({ object }),
   }))
   const isWrong = problems.some((p) => p.isWarning !== true)
-  return { looked, findings, objects: isWrong ? [] : objectsOf(file, doc) }
+  return { checked, findings, objects: isWrong ? [] : objectsOf(file, doc) }
 }
 
 /** An object that is invalid for its kind is not checked further. */
@@ -247,10 +247,10 @@ export function lintText(given: LintFile, validator: Validator): LintResult {
   const { documents, problems } = parseDocuments(text)
   const none = { data: 0, objects: [], trust: [], agentConfigs: [] }
   if (isAgentConfigFile(given, documents))
-    return { ...none, looked: 1, agentConfigs: [text], findings: agentConfigFindings(given, documents) }
+    return { ...none, checked: 1, agentConfigs: [text], findings: agentConfigFindings(given, documents) }
   if (documents.some((d) => isKubeconfig(d.value))) {
     const findings = safeKubeconfigProblems(text).map((p) => ({ file, object: 'Config', ...p }))
-    return { ...none, looked: documents.length, findings }
+    return { ...none, checked: documents.length, findings }
   }
   const meant = isNamed ? documents : documents.filter((d) => !isData(d.value))
   const parts = meant.map((d) => lintDocument(file, d, validator))
@@ -262,7 +262,7 @@ export function lintText(given: LintFile, validator: Validator): LintResult {
     message: `cannot be read: ${p.message}`,
   }))
   return {
-    looked: parts.reduce((n, p) => n + p.looked, 0),
+    checked: parts.reduce((n, p) => n + p.checked, 0),
     data: documents.length - meant.length,
     objects: parts.flatMap((p) => p.objects),
     trust: meant.flatMap((d) => parseSignedTrust(d.value) ?? []),

@@ -5,7 +5,7 @@ import type { OneWay } from '../one-way.ts'
 import type { ClusterPrediction } from '../predict.ts'
 import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, type StaleInventory, windowTexts } from './outlook.ts'
-import { names, own, someWords, text, type Words, words } from './rich-text.ts'
+import { names, own, someTexts, text, type RichText, rich } from './rich-text.ts'
 
 /** In the order in which a reviewer reads them. */
 const KINDS = [
@@ -30,7 +30,7 @@ export interface PlanFinding {
   readonly kind: (typeof KINDS)[number]
   /** `Stops`: the change does not reach all of it. `Warns`: it may not do what its author expects. `Notes`: it is to be known. */
   readonly level: 'Stops' | 'Warns' | 'Notes'
-  readonly words: Words
+  readonly words: RichText
 }
 
 const MOST_NAMED = 5
@@ -40,78 +40,78 @@ const MOST_SKIPPED = 3
 /** `oneWay`: what a revert leaves undone; undefined where that is not known. */
 export function outlookFindings(outlook: Outlook, oneWay: readonly OneWay[] | undefined): readonly PlanFinding[] {
   const all = outlook.clusters.map((c) => c.prediction)
-  const found: Readonly<Record<PlanFinding['kind'], readonly (readonly [PlanFinding['level'], Words])[]>> = {
+  const found: Readonly<Record<PlanFinding['kind'], readonly (readonly [PlanFinding['level'], RichText])[]>> = {
     Held: sourceHeldTexts(outlook).map((held) => ['Warns', text(held)]),
     Stale: (outlook.stale ?? []).map((s) => ['Warns', text(staleText(s))]),
     Delay: delayTexts(outlook).map((delay) => ['Warns', text(delay)]),
     Window: windowTexts(outlook).map((window) => ['Warns', text(window)]),
     Stuck: all.flatMap(({ cluster, stuck }) =>
       stuck.map(({ set, wait }) => {
-        const ends = wait.unblock === '' ? [] : words`; it continues when ${text(wait.unblock)}`
-        return ['Stops', words`${cluster}: set ${set} does not finish: ${text(wait.seen)}${ends}`] as const
+        const ends = wait.unblock === '' ? [] : rich`; it continues when ${text(wait.unblock)}`
+        return ['Stops', rich`${cluster}: set ${set} does not finish: ${text(wait.seen)}${ends}`] as const
       }),
     ),
     Uncovered: outlook.uncovered.map((u) => [
       'Warns',
-      words`hardware class ${u.class === '' ? '(none)' : u.class} (${own(counted(u.machines, 'machine'))} in ${u.cluster}) is in no machine of an earlier stage: first tried on ${u.first}`,
+      rich`hardware class ${u.class === '' ? '(none)' : u.class} (${own(counted(u.machines, 'machine'))} in ${u.cluster}) is in no machine of an earlier stage: first tried on ${u.first}`,
     ]),
     FullBudget: all.flatMap(({ cluster, fullBudgets }) =>
       fullBudgets.map(
         (b) =>
           [
             'Warns',
-            words`${cluster}: PodDisruptionBudget ${`${b.namespace}/${b.name}`} lets no pod go now: drains of ${own(counted(b.nodes.length, 'node'))} would wait`,
+            rich`${cluster}: PodDisruptionBudget ${`${b.namespace}/${b.name}`} lets no pod go now: drains of ${own(counted(b.nodes.length, 'node'))} would wait`,
           ] as const,
       ),
     ),
-    Skipped: all.filter(({ skipped }) => skipped.length > 0).map((p) => ['Stops', skippedWords(p)]),
-    Booked: all.filter(({ booked }) => booked.length > 0).map((p) => ['Notes', words`${p.cluster}: ${bookedWords(p)}`]),
+    Skipped: all.filter(({ skipped }) => skipped.length > 0).map((p) => ['Stops', skippedText(p)]),
+    Booked: all.filter(({ booked }) => booked.length > 0).map((p) => ['Notes', rich`${p.cluster}: ${bookedText(p)}`]),
     UnderWay: all
       .filter(({ underWay }) => underWay.length > 0)
-      .map((p) => ['Notes', words`${p.cluster}: on their way already: ${names(p.underWay, MOST_NAMED)}`]),
-    Approval: approvalWords(outlook.approvals).map((needed) => ['Warns', words`needs ${needed}`]),
+      .map((p) => ['Notes', rich`${p.cluster}: on their way already: ${names(p.underWay, MOST_NAMED)}`]),
+    Approval: approvalTexts(outlook.approvals).map((needed) => ['Warns', rich`needs ${needed}`]),
     Untimed: distinct(all.flatMap((p) => p.untimed)).map((component) => [
       'Notes',
-      words`no recorded duration of ${component}: five minutes a machine are assumed`,
+      rich`no recorded duration of ${component}: five minutes a machine are assumed`,
     ]),
-    Assumed: distinct(all.flatMap((p) => p.assumed)).map((assumed) => ['Notes', words`assumed: ${text(assumed)}`]),
-    WayBack: outlook.machines === 0 ? [] : [['Notes', wayBackWords(outlook, oneWay)]],
-    NoInventory: outlook.unknown.map((cluster) => ['Warns', words`unknown: no inventory of ${cluster} was given`]),
+    Assumed: distinct(all.flatMap((p) => p.assumed)).map((assumed) => ['Notes', rich`assumed: ${text(assumed)}`]),
+    WayBack: outlook.machines === 0 ? [] : [['Notes', wayBackText(outlook, oneWay)]],
+    NoInventory: outlook.unknown.map((cluster) => ['Warns', rich`unknown: no inventory of ${cluster} was given`]),
   }
   return KINDS.flatMap((kind) => found[kind].map(([level, of]) => ({ kind, level, words: of })))
 }
 
 const distinct = (all: readonly string[]): readonly string[] => [...new Set(all)]
 
-function skippedWords({ cluster, skipped }: ClusterPrediction): Words {
-  const each = skipped.map(({ machine, reason }) => words`${machine} (${text(reason)})`)
-  return words`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someWords(each, MOST_SKIPPED)}`
+function skippedText({ cluster, skipped }: ClusterPrediction): RichText {
+  const each = skipped.map(({ machine, reason }) => rich`${machine} (${text(reason)})`)
+  return rich`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someTexts(each, MOST_SKIPPED)}`
 }
 
 /** What is booked while the change runs, the first of it by name. */
-export function bookedWords({ booked }: ClusterPrediction): Words {
+export function bookedText({ booked }: ClusterPrediction): RichText {
   const machines = new Set(booked.map((b) => b.machine)).size
   const each = booked.map(
     (b) =>
-      words`${b.machine} (${text(`${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`}`)})`,
+      rich`${b.machine} (${text(`${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`}`)})`,
   )
-  return words`${own(counted(machines, 'machine is', 'machines are'))} away for work on hosts while it runs, and counted in every budget: ${someWords(each, MOST_SKIPPED)}`
+  return rich`${own(counted(machines, 'machine is', 'machines are'))} away for work on hosts while it runs, and counted in every budget: ${someTexts(each, MOST_SKIPPED)}`
 }
 
 /** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`: none are needed where all were given. */
-export const approvalWords = (approvals: readonly NeededApproval[]): readonly Words[] =>
+export const approvalTexts = (approvals: readonly NeededApproval[]): readonly RichText[] =>
   approvals
     .filter(({ missing }) => missing > 0)
     .map(({ count, batches = 1, missing, from, asker }) => {
       const given = count * batches - missing
       const each = batches === 1 ? '' : ` for each of ${counted(batches, 'batch', 'batches')}`
       const done = given === 0 ? '' : `, ${given} given`
-      return words`${own(counted(count, 'approval'))} of ${names(from, from.length)}${own(each)} (${text(asker)})${own(done)}`
+      return rich`${own(counted(count, 'approval'))} of ${names(from, from.length)}${own(each)} (${text(asker)})${own(done)}`
     })
 
-function wayBackWords({ wayBack }: Outlook, oneWay: readonly OneWay[] | undefined): Words {
+function wayBackText({ wayBack }: Outlook, oneWay: readonly OneWay[] | undefined): RichText {
   const time = wayBack === undefined ? 'duration unknown' : `about ${minutesText(wayBack)}`
-  return words`way back: ${'git revert'}, ${own(`${time}${oneWay?.length === 0 ? '; nothing here is irreversible' : ''}`)}`
+  return rich`way back: ${'git revert'}, ${own(`${time}${oneWay?.length === 0 ? '; nothing here is irreversible' : ''}`)}`
 }
 
 /** An inventory that says little of now, or was never taken. */

@@ -8,7 +8,7 @@ import { updateProblems } from '../update-problems.ts'
 import { createValidator } from '#api/validate.ts'
 import { type PlaneChange, planeChanges } from '../plane-changes.ts'
 import { predict } from '../predict.ts'
-import { type Prunes, type PrunesWish, prunesOf } from '../prunes.ts'
+import { type Prunes, type PrunesRequest, prunesOf } from '../prunes.ts'
 import { releaseWaits } from '../release-waits.ts'
 import { withServedProviders } from '../served-providers.ts'
 import { bindingHub } from '../stage-members.ts'
@@ -22,7 +22,7 @@ import { renderErrors } from '#sync/render/render-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 import { type Outlook, outlookOf, staleInventories } from './outlook.ts'
 
-export interface PlanWish {
+export interface PlanRequest {
   readonly commit: string
   /** Absent: everything counts as added. */
   readonly base: string | undefined
@@ -60,11 +60,11 @@ const oneWayOf = ({ cluster, what }: PlaneChange): OneWay => ({ cluster, what })
 
 const asItIs = <T>(_: string, work: Promise<T>): Promise<T> => work
 
-export async function makePlan(wish: PlanWish): Promise<MadePlan> {
-  const { commit, cluster, inventories, render, around = asItIs } = wish
+export async function makePlan(request: PlanRequest): Promise<MadePlan> {
+  const { commit, cluster, inventories, render, around = asItIs } = request
   const rendered = await render(commit, 'After')
-  const old = wish.base === undefined ? undefined : await baseOf(wish, wish.base)
-  const base = old?.id ?? wish.base
+  const old = request.base === undefined ? undefined : await baseOf(request, request.base)
+  const base = old?.id ?? request.base
   const before: Targets = old?.rendered.targets ?? new Map()
   const hub = inventories?.find((i) => i.planes !== undefined)
   const now = systemClock.now()
@@ -117,22 +117,22 @@ interface Base {
   readonly rendered: Rendered
 }
 
-async function baseOf(wish: PlanWish, base: string): Promise<Base | undefined> {
+async function baseOf(request: PlanRequest, base: string): Promise<Base | undefined> {
   try {
-    return { id: base, rendered: await wish.render(base, 'Before') }
+    return { id: base, rendered: await request.render(base, 'Before') }
   } catch (error) {
-    const earlier = isOfItsCode(error) ? await earlierBase(wish, base) : undefined
+    const earlier = isOfItsCode(error) ? await earlierBase(request, base) : undefined
     if (earlier !== undefined) return earlier
-    if (wish.onNothingBefore === undefined) throw error
-    wish.onNothingBefore(error)
+    if (request.onNothingBefore === undefined) throw error
+    request.onNothingBefore(error)
     return undefined
   }
 }
 
 /** No cluster has what a commit declares whose code fails; they have the newest commit before it that renders. */
-async function earlierBase(wish: PlanWish, base: string): Promise<Base | undefined> {
-  for (const id of (await wish.earlier?.(base)) ?? []) {
-    const rendered = await wish.render(id, 'Before').catch(undefinedIfOfItsCode)
+async function earlierBase(request: PlanRequest, base: string): Promise<Base | undefined> {
+  for (const id of (await request.earlier?.(base)) ?? []) {
+    const rendered = await request.render(id, 'Before').catch(undefinedIfOfItsCode)
     if (rendered !== undefined) return { id, rendered }
   }
   return undefined
@@ -190,7 +190,7 @@ async function predicted(
 
 function prunesIn(
   shown: readonly ClusterDifference[],
-  of: Pick<PrunesWish, 'inventories' | 'before' | 'after' | 'commit'>,
+  of: Pick<PrunesRequest, 'inventories' | 'before' | 'after' | 'commit'>,
 ): Prunes | undefined {
   const clusters = shown.filter((d) => d.removed > 0).map((d) => d.cluster)
   return clusters.length === 0 ? undefined : prunesOf({ ...of, clusters, now: systemClock.now() })

@@ -2,7 +2,7 @@
 import { type CommitTitle, SHOWN_AUTHOR, SHOWN_SUBJECT, shortCommit } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { Words } from './rich-text.ts'
+import type { RichText } from './rich-text.ts'
 
 /** Part of a line. */
 export const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
@@ -27,7 +27,7 @@ export const code = (text: string): string =>
 const MOST_TEXT_CHARS = 400
 
 /** Names are code; what others wrote is text and nothing else. */
-export const inMarkdown = (words: Words): string =>
+export const inMarkdown = (words: RichText): string =>
   words
     .map((part) => {
       if (typeof part === 'string') return part

@@ -9,7 +9,7 @@ import type { Loosened } from '../loosened/loosened.ts'
 import type { OneWay } from '../one-way.ts'
 import type { Prunes } from '../prunes.ts'
 import { loosenedLines, unnamedIn } from './loosened-lines.ts'
-import { approvalWords } from './findings.ts'
+import { approvalTexts } from './findings.ts'
 import { groupsOf, lossOf } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
@@ -269,7 +269,7 @@ function summary({ outlook, clusters, only }: PlanDocument): string {
 const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
 
 function riskLine({ risk, approvals }: Outlook): string {
-  const needed = approvalWords(approvals).map(inMarkdown)
+  const needed = approvalTexts(approvals).map(inMarkdown)
   // Gates of stages ask for people whatever the commit does to machines.
   if (risk === undefined) return needed.length === 0 ? '' : `🟠 Needs ${needed.join('; ')}`
   return `${MARK[risk]} Risk **${risk.toLowerCase()}**${needed.length === 0 ? '' : ` → needs ${needed.join('; ')}`}`

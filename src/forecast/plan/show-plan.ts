@@ -155,8 +155,8 @@ async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<vo
   if (apart !== undefined) io.err(shownLine(`warning: ${apart}`))
   if (signature !== undefined) {
     const earlier = base === undefined || !made.isBaseRead ? undefined : await signatureOf(repository, base)
-    const said = signatureNote(await titledIn(repository, commit), signature, earlier)
-    if (said !== undefined) io.err(shownLine(said))
+    const note = signatureNote(await titledIn(repository, commit), signature, earlier)
+    if (note !== undefined) io.err(shownLine(note))
   }
   for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)

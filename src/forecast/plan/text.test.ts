@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '../predict.ts'
-import { approvalWords, bookedWords } from './findings.ts'
+import { approvalTexts, bookedText } from './findings.ts'
 import { plainOf } from './rich-text.ts'
 import { loosenedText, oneWayText, outlookText, planText } from './text.ts'
 
@@ -131,7 +131,7 @@ test('approvals are listed while any is missing, with those that were given', ()
   const sre = { asker: 'policy careful', from: ['group:sre'], count: 1, batches: 9 }
   const board = { asker: 'gate board of stage prod', from: ['ada', 'bob'], count: 2 }
   expect(
-    approvalWords([
+    approvalTexts([
       { ...sre, missing: 9 },
       { ...board, missing: 1 },
     ]).map(plainOf),
@@ -140,7 +140,7 @@ test('approvals are listed while any is missing, with those that were given', ()
     '2 approvals of ada, bob (gate board of stage prod), 1 given',
   ])
   expect(
-    approvalWords([
+    approvalTexts([
       { ...sre, missing: 0 },
       { ...board, missing: 0 },
     ]).map(plainOf),
@@ -157,7 +157,7 @@ test('machines that are away anyway are counted, and the first three are named',
     from: '2026-03-02T12:00:00Z',
     ...(n === 0 && { until: '2026-03-02T14:00:00Z' }),
   }))
-  expect(plainOf(bookedWords({ booked } as unknown as ClusterPrediction))).toBe(
+  expect(plainOf(bookedText({ booked } as unknown as ClusterPrediction))).toBe(
     '4 machines are away for work on hosts while it runs, and counted in every budget: m-0 (Reboot by ada@example.org, from 2026-03-02T12:00:00Z to 2026-03-02T14:00:00Z), m-1 (Reboot by cloud, from 2026-03-02T12:00:00Z), m-2 (Reboot by cloud, from 2026-03-02T12:00:00Z) and 1 more',
   )
 })

@@ -11,7 +11,7 @@ import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import { code, escaped } from './markdown-text.ts'
 
 /** Entries, and names in one entry. */
-const MOST_SAID = 20
+const MOST_SHOWN = 20
 const MOST_NAMED = 10
 /** Of a name or a version. */
 const MOST_CHARS = 100
@@ -22,10 +22,10 @@ const isRule = ({ group, kind }: ObjectChange['ref']): boolean => group === API_
 /** One line, or nothing. */
 export function whatChanges(clusters: readonly ClusterDifference[]): string {
   const changes = clusters.flatMap((c) => c.changes)
-  const said = [...new Set([...changes.flatMap(versionTexts), ...ruleTexts(changes)])]
-  if (said.length === 0) return ''
-  const more = said.length > MOST_SAID ? ` · and ${said.length - MOST_SAID} more` : ''
-  return `**What changes**: ${said.slice(0, MOST_SAID).join(' · ')}${more}`
+  const texts = [...new Set([...changes.flatMap(versionTexts), ...ruleTexts(changes)])]
+  if (texts.length === 0) return ''
+  const more = texts.length > MOST_SHOWN ? ` · and ${texts.length - MOST_SHOWN} more` : ''
+  return `**What changes**: ${texts.slice(0, MOST_SHOWN).join(' · ')}${more}`
 }
 
 function versionTexts({ ref, fields }: ObjectChange): readonly string[] {

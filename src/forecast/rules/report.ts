@@ -92,8 +92,8 @@ export async function reportCoverage(options: RulesAsked, io: Io): Promise<void>
 export async function reportAnswers(options: SimulateAsked, io: Io): Promise<void> {
   const views = readViews(options.node, io.cwd)
   const rules = await load(options, io)
-  const said = answersOf(views, rules, systemClock.now())
-  const shown = options.all === true ? said : said.filter((s) => s.verdict === 'true')
+  const answers = answersOf(views, rules, systemClock.now())
+  const shown = options.all === true ? answers : answers.filter((s) => s.verdict === 'true')
   print(io, options, {
     data: shown,
     lines: shown.flatMap((s) => [
@@ -101,8 +101,8 @@ export async function reportAnswers(options: SimulateAsked, io: Io): Promise<voi
       ...s.explanation.split('\n').map((l) => `  ${l}`),
     ]),
   })
-  const isTrue = said.filter((s) => s.verdict === 'true').length
-  const unknown = said.filter((s) => s.verdict === 'unknown')
+  const isTrue = answers.filter((s) => s.verdict === 'true').length
+  const unknown = answers.filter((s) => s.verdict === 'unknown')
   const unread = rules.filter((r) => r.compiled === undefined).length
   for (const { name, standing } of views)
     if (standing.kind !== 'Readable') io.err(shownLine(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}`))
@@ -112,6 +112,6 @@ export async function reportAnswers(options: SimulateAsked, io: Io): Promise<voi
       if (missing !== undefined) io.err(shownLine(`${node}: rule ${rule} is unknown, no action: ${missing}`))
   if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
   io.err(
-    `${isTrue} of ${counted(said.length, 'answer')} true, ${unknown.length} unknown${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
+    `${isTrue} of ${counted(answers.length, 'answer')} true, ${unknown.length} unknown${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
   )
 }

@@ -128,13 +128,13 @@ function simulateOne(
   const tree = explainTerm(compiled.root, facts, now)
   const isSelected =
     spec.nodeSelector === undefined || matchesSelector(selectorOf(spec.nodeSelector), view.node.metadata.labels)
-  const said = { node: view.name, rule: name, explanation: renderExplanation(tree) }
-  if (!isSelected) return { ...said, verdict: 'false', would: 'nothing: the rule does not select the node' }
+  const entry = { node: view.name, rule: name, explanation: renderExplanation(tree) }
+  if (!isSelected) return { ...entry, verdict: 'false', would: 'nothing: the rule does not select the node' }
   if (!isAskable(view, compiled) && view.standing.kind !== 'Readable')
-    return { ...said, verdict: 'unknown', would: `nothing: ${view.standing.why}` }
+    return { ...entry, verdict: 'unknown', would: `nothing: ${view.standing.why}` }
   if (tree.verdict !== 'true') {
     const missing = tree.verdict === 'unknown' ? firstUnknown(tree) : undefined
-    return { ...said, verdict: tree.verdict, would: 'nothing', ...defined({ missing }) }
+    return { ...entry, verdict: tree.verdict, would: 'nothing', ...defined({ missing }) }
   }
   const holdDown = parseDuration(spec.for) - (now - (since ?? now))
   const steps = spec.ladder[0]?.operations.map((o) => Object.keys(o)[0] ?? '').join(', ')
@@ -143,5 +143,5 @@ function simulateOne(
     spec.mode === 'Enforce'
       ? `begin rung 0 (${steps}) ${when}`
       : `nothing, it is in mode ${spec.mode}; it would begin rung 0 (${steps}) ${when}`
-  return { ...said, verdict: 'true', would, ...(since !== undefined && { since: new Date(since).toISOString() }) }
+  return { ...entry, verdict: 'true', would, ...(since !== undefined && { since: new Date(since).toISOString() }) }
 }

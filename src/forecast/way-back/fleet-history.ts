@@ -90,9 +90,9 @@ export async function openFleetHistory(folder: string, env: Readonly<Record<stri
       const paths = [...new Set(changed.flatMap((text) => text.split('\0').filter((path) => path !== '')))]
       if (paths.length === 0) return undefined
       const there = new Set((await git(at, 'ls-tree', '-r', '-z', '--name-only', as)).split('\0'))
-      const [kept, gone] = [paths.filter((p) => there.has(p)), paths.filter((p) => !there.has(p))]
+      const [kept, removed] = [paths.filter((p) => there.has(p)), paths.filter((p) => !there.has(p))]
       if (kept.length > 0) await git(at, 'checkout', '--quiet', as, '--', ...kept)
-      if (gone.length > 0) await git(at, 'rm', '--quiet', '--ignore-unmatch', '--', ...gone)
+      if (removed.length > 0) await git(at, 'rm', '--quiet', '--ignore-unmatch', '--', ...removed)
       await git(at, 'commit', '--quiet', '--allow-empty', '--message', 'restored')
       return trialIn(at)
     },

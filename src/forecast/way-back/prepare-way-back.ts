@@ -9,7 +9,7 @@ import { componentsText, declaredIn } from './declared-set.ts'
 import { openFleetHistory, type Trial } from './fleet-history.ts'
 import { type Declared, type WayBack, wayBackTo } from './revert-search.ts'
 
-export interface WayBackWish {
+export interface WayBackRequest {
   readonly set: string
   /** Its current declaration, and the goal. */
   readonly now: readonly unknown[]
@@ -27,18 +27,18 @@ export interface PreparedWayBack {
   readonly clusters: readonly string[]
 }
 
-export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack> {
-  const repository = openLocalRepository(resolve(wish.folder), { above: true })
-  const renderer = processRenderer(await findCage(wish.weakCage))
+export async function prepareWayBack(request: WayBackRequest): Promise<PreparedWayBack> {
+  const repository = openLocalRepository(resolve(request.folder), { above: true })
+  const renderer = processRenderer(await findCage(request.weakCage))
   const known = new Map<string, Targets | undefined>()
   const targetsAt = async (commit: string, where: Trial | undefined): Promise<Targets | undefined> => {
     const of = where === undefined ? repository : openLocalRepository(where.folder)
-    const key = await renderKey(of, commit, wish.path)
+    const key = await renderKey(of, commit, request.path)
     // A commit that cannot be rendered declares nothing: it is neither a goal nor a step.
     if (!known.has(key))
       known.set(
         key,
-        await renderCommit(commit, { repository: of, renderer, path: wish.path }).then(
+        await renderCommit(commit, { repository: of, renderer, path: request.path }).then(
           (r) => r.targets,
           () => undefined,
         ),
@@ -46,23 +46,23 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
     return known.get(key)
   }
   const { workTree, commonDir } = repository.folder
-  const history = await openFleetHistory(workTree ?? commonDir, wish.env)
+  const history = await openFleetHistory(workTree ?? commonDir, request.env)
   try {
     const head = history.commits[0]
     // When the newest commit cannot be rendered, nothing can be compared: report that.
     if (head !== undefined)
       known.set(
-        await renderKey(repository, head.id, wish.path),
-        (await renderCommit(head.id, { repository, renderer, path: wish.path })).targets,
+        await renderKey(repository, head.id, request.path),
+        (await renderCommit(head.id, { repository, renderer, path: request.path })).targets,
       )
-    const declared = declaredIn((head && (await targetsAt(head.id, undefined))) ?? new Map(), wish.set)
-    const clusters = clustersOf(wish, declared)
-    if (clusters.length === 0) return { way: { kind: 'None', looked: 0 }, clusters }
+    const declared = declaredIn((head && (await targetsAt(head.id, undefined))) ?? new Map(), request.set)
+    const clusters = clustersOf(request, declared)
+    if (clusters.length === 0) return { way: { kind: 'None', searched: 0 }, clusters }
     const inClusters = (at: ReadonlyMap<string, string>): Declared => clusters.map((c) => at.get(c) ?? null)
-    const wanted = clusters.map(() => componentsText(wish.wanted))
+    const wanted = clusters.map(() => componentsText(request.wanted))
     const way = await wayBackTo(wanted, history, async (commit, where) => {
       const targets = await targetsAt(commit, where)
-      return targets && inClusters(declaredIn(targets, wish.set))
+      return targets && inClusters(declaredIn(targets, request.set))
     })
     return { way, clusters }
   } finally {
@@ -71,7 +71,7 @@ export async function prepareWayBack(wish: WayBackWish): Promise<PreparedWayBack
 }
 
 /** Sets of one name may differ between clusters: ours is where the declaration equals the server's, or the only one. */
-function clustersOf({ cluster, now }: WayBackWish, declared: ReadonlyMap<string, string>): readonly string[] {
+function clustersOf({ cluster, now }: WayBackRequest, declared: ReadonlyMap<string, string>): readonly string[] {
   if (cluster !== undefined) return declared.has(cluster) ? [cluster] : []
   const same = [...declared].filter(([, text]) => text === componentsText(now)).map(([name]) => name)
   return same.length > 0 || declared.size !== 1 ? same : [...declared.keys()]

@@ -12,7 +12,7 @@ export type WayBack =
   | { readonly kind: 'Reverts'; readonly commits: readonly BranchCommit[] }
   | { readonly kind: 'Patch'; readonly text: string; readonly like: string }
   /** No searched commit of the branch declares it. */
-  | { readonly kind: 'None'; readonly looked: number }
+  | { readonly kind: 'None'; readonly searched: number }
 
 /** Each is tried and rendered; of more the whole series is tried at once. */
 const MOST_SINGLE = 5
@@ -20,7 +20,7 @@ const MOST_SINGLE = 5
 export async function wayBackTo(wanted: Declared, history: FleetHistory, declaredAt: DeclaredAt): Promise<WayBack> {
   const { commits } = history
   const [head] = commits
-  const none: WayBack = { kind: 'None', looked: commits.length }
+  const none: WayBack = { kind: 'None', searched: commits.length }
   if (head === undefined) return none
   let newer = await declaredAt(head.id, undefined)
   if (newer === undefined) return none

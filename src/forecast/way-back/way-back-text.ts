@@ -45,7 +45,7 @@ export function wayBackLines(
         err:
           clusters.length === 0
             ? `${what}the newest commit declares set/${change.set} differently from this server; name the cluster with --cluster, or write the components above\n`
-            : `${what}no way back to revision ${revision} in the last ${way.looked} commits; write the components above\n`,
+            : `${what}no way back to revision ${revision} in the last ${way.searched} commits; write the components above\n`,
       }
     default:
       return assertNever(way)

@@ -9,7 +9,7 @@ import { chosenValues } from '../chosen-values.ts'
 import type { InstallContext } from '../context.ts'
 import { initErrors } from '../init/init-errors.ts'
 import { installCluster } from '../install-cluster.ts'
-import type { InstallWish } from '../install-options.ts'
+import type { InstallOptions } from '../install-options.ts'
 import {
   follow,
   refuseForeignTrust,
@@ -23,7 +23,7 @@ import { readFleet } from './fleet-at.ts'
 import { GIT_VARIABLES } from './git-variables.ts'
 import { GIT_SECRET, type GitCredentials, SOURCE, secretOf } from './objects.ts'
 
-export interface BootstrapWish extends Omit<InstallWish, 'isUpgrade'> {
+export interface BootstrapOptions extends Omit<InstallOptions, 'isUpgrade'> {
   readonly git: string
   readonly branch: string
   readonly path: string
@@ -40,7 +40,7 @@ export interface BootstrapWish extends Omit<InstallWish, 'isUpgrade'> {
 const ANY_USER = 'kubenode'
 
 export async function bootstrapCluster(
-  options: BootstrapWish,
+  options: BootstrapOptions,
   io: Io,
   reach: () => Promise<InstallContext>,
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function bootstrapCluster(
     io.out(shownLine(line))
 }
 
-function givenCredentials({ username, tokenFile, ...flags }: BootstrapWish, io: Io): GitCredentials {
+function givenCredentials({ username, tokenFile, ...flags }: BootstrapOptions, io: Io): GitCredentials {
   const read = (flag: string, file: string): string => {
     try {
       return readBoundedText(resolve(io.cwd, file))

@@ -11,7 +11,7 @@ const reviewType = coreKind('TokenReview')
 const LIFE_MS = 60_000
 /** A server reads new Secrets within a moment, and remembers a refusal for some seconds. */
 const WITHIN_MS = 15_000
-const LOOK_EVERY_MS = 1_000
+const POLL_MS = 1_000
 
 /** Undefined when it was accepted. */
 export async function bootstrapTokenProblem({ client, clock, signal }: InstallContext): Promise<string | undefined> {
@@ -34,7 +34,7 @@ export async function bootstrapTokenProblem({ client, clock, signal }: InstallCo
   try {
     const began = clock.monotonic()
     do {
-      await clock.sleep(LOOK_EVERY_MS, signal)
+      await clock.sleep(POLL_MS, signal)
       const review = await client.create(reviewType, {
         apiVersion: 'authentication.k8s.io/v1',
         kind: reviewType.kind,

@@ -15,7 +15,7 @@ function world({ aheadMs = 0, renews = true, status = 200 }) {
     return Promise.resolve({ status, text: JSON.stringify({ spec }), headers: { date: new Date(now).toUTCString() } })
   }
   const client = { raw } as unknown as KubeClient
-  const context = { client, clock, types: undefined as never, say: () => undefined, timeoutMs: 0 }
+  const context = { client, clock, types: undefined as never, print: () => undefined, timeoutMs: 0 }
   return async () => {
     const found = programClocks(context, ['controllers'])
     found.catch(() => undefined)

@@ -11,7 +11,7 @@ export interface ProgramClock {
 
 /** Long enough for a leader to renew. One that does not is reported as no leader, and says nothing about its clock. */
 const WITHIN_MS = 15_000
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 const SERVER_SECOND_MS = 1_000
 
 export async function programClocks(
@@ -30,7 +30,7 @@ async function clockOf(context: InstallContext, role: string): Promise<ProgramCl
   if (first === undefined) return undefined
   let before = clock.monotonic()
   while (before - began < WITHIN_MS) {
-    await clock.sleep(LOOK_EVERY_MS, signal)
+    await clock.sleep(POLL_MS, signal)
     const now = await leaseAt(context, role)
     const after = clock.monotonic()
     if (now !== undefined && now.renewTime !== first.renewTime) {

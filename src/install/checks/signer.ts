@@ -11,7 +11,7 @@ const NAME = 'kubenode-install-asks'
 /** The shortest life that a request may name. */
 const LIFE_SECONDS = 600
 const WITHIN_MS = 15_000
-const LOOK_EVERY_MS = 250
+const POLL_MS = 250
 
 /** Undefined when it signed. */
 export async function signerProblem({ client, clock, signal }: InstallContext): Promise<string | undefined> {
@@ -43,7 +43,7 @@ export async function signerProblem({ client, clock, signal }: InstallContext): 
       if ((now?.status?.certificate ?? '') !== '') return undefined
       const denied = now?.status?.conditions?.find((c) => c.type === 'Failed' || c.type === 'Denied')
       if (denied !== undefined) return denied.message ?? denied.type
-      await clock.sleep(LOOK_EVERY_MS, signal)
+      await clock.sleep(POLL_MS, signal)
     }
     return `nothing within ${WITHIN_MS / 1_000} s`
   } finally {

@@ -14,7 +14,7 @@ import { builtCommit } from './commit.ts'
 import { ARCHITECTURES } from './debian-lock.ts'
 import { imageErrors } from './image-errors.ts'
 
-export interface BuildWish {
+export interface BuildOptions {
   readonly output: string
   readonly arch: string
   readonly name: string
@@ -22,7 +22,7 @@ export interface BuildWish {
   readonly mirror?: string
 }
 
-export async function buildHere(flags: BuildWish, io: Io): Promise<void> {
+export async function buildHere(flags: BuildOptions, io: Io): Promise<void> {
   const architectures = flags.arch.split(',').map((text) => {
     const known = ARCHITECTURES.find((a) => a === text.trim())
     if (known !== undefined) return known

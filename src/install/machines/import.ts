@@ -16,7 +16,7 @@ export type ImportStep =
   | { readonly kind: 'Left'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
-export interface ImportWish {
+export interface ImportOptions {
   readonly names: readonly string[]
   /** Of these Nodes only those outside of the control plane: chosen by labels, or as all. */
   readonly picked?: readonly string[]
@@ -25,7 +25,7 @@ export interface ImportWish {
 }
 
 /** Sorted by name, each once: an interrupted run resumes where it ended. */
-export function planImport({ names, picked = [], nodes, machines }: ImportWish): readonly ImportStep[] {
+export function planImport({ names, picked = [], nodes, machines }: ImportOptions): readonly ImportStep[] {
   const nodeNamed = new Map(nodes.map((n) => [n.metadata.name, n]))
   const machineOf = new Map(machines.map((m) => [nodeNameOf(m), m]))
   const named = new Set(names)
@@ -102,7 +102,7 @@ export type UndoStep =
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
 /** Only Machines that an import made, and only while they are still just observed. */
-export function planUndo({ names, picked = [], nodes, machines }: ImportWish): readonly UndoStep[] {
+export function planUndo({ names, picked = [], nodes, machines }: ImportOptions): readonly UndoStep[] {
   return [...new Set([...names, ...picked])].sort().map((name): UndoStep => {
     const machine = machines.find((m) => m.metadata.name === name)
     if (machine === undefined)

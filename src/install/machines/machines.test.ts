@@ -103,11 +103,11 @@ describe('carrying an import out', () => {
     const { fake, client, said, io } = world()
     for (const n of ['a', 'b', 'c']) fake.plant(nodeType, node(n, { role: n === 'c' ? 'x' : 'w' }))
     const before = JSON.stringify(fake.all(nodeType))
-    const wish = { client, names: [], selector: 'role=w' }
-    await runImport({ ...wish, dryRun: true }, io)
+    const options = { client, names: [], selector: 'role=w' }
+    await runImport({ ...options, dryRun: true }, io)
     expect(fake.all(machineType)).toEqual([])
     expect(said.at(-1)).toBe('2 would be done, 0 unchanged, 0 failed\n')
-    expect(await runImport(wish, io)).toEqual({ failed: 0 })
+    expect(await runImport(options, io)).toEqual({ failed: 0 })
     expect(fake.all(machineType).map((m) => m.metadata.name)).toEqual(['a', 'b'])
     await runImport({ client, names: [], all: true }, io)
     expect(said.at(-1)).toBe('1 done, 2 unchanged, 0 failed\n')

@@ -35,10 +35,10 @@ export async function namedMachines(
     else machines.set(name, m)
   }
   const known = missing.length === 0 ? [] : await namesOf(client, machineType)
-  const said = missing.map(
+  const missingText = missing.map(
     (name) => absent({ client, noun: 'machine', name, known, plural: machineType.plural }).message,
   )
-  return { machines: [...machines.values()], missing: said }
+  return { machines: [...machines.values()], missing: missingText }
 }
 
 function namesIn(file: string, wrong: (why: string, cause?: unknown) => Error): readonly string[] {

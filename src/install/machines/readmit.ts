@@ -14,7 +14,7 @@ import { waitingMachines, waitingTable } from '#identity/waiting.ts'
 
 const LONGEST_MS = 7 * 86_400_000
 
-export interface ReadmitWish extends MachineChoice {
+export interface ReadmitOptions extends MachineChoice {
   readonly token?: boolean
   readonly for: string
   readonly now: number
@@ -34,20 +34,27 @@ export function readmittedFor(length: string): number {
   return ms
 }
 
-export async function readmit(asked: ReadmitWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
+export async function readmit(
+  asked: ReadmitOptions,
+  io: Pick<Io, 'out' | 'err'>,
+): Promise<{ readonly failed: number }> {
   if (asked.list === true) return listWaiting(asked, io)
-  const wish = asked.allWaiting === undefined ? asked : await withWaiting(asked, asked.allWaiting)
-  const ms = readmittedFor(wish.for)
-  const { machines, missing } = await namedMachines(wish, wrong)
+  const options = asked.allWaiting === undefined ? asked : await withWaiting(asked, asked.allWaiting)
+  const ms = readmittedFor(options.for)
+  const { machines, missing } = await namedMachines(options, wrong)
   for (const line of missing) io.err(shownLine(line))
   let failed = missing.length
   for (const m of machines) {
     const name = m.metadata.name ?? ''
     try {
       // Its certificate stays rejected: only a new key, which a join token brings, is accepted again.
-      if (wish.token !== true && !hasAcceptedKey(m)) throw wrong(`the key of ${name} was revoked; add --token`)
-      await admit(wish, m, wish.now + ms)
-      io.out(shownLine(`machine/${name} readmitted for ${wish.for}${wish.token === true ? ', with a join token' : ''}`))
+      if (options.token !== true && !hasAcceptedKey(m)) throw wrong(`the key of ${name} was revoked; add --token`)
+      await admit(options, m, options.now + ms)
+      io.out(
+        shownLine(
+          `machine/${name} readmitted for ${options.for}${options.token === true ? ', with a join token' : ''}`,
+        ),
+      )
     } catch (e) {
       failed++
       io.err(shownLine(`machine/${name}: ${messageOf(e)}`))
@@ -57,7 +64,7 @@ export async function readmit(asked: ReadmitWish, io: Pick<Io, 'out' | 'err'>): 
 }
 
 async function listWaiting(
-  { client, now }: ReadmitWish,
+  { client, now }: ReadmitOptions,
   io: Pick<Io, 'out' | 'err'>,
 ): Promise<{ readonly failed: number }> {
   const waiting = await waitingMachines(client)
@@ -72,20 +79,20 @@ async function listWaiting(
 }
 
 /** The number is the confirmation: never readmits hosts that the user did not see. */
-async function withWaiting(wish: ReadmitWish, count: string): Promise<ReadmitWish> {
-  if (wish.names.length > 0 || wish.selector !== undefined || wish.file !== undefined)
+async function withWaiting(options: ReadmitOptions, count: string): Promise<ReadmitOptions> {
+  if (options.names.length > 0 || options.selector !== undefined || options.file !== undefined)
     throw wrong('--all-waiting stands alone: leave out names, --selector and --file')
-  const able = (await waitingMachines(wish.client)).filter((w) => w.canReturn)
+  const able = (await waitingMachines(options.client)).filter((w) => w.canReturn)
   if (count !== String(able.length))
     throw wrong(
       `${able.length} machines wait now, not ${count}; look at them with --list, then give --all-waiting ${able.length}`,
     )
   if (able.length === 0) throw wrong('no machine is waiting')
-  return { ...wish, names: able.map((w) => w.name) }
+  return { ...options, names: able.map((w) => w.name) }
 }
 
 /** By uid: a user's decision about a Machine never counts for another one of its name. */
-async function admit({ client, token = false }: ReadmitWish, machine: Machine, untilMs: number): Promise<void> {
+async function admit({ client, token = false }: ReadmitOptions, machine: Machine, untilMs: number): Promise<void> {
   const { name = '', uid } = machine.metadata
   const annotations = { [ANNOTATIONS.readmit]: readmission(machine, untilMs, token) }
   const value = { metadata: { ...defined({ uid }), annotations } }

@@ -34,10 +34,10 @@ function world() {
       { type: 'merge', value: { metadata: { annotations: { [ANNOTATIONS.agentKey]: keyRecord(read(name), key) } } } },
       { fieldManager: 'test' },
     )
-  const said: string[] = []
-  const io = { out: (s: string) => void said.push(s), err: (s: string) => void said.push(s) }
+  const printed: string[] = []
+  const io = { out: (s: string) => void printed.push(s), err: (s: string) => void printed.push(s) }
   const keys = (name: string) => JSON.parse(read(name).metadata.annotations?.[ANNOTATIONS.revoked] ?? 'null')?.keys
-  return { client, plant, record, read, said, io, keys }
+  return { client, plant, record, read, printed, io, keys }
 }
 
 test('S26 a revocation lists the keys on record, and says what it ends and what is next', async () => {
@@ -48,9 +48,9 @@ test('S26 a revocation lists the keys on record, and says what it ends and what 
     failed: 1,
   })
   expect(w.keys('m-1')).toEqual([K1])
-  const said = w.said.join('')
+  const record = w.printed.join('')
   for (const part of ['cannot find machine/m-2', 'machine/m-1 key revoked', 'until the certificate expires', '--token'])
-    expect(said).toContain(part)
+    expect(record).toContain(part)
 })
 
 test('S26 a key that the approver records meanwhile is revoked with the others', async () => {
@@ -80,15 +80,15 @@ test('S26 a revoked key is not readmitted; a new one by token is', async () => {
   w.plant('m-1')
   await w.record('m-1', K1)
   await revoke({ client: w.client, names: ['m-1'], now: NOW }, w.io)
-  const wish = { client: w.client, names: ['m-1'], for: '24h', now: NOW }
-  expect(await readmit(wish, w.io)).toEqual({ failed: 1 })
-  expect(w.said.join('')).toContain('add --token')
-  expect(await readmit({ ...wish, token: true }, w.io)).toEqual({ failed: 0 })
+  const options = { client: w.client, names: ['m-1'], for: '24h', now: NOW }
+  expect(await readmit(options, w.io)).toEqual({ failed: 1 })
+  expect(w.printed.join('')).toContain('add --token')
+  expect(await readmit({ ...options, token: true }, w.io)).toEqual({ failed: 0 })
 })
 
 test('a revocation names machines, and a reason that can be read', async () => {
   const w = world()
-  const wish = { client: w.client, names: [], now: NOW }
-  await expect(revoke(wish, w.io)).rejects.toThrow('no machines are named')
-  await expect(revoke({ ...wish, reason: 'x'.repeat(201) }, w.io)).rejects.toThrow('--reason')
+  const options = { client: w.client, names: [], now: NOW }
+  await expect(revoke(options, w.io)).rejects.toThrow('no machines are named')
+  await expect(revoke({ ...options, reason: 'x'.repeat(201) }, w.io)).rejects.toThrow('--reason')
 })

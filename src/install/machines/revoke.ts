@@ -14,24 +14,27 @@ const LONGEST_REASON = 200
 /** Each is a read and a write; a concurrent change of a Machine comes from another KubeNode program, and is brief. */
 const TRIES = 10
 
-export interface RevokeWish extends MachineChoice {
+export interface RevokeOptions extends MachineChoice {
   readonly reason?: string
   readonly now: number
 }
 
 const wrong = (why: string, cause?: unknown) => new KubeNodeError(machinesErrors.KN1002_revoke({ why }), { cause })
 
-export async function revoke(wish: RevokeWish, io: Pick<Io, 'out' | 'err'>): Promise<{ readonly failed: number }> {
-  const { reason = '' } = wish
+export async function revoke(
+  options: RevokeOptions,
+  io: Pick<Io, 'out' | 'err'>,
+): Promise<{ readonly failed: number }> {
+  const { reason = '' } = options
   if (reason.length > LONGEST_REASON) throw wrong(`--reason is longer than ${LONGEST_REASON} characters`)
-  const { machines, missing } = await namedMachines(wish, wrong)
+  const { machines, missing } = await namedMachines(options, wrong)
   for (const line of missing) io.err(shownLine(line))
   let failed = missing.length
   const revoked: Machine[] = []
   for (const m of machines) {
     const name = m.metadata.name ?? ''
     try {
-      await mark(wish, m)
+      await mark(options, m)
       revoked.push(m)
       io.out(shownLine(`machine/${name} key revoked`))
     } catch (e) {
@@ -64,7 +67,7 @@ function whatItDoes(revoked: readonly Machine[]): readonly string[] {
 }
 
 /** Onto the same version whose keys are listed: a key that the approver records meanwhile would be taken for a later one. */
-async function mark({ client, now, reason = '' }: RevokeWish, machine: Machine): Promise<void> {
+async function mark({ client, now, reason = '' }: RevokeOptions, machine: Machine): Promise<void> {
   let current: Machine = machine
   for (let tries = 1; ; tries++) {
     try {
@@ -79,9 +82,9 @@ async function mark({ client, now, reason = '' }: RevokeWish, machine: Machine):
   }
 }
 
-async function markOnce(client: KubeClient, { metadata }: Machine, said: string): Promise<void> {
+async function markOnce(client: KubeClient, { metadata }: Machine, record: string): Promise<void> {
   const { name = '', uid, resourceVersion } = metadata
-  const annotations = { [ANNOTATIONS.revoked]: said }
+  const annotations = { [ANNOTATIONS.revoked]: record }
   const value = { metadata: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), annotations } }
   await client.patch(machineType, { name }, { type: 'merge', value }, { fieldManager: FIELD_MANAGERS.cli })
 }

@@ -28,8 +28,8 @@ export interface ImportRun {
   readonly output?: string
 }
 
-export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly failed: number }> {
-  const { client, selector, all = false, undo = false } = wish
+export async function runImport(options: ImportRun, io: Io): Promise<{ readonly failed: number }> {
+  const { client, selector, all = false, undo = false } = options
   const [nodes, machines] = await Promise.all([listAll(client, nodeType), listAll(client, machineType)])
   const chosen = all
     ? nodes
@@ -38,7 +38,7 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
       : await listAll(client, nodeType, { labelSelector: selector })
   if (selector !== undefined && chosen.length === 0)
     io.err(shownLine(`no Node has the labels ${selector}; see them with kubectl get nodes --show-labels`))
-  const tagged = taggedNodes(wish.hosts ?? [], nodes)
+  const tagged = taggedNodes(options.hosts ?? [], nodes)
   for (const { providerID, address } of tagged.strangers)
     io.err(shownLine(`${providerID}${address === undefined ? '' : ` (${address})`}: not a Node here; left out`))
   for (const { host, nodes: named } of tagged.doubled)
@@ -47,15 +47,15 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
         `${host.providerID}: the Nodes ${named.join(' and ')} name it; left out; correct spec.providerID of one`,
       ),
     )
-  if (wish.hosts?.length === 0) io.err(shownLine('no host has this tag'))
+  if (options.hosts?.length === 0) io.err(shownLine('no host has this tag'))
   const picked = [...chosen.map((n) => n.metadata.name ?? ''), ...tagged.names]
-  const given = { names: wish.names, picked, nodes, machines }
-  if (undo) return carryOut(wish, planUndo(given), io)
+  const given = { names: options.names, picked, nodes, machines }
+  if (undo) return carryOut(options, planUndo(given), io)
   const steps = planImport(given)
-  if (wish.output === undefined) return carryOut(wish, steps, io)
+  if (options.output === undefined) return carryOut(options, steps, io)
   const { stringify } = await import('yaml')
   const made = steps.flatMap((s) => declarationOf(s) ?? [])
-  if (wish.output === 'ts') io.out(machineCode(made))
+  if (options.output === 'ts') io.out(machineCode(made))
   else for (const machine of made) io.out(`---\n${stringify(machine)}`)
   for (const step of steps)
     if (step.kind !== 'Create' && declarationOf(step) === undefined) io.err(shownLine(`${step.name}: ${step.says}`))
@@ -88,17 +88,17 @@ async function stepByStep(
   let done = 0
   for (const step of steps) {
     onStep()
-    const say = (what: string) => io.out(shownLine(`${step.name}: ${what}`))
+    const print = (what: string) => io.out(shownLine(`${step.name}: ${what}`))
     switch (step.kind) {
       case 'There':
       case 'Gone':
       case 'Left':
-        say(step.says)
+        print(step.says)
         break
       case 'Missing':
       case 'Keep':
         failed++
-        say(step.says)
+        print(step.says)
         break
       case 'Create':
       case 'Delete': {
@@ -106,7 +106,7 @@ async function stepByStep(
         const error = dryRun ? undefined : await perform(client, step.kind, step.machine)
         if (error === undefined) done++
         else failed++
-        say(error ?? (dryRun ? `dry run: ${what}` : what))
+        print(error ?? (dryRun ? `dry run: ${what}` : what))
         break
       }
       default:

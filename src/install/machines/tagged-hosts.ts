@@ -8,7 +8,7 @@ import { readProvidersFile } from '#providers/providers-file.ts'
 import { machinesErrors } from '#agent/join/machines-errors.ts'
 import { userData } from '#agent/join/user-data.ts'
 
-export interface TagWish {
+export interface TagOptions {
   readonly provider?: string
   readonly tag?: string
   readonly providers?: string
@@ -19,8 +19,8 @@ export interface TagWish {
 /** Of a large region. */
 const READ_WITHIN_MS = 120_000
 
-export async function taggedHosts(wish: TagWish): Promise<readonly TaggedHost[]> {
-  const { name, value, provider: named, file } = checked(wish)
+export async function taggedHosts(options: TagOptions): Promise<readonly TaggedHost[]> {
+  const { name, value, provider: named, file } = checked(options)
   const all = readProvidersFile(file)
   const chosen = all.find((p) => p.name === named)
   const names = all.map((p) => p.name).join(', ')
@@ -30,7 +30,7 @@ export async function taggedHosts(wish: TagWish): Promise<readonly TaggedHost[]>
     log: silentLogger,
     node: execPath,
     entries: { agent: '', hollow: '' },
-    env: wish.env,
+    env: options.env,
     userData,
   })
   if (provider.tagged === undefined) throw refused(`the hosts of ${named} have no tags`)
@@ -44,7 +44,7 @@ interface Tag {
   readonly value: string
 }
 
-function checked({ provider, tag, providers }: Omit<TagWish, 'env'>): Tag {
+function checked({ provider, tag, providers }: Omit<TagOptions, 'env'>): Tag {
   if (provider === undefined || tag === undefined || providers === undefined) throw refused('an option is missing')
   const at = tag.indexOf('=')
   if (at < 1) throw refused(`${JSON.stringify(tag)} is not KEY=VALUE`)

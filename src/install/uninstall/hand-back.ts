@@ -29,11 +29,11 @@ export const hasAgent = ({ status }: Machine): boolean => status?.agent !== unde
 
 /** Machines whose agents have not left yet, when it ends. */
 export async function handBackHosts(context: InstallContext, { workloads }: Installed): Promise<readonly string[]> {
-  const { client, say } = context
+  const { client, print } = context
   const agents = (await listAll(client, machineType)).filter(hasAgent)
   if (agents.length === 0) return []
   if (!isAvailable(named(workloads, 'kubenode-controllers'))) {
-    say(`the controllers do not run, so ${counted(agents.length, 'agent stays', 'agents stay')}`)
+    print(`the controllers do not run, so ${counted(agents.length, 'agent stays', 'agents stay')}`)
     return namesOf(agents)
   }
   // Otherwise it declares again what is deleted here.
@@ -42,7 +42,7 @@ export async function handBackHosts(context: InstallContext, { workloads }: Inst
       fieldManager: FIELD_MANAGERS.install,
     })
   await inParallel(agents, PARALLEL, (m) => letGo(context, m))
-  say(`handing back ${counted(agents.length, 'host')}`)
+  print(`handing back ${counted(agents.length, 'host')}`)
   try {
     await until(context, 'agents to leave their hosts', async () => {
       const left = (await listAll(client, machineType)).filter(hasAgent)
@@ -53,7 +53,7 @@ export async function handBackHosts(context: InstallContext, { workloads }: Inst
     })
   } catch (error) {
     context.signal?.throwIfAborted()
-    say(messageOf(error))
+    print(messageOf(error))
   }
   return namesOf((await listAll(client, machineType)).filter(hasAgent))
 }

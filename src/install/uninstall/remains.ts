@@ -68,7 +68,7 @@ export async function remainsOf(
 }
 
 /** Objects inside a namespace that goes whole need no deletion of their own. */
-export const isInside = ({ namespace }: ObjectRef, gone: ReadonlySet<string>): boolean => gone.has(namespace)
+export const isInside = ({ namespace }: ObjectRef, removed: ReadonlySet<string>): boolean => removed.has(namespace)
 
 export const namespacesIn = (refs: readonly ObjectRef[]): readonly string[] =>
   [...new Set([...refs.filter((r) => r.kind === 'Namespace').map((r) => r.name), SYSTEM_NAMESPACE])].toSorted()

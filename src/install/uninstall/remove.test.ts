@@ -25,7 +25,7 @@ function contextWith(seen: readonly (KubeObject | undefined)[]): InstallContext 
     },
   } as unknown as KubeClient
   const clock = { ...systemClock, sleep: async () => undefined }
-  return { client, types: {} as never, clock, say: () => undefined, timeoutMs: 60_000, deleted }
+  return { client, types: {} as never, clock, print: () => undefined, timeoutMs: 60_000, deleted }
 }
 
 test('what another run made since by the same name is not waited for, and not deleted', async () => {

@@ -7,7 +7,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import { keyOfRef, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { endOfNamespace } from '../namespace-end.ts'
-import { ifServed, until, type InstallContext, type Look } from '../context.ts'
+import { ifServed, until, type InstallContext, type PollResult } from '../context.ts'
 
 const PARALLEL = 8
 
@@ -35,14 +35,14 @@ export async function remove(
   let uid: string | undefined
   let isAsked = false
   /** Undefined too where another run made one of this name since. */
-  const look = async (): Promise<KubeObject | undefined> => {
+  const read = async (): Promise<KubeObject | undefined> => {
     const found = await ifServed(() => client.get(type, key))
     uid ??= found?.metadata.uid
     return found?.metadata.uid === uid ? found : undefined
   }
-  await until(context, `${text} to be deleted`, async (): Promise<Look<void>> => {
+  await until(context, `${text} to be deleted`, async (): Promise<PollResult<void>> => {
     if (!isAsked) {
-      if ((await look()) === undefined) return { done: undefined }
+      if ((await read()) === undefined) return { done: undefined }
       const options = { propagationPolicy: 'Background', ...(uid !== undefined && { preconditions: { uid } }) } as const
       const outcome = await outcomeOf(() => client.delete(type, key, options))
       if (outcome.kind === 'Stale') return { done: undefined }
@@ -52,7 +52,7 @@ export async function remove(
       isAsked = true
     }
     // The answer alone does not tell: a namespace has its finalizers in its spec.
-    const found = await look()
+    const found = await read()
     if (found === undefined) return { done: undefined }
     const finalizers = found.metadata.finalizers ?? []
     const held =

@@ -5,7 +5,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import type { InstallContext } from '../context.ts'
 import { installErrors } from '../install-errors.ts'
 import { untilInterrupted } from '../until-interrupted.ts'
-import type { UninstallWish } from '../install-options.ts'
+import type { UninstallOptions } from '../install-options.ts'
 import { uninstall } from './uninstall.ts'
 
 interface InstalledThere {
@@ -18,7 +18,7 @@ interface InstalledThere {
 
 /** Asks for the name of the cluster first. */
 export async function takeOff(
-  options: UninstallWish,
+  options: UninstallOptions,
   { context, name, author }: InstalledThere,
   io: Io,
 ): Promise<void> {

@@ -97,11 +97,11 @@ interface Seen {
 async function observe(context: InstallContext, options: UninstallOptions): Promise<Seen> {
   const found = await observeInstalled(context)
   const installed = { ...found, definitions: ownDefinitions(found.definitions, releaseManifests().kinds) }
-  const gone = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
+  const removed = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
   return {
     installed,
     strange: found.definitions.filter((d) => !installed.definitions.includes(d)),
-    losses: await observeLosses(context, installed, gone),
+    losses: await observeLosses(context, installed, removed),
     keepsAgents: options.keepAgents || options.now || !isServed(installed, machineType.plural),
   }
 }
@@ -124,7 +124,7 @@ async function takeOff(
   await deleteRemains(context, installed, options)
   await endTurn?.()
   await deleteNamespaces(context, installed, options)
-  for (const line of [...agentLines(staying), ...abandoned]) context.say(line)
+  for (const line of [...agentLines(staying), ...abandoned]) context.print(line)
 }
 
 const ABSENT = 'KubeNode is not installed in this cluster; only leftovers are deleted'
@@ -172,7 +172,7 @@ async function quiesce(
   { granted }: Losses,
   { now, author }: UninstallOptions,
 ): Promise<void> {
-  const { client, clock, say } = context
+  const { client, clock, print } = context
   // Without programs nothing begins, and nothing that was granted will ever be reported as ended.
   if (!installed.workloads.some(runs) || !isServed(installed, operationalHold.plural)) return
   const end = timestamp(clock.now() + HOLD_MS)
@@ -188,9 +188,9 @@ async function quiesce(
     { apiVersion: API_GROUP_VERSION, kind: 'OperationalHold', metadata: { name: UNINSTALL_HOLD }, spec },
     { fieldManager: FIELD_MANAGERS.install, force: true },
   )
-  say('frozen: no new operation begins')
+  print('frozen: no new operation begins')
   if (now)
-    return granted.length > 0 ? say(`not waiting for ${counted(granted.length, 'running operation')}`) : undefined
+    return granted.length > 0 ? print(`not waiting for ${counted(granted.length, 'running operation')}`) : undefined
   await untilReleased(context)
 }
 
@@ -227,7 +227,7 @@ async function disarm(context: InstallContext): Promise<void> {
     const type = await types.ofGroup(ref.group, ref.kind)
     if (type !== undefined) await remove(context, type, keyOfRef(ref), `${ref.kind}/${ref.name}`)
   }
-  context.say('webhook and policies are removed')
+  context.print('webhook and policies are removed')
 }
 
 async function stopPrograms(context: InstallContext): Promise<void> {
@@ -240,7 +240,7 @@ async function stopPrograms(context: InstallContext): Promise<void> {
     const pods = await listAll(client, podType, ours)
     return pods.length === 0 ? { done: undefined } : { waitsFor: `${counted(pods.length, 'pod')} left` }
   })
-  if (workloads.length > 0) context.say('programs are stopped')
+  if (workloads.length > 0) context.print('programs are stopped')
 }
 
 /** Agents lose their rights first: an agent that still writes would put back what is taken off here, and one that finds no Machine must not see that either. */
@@ -255,7 +255,7 @@ async function letGo(context: InstallContext, installed: Installed): Promise<voi
     await remove(context, operationalHold, { name: UNINSTALL_HOLD }, `operationalhold ${UNINSTALL_HOLD}`)
   const nodes = await cleanNodes(context)
   await deleteTraces(context)
-  context.say(`let go of ${counted(freed, 'object')} and ${counted(nodes, 'node')}`)
+  context.print(`let go of ${counted(freed, 'object')} and ${counted(nodes, 'node')}`)
 }
 
 async function deleteDefinitions(context: InstallContext, { definitions }: Installed): Promise<void> {
@@ -263,7 +263,7 @@ async function deleteDefinitions(context: InstallContext, { definitions }: Insta
   const last = definitions.filter((d) => d.metadata.name === `${inventory.plural}.${API_GROUP}`)
   const others = definitions.filter((d) => !last.includes(d))
   await inParallel(others, others.length, (d) => removeDefinition(context, d))
-  context.say(`${counted(others.length, 'definition is', 'definitions are')} deleted, and their objects`)
+  context.print(`${counted(others.length, 'definition is', 'definitions are')} deleted, and their objects`)
 }
 
 const removeDefinition = (context: InstallContext, d: KubeObject): Promise<void> =>
@@ -277,15 +277,15 @@ async function deleteRemains(
   { keepNamespace, deleteDefinitions: withDefinitions }: UninstallOptions,
 ): Promise<void> {
   const refs = await remainsOf(context, installed)
-  const gone = new Set(keepNamespace ? [] : namespacesIn(refs))
-  const single = refs.filter((r) => r.kind !== 'Namespace' && !isInside(r, gone))
+  const removed = new Set(keepNamespace ? [] : namespacesIn(refs))
+  const single = refs.filter((r) => r.kind !== 'Namespace' && !isInside(r, removed))
   for (const [, group] of Map.groupBy(single, (r) => r.kind)) await removeRefs(context, group)
   if (isServed(installed, inventory.plural))
     await remove(context, inventory, { name: INSTALL_INVENTORY }, `inventory ${INSTALL_INVENTORY}`)
   if (withDefinitions)
     for (const d of installed.definitions.filter((x) => x.metadata.name === `${inventory.plural}.${API_GROUP}`))
       await removeDefinition(context, d)
-  context.say('rights and workloads are deleted')
+  context.print('rights and workloads are deleted')
 }
 
 /** Last, ours last of all: until then it shows that this run has its turn, and a run after a kill finds the others by their names. */
@@ -304,26 +304,26 @@ async function deleteNamespaces(
     removeRef(context, { group: '', kind: 'Namespace', namespace: '', name })
   await inParallel(others, others.length, removeOne)
   await removeOne(SYSTEM_NAMESPACE)
-  context.say(`namespaces ${names.join(', ')} are deleted`)
+  context.print(`namespaces ${names.join(', ')} are deleted`)
 }
 
 async function dryRun(context: InstallContext, installed: Installed, options: UninstallOptions): Promise<void> {
-  const { say } = context
+  const { print } = context
   const refs = await remainsOf(context, installed)
   const running = installed.workloads.filter(runs)
   if (isAbsent(installed))
-    say('would delete objects that have the names or labels of an installation, where there are any')
+    print('would delete objects that have the names or labels of an installation, where there are any')
   else
-    say(
+    print(
       `would stop ${counted(running.length, 'deployment')} and delete ${counted(refs.length, 'object')} of the installation at most`,
     )
-  say(
+  print(
     options.deleteDefinitions
       ? `would delete ${counted(installed.definitions.length, 'definition')}`
       : 'would keep the definitions and their objects',
   )
   if (!isAbsent(installed))
-    say(
+    print(
       options.keepNamespace ? 'would keep the namespaces' : `would delete namespaces ${namespacesIn(refs).join(', ')}`,
     )
 }

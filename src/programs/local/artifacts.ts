@@ -24,7 +24,7 @@ export interface Provided {
   readonly debian?: Omit<DebianStore, 'artifacts'>
   /** Folder of a person with archives that no commit holds. */
   readonly packed?: string
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   readonly signal?: AbortSignal
 }
 
@@ -91,7 +91,7 @@ interface Archives {
 async function copiedFrom(
   folder: string,
   { component, version, list }: Archives,
-  { artifacts, say }: Pick<Provided, 'artifacts' | 'say'>,
+  { artifacts, print }: Pick<Provided, 'artifacts' | 'print'>,
 ): Promise<boolean> {
   let isWhole = true
   // Agents fetch what has an address of its own from there.
@@ -106,7 +106,7 @@ async function copiedFrom(
     }
     isWhole = false
     const why = found === undefined ? `${from} is missing` : `${from} is not the archive that was signed`
-    say(`note: no machine can install ${component} ${version}: ${why}; make it with kubenode artifact from-… or pack`)
+    print(`note: no machine can install ${component} ${version}: ${why}; make it with kubenode artifact from-… or pack`)
   }
   return isWhole
 }

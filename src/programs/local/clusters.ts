@@ -13,12 +13,12 @@ import { textIfThere } from '#lib/whole-file.ts'
 import type { Driver } from './driver.ts'
 import { provideIdentity, signerIn } from './identities.ts'
 import { businessFolders, type Layout, planeFolder } from './layout.ts'
-import { type Hosted, idOfFolder, planLook } from './plan-clusters.ts'
+import { type Hosted, idOfFolder, planClusters } from './plan-clusters.ts'
 import { identitiesIn, writeClusters, writeProviders } from './programs.ts'
 import { serverUp, type Connect } from './server-up.ts'
 import { stopNodes } from './stop-nodes.ts'
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** After one that failed; what it needs may be on its way. */
 const AGAIN_MS = 2_000
 
@@ -27,7 +27,7 @@ export interface ClustersOptions {
   readonly layout: Layout
   readonly driver: Driver
   readonly connect: Connect
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   /** One was added or taken out. */
   readonly onChange: (clients: ReadonlyMap<string, KubeClient>) => void
   readonly signal: AbortSignal
@@ -72,8 +72,8 @@ export class LocalClusters {
     const ended = informer.run(signal)
     await informer.synced(signal).catch(() => undefined)
     while (!signal.aborted) {
-      await this.#look(informer.store.list())
-      await Promise.race([this.#news.promise, systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)])
+      await this.#observe(informer.store.list())
+      await Promise.race([this.#news.promise, systemClock.sleep(POLL_MS, signal).catch(() => undefined)])
       this.#news = Promise.withResolvers()
     }
     await Promise.all([...this.#here.values()].map((h) => h.work))
@@ -81,16 +81,17 @@ export class LocalClusters {
     for (const { client } of this.#here.values()) client?.close()
   }
 
-  async #look(clusters: readonly Cluster[]): Promise<void> {
-    const { layout, say } = this.#o
-    const plan = planLook(clusters, [...this.#here.values()], businessFolders(layout))
+  async #observe(clusters: readonly Cluster[]): Promise<void> {
+    const { layout, print } = this.#o
+    const plan = planClusters(clusters, [...this.#here.values()], businessFolders(layout))
     for (const { name, why } of plan.refused)
       if (!this.#refused.has(name)) {
         this.#refused.add(name)
-        say(`cluster ${name} gets no programs on this machine: ${why}`)
+        print(`cluster ${name} gets no programs on this machine: ${why}`)
       }
     for (const name of plan.ending) await this.#takeOut(name)
-    for (const name of plan.gone) await this.#remove(name).catch((e: unknown) => say(`${name} stays: ${messageOf(e)}`))
+    for (const name of plan.removed)
+      await this.#remove(name).catch((e: unknown) => print(`${name} stays: ${messageOf(e)}`))
     for (const hosted of plan.starting) this.#start(hosted)
     for (const here of this.#here.values()) this.#follow(here)
   }
@@ -102,7 +103,7 @@ export class LocalClusters {
     const signal = AbortSignal.any([stop.signal, this.#o.signal])
     here.work = this.#bringUp(here, signal).catch(async (e: unknown) => {
       if (signal.aborted) return
-      this.#o.say(`${hosted.name} is tried again: ${messageOf(e)}`)
+      this.#o.print(`${hosted.name} is tried again: ${messageOf(e)}`)
       await systemClock.sleep(AGAIN_MS, signal).catch(() => undefined)
       this.#here.delete(hosted.name)
     })
@@ -155,7 +156,7 @@ export class LocalClusters {
     here.work = this.#connect(here, signal)
       .catch(async (e: unknown) => {
         if (signal.aborted) return
-        this.#o.say(`${here.name} has new certificates that its programs do not have yet: ${messageOf(e)}`)
+        this.#o.print(`${here.name} has new certificates that its programs do not have yet: ${messageOf(e)}`)
         await systemClock.sleep(AGAIN_MS, signal).catch(() => undefined)
       })
       .finally(() => {
@@ -177,17 +178,17 @@ export class LocalClusters {
 
   /** Its Cluster was deleted. A control plane that its host keeps, as a Cluster with deletionPolicy Orphan wants it, keeps its folder here too. */
   async #remove(name: string): Promise<void> {
-    const { layout, driver, say } = this.#o
+    const { layout, driver, print } = this.#o
     const cluster = layout.cluster(name)
     if (existsSync(planeFolder(layout, idOfFolder(name)))) {
       if (lstatSync(cluster.apiserver, { throwIfNoEntry: false }) === undefined) return
       rmSync(cluster.apiserver)
-      say(`${name}: the hub has no Cluster of this name; its control plane and its hosts are kept`)
+      print(`${name}: the hub has no Cluster of this name; its control plane and its hosts are kept`)
       return
     }
     await stopNodes([cluster.nodes], driver)
     rmSync(dirname(cluster.nodes), { recursive: true, force: true })
-    say(`${name} is gone`)
+    print(`${name} is gone`)
   }
 
   #changed(): void {

@@ -49,7 +49,7 @@ const declared = () =>
   new DeclaredFiles({
     layout: { root, repository: repository(), artifacts: join(root, 'artifacts'), follows: undefined },
     pack: packFolder,
-    say: (line) => void lines.push(line),
+    print: (line) => void lines.push(line),
   })
 const served = (name: string) => readFileSync(join(root, 'artifacts', name), 'utf8')
 

@@ -22,8 +22,8 @@ export interface DeclaredFilesDeps {
   readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts' | 'follows'>
   readonly pack: Pack
   /** Where components are fetched that no commit holds; absent where no machine needs them. */
-  readonly debian?: Omit<DebianStore, 'artifacts' | 'say'>
-  readonly say: (line: string) => void
+  readonly debian?: Omit<DebianStore, 'artifacts' | 'print'>
+  readonly print: (line: string) => void
 }
 
 export class DeclaredFiles {
@@ -38,7 +38,7 @@ export class DeclaredFiles {
 
   /** Throws when the commit cannot be served. Answers with the number of component versions. */
   async serve(commit: string, signal?: AbortSignal): Promise<number> {
-    const { layout, pack, debian, say } = this.#deps
+    const { layout, pack, debian, print } = this.#deps
     const folders = { parent: layout.root, prefix: 'commit-', maxAgeMs: LONGEST_EXPORT_MS }
     sweepOwnedFolders(folders)
     const files = makeOwnedFolder(folders)
@@ -54,8 +54,8 @@ export class DeclaredFiles {
         root: join(files, path),
         artifacts,
         pack: packUntilEnded,
-        say,
-        ...(debian !== undefined && { debian: { ...debian, say } }),
+        print,
+        ...(debian !== undefined && { debian: { ...debian, print } }),
         ...(follows !== undefined && { packed: join(repository, path, PACKED) }),
         ...defined({ signal }),
       })
@@ -69,13 +69,13 @@ export class DeclaredFiles {
   /** Serves a commit that is new, one at a time and in the background; a refused one is reported once. */
   follow(commit: string): void {
     if (this.#running !== undefined || commit === this.#served || commit === this.#refused) return
-    const { layout, say } = this.#deps
+    const { layout, print } = this.#deps
     const called = titledIn(openLocalRepository(layout.repository), commit)
     this.#running = this.serve(commit)
-      .then(async (versions) => say(`serving the ${versions} component versions of commit ${await called}`))
+      .then(async (versions) => print(`serving the ${versions} component versions of commit ${await called}`))
       .catch(async (cause: unknown) => {
         this.#refused = commit
-        say(`cannot serve the components of commit ${await called}: ${messageOf(cause)}`)
+        print(`cannot serve the components of commit ${await called}: ${messageOf(cause)}`)
       })
       .finally(() => {
         this.#running = undefined

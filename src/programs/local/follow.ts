@@ -13,7 +13,7 @@ import { stuckWhy } from '#explain/progress/stuck.ts'
 import { rehearsalNotes, silentMachines, unmet } from '#explain/progress/unmet.ts'
 import { summaryLines } from './summary.ts'
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
 const CHECK_WITHIN_MS: Readonly<Record<Driver, number>> = { process: 240_000, nspawn: 1_200_000 }
 
@@ -55,7 +55,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   const { hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal } = followed
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const called = commitNames(layout.repository)
   const missingIn = async (seen: FleetSeen, commit: string) => [
     ...unmet(seen, commit, await called(commit)),
@@ -65,8 +65,8 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     let seen = await view.seen(business())
     const commit = await newestCommit(layout)
     files.follow(commit)
-    for (const line of rehearsalNotes(seen).filter((l) => !told.has(l))) {
-      told.add(line)
+    for (const line of rehearsalNotes(seen).filter((l) => !reported.has(l))) {
+      reported.add(line)
       screen.print(`note: ${line}`)
     }
     missing = await missingIn(seen, commit)
@@ -85,7 +85,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     const isStuck = missing.length > 0 && stuckWhy(seen, commit) !== undefined
     if (check && (missing.length === 0 || isStuck || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
     screen.show(summaryLines(seen, beganAt, screen.isTerminal))
-    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+    await systemClock.sleep(POLL_MS, signal).catch(() => undefined)
   }
   return { isReady: readyMs !== undefined, readyMs, unmet: missing }
 }

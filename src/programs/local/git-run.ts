@@ -33,11 +33,11 @@ export async function fastImport(cwd: string, stream: Buffer): Promise<void> {
     stdio: ['pipe', 'ignore', 'pipe'],
     timeout: GIT_TIMEOUT_MS,
   })
-  let said = ''
-  child.stderr.on('data', (d: Buffer) => (said = `${said}${d.toString()}`.slice(-1_000)))
+  let output = ''
+  child.stderr.on('data', (d: Buffer) => (output = `${output}${d.toString()}`.slice(-1_000)))
   // A git that ends early says why itself.
   child.stdin.on('error', () => undefined)
   child.stdin.end(stream)
   const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`git fast-import ended with ${code}: ${said}`)
+  if (code !== 0) throw new Error(`git fast-import ended with ${code}: ${output}`)
 }

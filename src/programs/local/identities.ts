@@ -23,7 +23,7 @@ const SIGNER = 'kubernetes.io/kube-apiserver-client'
 /** Renewed at every start once half of its life is over. */
 const LIFE_SECONDS = 365 * 24 * 3_600
 const SIGN_WITHIN_MS = 15_000
-const LOOK_EVERY_MS = 50
+const POLL_MS = 50
 
 export interface Cluster {
   readonly name: string
@@ -79,7 +79,7 @@ async function signed(admin: KubeClient, name: string, request: string, clock: C
     const seen: KubeObject | undefined = await admin.get(requests, { name: created.metadata.name ?? '' })
     const certificate = isObject(seen?.['status']) ? seen['status']['certificate'] : undefined
     if (typeof certificate === 'string' && certificate !== '') return Buffer.from(certificate, 'base64').toString()
-    await clock.sleep(LOOK_EVERY_MS)
+    await clock.sleep(POLL_MS)
   }
   throw new KubeNodeError(localErrors.KN1211({ name, signWithinMs: SIGN_WITHIN_MS / 1000 }))
 }

@@ -9,7 +9,7 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import { localErrors } from './local-errors.ts'
 
 /** A process that only checks the lock holds it for less than this. */
-const LOOKED_AT_MS = 500
+const POLL_MS = 500
 
 export interface LockFiles {
   /** What the kernel locks. */
@@ -29,7 +29,7 @@ export function takeLock({ lock, holder }: LockFiles): () => void {
   let held: FileLock | undefined
   try {
     makeFolders(folder)
-    held = takeFileLock(lock, LOOKED_AT_MS)
+    held = takeFileLock(lock, POLL_MS)
     if (held !== undefined) writeWholeFile(holder, `${process.pid}\n`)
   } catch (cause) {
     held?.release()

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { QUIET_MS, patiently } from './patience.ts'
+import { SILENT_MS, patiently } from './patience.ts'
 
 test.each([
-  [QUIET_MS - 1, []],
-  [QUIET_MS + 1, ['waiting for the API server of hub']],
+  [SILENT_MS - 1, []],
+  [SILENT_MS + 1, ['waiting for the API server of hub']],
 ])('a wait of %i ms says: %j', async (ms, expected) => {
   const clock = new VirtualClock()
   const said: string[] = []
   let finish = (): void => undefined
   const work = new Promise<void>((done) => (finish = done))
-  const waiting = patiently({ clock, say: (line) => said.push(line) }, 'the API server of hub', work)
+  const waiting = patiently({ clock, print: (line) => said.push(line) }, 'the API server of hub', work)
   await clock.advance(ms)
   finish()
   await waiting
-  await clock.advance(10 * QUIET_MS)
+  await clock.advance(10 * SILENT_MS)
   expect(said).toEqual(expected)
 })
 
@@ -24,9 +24,9 @@ test('what is waited for is found out when it is said', async () => {
   const left = ['sync', 'defender']
   let finish = (): void => undefined
   const work = new Promise<void>((done) => (finish = done))
-  const waiting = patiently({ clock, say: (line) => said.push(line) }, () => `${left.join(', ')} to end`, work)
+  const waiting = patiently({ clock, print: (line) => said.push(line) }, () => `${left.join(', ')} to end`, work)
   left.pop()
-  await clock.advance(QUIET_MS + 1)
+  await clock.advance(SILENT_MS + 1)
   finish()
   await waiting
   expect(said).toEqual(['waiting for sync to end'])
@@ -34,7 +34,7 @@ test('what is waited for is found out when it is said', async () => {
 
 test('a signal ends the wait although the work goes on', async () => {
   const end = new AbortController()
-  const patience = { clock: new VirtualClock(), say: () => undefined, signal: end.signal }
+  const patience = { clock: new VirtualClock(), print: () => undefined, signal: end.signal }
   const waiting = patiently(patience, 'x', new Promise(() => undefined))
   end.abort(new Error('ended by SIGINT'))
   await expect(waiting).rejects.toThrow('ended by SIGINT')
@@ -44,8 +44,8 @@ test('a signal ends the wait although the work goes on', async () => {
 test('an error is passed on, and nothing is said after it', async () => {
   const clock = new VirtualClock()
   const said: string[] = []
-  const failing = patiently({ clock, say: (line) => said.push(line) }, 'x', Promise.reject(new Error('no')))
+  const failing = patiently({ clock, print: (line) => said.push(line) }, 'x', Promise.reject(new Error('no')))
   await expect(failing).rejects.toThrow('no')
-  await clock.advance(10 * QUIET_MS)
+  await clock.advance(10 * SILENT_MS)
   expect(said).toEqual([])
 })

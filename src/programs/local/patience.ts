@@ -2,22 +2,22 @@
 import type { Clock } from '#lib/clock.ts'
 
 /** People wait so long without a word. */
-export const QUIET_MS = 2_000
+export const SILENT_MS = 2_000
 
 export interface Patience {
   readonly clock: Pick<Clock, 'after'>
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   /** Ends the wait; the operation itself may continue. */
   readonly signal?: AbortSignal
 }
 
 /** `what` may be found out when it is said. */
 export async function patiently<T>(
-  { clock, say, signal }: Patience,
+  { clock, print, signal }: Patience,
   what: string | (() => string),
   work: Promise<T>,
 ): Promise<T> {
-  const timer = clock.after(QUIET_MS, () => say(`waiting for ${typeof what === 'string' ? what : what()}`))
+  const timer = clock.after(SILENT_MS, () => print(`waiting for ${typeof what === 'string' ? what : what()}`))
   try {
     return await (signal === undefined ? work : untilAborted(work, signal))
   } finally {

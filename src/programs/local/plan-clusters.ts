@@ -13,12 +13,12 @@ export interface Hosted {
   readonly uid: string
 }
 
-export interface ClustersLook {
+export interface ClustersObserved {
   readonly starting: readonly Hosted[]
   /** Names whose programs end. */
   readonly ending: readonly string[]
   /** Folders of Clusters that do not exist any more. */
-  readonly gone: readonly string[]
+  readonly removed: readonly string[]
   readonly refused: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -32,11 +32,11 @@ function hostedOf(cluster: Cluster): Hosted | undefined {
 /** The control plane that a folder belongs to. */
 export const idOfFolder = (name: string): string => (name.includes('.') ? name : `${SYSTEM_NAMESPACE}.${name}`)
 
-export function planLook(
+export function planClusters(
   clusters: readonly Cluster[],
   here: readonly Hosted[],
   folders: readonly string[],
-): ClustersLook {
+): ClustersObserved {
   const declared = clusters.flatMap((cluster) => {
     const hosted = hostedOf(cluster)
     return hosted === undefined ? [] : [{ hosted, cluster, why: badClusterName(hosted.name) }]
@@ -55,7 +55,7 @@ export function planLook(
       return isNew && answers(cluster) && !isExpired(cluster) ? [hosted] : []
     }),
     ending: ending.map(({ name }) => name),
-    gone: folders.filter((name) => !names.has(name)),
+    removed: folders.filter((name) => !names.has(name)),
     refused: declared.flatMap(({ hosted, why }) => (why === undefined ? [] : [{ name: hosted.name, why }])),
   }
 }

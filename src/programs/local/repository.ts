@@ -21,8 +21,8 @@ export const requireGit = async (): Promise<void> => void (await git('/', ['--ve
 
 /** What the work tree has and no commit holds: it is not used. Undefined where there is nothing. */
 export async function uncommittedNotice(folder: string): Promise<string | undefined> {
-  const said = await git(folder, ['status', '--porcelain', '--', 'fleet', 'rules'])
-  const dirty = said
+  const output = await git(folder, ['status', '--porcelain', '--', 'fleet', 'rules'])
+  const dirty = output
     .split('\n')
     .filter(Boolean)
     .map((line) => join(folder, line.trim().split(' ').at(-1) ?? ''))

@@ -5,7 +5,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { localErrors } from './local-errors.ts'
 
 const SERVER_WITHIN_MS = 20_000
-const LOOK_EVERY_MS = 50
+const POLL_MS = 50
 const ANSWER_WITHIN_MS = 2_000
 
 export interface Connected {
@@ -31,6 +31,6 @@ export async function serverUp(kubeconfig: string, connect: Connect, signal: Abo
         throw new KubeNodeError(localErrors.KN1211_unreachable({ kubeconfig, why: messageOf(cause) }), { cause })
       }
     }
-    await systemClock.sleep(LOOK_EVERY_MS, signal)
+    await systemClock.sleep(POLL_MS, signal)
   }
 }

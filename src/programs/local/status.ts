@@ -36,7 +36,7 @@ export interface FleetStatus {
   readonly attention: AttentionReport | undefined
 }
 
-const LOOK_EVERY_MS = 300
+const POLL_MS = 300
 
 /** Its hub was started, now or before, and it follows a repository. */
 function isStarted(layout: Layout): boolean {
@@ -50,7 +50,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   const until = systemClock.monotonic() + waitMs
   const waitFor = (missing: readonly string[], picture: readonly string[] = []): Promise<void> => {
     onWait?.(missing, picture)
-    return systemClock.sleep(LOOK_EVERY_MS)
+    return systemClock.sleep(POLL_MS)
   }
   // The process must not end while it only waits.
   const awake = setInterval(() => undefined, 2 ** 30)

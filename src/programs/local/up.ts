@@ -100,8 +100,8 @@ export interface UpOptions {
 
 /** Where the console writes. */
 export interface ConsoleLines {
-  say(line: string): void
-  sayLink(link: string): void
+  print(line: string): void
+  printLink(link: string): void
 }
 
 export interface LocalConsole {
@@ -161,7 +161,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     for (const client of clients) client.close()
     // Programs and nodes first, so that no program restarts an agent; API servers last, so that programs can finish their last writes.
     const names = [...keeper.pids().keys()]
-    const patience = { clock: systemClock, say: (line: string) => options.screen.print(line) }
+    const patience = { clock: systemClock, print: (line: string) => options.screen.print(line) }
     const toEnd = (isMeant: (name: string) => boolean) => () =>
       `${[...keeper.pids().keys()].filter(isMeant).join(', ')} to end`
     const isServer = (name: string) => name === API_SERVERS
@@ -231,8 +231,8 @@ interface Start {
 
 async function run({ layout, keeper, entries, options, opened, nodes, began, beganAt }: Start): Promise<UpResult> {
   const { screen, signal, connect } = options
-  const say = (line: string): void => screen.print(line)
-  const patience = { clock: systemClock, say, signal }
+  const print = (line: string): void => screen.print(line)
+  const patience = { clock: systemClock, print, signal }
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
   const state = options.reset ? await reset(layout) : readState(layout)
@@ -248,10 +248,10 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     ...defined({ follows: layout.follows }),
   })
   prepareFolders(layout)
-  if (layout.follows !== undefined) say(rehearsing(layout.follows, driver))
+  if (layout.follows !== undefined) print(rehearsing(layout.follows, driver))
 
   if (driver === 'nspawn') {
-    say('looking for the Debian tree of the machines; the first one takes minutes to build')
+    print('looking for the Debian tree of the machines; the first one takes minutes to build')
     await options.buildTree()
   }
   keeper.start({
@@ -261,7 +261,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   })
   // Prepare the declared files while the servers start.
   const debian = driver === 'nspawn' ? { cache: layout.debian, tools: options.debian } : undefined
-  const files = new DeclaredFiles({ layout, pack: options.pack, say, ...defined({ debian }) })
+  const files = new DeclaredFiles({ layout, pack: options.pack, print, ...defined({ debian }) })
   const cloned = provideFleet(layout, { ...options, driver })
   const packed = cloned.then((commit) => files.serve(commit, signal))
   packed.catch(() => undefined)
@@ -279,7 +279,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
       ),
     )
   await wait('the certificates of the programs', provide())
-  say(`${since()}  the hub answers; kinds, roles and policies are installed`)
+  print(`${since()}  the hub answers; kinds, roles and policies are installed`)
   let page: LocalConsole | undefined
   const withHub = (clients: ReadonlyMap<string, KubeClient>) => new Map([[HUB, hub], ...clients])
   const isMember = layout.follows !== undefined
@@ -292,7 +292,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     layout,
     driver,
     connect,
-    say: (line) => say(`${since()}  ${line}`),
+    print: (line) => print(`${since()}  ${line}`),
     onChange: (clients) => {
       writeAllContexts(layout, [HUB, ...clients.keys()])
       page?.show(withHub(clients))
@@ -302,7 +302,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   writeAllContexts(layout, [HUB])
   nodes.areOurs = true
   const hosting = clusters.run()
-  const keeping = keepIdentities(provide, say, AbortSignal.any([signal, working.signal]))
+  const keeping = keepIdentities(provide, print, AbortSignal.any([signal, working.signal]))
   let renewing: Promise<void> | undefined
   try {
     if (isMember) {
@@ -314,22 +314,22 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     for (const program of programsOf(layout, rehearsal)) keeper.start(program)
     const commit = await patiently(patience, 'the repository', cloned)
     await declareHub(hub, layout, commit)
-    say(`${since()}  programs are started`)
+    print(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
-    say(
+    print(
       `${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${counted(components, 'component version')} signed and packed`,
     )
-    const sayLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
+    const printLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
     page = options.check
       ? undefined
-      : await options.console(withHub(clusters.clients), layout.repository, { say, sayLink })
+      : await options.console(withHub(clusters.clients), layout.repository, { print, printLink })
     // Clusters that came while the console started.
     page?.show(withHub(clusters.clients))
     if (page !== undefined) {
       const renewed = page
-      sayLink(renewed.newLink())
+      printLink(renewed.newLink())
       const during = { clock: systemClock, signal: working.signal }
-      if (screen.isTerminal) renewing = renewLink(() => sayLink(renewed.newLink()), renewed.linkMs, during)
+      if (screen.isTerminal) renewing = renewLink(() => printLink(renewed.newLink()), renewed.linkMs, during)
     }
     const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
     const check = options.check
@@ -348,17 +348,17 @@ const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): str
   return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
 }
 
-const IDENTITIES_LOOK_MS = 60_000
+const IDENTITIES_POLL_MS = 60_000
 
 /** A fleet may run for longer than half of their life, and a clock that was set back makes them certificates of the future. Programs that end for that start with the next. */
 async function keepIdentities(
   provide: () => Promise<unknown>,
-  say: (line: string) => void,
+  print: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let said = ''
   while (!signal.aborted) {
-    await systemClock.sleep(IDENTITIES_LOOK_MS, signal).catch(() => undefined)
+    await systemClock.sleep(IDENTITIES_POLL_MS, signal).catch(() => undefined)
     if (signal.aborted) return
     try {
       await provide()
@@ -366,7 +366,7 @@ async function keepIdentities(
     } catch (e) {
       // Once: a server that does not answer says so at each look.
       if (said !== messageOf(e))
-        say(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
+        print(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
       said = messageOf(e)
     }
   }

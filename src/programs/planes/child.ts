@@ -24,7 +24,7 @@ export function spawnPlanes([node = '', ...program]: readonly string[], options:
     disconnect: () => {
       if (child.connected) child.disconnect()
     },
-    listen: (heard) => void child.on('message', (message) => heard(message as FromProcess)),
+    listen: (onMessage) => void child.on('message', (message) => onMessage(message as FromProcess)),
     ended: new Promise((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ?? `exit ${String(code)}`))
       child.once('error', (e) => resolve(e.message))
@@ -37,7 +37,7 @@ export function channelToHost(): Channel {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   return {
     send: (message) => void (process.connected && process.send?.(message, undefined, undefined, () => undefined)),
-    listen: (heard) => void process.on('message', (message) => heard(message as ToProcess)),
+    listen: (onMessage) => void process.on('message', (message) => onMessage(message as ToProcess)),
     closed: new Promise((resolve) => {
       if (process.connected) process.once('disconnect', () => resolve())
       else resolve()

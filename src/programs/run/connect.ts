@@ -147,13 +147,13 @@ export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeC
 /** For a user, who is shown what the command waits for. Simultaneous slow requests are reported once. */
 export function talkingClientOf(
   { config, place }: Pick<Connection, 'config' | 'place'>,
-  say: (line: string) => void,
+  print: (line: string) => void,
   onRequest?: (method: string, path: string) => void,
 ): HttpKubeClient {
   let last = ''
   const onSlow = (method: string, path: string): void => {
     const line = `waiting for ${config.server}: ${method} ${path.split('?', 1)[0]}`
-    if (line !== last) say(line)
+    if (line !== last) print(line)
     last = line
   }
   return new HttpKubeClient(config, { userAgent: 'kubenode-cli', place, onSlow, ...defined({ onRequest }) })

@@ -23,7 +23,7 @@ import type { RoleContext } from './role.ts'
 
 const AGENT = 'kubenode-console'
 
-export interface ConsoleWish extends ServedConsole {
+export interface ConsoleOptions extends ServedConsole {
   /** Of the cluster that this program runs in, which knows the people. */
   readonly cluster: string
   readonly connection: ConnectionConfig
@@ -32,12 +32,12 @@ export interface ConsoleWish extends ServedConsole {
 
 export class ConsolePart implements Part {
   readonly name = 'console'
-  readonly #wish: ConsoleWish
+  readonly #options: ConsoleOptions
   readonly #clients: ReturnType<typeof clientOf>[] = []
   #running: RunningConsole | undefined
 
-  constructor(wish: ConsoleWish) {
-    this.#wish = wish
+  constructor(options: ConsoleOptions) {
+    this.#options = options
   }
 
   get port(): number | undefined {
@@ -45,7 +45,7 @@ export class ConsolePart implements Part {
   }
 
   async start(): Promise<void> {
-    const { at, file, cluster, connection, context } = this.#wish
+    const { at, file, cluster, connection, context } = this.#options
     const configs = new Map([[cluster, connection], ...(await furtherClusters(file.clusters))])
     const clients = new Map([...configs].map(([name, config]) => [name, clientOf(config, AGENT)]))
     this.#clients.push(...clients.values())
@@ -58,7 +58,7 @@ export class ConsolePart implements Part {
       version: VERSION,
       names: file.names,
       signIn: {
-        ...doorsOf(this.#wish, connectAs(configs), [...configs.keys()]),
+        ...doorsOf(this.#options, connectAs(configs), [...configs.keys()]),
         tls: { pair: () => pairIn(file), ...(proxy !== undefined && { clientCa: proxy.clientCa }) },
       },
     })
@@ -83,7 +83,7 @@ async function furtherClusters(kubeconfig: string | undefined): Promise<Readonly
 }
 
 /** Behind a proxy there is no other way in. */
-function doorsOf({ cluster, file, context }: ConsoleWish, connect: ConnectAs, clusters: readonly string[]) {
+function doorsOf({ cluster, file, context }: ConsoleOptions, connect: ConnectAs, clusters: readonly string[]) {
   const { proxy, oidc, tokens, clientSecret } = file
   if (proxy !== undefined) {
     const [userHeader, groupHeader] = [proxy.userHeader.toLowerCase(), proxy.groupHeader.toLowerCase()]

@@ -10,7 +10,7 @@ import { runErrors } from './run-errors.ts'
 import type { RunOptions } from './run-options.ts'
 
 /** How long a change may stay unseen; a look is one small read. */
-const LOOK_EVERY_MS = 200
+const POLL_MS = 200
 const MOST_CLUSTERS = 100
 
 export type ReadOptions = (args: readonly string[]) => RunOptions
@@ -102,7 +102,7 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
           start(entry)
         }
       isFirst = false
-      await systemClock.sleep(LOOK_EVERY_MS, over).catch(() => undefined)
+      await systemClock.sleep(POLL_MS, over).catch(() => undefined)
     }
   } finally {
     await Promise.all([...running.keys()].map(stop))

@@ -41,15 +41,15 @@ export async function serveOwnConsole(
   for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))
   const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
   const shutdown = untilEnded()
-  const say = (line: string) => io.err(shownLine(line))
+  const print = (line: string) => io.err(shownLine(line))
   // As the first link, it goes where the user of this command reads; a file keeps it for others.
-  const sayLink = (link: string) =>
-    say(
+  const printLink = (link: string) =>
+    print(
       process.stderr.isTTY
         ? `the console was opened; for another browser: ${link}`
         : 'the console was opened; for another browser start `kubenode console` again',
     )
-  const running = await serveConsole({ clients, port, repository, say, sayLink })
+  const running = await serveConsole({ clients, port, repository, print, printLink })
   io.err(
     `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
   )

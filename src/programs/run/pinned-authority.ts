@@ -7,9 +7,9 @@ import type { Logger } from '#lib/log.ts'
 import type { Part } from '#runtime/manager.ts'
 
 /** It is made once and stays: a look costs one read of a Secret. */
-const LOOK_MS = 60_000
+const POLL_MS = 60_000
 /** While there is none, machines wait for it. */
-const MISSING_LOOK_MS = 2_000
+const MISSING_POLL_MS = 2_000
 
 export class PinnedAuthority implements Part {
   readonly name = 'artifact-authority'
@@ -35,7 +35,7 @@ export class PinnedAuthority implements Part {
       this.#log.warn('cannot read the authority of artifacts', { error: messageOf(error) })
     }
     if (!this.#isStopped)
-      this.#timer = this.#clock.after(this.value === undefined ? MISSING_LOOK_MS : LOOK_MS, () => void this.start())
+      this.#timer = this.#clock.after(this.value === undefined ? MISSING_POLL_MS : POLL_MS, () => void this.start())
   }
 
   stop(): void {

@@ -8,7 +8,7 @@ import { runErrors } from './run-errors.ts'
 
 export const RENDER_PLACES = ['job', 'process'] as const
 
-export interface RenderWish {
+export interface RenderOptions {
   readonly render?: (typeof RENDER_PLACES)[number]
   readonly renderImage?: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -18,7 +18,7 @@ export interface RenderWish {
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$/
 
 /** The image for Jobs; undefined: in a process. */
-export function renderImageOf({ render, renderImage, env }: RenderWish): string | undefined {
+export function renderImageOf({ render, renderImage, env }: RenderOptions): string | undefined {
   if ((render ?? (isInPod(env) ? 'job' : 'process')) === 'process') return undefined
   if (renderImage === undefined || !IMAGE.test(renderImage))
     throw new KubeNodeError(

@@ -31,14 +31,14 @@ interface Group {
   readonly connections: ReadonlyMap<RoleName, Connection>
 }
 
-export interface RolesWish {
+export interface RolesOptions {
   readonly logLevel: RunOptions['logLevel']
   /** A file with further clusters, which come and go while this process runs. */
   readonly follow?: { readonly file: string; readonly read: ReadOptions }
 }
 
 /** `all`: the options of each cluster. */
-export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, follow }: RolesWish): Promise<void> {
+export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, follow }: RolesOptions): Promise<void> {
   const identities: Identities = new Map()
   const groups: Group[] = []
   for (const options of all) groups.push(await groupOf(options, io, identities))
@@ -82,7 +82,7 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
 
 const writesForOthers = ({ config }: Group): boolean => config.providers.some((p) => p.writesForOthers)
 
-interface RoleWish {
+interface RoleOptions {
   readonly group: Group
   readonly name: RoleName
   readonly identity: string
@@ -92,7 +92,7 @@ interface RoleWish {
   readonly signal: AbortSignal
 }
 
-async function ran({ group, name, identity, log, isOne, signal }: RoleWish): Promise<Ended> {
+async function ran({ group, name, identity, log, isOne, signal }: RoleOptions): Promise<Ended> {
   const { options, config, connections, listening } = group
   const connection = connectionFor(connections, name)
   const { context: ownContext } = connection

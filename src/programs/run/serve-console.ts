@@ -10,30 +10,30 @@ import { VERSION } from '#lib/program-version.ts'
 
 const LOOPBACK = '127.0.0.1'
 
-export interface ServeWish {
+export interface ServeOptions {
   /** By the name that the page shows. */
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly port: number
   readonly repository?: FleetRepository | undefined
   readonly readsWhenUsed?: boolean
   /** For the user at the terminal. */
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   /** The next link, once one was used. */
-  readonly sayLink: (link: string) => void
+  readonly printLink: (link: string) => void
 }
 
 /** Each use of a link prints the next one, for another browser. */
-export async function serveConsole({ say, sayLink, ...wish }: ServeWish): Promise<RunningConsole> {
+export async function serveConsole({ print, printLink, ...options }: ServeOptions): Promise<RunningConsole> {
   const running: RunningConsole = await startConsole({
-    ...wish,
+    ...options,
     page: readPage(),
     version: VERSION,
     host: LOOPBACK,
     names: [],
     clock: systemClock,
     random: systemRandom,
-    log: lineLogger({ write: say }, 'warn'),
-    onLinkUsed: () => sayLink(running.newLink()),
+    log: lineLogger({ write: print }, 'warn'),
+    onLinkUsed: () => printLink(running.newLink()),
   })
   return running
 }

@@ -16,9 +16,9 @@ import { AWS_SESSION } from './credentials.ts'
 import { ec2Event } from './event-codes.ts'
 
 function interruption(text: string): readonly Notice[] | undefined {
-  const said = parsed(text)
-  const notBefore = timeIn(textIn(said, 'time'))
-  const action = textIn(said, 'action')
+  const listed = parsed(text)
+  const notBefore = timeIn(textIn(listed, 'time'))
+  const action = textIn(listed, 'action')
   if (notBefore === undefined || action === undefined) return undefined
   return [
     {

@@ -114,7 +114,7 @@ export class CloudProvider implements Provider {
       throw error
     })
     if (removed === 'Vanished') this.#sightings.unwanted(id)
-    if (removed !== 'Ordered') return this.#goneOrThrow(id)
+    if (removed !== 'Ordered') return this.#deletedOrThrow(id)
     this.#sightings.leaving(id)
     return 'Deleting'
   }
@@ -153,7 +153,7 @@ export class CloudProvider implements Provider {
   }
 
   /** What happens is seen in lists and in maintenance; a queue of the vendor would be one more right and one more source. */
-  async events(_heard: (event: HostEvent) => void): Promise<void> {
+  async events(_onEvent: (event: HostEvent) => void): Promise<void> {
     return undefined
   }
 
@@ -175,7 +175,7 @@ export class CloudProvider implements Provider {
     const id = this.#idOf(providerID)
     const host = id === undefined ? undefined : await this.#find(id)
     if (id === undefined || host === undefined) return 'Gone'
-    return (await order(id, host)) === 'Missing' ? this.#goneOrThrow(id) : 'Ordered'
+    return (await order(id, host)) === 'Missing' ? this.#deletedOrThrow(id) : 'Ordered'
   }
 
   /** All that have our tag, each once: a page may repeat a host of the one before. */
@@ -189,7 +189,7 @@ export class CloudProvider implements Provider {
   async #find(id: string): Promise<CloudHost | undefined> {
     const host = await this.#read(id)
     if (host === undefined) {
-      this.#goneOrThrow(id)
+      this.#deletedOrThrow(id)
       return undefined
     }
     this.#sightings.seen(id, isLeaving(host.state))
@@ -203,7 +203,7 @@ export class CloudProvider implements Provider {
     throw new KubeNodeError(providersErrors.KN11083({ providerID: this.#providerID(id) }), { retry: 'later' })
   }
 
-  #goneOrThrow(id: string): 'Gone' {
+  #deletedOrThrow(id: string): 'Gone' {
     if (this.#sightings.isGone(id)) return 'Gone'
     throw new KubeNodeError(
       providersErrors.KN11043({

@@ -404,6 +404,6 @@ function retrying(provider: Provider): Provider {
     power: (id, to, how) => again(async () => (await provider.power?.(id, to, how)) ?? 'Gone'),
     maintenance: () => again(async () => (await provider.maintenance?.()) ?? { events: [], asOf: '' }),
     respond: (id, answer) => again(async () => (await provider.respond?.(id, answer)) ?? 'Gone'),
-    events: (heard, signal) => provider.events(heard, signal),
+    events: (onEvent, signal) => provider.events(onEvent, signal),
   }
 }

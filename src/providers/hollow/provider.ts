@@ -39,7 +39,7 @@ export interface HollowProviderOptions {
 }
 
 const HOLLOW_SCHEME = 'hollow://'
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 
 /** Where the process of the agents lives; its log is in there. */
 export const agentsLayout = (dir: string): NodeLayout => nodeLayout(dir, 'agents')
@@ -85,7 +85,7 @@ class HollowProvider implements Provider {
       if (known !== undefined) return { kind: 'Host', host: hostOf(known) }
       const createdAt = timestamp(this.#options.clock.now())
       const host = await this.#write({ clientToken, machineUid, machine, createdAt, bootId: this.#newBootId(), params })
-      this.#events.tell(machine, 'Started', 'Started')
+      this.#events.emit(machine, 'Started', 'Started')
       return { kind: 'Host', host: hostOf(host) }
     })
   }
@@ -106,7 +106,7 @@ class HollowProvider implements Provider {
       if (!this.#hosts.has(machine)) return 'Gone'
       await rm(hostFile(this.#options.dir, machine), { force: true })
       this.#hosts.delete(machine)
-      this.#events.tell(machine, 'Deleted', 'Deleted')
+      this.#events.emit(machine, 'Deleted', 'Deleted')
       return 'Deleted'
     })
   }
@@ -117,13 +117,13 @@ class HollowProvider implements Provider {
       const host = this.#hosts.get(machine)
       if (host === undefined) return 'Gone'
       await this.#write({ ...host, bootId: this.#newBootId() })
-      this.#events.tell(machine, 'Rebooted', 'Rebooted')
+      this.#events.emit(machine, 'Rebooted', 'Rebooted')
       return 'Ordered'
     })
   }
 
-  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    return this.#events.listen(heard, signal)
+  events(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(onEvent, signal)
   }
 
   /** Keeps the process of the agents alive while there are hosts; it outlives us, as agents do. */
@@ -133,7 +133,7 @@ class HollowProvider implements Provider {
       await this.#keep().catch((error: unknown) =>
         log.warn('cannot reconcile hollow agents', { error: messageOf(error) }),
       )
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+      await clock.sleep(POLL_MS, signal).catch(() => undefined)
     }
   }
 

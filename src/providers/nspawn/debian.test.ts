@@ -34,7 +34,7 @@ const provide = (sha256 = 'd1') =>
   provideFromDebian(wanted, {
     cache: join(dir, 'cache'),
     artifacts: join(dir, 'artifacts'),
-    say: (line) => said.push(line),
+    print: (line) => said.push(line),
     tools: {
       versionOf: (debian) => debian.replace('~', '+'),
       make: async (_, deb, artifacts) => {

@@ -41,7 +41,7 @@ export interface DebianStore {
   readonly cache: string
   readonly artifacts: string
   readonly tools: DebianTools
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
 }
 
 /** False where Debian no longer has the version, and it was not fetched before: agents cannot install it. */
@@ -54,10 +54,10 @@ export async function provideFromDebian(wanted: Wanted, store: DebianStore, sign
   mkdirSync(store.cache, { recursive: true })
   const deb = await fetched(name, version, store, signal)
   if (deb === undefined) {
-    store.say(`note: Debian no longer has ${component} ${version}, so no machine can install it`)
+    store.print(`note: Debian no longer has ${component} ${version}, so no machine can install it`)
     return false
   }
-  store.say(`packing ${component} ${version} of Debian`)
+  store.print(`packing ${component} ${version} of Debian`)
   const made = await store.tools.make(component, deb, store.artifacts)
   if (made.sha256 === sha256) return true
   const [packed, signed] = [made.sha256, sha256].map((digest) => digest.slice(0, 12))

@@ -53,7 +53,7 @@ export async function unmountRoot({ root }: Pick<MachineLayout, 'root'>): Promis
     })
 }
 
-export interface UnitWish {
+export interface UnitOptions {
   readonly exec: readonly string[]
 }
 
@@ -61,7 +61,7 @@ const quoted = (word: string): string =>
   `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
 
 /** An agent that ends with 75 requests a reboot of the machine. */
-const unitText = ({ exec }: UnitWish): string => `[Unit]
+const unitText = ({ exec }: UnitOptions): string => `[Unit]
 Description=KubeNode agent
 After=local-fs.target
 StartLimitIntervalSec=0
@@ -78,7 +78,7 @@ WantedBy=multi-user.target
 `
 
 /** Into the machine's own layer, before it boots. */
-export async function furnish({ upper, hostName }: MachineLayout, unit: UnitWish | undefined): Promise<void> {
+export async function furnish({ upper, hostName }: MachineLayout, unit: UnitOptions | undefined): Promise<void> {
   const units = join(upper, 'etc/systemd/system')
   await mkdir(join(units, 'multi-user.target.wants'), { recursive: true, mode: 0o755 })
   await writeFile(join(upper, 'etc/hostname'), `${hostName}\n`)
@@ -200,7 +200,7 @@ export const runIn = (
 ): Promise<string> => run('nsenter', ['--target', String(leader.pid), '--all', '--', ...argv], options)
 
 const ENDS_WITHIN_MS = 10_000
-const LOOK_EVERY_MS = 25
+const POLL_MS = 25
 
 /** As when the power is cut: the supervisor first, so that it cannot restart the machine, then PID 1, and with it everything inside. */
 export async function cutPower(
@@ -214,11 +214,11 @@ export async function cutPower(
   if (leader !== undefined) await signalExactly(leader, 'SIGKILL')
   // A process that hangs in the kernel ends only when the cause of the hang ends, as it would with the power.
   await onPowerOff()
-  for (let waited = 0; waited < ENDS_WITHIN_MS; waited += LOOK_EVERY_MS) {
+  for (let waited = 0; waited < ENDS_WITHIN_MS; waited += POLL_MS) {
     const left = await membersOf(machine)
     if (left.length === 0) return 'Off'
     for (const pid of left) killNow(pid)
-    await clock.sleep(LOOK_EVERY_MS)
+    await clock.sleep(POLL_MS)
   }
   return 'Left'
 }

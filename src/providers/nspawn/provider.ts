@@ -60,7 +60,7 @@ export interface NspawnProviderOptions {
 
 /** A machine boots in half a second, on a busy host in many. */
 const BOOT_WITHIN_MS = 60_000
-const LOOK_EVERY_MS = 50
+const POLL_MS = 50
 const KEEP_EVERY_MS = 1_000
 
 export interface NspawnProvider extends Provider {
@@ -161,8 +161,8 @@ class Nspawn implements NspawnProvider {
     return runIn(leader, argv)
   }
 
-  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    return this.#events.listen(heard, signal)
+  events(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(onEvent, signal)
   }
 
   /** Finishes operations that a crash interrupted, and reports machines that rebooted by themselves. */
@@ -191,7 +191,7 @@ class Nspawn implements NspawnProvider {
       await this.#configs.keep(join(at.root, AGENT_DIR, 'agent.json'))
       const before = this.#boots.get(machine)
       this.#boots.set(machine, boot)
-      if (before !== undefined && before !== boot) this.#tell(machine, 'Rebooted', 'the machine rebooted')
+      if (before !== undefined && before !== boot) this.#emit(machine, 'Rebooted', 'the machine rebooted')
     })
     await work.catch((error: unknown) => this.#options.log.warn('cannot reconcile a machine', { machine, error }))
   }
@@ -254,12 +254,12 @@ class Nspawn implements NspawnProvider {
 
   async #booted(at: MachineLayout, supervisor: ProcessId, before: string | undefined): Promise<void> {
     const { clock } = this.#options
-    for (let waited = 0; waited < BOOT_WITHIN_MS; waited += LOOK_EVERY_MS) {
+    for (let waited = 0; waited < BOOT_WITHIN_MS; waited += POLL_MS) {
       const leader = await leaderOf(supervisor)
       const boot = leader && (await bootIdOf(leader))
       if (boot !== undefined && boot !== before) return writeWhole(at.bootId, `${boot}\n`)
       if (!(await isAlive(supervisor))) break
-      await clock.sleep(LOOK_EVERY_MS)
+      await clock.sleep(POLL_MS)
     }
     throw notUp(at)
   }
@@ -270,14 +270,14 @@ class Nspawn implements NspawnProvider {
     const supervisor = await this.#start(at, (await readText(join(at.dir, PRIVILEGED))) !== undefined)
     await writeRecord(at, { ...record, state: 'Running', agent: supervisor })
     await this.#booted(at, supervisor, (await readText(at.bootId))?.trim())
-    this.#tell(machine, 'Rebooted', 'the machine was power-cycled')
+    this.#emit(machine, 'Rebooted', 'the machine was power-cycled')
   }
 
   async #stop(at: MachineLayout, record: NodeRecord): Promise<void> {
     await this.#powerOff(at, record)
     const { agent: _, ...rest } = record
     await writeRecord(at, { ...rest, state: 'Stopped' })
-    this.#tell(record.machine, 'Stopped', 'the machine was switched off')
+    this.#emit(record.machine, 'Stopped', 'the machine was switched off')
   }
 
   async #powerOff(at: MachineLayout, { machine, agent }: NodeRecord): Promise<void> {
@@ -305,7 +305,7 @@ class Nspawn implements NspawnProvider {
     await removeGroups(at)
     await rm(at.dir, { recursive: true, force: true, maxRetries: 5 })
     this.#boots.delete(machine)
-    this.#tell(machine, 'Deleted', 'the machine was deleted')
+    this.#emit(machine, 'Deleted', 'the machine was deleted')
     return 'Deleted'
   }
 
@@ -337,9 +337,9 @@ class Nspawn implements NspawnProvider {
     return (await findSupervisor(at, agent)) === undefined ? 'Stopped' : 'Running'
   }
 
-  #tell(machine: string, kind: HostEvent['kind'], message: string): void {
+  #emit(machine: string, kind: HostEvent['kind'], message: string): void {
     this.#options.log.info('machine changed', { machine, reason: kind })
-    this.#events.tell(machine, kind, message)
+    this.#events.emit(machine, kind, message)
   }
 }
 

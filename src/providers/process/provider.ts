@@ -45,7 +45,7 @@ const PROCESS_SCHEME = 'process://'
 /** Where programs and detectors expect logs and settings on any host. */
 const foundOnHosts = (root: string): readonly string[] => [join(root, 'var/log'), join(root, 'etc')]
 /** A check of a node costs two small reads; a crashed agent is noticed within half a second. */
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 
 export async function createProcessProvider(options: ProcessProviderOptions): Promise<Provider> {
   await mkdir(options.dir, { recursive: true, mode: 0o700 })
@@ -113,21 +113,21 @@ class ProcessProvider implements Provider {
     })
   }
 
-  events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
-    return this.#events.listen(heard, signal)
+  events(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+    return this.#events.listen(onEvent, signal)
   }
 
   /** Keeps agents alive and carries out requests of nodes, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {
-      const looked = this.#folders.names().then((all) => Promise.all(all.map((machine) => this.#look(machine))))
-      await looked.catch((error: unknown) => log.warn('cannot reconcile the nodes', { error }))
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+      const observed = this.#folders.names().then((all) => Promise.all(all.map((machine) => this.#observe(machine))))
+      await observed.catch((error: unknown) => log.warn('cannot reconcile the nodes', { error }))
+      await clock.sleep(POLL_MS, signal).catch(() => undefined)
     }
   }
 
-  async #look(machine: string): Promise<void> {
+  async #observe(machine: string): Promise<void> {
     const { log } = this.#options
     const work = this.#folders.inTurn(machine, (node) => this.#keep(node, machine))
     await work.catch((error: unknown) => log.warn('cannot reconcile a node', { machine, error }))
@@ -155,7 +155,7 @@ class ProcessProvider implements Provider {
       case 'Start': {
         this.#crashes.set(machine, need.crashes)
         const { isNew } = await this.#ensureAgent(node, record)
-        if (isNew) this.#tell(machine, 'Started', 'the agent was started')
+        if (isNew) this.#emit(machine, 'Started', 'the agent was started')
         return
       }
       case 'Reboot':
@@ -217,7 +217,7 @@ class ProcessProvider implements Provider {
     const { agent: _, ...rest } = stopping
     await writeRecord(node, { ...rest, state: 'Stopped' })
     this.#crashes.delete(stopping.machine)
-    this.#tell(stopping.machine, 'Stopped', 'the node was switched off')
+    this.#emit(stopping.machine, 'Stopped', 'the node was switched off')
   }
 
   /** The intent is on disk before the request is sent: a crash in between ends in exactly one visible reboot, not in none or two. */
@@ -233,7 +233,7 @@ class ProcessProvider implements Provider {
     await writeRecord(node, running)
     this.#crashes.delete(record.machine)
     await this.#ensureAgent(node, running)
-    this.#tell(record.machine, 'Rebooted', 'the node was restarted')
+    this.#emit(record.machine, 'Rebooted', 'the node was restarted')
   }
 
   async #remove(node: NodeLayout, machine: string): Promise<DeleteResult> {
@@ -245,7 +245,7 @@ class ProcessProvider implements Provider {
     this.#crashes.delete(machine)
     this.#configs.forget(node.agentConfig)
     if (!isThere) return 'Gone'
-    this.#tell(machine, 'Deleted', 'the node was deleted')
+    this.#emit(machine, 'Deleted', 'the node was deleted')
     return 'Deleted'
   }
 
@@ -272,9 +272,9 @@ class ProcessProvider implements Provider {
     return machine === undefined ? undefined : this.#folders.at(machine)
   }
 
-  #tell(machine: string, kind: HostEvent['kind'], message: string): void {
+  #emit(machine: string, kind: HostEvent['kind'], message: string): void {
     this.#options.log.info('node changed', { machine, reason: kind })
-    this.#events.tell(machine, kind, message)
+    this.#events.emit(machine, kind, message)
   }
 }
 

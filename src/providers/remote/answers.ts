@@ -6,7 +6,7 @@ import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { CreateResult, Host, HostEvent, HostMaintenance, HostRequest } from '../port.ts'
 import { BadAnswer } from '../door.ts'
-import type { AnswerOf, EventsPage, SaidCapabilities } from './protocol.ts'
+import type { AnswerOf, EventsPage, ReportedCapabilities } from './protocol.ts'
 
 const ofProvider = (name: string, providerID: string): void => {
   if (!providerID.startsWith(`${name}://`))
@@ -90,7 +90,7 @@ export const eventsOf = (name: string, { events }: EventsPage): readonly HostEve
   })
 
 /** What a provider says of itself now that cannot be true if what it said before was; undefined when both can be. */
-export function contradiction(name: string, before: SaidCapabilities | undefined, now: SaidCapabilities) {
+export function contradiction(name: string, before: ReportedCapabilities | undefined, now: ReportedCapabilities) {
   if (now.name !== name) return `it is the provider ${now.name}`
   if (before === undefined || before.capabilities.isHostKept === now.capabilities.isHostKept) return undefined
   return now.capabilities.isHostKept

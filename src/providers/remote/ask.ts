@@ -19,7 +19,7 @@ export interface Question {
   readonly withinMs: number
 }
 
-export interface Said {
+export interface Reply {
   readonly status: number
   readonly value: unknown
 }
@@ -66,7 +66,7 @@ export class Asker {
     this.#agent.destroy()
   }
 
-  async ask(question: Question, signal?: AbortSignal): Promise<Said> {
+  async ask(question: Question, signal?: AbortSignal): Promise<Reply> {
     const ending = new AbortController()
     const { withinMs } = question
     const timer = this.#clock.after(withinMs, () =>
@@ -84,7 +84,7 @@ export class Asker {
     }
   }
 
-  async #answerTo(question: Question, signal: AbortSignal): Promise<Said> {
+  async #answerTo(question: Question, signal: AbortSignal): Promise<Reply> {
     const response = await this.#send(question, signal)
     const { statusCode: status = 0, headers } = response
     try {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { CONFORMANCE, type ConformanceCase, type ConformanceTools, conformanceFor } from '../conformance.ts'
 import type { Host, HostRequest, Provider } from '../port.ts'
-import { RemoteProvider, saidBy } from './provider.ts'
+import { RemoteProvider, capabilitiesOf } from './provider.ts'
 import { placeText, type RemotePlace } from './place.ts'
 import { PROTOCOL } from './protocol.ts'
 import { WIRE_CONFORMANCE, type WireCase } from './wire-conformance.ts'
@@ -31,13 +31,13 @@ interface Result {
   readonly message?: string
 }
 
-const FIRST_LOOK_MS = 50
-const LONGEST_LOOK_MS = 5_000
+const FIRST_POLL_MS = 50
+const LONGEST_POLL_MS = 5_000
 const CLEAN_WITHIN_MS = 60_000
 
 export async function runConformance(run: ConformanceRun, io: Io): Promise<void> {
   const { place, clock, log, isJson } = run
-  const said = await saidBy(place, clock)
+  const said = await capabilitiesOf(place, clock)
   const provider = new RemoteProvider({ name: said.name, place, clock, log })
   await provider.connect()
   const say = (line: string) => (isJson ? undefined : io.out(shownLine(line)))
@@ -125,7 +125,7 @@ async function resultOf(c: ConformanceCase, remote: RemoteProvider, run: Conform
 const untilWithin =
   (clock: Clock, signal: AbortSignal): ConformanceTools['until'] =>
   async (holds) => {
-    for (let ms = FIRST_LOOK_MS; !(await holds()); ms = Math.min(2 * ms, LONGEST_LOOK_MS)) await clock.sleep(ms, signal)
+    for (let ms = FIRST_POLL_MS; !(await holds()); ms = Math.min(2 * ms, LONGEST_POLL_MS)) await clock.sleep(ms, signal)
   }
 
 /** With names, uids and tokens that no other run has; `mine` gets the ids of what it made. */
@@ -168,7 +168,7 @@ function ofThisRun(remote: RemoteProvider, mine: Set<string>): Provider {
     },
     delete: (id, signal) => remote.delete(id, signal),
     reboot: (id, how, signal) => remote.reboot(id, how, signal),
-    events: (heard, signal) => remote.events(heard, signal),
+    events: (onEvent, signal) => remote.events(onEvent, signal),
     ...defined({ power, maintenance, respond }),
   }
 }

@@ -108,7 +108,7 @@ export class ProviderHandler {
   async #answer({ method, path, body, signal }: Asked): Promise<unknown> {
     const { pathname, searchParams } = new URL(path, 'http://localhost')
     const name = /^\/v1\/([a-z-]{1,32})$/.exec(pathname)?.[1] ?? ''
-    if (method === 'GET' && name === 'capabilities') return this.#said()
+    if (method === 'GET' && name === 'capabilities') return this.#reported()
     if (method === 'GET' && name === 'events' && this.#hasEvents)
       return this.#eventsSince(searchParams.get('after') ?? undefined, signal)
     const call = CALL_NAMES.find((c) => c === name)
@@ -126,7 +126,7 @@ export class ProviderHandler {
     return CAN.filter((c) => (c === 'events' ? this.#hasEvents : this.#provider[c] !== undefined))
   }
 
-  #said(): unknown {
+  #reported(): unknown {
     const { name, capabilities } = this.#provider
     const { isHostKept, visibleWithinMs, markets, userDataBytes } = capabilities
     return {

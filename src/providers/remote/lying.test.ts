@@ -374,9 +374,9 @@ describe('a lying provider', () => {
     await die()
     await expect(provider.get('liar://h-1')).rejects.toThrow('KN11060')
     await listen()
-    const heard: unknown[] = []
-    await provider.events((e) => heard.push(e), stop.signal)
-    expect(heard).toEqual([])
+    const onEvent: unknown[] = []
+    await provider.events((e) => onEvent.push(e), stop.signal)
+    expect(onEvent).toEqual([])
   })
 })
 
@@ -390,12 +390,12 @@ test('the events of a provider that had none at first are heard once it has them
   const event = { providerID: 'liar://h-1', machine: 'm-1', kind: 'Deleted', message: 'gone' }
   answers['events'] = json({ events: [event], next: 'n' })
   const stop = new AbortController()
-  const heard: unknown[] = []
+  const onEvent: unknown[] = []
   const listening = later.events((e) => {
-    heard.push(e)
+    onEvent.push(e)
     stop.abort()
   }, stop.signal)
-  await expect.poll(() => heard.length, { timeout: 60_000 }).toBe(1)
+  await expect.poll(() => onEvent.length, { timeout: 60_000 }).toBe(1)
   await listening
   later.close()
 })
@@ -445,9 +445,9 @@ describe('a socket', () => {
     answers['get'] = json({ kind: 'Absent' })
     expect(await provider.get('liar://h-1')).toBeUndefined()
     await die()
-    const heard: string[] = []
+    const onEvent: string[] = []
     answers['create'] = (request, response) => {
-      heard.push(request.url ?? '')
+      onEvent.push(request.url ?? '')
       json({ kind: 'Unknown' })(request, response)
     }
     await listen()
@@ -456,7 +456,7 @@ describe('a socket', () => {
       kind: 'Unknown',
       message: expect.stringMatching(/KN11062.*belongs to uid 1234/),
     })
-    expect(heard).toEqual([])
+    expect(onEvent).toEqual([])
     await chown(join(dir, 's'), 0, 0)
     expect(await provider.create(REQUEST)).toMatchObject({ kind: 'Unknown', message: 'the provider does not know' })
   })

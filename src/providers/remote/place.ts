@@ -37,6 +37,6 @@ export async function doorAt(place: RemotePlace): Promise<Door> {
 /** The text of what failed while connecting, with the cause that Node's own message leaves out. */
 export const connectTrouble = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const said = messageOf(error)
-  return said === '' ? code || 'no reason given' : said
+  const message = messageOf(error)
+  return message === '' ? code || 'no reason given' : message
 }

@@ -81,7 +81,7 @@ const createAnswer = obj(
 )
 
 export const CAN = ['power', 'maintenance', 'respond', 'reportFault', 'events'] as const
-const said = obj('What the provider is and can.', {
+const reported = obj('What the provider is and can.', {
   protocol: choice('The protocol.', [PROTOCOL]),
   name: providerName,
   capabilities,
@@ -218,15 +218,15 @@ const failure = obj('Why there is no answer.', {
 })
 
 /** GET /v1/capabilities and GET /v1/events. */
-export const READS = { capabilities: said, events } as const
+export const READS = { capabilities: reported, events } as const
 export const FAILURE = failure
-export type SaidCapabilities = Out<typeof said>
+export type ReportedCapabilities = Out<typeof reported>
 export type EventsPage = Out<typeof events>
 
 type Readers = {
   readonly requests: { readonly [K in CallName]: (value: unknown) => Checked<RequestOf<K>> }
   readonly answers: { readonly [K in CallName]: (value: unknown) => Checked<AnswerOf<K>> }
-  readonly capabilities: (value: unknown) => Checked<SaidCapabilities>
+  readonly capabilities: (value: unknown) => Checked<ReportedCapabilities>
   readonly events: (value: unknown) => Checked<EventsPage>
   readonly failure: (value: unknown) => Checked<Out<typeof failure>>
 }
@@ -238,7 +238,7 @@ const readersOf = (side: 'request' | 'answer') =>
 export const createReaders = (): Readers => ({
   requests: readersOf('request') as Readers['requests'],
   answers: readersOf('answer') as Readers['answers'],
-  capabilities: createStrictReader(said),
+  capabilities: createStrictReader(reported),
   events: createStrictReader(events),
   failure: createStrictReader(failure),
 })

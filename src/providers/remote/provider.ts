@@ -23,7 +23,7 @@ import { BadAnswer, checked } from '../door.ts'
 import { addPage, contradiction, createResultOf, eventsOf, foundHost, maintenanceOf, pastOf } from './answers.ts'
 import { Asker, type Question } from './ask.ts'
 import { connectTrouble, type Door, doorAt, placeText, type RemotePlace } from './place.ts'
-import { type AnswerOf, type CallName, createReaders, EVENTS_WAIT_MS, type SaidCapabilities } from './protocol.ts'
+import { type AnswerOf, type CallName, createReaders, EVENTS_WAIT_MS, type ReportedCapabilities } from './protocol.ts'
 
 export interface RemoteOptions {
   /** Of the provider that is served; with it begin the ids of its hosts. */
@@ -64,7 +64,7 @@ export class RemoteProvider implements Provider {
   readonly #options: RemoteOptions
   readonly #waits: Waits
   readonly #readers = createReaders()
-  #said: SaidCapabilities | undefined
+  #reported: ReportedCapabilities | undefined
   #open: { readonly asker: Asker; readonly door: string } | undefined
   #freshUntil = 0
   #refreshing: Promise<Asker> | undefined
@@ -78,7 +78,7 @@ export class RemoteProvider implements Provider {
   }
 
   get capabilities(): Capabilities {
-    return this.#said?.capabilities ?? NOTHING_KNOWN
+    return this.#reported?.capabilities ?? NOTHING_KNOWN
   }
 
   /** What keeps it from being used, in words; undefined while it is used. */
@@ -125,13 +125,13 @@ export class RemoteProvider implements Provider {
     return (await this.#call('reboot', { providerID, hard: how.hard }, signal)).kind
   }
 
-  async events(heard: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
+  async events(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     let after: string | undefined
     while (!signal.aborted) {
       try {
         const asker = await this.#ready()
-        if (this.#said?.can.includes('events') !== true) {
+        if (this.#reported?.can.includes('events') !== true) {
           // A newer version of the program may have them.
           await clock.sleep(this.#waits.freshMs, signal).catch(() => undefined)
           continue
@@ -147,7 +147,7 @@ export class RemoteProvider implements Provider {
           after = page.next
           return eventsOf(this.name, page)
         })
-        for (const event of events) heard(event)
+        for (const event of events) onEvent(event)
         await clock.sleep(EVENTS_PAUSE_MS, signal).catch(() => undefined)
       } catch (error) {
         if (signal.aborted) return
@@ -185,7 +185,7 @@ export class RemoteProvider implements Provider {
 
   /** A provider of which nothing is known yet is not called: what the controllers decide depends on its capabilities. */
   #ready(): Promise<Asker> {
-    if (this.#said === undefined && this.#trouble !== undefined) return Promise.reject(this.#trouble)
+    if (this.#reported === undefined && this.#trouble !== undefined) return Promise.reject(this.#trouble)
     return this.#refreshed()
   }
 
@@ -202,7 +202,7 @@ export class RemoteProvider implements Provider {
       const asker = this.#through(await doorAt(place).catch((e: unknown) => this.#away(e)))
       const value = await this.#ask(asker, { method: 'GET', path: '/v1/capabilities', withinMs: this.#waits.readMs })
       const said = this.#read('capabilities', () => checked(this.#readers.capabilities(value)))
-      const what = contradiction(name, this.#said, said)
+      const what = contradiction(name, this.#reported, said)
       if (what !== undefined) throw new KubeNodeError(providersErrors.KN11064({ name, place: placeText(place), what }))
       this.#adopt(said)
       this.#freshUntil = clock.monotonic() + this.#waits.freshMs
@@ -223,10 +223,13 @@ export class RemoteProvider implements Provider {
     return this.#open.asker
   }
 
-  #adopt(said: SaidCapabilities): void {
+  #adopt(said: ReportedCapabilities): void {
     // The longest that it ever said: a host is not absent because the provider thinks better of itself.
-    const visibleWithinMs = Math.max(said.capabilities.visibleWithinMs, this.#said?.capabilities.visibleWithinMs ?? 0)
-    this.#said = { ...said, capabilities: { ...said.capabilities, visibleWithinMs } }
+    const visibleWithinMs = Math.max(
+      said.capabilities.visibleWithinMs,
+      this.#reported?.capabilities.visibleWithinMs ?? 0,
+    )
+    this.#reported = { ...said, capabilities: { ...said.capabilities, visibleWithinMs } }
     this.#can(said.can)
   }
 
@@ -327,7 +330,7 @@ export async function connectRemote(options: RemoteOptions): Promise<Provider> {
 }
 
 /** What the program there says of itself, for those who do not know its name. */
-export async function saidBy(place: RemotePlace, clock: Clock): Promise<SaidCapabilities> {
+export async function capabilitiesOf(place: RemotePlace, clock: Clock): Promise<ReportedCapabilities> {
   let asker: Asker | undefined
   try {
     asker = new Asker(await doorAt(place), clock)

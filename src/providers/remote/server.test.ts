@@ -91,8 +91,8 @@ test.each([
   ['a body that is too large', '/v1/get', 'x'.repeat(MAX_BODY_BYTES + 1), 413, 'TooLarge'],
 ] as const)('%s is refused with an error of the protocol', async (_, url, body, status, kind) => {
   const { path } = await served(memory())
-  const said = await raw(path, url, body)
-  expect([said.status, said.body.error?.kind]).toEqual([status, kind])
+  const deadline = await raw(path, url, body)
+  expect([deadline.status, deadline.body.error?.kind]).toEqual([status, kind])
 })
 
 test('a refusal does not repeat what was in the request', async () => {
@@ -141,20 +141,20 @@ test('events arrive in order, also those of the time between two questions', asy
   expect(since.body['events']).toMatchObject([{ machine: 'a' }, { machine: 'b' }])
 
   const stop = new AbortController()
-  const heard: HostEvent[] = []
-  const listening = client.events((event) => heard.push(event), stop.signal)
+  const onEvent: HostEvent[] = []
+  const listening = client.events((event) => onEvent.push(event), stop.signal)
   await expect
     .poll(
       async () => {
         await inner.reboot('memory://a')
-        return heard.length
+        return onEvent.length
       },
       { timeout: 60_000 },
     )
     .toBeGreaterThan(0)
   stop.abort()
   await listening
-  expect(heard[0]).toMatchObject({ providerID: 'memory://a', kind: 'Rebooted' })
+  expect(onEvent[0]).toMatchObject({ providerID: 'memory://a', kind: 'Rebooted' })
 })
 
 test('a provider without events says so, and listening ends when it is no longer wanted', async () => {

@@ -176,9 +176,9 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 function deadlineOf({ headers }: IncomingMessage): number {
-  const said = headers[DEADLINE_HEADER]
-  if (typeof said !== 'string' || !/^\d{1,7}$/.test(said)) return Math.max(USUAL_DEADLINE_MS, EVENTS_WAIT_MS)
-  return Math.min(LONGEST_DEADLINE_MS, Math.max(1, Number(said)))
+  const deadline = headers[DEADLINE_HEADER]
+  if (typeof deadline !== 'string' || !/^\d{1,7}$/.test(deadline)) return Math.max(USUAL_DEADLINE_MS, EVENTS_WAIT_MS)
+  return Math.min(LONGEST_DEADLINE_MS, Math.max(1, Number(deadline)))
 }
 
 const isToken = (header: string | undefined, token: string): boolean =>

@@ -60,7 +60,7 @@ export class MemoryProvider implements Provider {
       request,
     }
     this.#hosts.set(providerID, { ...host, request })
-    if (known === undefined) this.#events.tell(host.machine, 'Started', 'Started')
+    if (known === undefined) this.#events.emit(host.machine, 'Started', 'Started')
     return { kind: 'Host', host: plain(host) }
   }
 
@@ -77,7 +77,7 @@ export class MemoryProvider implements Provider {
     const host = this.#hosts.get(providerID)
     if (host === undefined) return 'Gone'
     this.#hosts.delete(providerID)
-    this.#events.tell(host.machine, 'Deleted', 'Deleted')
+    this.#events.emit(host.machine, 'Deleted', 'Deleted')
     return 'Deleted'
   }
 
@@ -86,7 +86,7 @@ export class MemoryProvider implements Provider {
     if (host === undefined) return 'Gone'
     const boots = host.boots + 1
     this.#hosts.set(providerID, { ...host, boots, bootID: `${host.machine}-boot-${boots}` })
-    this.#events.tell(host.machine, 'Rebooted', 'Rebooted')
+    this.#events.emit(host.machine, 'Rebooted', 'Rebooted')
     return 'Ordered'
   }
 
@@ -99,7 +99,7 @@ export class MemoryProvider implements Provider {
       const boots = host.boots + 1
       this.#hosts.set(providerID, { ...host, state: 'Running', boots, bootID: `${host.machine}-boot-${boots}` })
     }
-    if (isOn !== (to === 'On')) this.#events.tell(host.machine, isOn ? 'Stopped' : 'Started', 'power was switched')
+    if (isOn !== (to === 'On')) this.#events.emit(host.machine, isOn ? 'Stopped' : 'Started', 'power was switched')
     return 'Ordered'
   }
 

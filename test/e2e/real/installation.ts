@@ -117,7 +117,7 @@ export class Installation {
   /** The settings of docs/operations/install.md, with artifacts of this repository on a volume of the node. */
   async values(image: string): Promise<string> {
     mkdirSync(this.served, { recursive: true })
-    await provideArtifacts({ root: ROOT, artifacts: this.served, pack: packFolder, say: () => undefined })
+    await provideArtifacts({ root: ROOT, artifacts: this.served, pack: packFolder, print: () => undefined })
     return this.valuesFor(image, { trust: join(this.served, 'trust.json') })
   }
 

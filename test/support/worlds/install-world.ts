@@ -110,7 +110,7 @@ export async function startInstallWorld(start: () => Promise<RunningServer> = st
       now: () => systemClock.now() + patience.aheadMs,
       sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 25), signal),
     },
-    say: (line) => void said.push(line),
+    print: (line) => void said.push(line),
     timeoutMs: patience.timeoutMs,
     turnTimes: { leaseMs: 1_000, renewMs: 200 },
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { tarOf } from '#test/doubles/node/tar.ts'
-import { chosenFrom, type Wishes } from './choose.ts'
+import { chosenFrom, type ComponentChoices } from './choose.ts'
 import { tarSource } from './tar-source.ts'
 
 let dir = ''
@@ -15,8 +15,8 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 async function chosen(mode: number, path = 'bin/lamp') {
   const file = join(dir, 'lamp-1.0.0.tar')
   writeFileSync(file, tarOf([{ name: path, content: '#!/bin/sh\n', mode }]))
-  const wishes = { takes: [], files: [], leaves: [], exec: ['/usr/local/bin/lamp'] } as unknown as Wishes
-  return chosenFrom(await tarSource(file), wishes)
+  const choices = { takes: [], files: [], leaves: [], exec: ['/usr/local/bin/lamp'] } as unknown as ComponentChoices
+  return chosenFrom(await tarSource(file), choices)
 }
 
 test('a program that was packed without its permission is named, with what to do', async () => {

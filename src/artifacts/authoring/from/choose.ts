@@ -5,7 +5,7 @@ import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import type { TreeEntry, TreeFile } from './file-tree.ts'
 import type { Recipe } from './recipes.ts'
 import { MAX_TEXT_BYTES, type Source } from './source.ts'
-import { changedUnit, unitSays, type UnitSays } from './unit-text.ts'
+import { changedUnit, unitFacts, type UnitFacts } from './unit-text.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 
 type Spec = MachineComponentInput['spec']
@@ -23,7 +23,7 @@ interface Left {
   readonly why: string
 }
 
-export interface Wishes {
+export interface ComponentChoices {
   readonly recipe: Recipe | undefined
   /** Paths in the download, each with its place on hosts. */
   readonly takes: readonly { readonly from: string; readonly to: string | undefined }[]
@@ -69,24 +69,24 @@ interface Found {
   readonly left: Left[]
 }
 
-export function chosenFrom(source: Source, wishes: Wishes): Chosen {
+export function chosenFrom(source: Source, choices: ComponentChoices): Chosen {
   const found: Found = { programs: new Map(), texts: new Map(), left: [] }
-  if (source.kind === 'deb' && wishes.takes.length === 0) takePackage(source, wishes, found)
-  else if (wishes.takes.length === 0) takePrograms(source, wishes, found)
-  for (const { from, to } of wishes.takes) {
+  if (source.kind === 'deb' && choices.takes.length === 0) takePackage(source, choices, found)
+  else if (choices.takes.length === 0) takePrograms(source, choices, found)
+  for (const { from, to } of choices.takes) {
     const file = source.tree.file(from)
     if (file === undefined) return { ok: false, problem: `it has no file ${from}` }
     take(found, file, to ?? `/${from.replace(/^\/+/, '')}`)
   }
-  for (const { to, text } of wishes.files) found.texts.set(to, { text, mode: 0o644 })
-  const unit = takeUnit(wishes, found)
+  for (const { to, text } of choices.files) found.texts.set(to, { text, mode: 0o644 })
+  const unit = takeUnit(choices, found)
   if (!unit.ok) return unit
   // A host that has the unit keeps it; the service is the same.
-  const says = unit.name === undefined ? undefined : unitSays(found.texts.get(`${UNITS}/${unit.name}`)?.text ?? '')
-  for (const path of wishes.leaves)
+  const facts = unit.name === undefined ? undefined : unitFacts(found.texts.get(`${UNITS}/${unit.name}`)?.text ?? '')
+  for (const path of choices.leaves)
     if (!dropBelow(found, path)) return { ok: false, problem: `it would not install ${path}` }
-  if (found.programs.size === 0) return { ok: false, problem: missing(source, wishes) }
-  const [program] = wishes.exec ?? []
+  if (found.programs.size === 0) return { ok: false, problem: missing(source, choices) }
+  const [program] = choices.exec ?? []
   if (program !== undefined && unit.name !== undefined)
     return { ok: false, problem: `its service is ${unit.name}: leave out --exec, or the unit with --unit none` }
   if (program !== undefined && !found.programs.has(program))
@@ -94,9 +94,9 @@ export function chosenFrom(source: Source, wishes: Wishes): Chosen {
       ok: false,
       problem: `--exec names ${program}, and it installs ${[...found.programs.keys()].slice(0, MAX_NAMED).join(', ')}`,
     }
-  for (const script of source.says.scripts ?? [])
+  for (const script of source.facts.scripts ?? [])
     found.left.push({ what: script, why: 'maintainer scripts are never run; read what they do' })
-  return { ok: true, choice: choiceOf(found, { unit: unit.name, says, exec: wishes.exec }, wishes.recipe) }
+  return { ok: true, choice: choiceOf(found, { unit: unit.name, facts, exec: choices.exec }, choices.recipe) }
 }
 
 /** Where a program would be looked for. Without the permission it is data for us, as for a shell. */
@@ -106,14 +106,14 @@ const notExecutable = ({ kind, tree }: Source): string | undefined =>
     : tree.entries().find((e) => e.kind === 'File' && !isExecutable(e) && /^(?:[^/]+\/)?s?bin\/[^/]+$/.test(e.path))
         ?.path
 
-const missing = (source: Source, { recipe, takes }: Wishes): string => {
+const missing = (source: Source, { recipe, takes }: ComponentChoices): string => {
   const { kind } = source
   const plain = recipe === undefined && takes.length === 0 ? notExecutable(source) : undefined
   if (plain !== undefined) return `${plain} in it is not executable; run chmod 755 on it and pack it again`
   return missingProgram(kind, { recipe, takes })
 }
 
-const missingProgram = (kind: Source['kind'], { recipe, takes }: Pick<Wishes, 'recipe' | 'takes'>): string =>
+const missingProgram = (kind: Source['kind'], { recipe, takes }: Pick<ComponentChoices, 'recipe' | 'takes'>): string =>
   recipe !== undefined && takes.length === 0
     ? `the recipe ${recipe.name} finds none of its programs in it; name them with --take PATH=TARGET`
     : kind === 'image'
@@ -149,8 +149,8 @@ const FORMATS: readonly (readonly [RegExp, TemplateFormat])[] = [
 ]
 const formatOf = (path: string): TemplateFormat => FORMATS.find(([is]) => is.test(path))?.[1] ?? 'plain'
 
-function takePackage(source: Source, { recipe }: Wishes, found: Found): void {
-  const conffiles = new Set(source.says.conffiles)
+function takePackage(source: Source, { recipe }: ComponentChoices, found: Found): void {
+  const conffiles = new Set(source.facts.conffiles)
   for (const entry of source.tree.entries()) {
     const path = `/${entry.path}`
     const why = reasonToLeave(path, entry, recipe)
@@ -180,7 +180,7 @@ function reasonToLeave(path: string, { kind }: TreeEntry, recipe: Recipe | undef
 }
 
 /** Archives and images do not say where their files go: programs are found by name, or all of them in the folders for programs. */
-function takePrograms(source: Source, { recipe }: Wishes, found: Found): void {
+function takePrograms(source: Source, { recipe }: ComponentChoices, found: Found): void {
   const files = source.tree.entries().flatMap((e) => (e.kind === 'File' && isExecutable(e) ? [e] : []))
   const isAsked = (file: TreeFile): boolean => {
     const name = basename(file.path)
@@ -206,7 +206,7 @@ type UnitChoice =
   | { readonly ok: true; readonly name: string | undefined }
   | { readonly ok: false; readonly problem: string }
 
-function takeUnit({ recipe, unit: asked }: Wishes, { texts, left }: Found): UnitChoice {
+function takeUnit({ recipe, unit: asked }: ComponentChoices, { texts, left }: Found): UnitChoice {
   const own = recipe?.unit
   if (own !== undefined) {
     const path = `${UNITS}/${own.name}`
@@ -244,7 +244,7 @@ function dropBelow({ programs, texts }: Found, path: string): boolean {
 
 function choiceOf(
   { programs, texts, left }: Found,
-  { unit, says, exec }: Pick<Wishes, 'unit' | 'exec'> & { readonly says: UnitSays | undefined },
+  { unit, facts, exec }: Pick<ComponentChoices, 'unit' | 'exec'> & { readonly facts: UnitFacts | undefined },
   recipe: Recipe | undefined,
 ): Choice {
   const yielding = recipe?.unit?.existing === 'Leave' ? `${UNITS}/${recipe.unit.name}` : undefined
@@ -257,13 +257,13 @@ function choiceOf(
     onChange: unit === undefined && exec === undefined ? 'None' : 'Restart',
     ...(path === yielding && { existing: 'Leave' as const }),
   }))
-  const users = [...new Set([...(says?.users ?? []), ...(recipe?.users ?? [])])].filter((u) =>
+  const users = [...new Set([...(facts?.users ?? []), ...(recipe?.users ?? [])])].filter((u) =>
     /^[a-z_][a-z0-9_-]*$/.test(u),
   )
   return {
     programs: [...programs.values()].toSorted((a, b) => (a.to < b.to ? -1 : 1)),
     files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
-    service: serviceOf(unit, says, exec),
+    service: serviceOf(unit, facts, exec),
     // Does nothing where the account exists.
     hooks:
       users.length === 0
@@ -273,8 +273,12 @@ function choiceOf(
   }
 }
 
-function serviceOf(unit: string | undefined, says: UnitSays | undefined, exec: Wishes['exec']): Spec['service'] {
-  if (unit !== undefined && says !== undefined) return { unit, restart: says.restart, killMode: says.killMode }
+function serviceOf(
+  unit: string | undefined,
+  facts: UnitFacts | undefined,
+  exec: ComponentChoices['exec'],
+): Spec['service'] {
+  if (unit !== undefined && facts !== undefined) return { unit, restart: facts.restart, killMode: facts.killMode }
   const [program, ...args] = exec ?? []
   // Hosts with systemd get a unit for it, others run it below the agent.
   return program === undefined ? undefined : { exec: program, ...(args.length > 0 && { args }), restart: 'Always' }

@@ -20,7 +20,7 @@ export async function debSource(file: string): Promise<Source> {
     sha256: await digestOfFile(file),
     tree: await readTree([data], isTextOfPackage),
     layers: [data],
-    says: publisherOf(file, fieldsOf(text('control')), {
+    facts: publisherOf(file, fieldsOf(text('control')), {
       scripts: SCRIPTS.filter((name) => control.file(name) !== undefined),
       conffiles: text('conffiles')
         .split('\n')

@@ -49,7 +49,7 @@ export async function imageSource(path: string, choice: ImageChoice): Promise<So
     sha256: isFolder ? hexOf(manifest.config.digest) : await digestOfFile(path),
     tree: await readTree(layers),
     layers,
-    says: arch === undefined ? {} : { arch },
+    facts: arch === undefined ? {} : { arch },
   }
 }
 

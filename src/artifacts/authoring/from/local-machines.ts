@@ -17,7 +17,7 @@ export const debianTools: DebianTools = {
       const made = await makeComponent(
         await debSource(deb),
         {
-          wishes: { recipe, takes: [], leaves: [], files: [], unit: undefined, exec: undefined },
+          choices: { recipe, takes: [], leaves: [], files: [], unit: undefined, exec: undefined },
           component: undefined,
           version: undefined,
           arch: undefined,

@@ -27,12 +27,12 @@ import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { artifactErrors } from '../artifact-errors.ts'
 import { packFolder, type Packed } from '../pack.ts'
 import { readStatement, readText, readUnpackedStatement, writeJson, type ArtifactEntry } from '../statement-file.ts'
-import { chosenFrom, type Choice, type Wishes } from './choose.ts'
+import { chosenFrom, type Choice, type ComponentChoices } from './choose.ts'
 import type { Recipe } from './recipes.ts'
 import { copyFiles, type Source } from './source.ts'
 
 export interface MakeOptions {
-  readonly wishes: Wishes
+  readonly choices: ComponentChoices
   readonly component: string | undefined
   readonly version: string | undefined
   readonly arch: string | undefined
@@ -78,12 +78,12 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
 }
 
 export async function makeComponent(source: Source, options: MakeOptions, scratch: string): Promise<Made> {
-  const { recipe } = options.wishes
-  const component = options.component ?? recipe?.component ?? source.says.component
-  const version = options.version ?? source.says.version
+  const { recipe } = options.choices
+  const component = options.component ?? recipe?.component ?? source.facts.component
+  const version = options.version ?? source.facts.version
   if (component === undefined) throw missing(source, 'name', '--component NAME')
   if (version === undefined) throw missing(source, 'version', '--as VERSION')
-  const choice = chosen(source, options.wishes)
+  const choice = chosen(source, options.choices)
   const content = join(scratch, 'content')
   await copyFiles(
     source,
@@ -128,8 +128,8 @@ function differingFields({ spec: a }: MachineComponentInput, { spec: b }: Machin
 const missing = ({ name }: Source, what: string, flag: string): KubeNodeError =>
   new KubeNodeError(artifactErrors.KN1002_missing({ file: name, what, flag }))
 
-function chosen(source: Source, wishes: Wishes): Choice {
-  const found = chosenFrom(source, wishes)
+function chosen(source: Source, choices: ComponentChoices): Choice {
+  const found = chosenFrom(source, choices)
   if (!found.ok) throw new KubeNodeError(artifactErrors.KN1133({ file: source.name, why: found.problem }))
   const { programs, files, service } = found.choice
   for (const path of [
@@ -155,14 +155,14 @@ function chosen(source: Source, wishes: Wishes): Choice {
 }
 
 /** What the programs were built for decides; names and records can be wrong. */
-function archOf({ name, says }: Source, { programs }: Choice, content: string, asked: string | undefined): string {
+function archOf({ name, facts }: Source, { programs }: Choice, content: string, asked: string | undefined): string {
   const built = new Set(programs.flatMap(({ to }) => elfArch(join(content, to)) ?? []))
   const [one, second] = built
   if (second !== undefined)
     throw new KubeNodeError(
       artifactErrors.KN1133({ file: name, why: `its programs are built for ${[...built].join(' and ')}` }),
     )
-  const wanted = asked ?? (one === undefined ? says.arch : one)
+  const wanted = asked ?? (one === undefined ? facts.arch : one)
   if (one !== undefined && wanted !== one)
     throw new KubeNodeError(artifactErrors.KN1131({ file: name, wanted: String(wanted), known: one }))
   return wanted ?? 'any'

@@ -36,7 +36,7 @@ export async function makeFrom(kind: SourceKind, path: string, flags: FromFlags,
   await withScratch(async (scratch) => {
     const source = await sourceOf(kind, at(path), flags.arch, scratch)
     const options = {
-      wishes: {
+      choices: {
         recipe,
         takes: flags.take.map((text) => takeOf(text)),
         leaves: flags.leave.map((p) => absolute('--leave', p)),

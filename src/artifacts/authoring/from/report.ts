@@ -8,21 +8,21 @@ import type { Source } from './source.ts'
 /** Packages carry hundreds of files that no node needs. */
 const MAX_LEFT_SHOWN = 20
 
-export interface Told {
+export interface MadeReport {
   readonly source: Source
   readonly made: Made
   readonly recipe: Recipe | undefined
   readonly isDryRun: boolean
 }
 
-export function report(io: Io, told: Told): void {
-  for (const line of reportLines(told)) io.out(`${printableLine(line)}\n`)
+export function report(io: Io, made: MadeReport): void {
+  for (const line of reportLines(made)) io.out(`${printableLine(line)}\n`)
 }
 
 const NO_SERVICE =
   '  service   none: nothing starts these programs; to run one, add --exec "PROGRAM ARGUMENTS" or --file FILE=/etc/systemd/system/NAME.service'
 
-function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[] {
+function reportLines({ source, made, recipe, isDryRun }: MadeReport): readonly string[] {
   const { spec } = made.statement
   const { files = [], service, hooks } = spec
   const { programs, left } = made.choice
@@ -47,7 +47,7 @@ function reportLines({ source, made, recipe, isDryRun }: Told): readonly string[
           `  skew      at most ${spec.skew.maxAheadOfApiServer ?? 0} minor versions newer and ${spec.skew.maxBehindApiServer ?? 3} older than the API server`,
         ]),
     ...(spec.requires ?? []).map((r) => `  requires  ${r.component} ${r.range}`),
-    ...(source.says.depends ?? []).map((d) => `  on hosts  ${d}`),
+    ...(source.facts.depends ?? []).map((d) => `  on hosts  ${d}`),
     ...(recipe?.notes ?? []).map((n) => `  note      ${n}`),
     ...(left.length === 0 ? [] : ['left out:']),
     ...[...Map.groupBy(left, ({ why }) => why)].flatMap(([why, of]) => [
@@ -72,7 +72,7 @@ const effectOf = (disruption: string, drainOn: string | undefined): string =>
         Reboot: 'reboots the node',
       }[disruption] ?? disruption)
 
-export function nextSteps({ made, isDryRun }: Told): readonly string[] {
+export function nextSteps({ made, isDryRun }: MadeReport): readonly string[] {
   if (isDryRun) return ['next: the same command without --dry-run']
   const { statementFile, artifactFile, statement } = made
   return [

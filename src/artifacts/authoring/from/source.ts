@@ -30,7 +30,7 @@ export interface Source {
   readonly layers: readonly FilePart[]
   /** Set when the download is the program itself. */
   readonly isProgram?: true
-  readonly says: Publisher
+  readonly facts: Publisher
 }
 
 /** Absent where the format does not say it. */

@@ -13,7 +13,7 @@ import { debSource } from './deb-source.ts'
 import { semverOfDebian } from './debian-version.ts'
 import { imageSource } from './image-source.ts'
 import { copyFiles, openedPart, readTree, refusalOf, wholeFile } from './source.ts'
-import { saidByName, tarSource } from './tar-source.ts'
+import { publisherInName, tarSource } from './tar-source.ts'
 import { unpackedStream } from '../../oci/unpacked-stream.ts'
 import { digestOf, MEDIA } from '../../oci/descriptor.ts'
 
@@ -44,7 +44,7 @@ describe('a Debian package', () => {
     const source = await debSource(
       put(debOf({ data: [LAMP], pack, scripts: ['postinst'], conffiles: ['/etc/lamp.conf'] })),
     )
-    expect(source.says).toEqual({
+    expect(source.facts).toEqual({
       component: 'lamp',
       version: '2.4+ds1-3-deb12u1',
       arch: 'any',
@@ -98,8 +98,8 @@ const HOSTILE: readonly [what: string, entries: readonly TarEntry[], says: RegEx
 ]
 
 describe('an archive', () => {
-  test.each(HOSTILE)('with %s is refused (S9)', async (_, entries, says) => {
-    await expect(tarSource(put(tarOf(entries)))).rejects.toThrow(says)
+  test.each(HOSTILE)('with %s is refused (S9)', async (_, entries, facts) => {
+    await expect(tarSource(put(tarOf(entries)))).rejects.toThrow(facts)
     expect(readdirSync(dir)).toEqual(['download'])
   })
 
@@ -190,7 +190,7 @@ describe('an archive', () => {
     ['runc.amd64', { arch: 'amd64' }],
     ['kubernetes-node-linux-x86_64.tar.gz', { arch: 'amd64' }],
     ['kubelet', {}],
-  ])('says what it is by its name: %s', (name, says) => expect(saidByName(name)).toEqual(says))
+  ])('says what it is by its name: %s', (name, facts) => expect(publisherInName(name)).toEqual(facts))
 })
 
 describe('an image', () => {
@@ -239,8 +239,8 @@ describe('an image', () => {
     ])
     const archive = put(execFileSync('tar', ['-c', '-C', folder, '.'], { maxBuffer: 2 ** 24 }), 'image.tar')
     for (const path of [folder, archive]) {
-      const { tree, says } = await open(path)
-      expect(says).toEqual({ arch: 'amd64' })
+      const { tree, facts } = await open(path)
+      expect(facts).toEqual({ arch: 'amd64' })
       expect(tree.file('bin/kubelet')).toMatchObject({ layer: 1, size: 5, path: 'usr/bin/kubelet' })
       expect(tree.entries().map((e) => e.path)).toEqual(['bin', 'opt/b', 'usr/bin/kubelet'])
     }
@@ -249,7 +249,7 @@ describe('an image', () => {
   test('the platform is asked for where there are several, and a changed blob is found', async () => {
     const folder = layout([[LAMP]], ['amd64', 'arm64'])
     await expect(open(folder)).rejects.toThrow(/KN1131: .*amd64, arm64/)
-    expect((await open(folder, 'arm64')).says).toEqual({ arch: 'arm64' })
+    expect((await open(folder, 'arm64')).facts).toEqual({ arch: 'arm64' })
     await expect(open(folder, 's390x')).rejects.toThrow(/KN1131/)
     const blobs = join(folder, 'blobs/sha256')
     for (const name of readdirSync(blobs)) writeFileSync(join(blobs, name), 'changed')

@@ -12,7 +12,13 @@ const HEAD_BYTES = 512
 export async function tarSource(file: string): Promise<Source> {
   const part = wholeFile(file)
   const name = basename(file)
-  const about = { kind: 'tar', name, sha256: await digestOfFile(file), layers: [part], says: saidByName(name) } as const
+  const about = {
+    kind: 'tar',
+    name,
+    sha256: await digestOfFile(file),
+    layers: [part],
+    facts: publisherInName(name),
+  } as const
   const head = await headOf(part)
   if (isTarHead(head)) return { ...about, tree: await readTree([part]) }
   if (parseElf(head) === undefined) requireScript(file, head)
@@ -48,7 +54,7 @@ const ARCH_NAMES = /(?:^|[-_.])(amd64|x86_64|arm64|aarch64|riscv64|ppc64le|s390x
 const VERSION = /(?:^|[-_])v?(\d+\.\d+(?:\.\d+)?(?:-(?:alpha|beta|rc)\.?\d+)?)(?=[-_.]|$)/
 
 /** `containerd-1.7.24-linux-amd64.tar.gz`, `cni-plugins-linux-amd64-v1.6.0.tgz`, `runc.amd64`. */
-export function saidByName(name: string): Publisher {
+export function publisherInName(name: string): Publisher {
   const arch = ARCH_NAMES.exec(name)?.[1]
   const version = VERSION.exec(name.replace(/\.(?:tar(?:\.\w+)?|tgz|txz|tzst)$/, ''))?.[1]
   return {

@@ -5,7 +5,7 @@ const values = (text: string, key: string): readonly string[] =>
 
 const last = (text: string, key: string): string | undefined => values(text, key).at(-1)
 
-export interface UnitSays {
+export interface UnitFacts {
   readonly restart: 'Always' | 'OnFailure' | 'Never'
   readonly killMode: 'Process' | 'Group'
   /** Accounts that must be there before it starts. */
@@ -18,7 +18,7 @@ export interface UnitSays {
 const isGiven = (user: string, text: string): boolean =>
   ['', 'root', 'nobody', 'daemon'].includes(user) || /^%|^\d+$/.test(user) || /^DynamicUser=(?:yes|true|1)$/m.test(text)
 
-export function unitSays(text: string): UnitSays {
+export function unitFacts(text: string): UnitFacts {
   const [type, restart, kill] = ['Type', 'Restart', 'KillMode'].map((key) => last(text, key))
   const user = last(text, 'User') ?? ''
   return {

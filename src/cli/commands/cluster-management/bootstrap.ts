@@ -1,13 +1,13 @@
 // `kubenode bootstrap --git URL`: installs KubeNode in a cluster and makes it follow a fleet repository.
 import type { Command } from 'commander'
-import type { BootstrapWish } from '#install/bootstrap/bootstrap-cluster.ts'
+import type { BootstrapOptions } from '#install/bootstrap/bootstrap-cluster.ts'
 import { GIT_VARIABLES } from '#install/bootstrap/git-variables.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
 import { weakCageOption } from '../../weak-cage.ts'
 import { type Waiting, contextOf, withSettings, withTimeout } from './install-context.ts'
 
-interface BootstrapFlags extends ServerOptions, BootstrapWish, Waiting {}
+interface BootstrapFlags extends ServerOptions, BootstrapOptions, Waiting {}
 
 export function register(program: Command, io: Io): void {
   withTimeout(withSettings(withServer(program.command('bootstrap'))), '5m')

@@ -7,7 +7,7 @@ import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { clusterErrors } from '../../fleet/cluster-errors.ts'
-import type { ExtensionWords } from './extension.ts'
+import type { ExtensionReason } from './extension.ts'
 import { type Form, formOption } from '../../get/form.ts'
 import { WHOLE_FORMS, type WholeForm } from '../../get/whole.ts'
 import { nameOfKind } from '../../fleet/name-word.ts'
@@ -32,7 +32,7 @@ interface ShowOptions extends PlaceOptions {
   readonly output?: WholeForm
 }
 
-interface ExtendOptions extends PlaceOptions, ExtensionWords {
+interface ExtendOptions extends PlaceOptions, ExtensionReason {
   readonly reason: string
 }
 
@@ -110,9 +110,9 @@ async function extend(name: string, options: ExtendOptions, io: Io): Promise<voi
   ])
   const wanted = wantedEnd(options, systemClock.now())
   const { client, cluster } = await found(name, options, io)
-  const said = { reason: options.reason, author: await authorOf(client, io) }
+  const given = { reason: options.reason, author: await authorOf(client, io) }
   const now = systemClock.now()
-  const { hold, before } = extension({ cluster, ...(await limitsOn(client)) }, wanted, said, now)
+  const { hold, before } = extension({ cluster, ...(await limitsOn(client)) }, wanted, given, now)
   const { metadata, spec } = await placeHold(client, hold)
   const end = Date.parse(spec.until)
   io.out(

@@ -5,7 +5,7 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { lifetimeOf } from '#controllers/cluster/plan-lifetime.ts'
 import { timestamp } from '#lib/clock.ts'
 import { validate } from '#apiserver/schema/validate.ts'
-import { extension, wantedEnd, type ExtensionWords } from './extension.ts'
+import { extension, wantedEnd, type ExtensionReason } from './extension.ts'
 import { defined } from '#lib/defined.ts'
 
 const START = Date.UTC(2030, 0, 1)
@@ -19,18 +19,18 @@ const cluster = (ttl: string | undefined, more: object = {}): Cluster =>
   }) as unknown as Cluster
 const policy = (maxTtl: string, name = 'short-lived') =>
   ({ metadata: { name }, spec: { clusters: { maxTtl } } }) as unknown as DefenderPolicy
-const said = { reason: 'a demo', author: 'ada' }
+const given = { reason: 'a demo', author: 'ada' }
 
 interface Case {
   readonly of?: Cluster
-  readonly words: ExtensionWords
+  readonly words: ExtensionReason
   readonly hours: number
   readonly holds?: readonly OperationalHold[]
   readonly policies?: readonly DefenderPolicy[]
 }
 const extended = ({ of = cluster('4h'), words, hours, holds = [], policies = [] }: Case) => {
   const now = START + hours * HOUR
-  return extension({ cluster: of, holds, policies }, wantedEnd(words, now), said, now)
+  return extension({ cluster: of, holds, policies }, wantedEnd(words, now), given, now)
 }
 
 describe('the new end', () => {
@@ -43,7 +43,7 @@ describe('the new end', () => {
     expect(hold.spec).toEqual({
       target: { kind: 'Cluster', namespace: 'fleet', name: 'pr-7' },
       effect: 'Extend',
-      ...said,
+      ...given,
       until,
     })
     expect(before).toBe(at(4))

@@ -15,7 +15,7 @@ import { clusterErrors } from '../../fleet/cluster-errors.ts'
 const LONGEST_MS = 30 * 86_400_000
 const NAME_CHARS = 200
 
-export interface ExtensionWords {
+export interface ExtensionReason {
   readonly for?: string
   readonly until?: string
 }
@@ -24,7 +24,7 @@ export interface ExtensionWords {
 type Wanted = { readonly byMs: number } | { readonly to: number }
 
 /** A mistyped one is reported before any request. */
-export function wantedEnd({ for: length, until }: ExtensionWords, now: number): Wanted {
+export function wantedEnd({ for: length, until }: ExtensionReason, now: number): Wanted {
   const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1010_extension({ given }))
   if (length !== undefined && until !== undefined) throw refuse('both --for and --until')
   if (length !== undefined) {
@@ -53,7 +53,7 @@ export interface Extension {
 export function extension(
   { cluster, holds, policies }: Known,
   wanted: Wanted,
-  said: { readonly reason: string; readonly author: string },
+  given: { readonly reason: string; readonly author: string },
   now: number,
 ): Extension {
   const { name = '', namespace = '', deletionTimestamp } = cluster.metadata
@@ -89,7 +89,7 @@ export function extension(
       longestMs: LONGEST_MS,
       refuse: () => clusterErrors.KN1010_extension({ given: `an end at ${until}` }),
     },
-    { ...said, for: `${end - now}ms` },
+    { ...given, for: `${end - now}ms` },
     now,
   )
   return { hold, before: timestamp(expiresAt) }

@@ -46,7 +46,7 @@ export async function contextOf(options: ServerOptions & Partial<Waiting>, io: I
     server,
     types: new ResourceTypes(client, () => systemClock.monotonic()),
     clock: systemClock,
-    say: screen.print,
+    print: screen.print,
     ...(screen.isTerminal && liveBlock(screen, systemClock)),
     timeoutMs,
   }

@@ -1,16 +1,16 @@
 // `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
 import { Option, type Command } from 'commander'
-import type { CheckWish, InstallWish, UninstallWish } from '#install/install-options.ts'
+import type { CheckOptions, InstallOptions, UninstallOptions } from '#install/install-options.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../../output.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
 import { type Waiting, contextOf, withSettings, withTimeout } from './install-context.ts'
 
-export interface InstallFlags extends ServerOptions, Omit<InstallWish, 'isUpgrade'>, Waiting {}
+export interface InstallFlags extends ServerOptions, Omit<InstallOptions, 'isUpgrade'>, Waiting {}
 
-interface CheckFlags extends ServerOptions, CheckWish {}
+interface CheckFlags extends ServerOptions, CheckOptions {}
 
-interface UninstallFlags extends ServerOptions, UninstallWish, Waiting {}
+interface UninstallFlags extends ServerOptions, UninstallOptions, Waiting {}
 
 export function register(program: Command, io: Io): void {
   for (const isUpgrade of [false, true]) {

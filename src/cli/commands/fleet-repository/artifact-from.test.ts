@@ -11,7 +11,7 @@ import { tarOf } from '#test/doubles/node/tar.ts'
 import { run } from '../../program.ts'
 import { RECIPE_NAMES } from '#artifacts/authoring/from/recipe-names.ts'
 import { RECIPES } from '#artifacts/authoring/from/recipes.ts'
-import { changedUnit, unitSays } from '#artifacts/authoring/from/unit-text.ts'
+import { changedUnit, unitFacts } from '#artifacts/authoring/from/unit-text.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -352,7 +352,7 @@ test('every recipe is named, and its unit says what an agent must know', () => {
   expect(RECIPES.map((r) => r.name)).toEqual(RECIPE_NAMES)
   for (const { unit, name } of RECIPES) {
     if (unit === undefined) continue
-    const says = unitSays(unit.text)
+    const says = unitFacts(unit.text)
     expect(says.programs.length, name).toBe(1)
     // Their descendants are pods.
     if (name === 'kubelet' || name === 'containerd')
@@ -360,7 +360,7 @@ test('every recipe is named, and its unit says what an agent must know', () => {
   }
 })
 
-test.each<[string, ReturnType<typeof unitSays>]>([
+test.each<[string, ReturnType<typeof unitFacts>]>([
   [
     '[Service]\nExecStart=!/usr/sbin/d $X\nUser=_d\n',
     { restart: 'Always', killMode: 'Group', users: ['_d'], programs: ['/usr/sbin/d'] },
@@ -373,7 +373,7 @@ test.each<[string, ReturnType<typeof unitSays>]>([
     '[Service]\nType=oneshot\nUser=root\nKillMode=process\n',
     { restart: 'Never', killMode: 'Process', users: [], programs: [] },
   ],
-])('a unit is read: %j', (text, says) => expect(unitSays(text)).toEqual(says))
+])('a unit is read: %j', (text, says) => expect(unitFacts(text)).toEqual(says))
 
 test('a recipe changes only the lines that it names', () => {
   const text = '[Unit]\nConditionCapability=CAP_SYS_TIME\n[Service]\nExecStart=/x\n'

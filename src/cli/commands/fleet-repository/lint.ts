@@ -82,7 +82,7 @@ export function register(program: Command, io: Io): void {
         ...fleets.flatMap((f) => f.findings),
       ]
       const warnings = findings.filter((f) => f.isWarning === true).length
-      const looked = [...results, ...fleets].reduce((n, r) => n + r.looked, 0)
+      const looked = [...results, ...fleets].reduce((n, r) => n + r.checked, 0)
       const data = results.reduce((n, r) => n + r.data, 0)
       if (output === 'json') io.out(shownJson({ files: files.length, looked, findings }))
       else for (const f of findings) io.out(output === 'github' ? asGithub(f) : asText(f))

@@ -10,7 +10,7 @@ import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
 
-const LOOK_AGAIN_MS = 2_000
+const POLL_MS = 2_000
 
 interface WaitOptions extends ServerOptions {
   readonly commit?: string
@@ -100,6 +100,6 @@ async function wait(branch: string, { commit, timeout, ...options }: WaitOptions
       showProblem(io, `not Ready after ${formatDuration(timeoutMs)}; it is still being made\n`)
       throw new Exit(EXIT_DIFFERENT)
     }
-    await systemClock.sleep(LOOK_AGAIN_MS)
+    await systemClock.sleep(POLL_MS)
   }
 }

@@ -1,7 +1,7 @@
 // `kubenode image …`: builds the image of KubeNode, and takes it to registries and hosts.
 import { Option, type Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
-import type { BuildWish } from '#install/image/build-here.ts'
+import type { BuildOptions } from '#install/image/build-here.ts'
 
 interface RegistryFlags {
   readonly ca?: string
@@ -63,7 +63,7 @@ export function register(program: Command, io: Io): void {
       '--mirror <url>',
       'mirror of Debian, with its archives below; the apt sources of this machine when left out',
     )
-    .action(async (flags: BuildWish) => (await import('#install/image/build-here.ts')).buildHere(flags, io))
+    .action(async (flags: BuildOptions) => (await import('#install/image/build-here.ts')).buildHere(flags, io))
   withRegistry(
     image
       .command('push')

@@ -14,7 +14,7 @@ export type Asked = keyof typeof ASKED
 const KINDS = ['Node', 'Machine', 'NodeRemedier'] as const
 const LONGEST_MS = 7 * 86_400_000
 
-export interface AskWish {
+export interface RepairRequest {
   readonly verb: Asked
   readonly what: string
   readonly reason: string
@@ -22,7 +22,7 @@ export interface AskWish {
   readonly author: string
 }
 
-export function askHold({ verb, what, reason, for: length, author }: AskWish, now: number): OperationalHold {
+export function askHold({ verb, what, reason, for: length, author }: RepairRequest, now: number): OperationalHold {
   const [noun = '', name = '', ...rest] = what.split('/')
   const kind = KINDS.find((k) => k === kindOf(noun))
   if (kind === undefined || name === '' || rest.length > 0)

@@ -27,15 +27,15 @@ export const freezeTarget = (what: string | undefined): HoldTarget =>
 
 const LONGEST_MS = 30 * 86_400_000
 
-export interface FreezeWish extends HoldTexts {
+export interface FreezeRequest extends HoldTexts {
   readonly what: string | undefined
 }
 
-export function freezeHold(wish: FreezeWish, now: number): OperationalHold {
-  const target = freezeTarget(wish.what)
+export function freezeHold(request: FreezeRequest, now: number): OperationalHold {
+  const target = freezeTarget(request.what)
   return newHold(
     { name: freezeName(target), target, effect: 'Freeze', longestMs: LONGEST_MS, refuse: holdErrors.KN1010_freeze },
-    wish,
+    request,
     now,
   )
 }

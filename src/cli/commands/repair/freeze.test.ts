@@ -10,7 +10,7 @@ import { freezeHold, refuseEmpty, thaw } from './freeze-hold.ts'
 import { placeHold } from '#permits/holds/placing.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
-const wish = { what: undefined, reason: 'a test', for: '4h', author: 'ada' }
+const request = { what: undefined, reason: 'a test', for: '4h', author: 'ada' }
 const fakeClient = () =>
   new FakeKube({
     clock: new VirtualClock(),
@@ -24,24 +24,24 @@ test.each([
   ['set/base', 'freeze-machinecomponentset-base', { kind: 'MachineComponentSet', name: 'base' }],
   ['machinecomponentset/base', 'freeze-machinecomponentset-base', { kind: 'MachineComponentSet', name: 'base' }],
 ] as const)('freeze %s makes the hold %s, which is valid and ends by itself', (what, name, target) => {
-  const hold = freezeHold({ ...wish, what }, NOW)
+  const hold = freezeHold({ ...request, what }, NOW)
   expect([hold.metadata.name, hold.spec.target, hold.spec.until]).toEqual([name, target, '2026-01-05T04:00:00Z'])
   expect(createValidator().problems(operationalHold, hold)).toEqual([])
 })
 
 test.each(['m-1', 'machine/', 'machine/a/b', 'pod/x', '__proto__/x'])('freeze %s is refused by number', (what) => {
-  expect(() => freezeHold({ ...wish, what }, NOW)).toThrow(/^KN1325/)
+  expect(() => freezeHold({ ...request, what }, NOW)).toThrow(/^KN1325/)
 })
 
 test.each(['', '0s', 'soon', '31d'])('a freeze for %j is refused by number', (length) => {
-  expect(() => freezeHold({ ...wish, for: length }, NOW)).toThrow(/^KN1010/)
+  expect(() => freezeHold({ ...request, for: length }, NOW)).toThrow(/^KN1010/)
 })
 
 test('freezing twice is freezing once; thawing takes back ours and names the others', async () => {
   const client = fakeClient()
-  await placeHold(client, freezeHold(wish, NOW))
-  await placeHold(client, freezeHold({ ...wish, for: '8h' }, NOW))
-  await placeHold(client, freezeHold({ ...wish, what: 'machine/m-1' }, NOW))
+  await placeHold(client, freezeHold(request, NOW))
+  await placeHold(client, freezeHold({ ...request, for: '8h' }, NOW))
+  await placeHold(client, freezeHold({ ...request, what: 'machine/m-1' }, NOW))
   const first = await thaw(client, undefined, false, NOW)
   expect([first.removed, first.left.map((h) => h.metadata.name)]).toEqual([['freeze-all'], ['freeze-machine-m-1']])
   expect(await thaw(client, undefined, true, NOW)).toEqual({ removed: ['freeze-machine-m-1'], left: [] })

@@ -37,14 +37,14 @@ async function frozenCalled(
 
 export async function freeze(typed: string | undefined, options: FreezeOptions, io: Io): Promise<void> {
   const what = await frozenCalled('freeze', typed, options, io)
-  const wish = { what, reason: options.reason, for: options.for }
+  const request = { what, reason: options.reason, for: options.for }
   // A mistyped argument is reported before any request.
-  freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
+  freezeHold({ ...request, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   if (options.evenIfAbsent !== true)
     await (what === undefined ? refuseEmpty(client) : findHeld(client, freezeTarget(what), what))
   const author = await authorOf(client, io)
-  const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
+  const { metadata, spec } = await placeHold(client, freezeHold({ ...request, author }, systemClock.now()))
   io.out(
     shownInWindow(io, [
       `frozen in ${placeOf(client)} until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`,

@@ -70,7 +70,7 @@ export async function plan(words: readonly string[], options: PlanOptions, io: I
   )
 }
 
-export async function say(
+export async function record(
   verb: 'done' | 'cancel',
   names: readonly string[],
   options: ServerOptions,

@@ -27,7 +27,7 @@ export function register(program: Command, io: Io): void {
           namesOfKind('maintenanceevent'),
         ),
     ).action(async (names: string[], options: ServerOptions) =>
-      (await import('./maintaining.ts')).say(verb, names, options, io),
+      (await import('./maintaining.ts')).record(verb, names, options, io),
     )
   withServer(
     group.command('list').description('list work on hosts that is not over, of people and of providers'),

@@ -20,9 +20,9 @@ export interface RepairOptions extends ServerOptions, EvenIfAbsent {
 
 export async function repair(what: string, options: RepairOptions, io: Io): Promise<void> {
   const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
-  const wish = { verb, what, reason: options.reason, for: options.for }
+  const asked = { verb, what, reason: options.reason, for: options.for }
   // A mistyped argument is reported before any request.
-  const request = askHold({ ...wish, author: 'unknown' }, systemClock.now())
+  const request = askHold({ ...asked, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   const mayBeAbsent = options.evenIfAbsent === true
   if (!mayBeAbsent) await findHeld(client, request.spec.target, what)
@@ -35,7 +35,7 @@ export async function repair(what: string, options: RepairOptions, io: Io): Prom
     }
   }
   const author = await authorOf(client, io)
-  const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
+  const { metadata, spec } = await placeHold(client, askHold({ ...asked, author }, systemClock.now()))
   const done = verb === 'repair' ? `repair of ${what} requested` : `protection of ${what} lifted`
   const hold = `operationalhold/${metadata.name}`
   io.out(shownInWindow(io, [`${done} by ${spec.author}; valid until ${spec.until} (${hold})`]))

@@ -18,12 +18,12 @@ const UNPROTECTABLE: HoldTargets = {
 export const unprotectTarget = (what: string | undefined): HoldTarget =>
   what === undefined ? { kind: 'Cluster', selector: {} } : namedTarget(what, UNPROTECTABLE)
 
-export interface UnprotectWish extends HoldTexts {
+export interface UnprotectRequest extends HoldTexts {
   readonly what: string | undefined
 }
 
-export function unprotectHold(wish: UnprotectWish, now: number): OperationalHold {
-  const target = unprotectTarget(wish.what)
+export function unprotectHold(request: UnprotectRequest, now: number): OperationalHold {
+  const target = unprotectTarget(request.what)
   return newHold(
     {
       name: target.name === undefined ? UNPROTECT_NAME : holdName(target, 'Unprotect'),
@@ -32,7 +32,7 @@ export function unprotectHold(wish: UnprotectWish, now: number): OperationalHold
       longestMs: LONGEST_MS,
       refuse: holdErrors.KN1010_protection,
     },
-    wish,
+    request,
     now,
   )
 }

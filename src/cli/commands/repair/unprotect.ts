@@ -29,13 +29,13 @@ export function register(program: Command, io: Io): void {
       import('#permits/holds/placing.ts'),
       import('../../current-person.ts'),
     ])
-    const wish = { what, reason: options.reason, for: options.for }
+    const request = { what, reason: options.reason, for: options.for }
     // A mistyped argument is reported before any request.
-    unprotectHold({ ...wish, author: 'unknown' }, systemClock.now())
+    unprotectHold({ ...request, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     if (what !== undefined && options.evenIfAbsent !== true) await findHeld(client, unprotectTarget(what), what)
     const author = await authorOf(client, io)
-    const hold = unprotectHold({ ...wish, author }, systemClock.now())
+    const hold = unprotectHold({ ...request, author }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
     io.out(shownInWindow(io, [`unprotected until ${spec.until} by ${spec.author}: ${spec.reason}`]))
     io.err(`to end it earlier, run kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''}\n`)

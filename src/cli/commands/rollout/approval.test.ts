@@ -13,13 +13,13 @@ import { requestsOf } from '#explain/approval-requests.ts'
 const object = aPermit({ name: 'reboot-rack-12', targets: ['m-0'] })
 const permit = { object, digest: requestsOf(object)[0]?.digest ?? '' }
 const ADA = { name: 'ada@example.org', groups: ['sre', 'dev'] }
-const wish = { reason: undefined, for: '1h' }
+const request = { reason: undefined, for: '1h' }
 
 test('an approval names what is asked for word for word, who approves, and until when', () => {
-  const made = approvalOf(permit, ADA, wish, START_MS)
+  const made = approvalOf(permit, ADA, request, START_MS)
   expect(createValidator().problems(approval, made)).toEqual([])
   expect(made.metadata.name).toMatch(/^reboot-rack-12-[0-9a-f]{10}$/)
-  expect(approvalOf(permit, { ...ADA, name: 'bob' }, wish, START_MS).metadata.name).not.toBe(made.metadata.name)
+  expect(approvalOf(permit, { ...ADA, name: 'bob' }, request, START_MS).metadata.name).not.toBe(made.metadata.name)
   expect(made.spec).toEqual({
     digest: approvalDigest(object.spec),
     by: 'ada@example.org',
@@ -32,7 +32,9 @@ test('an approval names what is asked for word for word, who approves, and until
 test.each(['system:serviceaccount:a:b', 'Ada Lovelace', 'x'.repeat(250), 'ü', '..'])(
   'the approval of %j has a name that is valid',
   (name) => {
-    expect(createValidator().problems(approval, approvalOf(permit, { name, groups: [] }, wish, START_MS))).toEqual([])
+    expect(createValidator().problems(approval, approvalOf(permit, { name, groups: [] }, request, START_MS))).toEqual(
+      [],
+    )
   },
 )
 
@@ -41,7 +43,7 @@ test('of a person in more groups than an approval holds, those that count are ke
   const made = approvalOf(
     { ...permit, asked: ['release', 'elsewhere'] },
     { name: 'ada', groups: [...groups, 'release'] },
-    wish,
+    request,
     START_MS,
   )
   expect(createValidator().problems(approval, made)).toEqual([])
@@ -52,7 +54,7 @@ test('of a person in more groups than an approval holds, those that count are ke
 })
 
 test.each(['', '0s', 'soon', '8d'])('an approval for %j is refused by number', (length) => {
-  expect(() => approvalOf(permit, ADA, { ...wish, for: length }, START_MS)).toThrow(/^KN1010/)
+  expect(() => approvalOf(permit, ADA, { ...request, for: length }, START_MS)).toThrow(/^KN1010/)
 })
 
 const held = (digit: string, count: number) => ({

@@ -12,7 +12,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { Person } from '#kube/current-person.ts'
 import { approveErrors } from './approve-errors.ts'
 
-export interface ApproveWish {
+export interface ApproveRequest {
   readonly reason: string | undefined
   readonly for: string
 }
@@ -43,7 +43,7 @@ export function approvalOf(
     asked = [],
   }: { readonly object: KubeObject; readonly digest: string; readonly asked?: readonly string[] },
   { name, groups: all }: Person,
-  { reason, for: length }: ApproveWish,
+  { reason, for: length }: ApproveRequest,
   now: number,
 ): Approval {
   const groups = groupsToName(all, asked)

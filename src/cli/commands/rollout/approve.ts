@@ -47,10 +47,10 @@ export function register(program: Command, io: Io): void {
     const { approval } = await import('#api/kinds/approval.ts')
     let isCounted = true
     for (const { digest, text } of requests) {
-      const wish = { reason: options.reason, for: options.for }
+      const given = { reason: options.reason, for: options.for }
       const askers = await approversAsked(client, object, digest)
       const request = { object, digest, asked: groupsAsked(askers ?? []) }
-      const made = await client.create(approval, approvalOf(request, who, wish, systemClock.now()))
+      const made = await client.create(approval, approvalOf(request, who, given, systemClock.now()))
       const { name = '' } = object.metadata
       const of = what.includes('/') ? what : `${object.kind.toLowerCase()}/${name}`
       const subject = text === undefined ? of : `${of}, ${text}, digest ${digest}`

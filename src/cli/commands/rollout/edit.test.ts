@@ -95,21 +95,21 @@ test('putting back what is in sync with git succeeds and changes nothing, as tha
 
 test('an edit that was not made cannot be allowed', async () => {
   const { client } = await cluster()
-  const wish = { what: WHAT, digest: '0123456789abcdef', reason: 'git is away', for: '8h', author: 'ada' }
-  await expect(checkDigest(client, wish, NOW)).rejects.toThrow(/^KN1374: .* it is in sync with git/)
+  const request = { what: WHAT, digest: '0123456789abcdef', reason: 'git is away', for: '8h', author: 'ada' }
+  await expect(checkDigest(client, request, NOW)).rejects.toThrow(/^KN1374: .* it is in sync with git/)
 })
 
 test('exactly the content that a person looked at is allowed, and the hold is valid', async () => {
   const { client, edit } = await cluster()
   await edit()
   const digest = (await findEdit(client, WHAT, NOW))?.edit.digest ?? ''
-  const wish = { what: WHAT, digest, reason: 'git is away', for: '8h', author: 'ada' }
-  await checkDigest(client, wish, NOW)
-  const hold = allowHold(wish, NOW)
+  const request = { what: WHAT, digest, reason: 'git is away', for: '8h', author: 'ada' }
+  await checkDigest(client, request, NOW)
+  const hold = allowHold(request, NOW)
   expect(hold.spec).toMatchObject({ effect: 'AllowEdit', to: digest, until: '2026-01-05T08:00:00Z' })
   expect(createValidator().problems(operationalHold, hold)).toEqual([])
   await placeHold(client, hold)
-  await expect(checkDigest(client, { ...wish, digest: '0123456789abcdef' }, NOW)).rejects.toThrow(
+  await expect(checkDigest(client, { ...request, digest: '0123456789abcdef' }, NOW)).rejects.toThrow(
     `KN1395: cannot allow 0123456789abcdef: the content of ${WHAT} is ${digest} now`,
   )
 })
@@ -151,8 +151,8 @@ test.each(['machine/m-1', 'component/x'])('%s cannot be put back or allowed', (w
 })
 
 test.each(['', '0s', '8d'])('an edit is not allowed for %j', (length) => {
-  const wish = { what: WHAT, digest: 'x', reason: 'r', for: length, author: 'a' }
-  expect(() => allowHold(wish, NOW)).toThrow(/^KN1010/)
+  const request = { what: WHAT, digest: 'x', reason: 'r', for: length, author: 'a' }
+  expect(() => allowHold(request, NOW)).toThrow(/^KN1010/)
 })
 
 test('an object that is not there is not found', async () => {

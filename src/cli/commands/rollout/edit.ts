@@ -97,7 +97,7 @@ export async function putBack(client: KubeClient, what: string, now: number): Pr
   return { ...edit, ended, remaining }
 }
 
-export interface AllowWish extends HoldTexts {
+export interface AllowRequest extends HoldTexts {
   readonly what: string
   readonly digest: string
 }
@@ -105,24 +105,24 @@ export interface AllowWish extends HoldTexts {
 /** Long enough for a weekend; a longer change belongs in a commit. */
 const LONGEST_MS = 7 * 86_400_000
 
-export function allowHold(wish: AllowWish, now: number): OperationalHold {
-  const { type, name } = editable(wish.what)
+export function allowHold(request: AllowRequest, now: number): OperationalHold {
+  const { type, name } = editable(request.what)
   return newHold(
     {
       name: `allowedit-${type.kind.toLowerCase()}-${name}`,
       target: { kind: type.kind as HoldTarget['kind'], name },
       effect: 'AllowEdit',
-      to: wish.digest,
+      to: request.digest,
       longestMs: LONGEST_MS,
       refuse: editsErrors.KN1010_edit,
     },
-    wish,
+    request,
     now,
   )
 }
 
 /** Refuses a digest of anything but the current edit: the object may have been edited again. */
-export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
+export async function checkDigest(client: KubeClient, { what, digest }: AllowRequest, now: number): Promise<void> {
   const found = await findEdit(client, what, now)
   if (found === undefined) throw new KubeNodeError(editsErrors.KN1374_inSync({ what }))
   const { edit } = found

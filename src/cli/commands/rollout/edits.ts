@@ -51,12 +51,12 @@ export function register(program: Command, io: Io): void {
       import('../../current-person.ts'),
     ])
     const { digest, reason } = options
-    const wish = { what, digest, reason, for: options.for, author: 'unknown' }
+    const request = { what, digest, reason, for: options.for, author: 'unknown' }
     // A mistyped argument is reported before the server is asked.
-    allowHold(wish, systemClock.now())
+    allowHold(request, systemClock.now())
     const client = await connect(options, io)
-    await checkDigest(client, wish, systemClock.now())
-    const hold = allowHold({ ...wish, author: await authorOf(client, io) }, systemClock.now())
+    await checkDigest(client, request, systemClock.now())
+    const hold = allowHold({ ...request, author: await authorOf(client, io) }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
     io.out(
       shownInWindow(io, [

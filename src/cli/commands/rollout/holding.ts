@@ -61,8 +61,8 @@ export async function resume(typed: string, options: ResumeOptions, io: Io): Pro
 
 export async function retry(name: string, options: HoldOptions, io: Io): Promise<void> {
   const target = { kind: 'MachineComponentSet', name } as const
-  const wish = { target, effect: 'Retry', ...options } as const
-  const hold = await place(options, io, `set/${name}`, wish, (set) => refuseUnlessFailed(set as MachineComponentSet))
+  const request = { target, effect: 'Retry', ...options } as const
+  const hold = await place(options, io, `set/${name}`, request, (set) => refuseUnlessFailed(set as MachineComponentSet))
   say(io, `retrying the failed revision of set/${name} (operationalhold/${hold.metadata.name})`)
 }
 

@@ -28,7 +28,7 @@ export function heldTarget(what: string): HoldTarget {
   return { kind, ...(NAMESPACED.has(kind) && { namespace: SYSTEM_NAMESPACE }), name }
 }
 
-export interface HoldWish extends HoldTexts {
+export interface HoldRequest extends HoldTexts {
   readonly target: HoldTarget
   readonly effect: HoldEffect
   readonly to?: string
@@ -37,13 +37,13 @@ export interface HoldWish extends HoldTexts {
 const LONGEST_MS = 30 * 86_400_000
 
 /** A retry counts from its creation, so each one is a hold of its own; the others are one per object and can be extended. */
-export function holdFor(wish: HoldWish, now: number): OperationalHold {
-  const { target, effect, to } = wish
+export function holdFor(request: HoldRequest, now: number): OperationalHold {
+  const { target, effect, to } = request
   const base = holdName(target, effect)
   const name = effect === 'Retry' ? `${base}-${Math.floor(now / 1_000).toString(36)}` : base
   return newHold(
     { name, target, effect, ...defined({ to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1010_hold },
-    wish,
+    request,
     now,
   )
 }

@@ -6,32 +6,32 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import type { HoldWish } from './holds.ts'
+import type { HoldRequest } from './holds.ts'
 
-type Wish = Omit<HoldWish, 'author'>
+type Unsigned = Omit<HoldRequest, 'author'>
 
 /** For an object that is looked for first; `refuse` throws where it does not need the hold. */
 export async function place(
   options: ServerOptions & EvenIfAbsent,
   io: Io,
   what: string,
-  wish: Wish,
+  request: Unsigned,
   refuse: (found: KubeObject) => void = () => undefined,
 ): Promise<OperationalHold> {
   const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../../fleet/find-held.ts')])
   // A mistyped argument is reported before any request.
-  holdFor({ ...wish, author: 'unknown' }, systemClock.now())
+  holdFor({ ...request, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
-  if (options.evenIfAbsent !== true) refuse(await findHeld(client, wish.target, what))
-  return placeWith(client, io, wish)
+  if (options.evenIfAbsent !== true) refuse(await findHeld(client, request.target, what))
+  return placeWith(client, io, request)
 }
 
-export async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise<OperationalHold> {
+export async function placeWith(client: KubeClient, io: Io, request: Unsigned): Promise<OperationalHold> {
   const [{ holdFor }, { placeHold }, { authorOf }] = await Promise.all([
     import('./holds.ts'),
     import('#permits/holds/placing.ts'),
     import('../../current-person.ts'),
   ])
   const author = await authorOf(client, io)
-  return placeHold(client, holdFor({ ...wish, author }, systemClock.now()))
+  return placeHold(client, holdFor({ ...request, author }, systemClock.now()))
 }

@@ -27,7 +27,7 @@ export interface ReconcileOptions extends ServerOptions {
   readonly timeout: string
 }
 
-const LOOK_EVERY_MS = 300
+const POLL_MS = 300
 /** `kubenode reconcile now`, as one says it: the only source there is. */
 const NOW = 'now'
 
@@ -101,6 +101,6 @@ async function answerOf(
       const late = `${what}: sync did not read it within ${formatDuration(timeoutMs)}; run kubenode why ${what}`
       return { line: late, isGood: false }
     }
-    await systemClock.sleep(LOOK_EVERY_MS)
+    await systemClock.sleep(POLL_MS)
   }
 }

@@ -34,17 +34,17 @@ interface Asked {
 }
 
 async function asked(word: string, effect: HoldEffect, options: RequestOptions, io: Io): Promise<Asked> {
-  const wishFor = (name: string) => {
+  const requestFor = (name: string) => {
     const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
     return { target, reason: options.reason, for: options.for } as const
   }
-  holdFor({ ...wishFor(word), effect, author: 'unknown' }, systemClock.now())
+  holdFor({ ...requestFor(word), effect, author: 'unknown' }, systemClock.now())
   const client: KubeClient = await connect(options, io)
   const release = await releaseCalled(client, word)
   const { name = '' } = release.metadata
-  const wish = wishFor(name)
+  const common = requestFor(name)
   const place = async (request: Request): Promise<OperationalHold> =>
-    placeHold(client, holdFor({ ...wish, ...request, author: await authorOf(client, io) }, systemClock.now()))
+    placeHold(client, holdFor({ ...common, ...request, author: await authorOf(client, io) }, systemClock.now()))
   return { name, release, place }
 }
 

@@ -67,9 +67,9 @@ async function printWayBack(
   ])
   const { resolve } = await import('node:path')
   const env = { PATH: io.env['PATH'] ?? '', ...defined({ HOME: io.env['HOME'] }) }
-  const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env, weakCage }
+  const request = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env, weakCage }
   io.err('searching for the commits to revert: rendering commits and trying reverts in a copy of the repository\n')
-  const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
+  const found = await prepareWayBack({ ...request, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
     error: messageOf(error),
   }))
   const isFound = 'way' in found && (found.way.kind === 'Reverts' || found.way.kind === 'Patch')

@@ -25,7 +25,7 @@ const NOW = VIRTUAL_EPOCH_MS
 const canaryLines = (canary: ComponentCanary) => storyLines(canaryStory(canary, NOW))
 const setLines = (set: MachineComponentSet, holds: readonly OperationalHold[]) =>
   storyLines(setStory(set, { now: NOW + 240_000, holds }))
-const wish = { reason: 'a test', for: '4h', author: 'ada' }
+const request = { reason: 'a test', for: '4h', author: 'ada' }
 
 describe('a hold', () => {
   test.each([
@@ -33,14 +33,14 @@ describe('a hold', () => {
     ['canary/try', 'Abort', 'abort-componentcanary-try'],
     ['machine/m-1', 'Pause', 'pause-machine-m-1'],
   ] as const)('of %s to %s is called %s, is valid and ends by itself', (what, effect, name) => {
-    const hold = holdFor({ ...wish, target: heldTarget(what), effect }, NOW)
+    const hold = holdFor({ ...request, target: heldTarget(what), effect }, NOW)
     expect([hold.metadata.name, hold.spec.until]).toEqual([name, '2026-01-05T04:00:00Z'])
     expect(createValidator().problems(operationalHold, hold)).toEqual([])
   })
 
   test('that retries is another one each time: it counts from when it is made', () => {
     const target = heldTarget('set/base')
-    const names = [NOW, NOW + 5_000].map((at) => holdFor({ ...wish, target, effect: 'Retry' }, at).metadata.name)
+    const names = [NOW, NOW + 5_000].map((at) => holdFor({ ...request, target, effect: 'Retry' }, at).metadata.name)
     expect(new Set(names).size).toBe(2)
   })
 
@@ -54,7 +54,7 @@ describe('a hold', () => {
   )
 
   test.each(['', '0s', 'soon', '31d'])('for %j is refused by number', (length) => {
-    expect(() => holdFor({ ...wish, for: length, target: heldTarget('set/a'), effect: 'Pause' }, NOW)).toThrow(
+    expect(() => holdFor({ ...request, for: length, target: heldTarget('set/a'), effect: 'Pause' }, NOW)).toThrow(
       /^KN1010/,
     )
   })
@@ -66,11 +66,11 @@ describe('a hold', () => {
       kinds: [{ type: operationalHold, schema: operationalHold.schema, status: true }],
     }).client({ actor: 'ada' })
     const set = heldTarget('set/base')
-    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Pause' }, NOW))
-    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Pin', to: 'base-1' }, NOW))
-    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Pin', to: 'base-2' }, NOW))
-    await placeHold(client, holdFor({ ...wish, target: set, effect: 'Freeze' }, NOW))
-    await placeHold(client, holdFor({ ...wish, target: heldTarget('set/other'), effect: 'Pause' }, NOW))
+    await placeHold(client, holdFor({ ...request, target: set, effect: 'Pause' }, NOW))
+    await placeHold(client, holdFor({ ...request, target: set, effect: 'Pin', to: 'base-1' }, NOW))
+    await placeHold(client, holdFor({ ...request, target: set, effect: 'Pin', to: 'base-2' }, NOW))
+    await placeHold(client, holdFor({ ...request, target: set, effect: 'Freeze' }, NOW))
+    await placeHold(client, holdFor({ ...request, target: heldTarget('set/other'), effect: 'Pause' }, NOW))
     const { removed, left } = await liftHolds(client, 'set/base', false, NOW)
     expect([removed.toSorted(), left.map((h) => h.metadata.name)]).toEqual([
       ['pause-machinecomponentset-base', 'pin-machinecomponentset-base'],
@@ -364,7 +364,7 @@ describe('a canary', () => {
 })
 
 test('a retry that was asked for is shown with its time: until when its hold lasts matters to no one', () => {
-  const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Retry' }, NOW)
+  const hold = holdFor({ ...request, target: heldTarget('set/base'), effect: 'Retry' }, NOW)
   const made = { ...hold, metadata: { ...hold.metadata, creationTimestamp: '2026-01-05T00:00:00Z' } }
   expect(setLines(set, [made])).toContain('Retry at 2026-01-05T00:00:00Z by ada: a test')
 })
@@ -425,7 +425,7 @@ test('a set says how far it is, what holds it and which slices are open', () => 
     waitingFor,
     counts: { total: 4, updated: 1, healthy: 1, failed: 0, skipped: 1 },
   }
-  const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Pause' }, NOW)
+  const hold = holdFor({ ...request, target: heldTarget('set/base'), effect: 'Pause' }, NOW)
   expect(setLines({ ...set, status }, [hold])).toEqual([
     'set/base is Blocked: 1 of 4 machines are updated (1 of them healthy), 0 failed, 1 skipped',
     'Waiting for 4m: StepOpen',

@@ -18,7 +18,7 @@ import { withKinds } from '../../fleet/by-name.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { type Named, named, namedOne } from '../../fleet/target.ts'
 import { listOf, printWhole } from '../../get/whole.ts'
-import { sayNone } from './no-releases.ts'
+import { printNoReleases } from './no-releases.ts'
 import type { FormOptions } from './show-release.ts'
 import { rolloutHistory } from './show-rollout.ts'
 
@@ -49,7 +49,7 @@ export async function showFleetHistory(what: string | undefined, options: FormOp
     if (target !== undefined) {
       await findObject(client, target.type, target.name, target.noun)
     }
-    await sayNone(client, io)
+    await printNoReleases(client, io)
     return
   }
   const head = target === undefined ? FLEET_HEAD : CLUSTER_HEAD

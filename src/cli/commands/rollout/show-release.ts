@@ -19,7 +19,7 @@ import { followRollouts, holdsOn } from '../../follow/follow.ts'
 import { type WaitOptions, waitOf } from '../../follow/waiting.ts'
 import { type WholeForm, listOf, printWhole } from '../../get/whole.ts'
 import { withoutManagers } from '../../get/without-managers.ts'
-import { sayNone } from './no-releases.ts'
+import { printNoReleases } from './no-releases.ts'
 
 export interface FormOptions extends ServerOptions {
   readonly output?: WholeForm
@@ -38,7 +38,7 @@ export async function showStatus(name: string | undefined, options: StatusOption
     await printWhole(io, options.output, isOne ? withoutManagers(one) : listOf(found))
     return
   }
-  if (found.length === 0) await sayNone(client, io)
+  if (found.length === 0) await printNoReleases(client, io)
   else if (wait !== undefined) await follow(found, client, wait, io)
   else {
     const now = systemClock.now()
@@ -62,7 +62,7 @@ export async function showHistory(name: string | undefined, options: FormOptions
     return
   }
   if (releases.length === 0) {
-    await sayNone(client, io)
+    await printNoReleases(client, io)
     return
   }
   const rows = [HISTORY_HEAD, ...releases.map((r) => historyRow(r, releases, systemClock.now()))]

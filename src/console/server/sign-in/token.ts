@@ -55,7 +55,7 @@ export class TokenSignIn {
     const client = this.#connect(cluster, { kind: 'Token', token: text })
     if (client === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${cluster}`)
     try {
-      return { client, text, ...(await whose(client, cluster)) }
+      return { client, text, ...(await ownerOf(client, cluster)) }
     } catch (e) {
       client.close()
       throw e
@@ -63,7 +63,7 @@ export class TokenSignIn {
   }
 }
 
-export async function whose(client: OwnClient, cluster: string) {
+export async function ownerOf(client: OwnClient, cluster: string) {
   const answer = await introduced(client)
   if (answer.kind === 'Known') return answer.person
   throw answer.kind === 'Refused'

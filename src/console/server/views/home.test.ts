@@ -1,6 +1,6 @@
 // Tests the first line of the console: nothing is called well that was not declared, not read, or may not be read.
 import { expect, test } from 'vitest'
-import type { ProgramLook } from '../program-state.ts'
+import type { ProgramState } from '../program-state.ts'
 import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'
 import { clusterWith, HOME_AT, HOME_STATES, type Seen } from '#test/support/console/home-states.ts'
 import { homeOf } from './home.ts'
@@ -16,13 +16,13 @@ const source = { metadata: { name: 'fleet', namespace: 'fleet' }, spec: {}, stat
 const hosted = { metadata: { name: 'edge' }, spec: { controlPlane: { flavor: 'Embedded' } } }
 const registered = { metadata: { name: 'edge' }, spec: { kubeconfigSecretRef: { name: 'edge' } } }
 
-const look = (program: ProgramLook['program'], more: Partial<ProgramLook> = {}): ProgramLook => ({
+const look = (program: ProgramState['program'], more: Partial<ProgramState> = {}): ProgramState => ({
   metadata: { name: `kubenode-${program}` },
   program,
   state: 'Runs',
   ...more,
 })
-const away = (program: ProgramLook['program'], how: ProgramLook['how'] = 'Stopped', since: number | null = AT) =>
+const away = (program: ProgramState['program'], how: ProgramState['how'] = 'Stopped', since: number | null = AT) =>
   look(program, { state: 'Away', how, ...(since !== null && { since }) })
 
 test.each<readonly [string, Seen, string, number]>([
@@ -109,7 +109,7 @@ test('a program that is away comes first: since when, what that stops, and the c
 })
 
 const nothing = 'cluster that has nothing for it to do'
-test.each<readonly [ProgramLook, string, NonNullable<Seen['lists']>, readonly WatchedKind[], boolean]>([
+test.each<readonly [ProgramState, string, NonNullable<Seen['lists']>, readonly WatchedKind[], boolean]>([
   [away('controllers'), nothing, {}, [], true],
   [away('controllers', 'Released'), nothing, {}, [], false],
   [away('controllers', 'Released'), 'cluster with machines', { machines: [machine] }, [], true],

@@ -4,7 +4,7 @@ import type { ObservedCluster, ObservedKinds } from '#explain/attention/observed
 import type { Program } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
 import type { ClusterState } from '../cluster-cache.ts'
-import type { ProgramLook } from '../program-state.ts'
+import type { ProgramState } from '../program-state.ts'
 import { noAnswer } from '../rights.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
 
@@ -26,13 +26,13 @@ const WORK: Readonly<Record<Program, readonly WatchedKind[]>> = {
   cluster: ['clusters'],
 }
 
-export const awayPrograms = (cluster: ReadableCluster): readonly ProgramLook[] =>
+export const awayPrograms = (cluster: ReadableCluster): readonly ProgramState[] =>
   cluster.kinds.has('programs')
     ? cluster.state.list('programs').filter((look) => look.state === 'Away' && isMissed(cluster, look))
     : []
 
 /** A Lease that its holder does not renew is always a failure. One that was released, or never taken, is one where there is work. */
-function isMissed({ state, kinds }: ReadableCluster, { program, how }: ProgramLook): boolean {
+function isMissed({ state, kinds }: ReadableCluster, { program, how }: ProgramState): boolean {
   if (how === 'Stopped') return true
   const work = program === 'cluster' ? state.list('clusters').filter(({ spec }) => spec.controlPlane !== undefined) : []
   const has = WORK[program].some((kind) => (kind === 'clusters' ? work : state.list(kind)).length > 0)

@@ -19,4 +19,4 @@ export type FromProcess =
   | { readonly kind: 'Ended'; readonly id: number; readonly why?: string }
 
 /** How often a process says that its event loop turns. */
-export const BEAT_MS = 1_000
+export const HEARTBEAT_MS = 1_000

@@ -26,7 +26,7 @@ beforeEach(() => {
         end('SIGKILL')
       },
       disconnect: () => end('exit 0'),
-      listen: (heard) => (says = heard),
+      listen: (onMessage) => (says = onMessage),
       ended: ended.promise,
     },
     clock,

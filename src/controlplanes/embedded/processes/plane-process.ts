@@ -3,7 +3,7 @@
 import type { Credentials } from '#lib/x509/server-keys.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
 import type { EngineServer, EngineStart } from '../engine.ts'
-import { BEAT_MS, type FromProcess, type ToProcess } from './messages.ts'
+import { HEARTBEAT_MS, type FromProcess, type ToProcess } from './messages.ts'
 
 /** The operating system's side of it. */
 export interface Child {
@@ -11,7 +11,7 @@ export interface Child {
   kill(): void
   /** Closes the channel: the process then stops its servers and ends. */
   disconnect(): void
-  listen(heard: (message: FromProcess) => void): void
+  listen(onMessage: (message: FromProcess) => void): void
   /** Resolves with how it ended. */
   readonly ended: Promise<string>
 }
@@ -47,7 +47,7 @@ export class PlaneProcess {
   constructor(child: Child, clock: Clock) {
     this.#child = child
     this.#clock = clock
-    child.listen((message) => this.#heard(message))
+    child.listen((message) => this.#note(message))
     void child.ended.then((how) => this.#over(this.#killed ?? `the process ended (${how})`))
     this.#look()
   }
@@ -113,7 +113,7 @@ export class PlaneProcess {
     seat.credentials = next
   }
 
-  #heard(message: FromProcess): void {
+  #note(message: FromProcess): void {
     this.#silent = 0
     this.#isLoaded = true
     if (message.kind === 'Beat') return
@@ -151,12 +151,12 @@ export class PlaneProcess {
   }
 
   #look(): void {
-    this.#watch = this.#clock.after(BEAT_MS, () => {
+    this.#watch = this.#clock.after(HEARTBEAT_MS, () => {
       if (this.#isOver && this.#seats.size === 0) return
       const isStarting = !this.#isLoaded || [...this.#seats.values()].some((seat) => seat.isStarting)
       const most = isStarting ? MOST_SILENT_STARTING : MOST_SILENT
       if (++this.#silent > most) {
-        this.#killed = `its process did not answer for ${(most * BEAT_MS) / 1_000} s and was killed`
+        this.#killed = `its process did not answer for ${(most * HEARTBEAT_MS) / 1_000} s and was killed`
         this.#isOver = true
         return this.#child.kill()
       }

@@ -36,8 +36,8 @@ async function servedBy(
       },
       kill: () => ended.resolve('SIGKILL'),
       disconnect: () => ended.resolve('exit 0'),
-      listen: (heard) => {
-        says = heard
+      listen: (onMessage) => {
+        says = onMessage
       },
       ended: ended.promise,
     }

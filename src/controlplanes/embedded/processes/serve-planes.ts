@@ -2,13 +2,13 @@
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { EngineServer, PlaneEngine } from '../engine.ts'
-import { BEAT_MS, type FromProcess, type ToProcess } from './messages.ts'
+import { HEARTBEAT_MS, type FromProcess, type ToProcess } from './messages.ts'
 
 /** The process itself, as far as its host talks with it. */
 export interface Channel {
   send(message: FromProcess): void
   /** Called with each message of the host. */
-  listen(heard: (message: ToProcess) => void): void
+  listen(onMessage: (message: ToProcess) => void): void
   /** Resolves when the host has ended, or has closed the channel. */
   readonly closed: Promise<void>
 }
@@ -56,11 +56,11 @@ export async function servePlanes(channel: Channel, start: PlaneEngine['start'],
     else if (message.kind === 'Replace') void replace(message)
     else running.get(message.id)?.ending.abort()
   })
-  const beat = (): void => {
+  const heartbeat = (): void => {
     channel.send({ kind: 'Beat' })
-    clock.after(BEAT_MS, beat)
+    clock.after(HEARTBEAT_MS, heartbeat)
   }
-  beat()
+  heartbeat()
   await channel.closed
   for (const { ending } of running.values()) ending.abort()
   await Promise.allSettled([...running.values()].map(async ({ server }) => (await server).ended))

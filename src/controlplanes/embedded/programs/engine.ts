@@ -16,7 +16,7 @@ import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { makePrivateFolder } from '#lib/private-folder.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { embeddedErrors } from '../embedded-errors.ts'
-import type { EngineServer, EngineStart, PlaneEngine, SnapshotWish } from '../engine.ts'
+import type { EngineServer, EngineStart, PlaneEngine, SnapshotRequest } from '../engine.ts'
 import type { PlaneFolder } from '../plane-folders.ts'
 import { requireName } from '../snapshot-name.ts'
 import { etcdFlags, etcdUrl, managerFlags, type ProgramPlaces, schedulerFlags, serverFlags, storeIn } from './flags.ts'
@@ -37,12 +37,12 @@ async function minorOf(folder: string): Promise<string> {
   const missing = missingPrograms(folder)
   if (missing.length > 0) throw fail(`${missing.join(', ')} not found`)
   const run = promisify(execFile)
-  const told = await run(join(folder, 'kube-apiserver'), ['--version'], { timeout: VERSION_WITHIN_MS }).catch(
+  const output = await run(join(folder, 'kube-apiserver'), ['--version'], { timeout: VERSION_WITHIN_MS }).catch(
     (e: unknown) => {
       throw fail(messageOf(e), e)
     },
   )
-  const minor = /^Kubernetes v(\d+\.\d+)\./.exec(told.stdout.trim())?.[1]
+  const minor = /^Kubernetes v(\d+\.\d+)\./.exec(output.stdout.trim())?.[1]
   if (minor === undefined) throw fail('kube-apiserver --version prints no version of Kubernetes')
   return minor
 }
@@ -138,7 +138,7 @@ class ProgramEngine implements PlaneEngine {
 
   async snapshot(
     { data, snapshots }: PlaneFolder,
-    { name, version, now }: SnapshotWish,
+    { name, version, now }: SnapshotRequest,
     paused: <T>(work: () => Promise<T>) => Promise<T>,
   ): Promise<Snapshot> {
     requireName(name)
@@ -156,7 +156,7 @@ class ProgramEngine implements PlaneEngine {
 
   async restore(
     { root, data, snapshots }: PlaneFolder,
-    { name }: Omit<SnapshotWish, 'version'>,
+    { name }: Omit<SnapshotRequest, 'version'>,
     halt: () => Promise<void>,
   ): Promise<boolean> {
     requireName(name)

@@ -6,7 +6,7 @@ import { freePort } from '#lib/free-port.ts'
 
 /** Less than a caller of the host waits for an answer. */
 const START_WITHIN_MS = 100_000
-const LOOK_MS = 50
+const POLL_MS = 50
 const ANSWER_WITHIN_MS = 2_000
 
 export async function freePorts(count: number): Promise<readonly number[]> {
@@ -34,7 +34,7 @@ export async function untilAnswer({ what, path, client, failed, clock }: Awaited
     const seen = await Promise.race([failed, answerOf(client, path)])
     if (seen === 'ok') return
     if (clock.monotonic() > until) throw new Error(`${what} is not ready within ${START_WITHIN_MS / 1_000} s: ${seen}`)
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(POLL_MS)
   }
 }
 

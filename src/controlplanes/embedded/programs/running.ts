@@ -9,7 +9,7 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import type { ProgramName } from '../../programs.ts'
 
 const GRACE_MS = 10_000
-const LOOK_MS = 50
+const POLL_MS = 50
 const PIDS = 'programs.json'
 /** The programs are named by their files; what ends them with us lies here. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -92,7 +92,7 @@ export async function endLeft(data: string, clock: Clock): Promise<void> {
     } catch {
       // It has just ended.
     }
-    while (isOf(pid, data)) await clock.sleep(LOOK_MS)
+    while (isOf(pid, data)) await clock.sleep(POLL_MS)
   }
 }
 

@@ -9,7 +9,7 @@ import { sha256 } from '#lib/sha256.ts'
 import { Refused } from '../../request.ts'
 import { newSecret } from '../../sessions.ts'
 import { type ConnectAs, type OwnClient, OwnClients } from '../own-clients.ts'
-import { whose } from '../token.ts'
+import { ownerOf } from '../token.ts'
 import { SealedFlows } from './flow.ts'
 import { problemOf } from './id-token.ts'
 import { type Issuer, IssuerTrouble, openid, troubleIn, whyOf } from './issuer.ts'
@@ -112,7 +112,7 @@ export class OidcSignIn {
     try {
       const client = clients.get(home)
       if (client === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${home}`)
-      const person = await whose(client, home)
+      const person = await ownerOf(client, home)
       // Without a way to replace the token, the session ends with it.
       const expiresAt = held.given.refresh === undefined ? held.given.expiresAt : undefined
       const isOver = (): boolean => held.isOver
