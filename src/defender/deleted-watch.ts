@@ -64,7 +64,7 @@ export class DeletedWatch {
       )
   }
 
-  /** A server that does not answer has said nothing. */
+  /** No answer is no evidence of a deletion. */
   async #isDeleted({ type, namespace, name, uid }: Suspect): Promise<boolean> {
     try {
       const object = await this.#client.get(type, { name, ...defined({ namespace }) })

@@ -1,5 +1,5 @@
-// Whether the target of an orphaned slot has come to rest: it is healthy, nothing tells it to be disrupted, and its agent was heard again after that
-// was so. Only then does the slot go, since an agent that is cut off may still be in the middle of it.
+// Whether the target of an orphaned slot is idle: it is healthy, has no order that disrupts it, and its agent has renewed its Lease since. Only then is
+// the slot freed, since an agent that was cut off may still be in the middle of the operation.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
@@ -14,7 +14,7 @@ const NODE_LEASES = 'kube-node-lease'
 
 /** Requests under way at the same time. */
 const AT_ONCE = 8
-/** An agent renews every ten seconds: who asks at each decision, and decisions follow each other within milliseconds, learns nothing more by it. */
+/** An agent renews every ten seconds; decisions can follow each other within milliseconds, so reading at each of them is wasted. */
 const REQUEUE_MS = 2_000
 
 export class IdleWatch {

@@ -12,7 +12,7 @@ export class PendingVerdicts {
     if (spoken.length > 0) this.#gates.set(uidOf(permit), new Map(spoken.map((t) => [t.target, t.gates])))
   }
 
-  /** The decision with the words that it came without. */
+  /** The decision with its verdict texts restored. */
   complete(decision: PermitDecision): PermitDecision {
     const known = this.#gates.get(uidOf(decision.permit))
     if (known === undefined) return decision

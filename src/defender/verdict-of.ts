@@ -1,4 +1,4 @@
-// How a gate says its verdict: bounded sentences, whole seconds, and no name for the policy that is built in.
+// Builds a gate's verdict: bounded sentences, whole seconds, and no name for the built-in policy.
 import { builtinPolicy, type CompiledPolicy } from './compile-policy.ts'
 import type { Gate, GateVerdict } from './gate.ts'
 import type { ReasonName } from './reason-name.ts'
@@ -33,7 +33,7 @@ const verdictOf =
     ...(verdict !== 'Granted' && { ...more, ...fieldOf(policy, field) }),
     ...(retryAfterMs !== undefined && { retryAfter: Math.ceil(retryAfterMs / 1_000) }),
   })
-/** A pointer into a spec is worth nothing without the generation that it is of. */
+/** A pointer into a spec is meaningless without its generation. */
 const fieldOf = (policy: CompiledPolicy | undefined, field: string | undefined) =>
   policy?.generation === undefined || policy === builtinPolicy || field === undefined
     ? {}

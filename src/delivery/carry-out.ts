@@ -10,7 +10,7 @@ export interface DeliverySteps<Failure> {
   record(refs: readonly InventoryRef[], when: 'Before' | 'After'): Promise<Failure | undefined>
   /** Everything that is declared. After a failure nothing is deleted: the entries stay for the next run. */
   apply(): Promise<Failure | undefined>
-  /** What was brought, asked when `apply` has ended. */
+  /** The applied objects, read after `apply` has finished. */
   applied(): Outcomes['applied']
   /** True once nothing of the object is left to remember. */
   remove(operation: Delete): Promise<boolean>

@@ -182,7 +182,7 @@ async function unserved(
   return undefined
 }
 
-/** None where the server does not tell yet. */
+/** None while the server does not report it yet. */
 async function pluralsOf(
   client: KubeClient,
   apiVersion: string,

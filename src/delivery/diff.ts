@@ -189,7 +189,7 @@ function undeclaredDiff(
   if (live.isFound === true) return forget('OtherObject', FOUND)
   if (isOfControlPlane(ref)) return forget('OtherObject', OF_CONTROL_PLANE)
 
-  // Ours, and kept all the same.
+  // Ours, but kept.
   if (neverPruned?.has(ref.kind) === true) return defer('NeverPruned')
   if (!mayWrite(writes, ref)) return defer('PruneDisabled', 'spec.writes no longer allows it')
   if (ref.kind === 'MachineComponent' && referenced.has(ref.name))

@@ -1,4 +1,4 @@
-// What a user chooses for an installation, a check of one, or its end.
+// Options of install, check and uninstall.
 import type { SettingFlags } from './load.ts'
 
 export interface InstallOptions extends SettingFlags {

@@ -21,7 +21,7 @@ export interface Need {
   readonly reason?: string
 }
 
-/** What the requester read. */
+/** State the requester read. */
 export interface Known {
   /** Permits requested for this disruption. */
   readonly own: readonly OperationPermit[]

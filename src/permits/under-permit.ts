@@ -67,5 +67,5 @@ export async function underPermit<R>(
 
 const clearance = {} as Clearance
 
-/** For what is no action of a plan. */
+/** For work that is not an action of a plan. */
 export const exempt = (_why: Exemption): Clearance => clearance

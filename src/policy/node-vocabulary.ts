@@ -129,7 +129,7 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
 
 const own = (o: Record<string, unknown>, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
 
-/** What a Node object itself says; a controller adds `machine`, `components`, `repairs`, `cluster` and `peers`. */
+/** Facts in a Node object itself; a controller adds `machine`, `components`, `repairs`, `cluster` and `peers`. */
 export function nodeFacts(node: unknown): Facts {
   const metadata = fieldsOf(own(fieldsOf(node), 'metadata'))
   const spec = fieldsOf(own(fieldsOf(node), 'spec'))

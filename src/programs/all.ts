@@ -67,7 +67,7 @@ interface RoleEntry {
   readonly lead: 'one leader' | 'every replica'
   /** Its loops, by the names that logs, metrics and /healthz have. */
   readonly loops: readonly string[]
-  /** What it reaches beside the API servers; it waits for these where its loops need them, and works on without them where they do not. */
+  /** Services it needs besides the API servers. It waits for those that its loops require and runs without the others. */
   readonly reaches: readonly string[]
   /** Options of `kubenode run` that add or leave out parts of it. */
   readonly switches: Readonly<Record<string, string>>
@@ -215,7 +215,7 @@ export const ROLES = {
   },
 } as const satisfies Readonly<Record<RoleName, RoleEntry>>
 
-/** What an agent consists of; `#agent/parts.ts` builds it. */
+/** The parts of an agent; `#agent/parts.ts` builds them. */
 type AgentPart = Exclude<keyof Parts, 'files' | 'dir' | 'config' | 'facts' | 'machine' | 'target' | 'reportLeft'>
 
 export const AGENT_PARTS = {
@@ -238,7 +238,7 @@ export const AGENT_PARTS = {
 interface ProgramEntry<Module> {
   readonly does: string
   readonly command: string
-  /** Who it is to the API server. */
+  /** The identity it uses with the API server. */
   readonly identity: string
   readonly load: () => Promise<Module>
 }

@@ -1,4 +1,4 @@
-// Where the programs that hosts run lie, for those that start them.
+// Paths of the programs that a host process starts.
 import { join, parse } from 'node:path'
 
 /** Next to the running one: built files next to a built one. */

@@ -201,7 +201,7 @@ function localWatch({ context, sources, renders }: HubShared, controller: Contro
   }
 }
 
-/** What is open until the role ends. */
+/** Resources held until the role ends. */
 const resources = ({ connections, hub }: HubShared, { gateReads }: Pick<ReleaseLoop, 'gateReads'>): Part => ({
   name: 'sync-connections',
   start: () => undefined,

@@ -1,4 +1,4 @@
-// Everything that a rollout can do. Each says why.
+// All actions of a rollout, each with its reason.
 import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Pod } from '#nodes/objects.ts'

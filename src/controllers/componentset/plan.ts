@@ -46,7 +46,7 @@ export interface SetPlan extends Plan<SetAction> {
   readonly status: Status
 }
 
-/** What the components of one set have come to, as the plan goes through them. */
+/** Per-component results, accumulated as the plan walks the set. */
 interface Draft {
   readonly actions: SetAction[]
   readonly notices: Notice[]
@@ -74,7 +74,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     free: context.limit - downCount(context),
     slices: slicesIn(seen.set.status?.slices ?? []),
   }
-  // Those that are behind go first, or the first by name would take every slice that comes free.
+  // Out-of-date components go first; otherwise the first by name would take every free slice.
   const inTurn = surveys.toSorted((a, b) => a.updated - b.updated || (a.track.component < b.track.component ? -1 : 1))
   const slices = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentSlices(context, survey, draft))]
   draft.actions.push(...orphaned(context, slices))

@@ -1,4 +1,4 @@
-// What may be done about a machine, as one closed union, and the few words that all its plans share. Pure.
+// All actions on a machine as one closed union, and the types its plans share. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
@@ -62,7 +62,7 @@ export type MachineAction =
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
   | { readonly kind: 'Drain'; readonly by: Authority; readonly reason: string }
   | PermitAction
-  /** What the provider calls the host, and where it is. */
+  /** The host's provider id and location. */
   | {
       readonly kind: 'WriteHost'
       readonly providerID: string

@@ -1,4 +1,4 @@
-// Figures of the machine controller that no object tells.
+// Metrics of the machine controller that cannot be read from any object.
 import { Gauge, type Registry } from 'prom-client'
 
 /** Hosts that no Machine names, by provider. A controller is set up once a term, the registry lives as long as the process. */

@@ -105,7 +105,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...(sealing.wait === undefined ? [] : [SECRET_REQUEUE_MS]),
     seen.joinToken && Math.min(TOKEN_RECHECK_MS, Math.max(1_000, tokenExpiresAt(seen.joinToken) - now)),
     ...(seen.host.kind === 'Unknown' || awaitsToken(seen, now) ? [PROVISION_REQUEUE_MS] : []),
-    // What it says then is another thing.
+    // The wait is reported differently from then on.
     untilLateJoin(seen, now) || undefined,
   ].filter((ms) => ms !== undefined)
   const dueMs = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]

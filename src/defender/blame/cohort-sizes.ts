@@ -4,7 +4,7 @@ import { cohortKey, cohortsOf } from './cohorts.ts'
 
 export interface Members {
   readonly all: number
-  /** Those that serve or served before. */
+  /** Machines that serve now or served before. */
   readonly served: number
 }
 

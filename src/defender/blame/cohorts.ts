@@ -1,5 +1,5 @@
 // What machines have in common: the versions and configurations they run, where they stand, and their kernel. Failures that gather in one of these
-// are the doing of what is common, not of the nodes.
+// are caused by the common property, not by the nodes.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'

@@ -15,14 +15,14 @@ export const REMEMBERED_MS = 30 * 60_000
 
 export const REPAIRER = 'RemedyOperationJob'
 
-/** Whose permits are for a change of many machines. */
+/** Requesters whose permits change many machines. */
 export const ROLLOUTS: ReadonlySet<string> = new Set([machineComponentSet.kind, componentCanary.kind])
 
 /** Phases in which a machine is meant to serve. */
 const SERVING: ReadonlySet<string> = new Set(['Ready', 'NotReady', 'Updating'])
 
 export interface FailingSeen {
-  /** Also those that ended. */
+  /** Including ended ones. */
   readonly permits: () => readonly OperationPermit[]
   readonly grants: readonly Grant[]
   readonly fleet: FleetView

@@ -52,7 +52,7 @@ const isRollout = ({ permit }: Question): boolean => ROLLOUTS.has(permit.spec.re
 
 function isInWay(question: Question, blamed: Cohort, retried: ReadonlySet<string>): boolean {
   const { permit, unit } = question
-  // What goes out into a place that fails cannot be told from what fails there; people who know better say so for the set.
+  // A rollout into a failing zone or rack cannot be distinguished from its failures; users who know better declare a retry of the component.
   const isHeldUp = isPlace(blamed) && isRollout(question) && !retried.has(permit.spec.component?.name ?? '')
   if (permit.spec.requester.kind === REPAIRER || isHeldUp) {
     const key = cohortKey(blamed)

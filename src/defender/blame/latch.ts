@@ -19,7 +19,7 @@ const REFRESH_MS = 5 * 60_000
 export interface BlameGround {
   /** The time of the Defender. */
   readonly now: number
-  /** Whether a machine still runs or wants what the cohort has in common. */
+  /** Whether any machine still has, or is ordered to have, the property that the cohort shares. */
   readonly isPresent: (cohort: Cohort) => boolean
   /** Components that a user declared safe to retry. */
   readonly retried: ReadonlySet<string>

@@ -19,7 +19,7 @@ export interface Counts {
   /** All units, and how many of them fail. */
   readonly total: number
   readonly failing: number
-  /** Those of the group. */
+  /** Machines in the group. */
   readonly members: number
   readonly failingMembers: number
 }

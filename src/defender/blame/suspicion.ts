@@ -11,7 +11,7 @@ export interface Suspicion {
   readonly members: number
   readonly failingElsewhere: number
   readonly elsewhere: number
-  /** Of a place: the first of those that fail, by name. */
+  /** For a place: its first failing machines, by name. */
   readonly machines?: readonly string[]
 }
 
@@ -19,9 +19,9 @@ export interface Suspicion {
 const LEAST_FAILING = 3
 /** For all cohorts that are tested together: the chance that a fleet is suspected without a cause is one in ten thousand. */
 const CHANCE = 1e-4
-/** What is hardly worse than the rest is not worth stopping for, however sure it is. */
+/** A cohort that is barely worse than the rest does not justify a stop, however significant. */
 const TIMES_WORSE = 3
-/** More causes than this at once are no causes that this can tell. */
+/** With more simultaneous causes than this, blame is not meaningful. */
 const MOST_SUSPICIONS = 4
 
 interface Tally {
@@ -38,7 +38,7 @@ export function suspicions(sizes: CohortSizes, units: Iterable<Unit>): readonly 
     if (best === undefined) break
     found.push(best)
     const key = cohortKey(best.cohort)
-    // What this one explains says nothing about the others.
+    // Failures explained by this cohort do not count against the others.
     for (const unit of failing) if (cohortsOf(unit).some((c) => cohortKey(c) === key)) failing.delete(unit)
   }
   return found

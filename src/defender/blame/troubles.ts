@@ -32,7 +32,7 @@ export function troublesOf({ permits, grants, fleet, wall, maintenance }: Troubl
   }
   for (const unit of fleet.tally(EVERYTHING, 'machines').troubled) {
     if (unit.isSilent) add(unit, 'Silent', silentSince(unit, wall))
-    // A component that fails says so itself, and its own release stops for it.
+    // A failing component is reported on its own, and its own release stops.
     else if (isDownByItself(unit, granted) && unit.badComponents.size === 0) add(unit, 'Down', downSince(unit, wall))
   }
   for (const { metadata, spec, status } of all) {

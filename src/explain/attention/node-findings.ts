@@ -336,7 +336,7 @@ export function nodeFindings(cluster: ObservedCluster, covered: ReadonlySet<stri
     if (isCordoned) cordoned.push(name)
     const phase = phases.get(name)
     for (const problem of problems) {
-      // Of a managed Node its Machine tells.
+      // A managed Node is covered by its Machine.
       if (problem.type === 'Ready' && phase !== undefined) continue
       if (covered.has(`${name}\n${problem.type}`)) continue
       const isAtWork = AT_WORK.has(phase ?? '') && problem.type !== DETECTION_INCOMPLETE

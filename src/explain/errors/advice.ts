@@ -1,4 +1,4 @@
-// What an error number means to its reader.
+// Cause, checks and remedy for an error number.
 import type { ErrorCode } from '#lib/error-table.ts'
 
 interface Advised {

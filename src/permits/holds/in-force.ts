@@ -10,7 +10,7 @@ const STOPS: ReadonlySet<HoldEffect> = new Set(['Pause', 'Freeze', 'Abort', 'Ext
 /** An answer about a hold; `Unknown` where its text cannot be read. */
 export type Answer = 'Yes' | 'No' | 'Unknown'
 
-/** What is unknown stops work, and never starts it. */
+/** Unknown stops work and never starts it. */
 export const binds = (answer: Answer, { spec }: OperationalHold): boolean =>
   answer === 'Yes' || (answer === 'Unknown' && STOPS.has(spec.effect))
 

@@ -9,7 +9,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 
 export type HoldTarget = OperationalHold['spec']['target']
 
-/** What the user says to every such command. */
+/** Arguments that every such command takes. */
 export interface HoldTexts {
   readonly reason: string
   readonly for: string

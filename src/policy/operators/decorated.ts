@@ -30,7 +30,7 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
     .map((o) => [o.name, o]),
 )
 
-/** What people write who come from elsewhere. */
+/** Spellings used by other rule engines. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['=', 'equal'],
   ['==', 'equal'],

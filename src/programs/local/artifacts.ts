@@ -51,7 +51,7 @@ export async function provideArtifacts(provided: Provided): Promise<number> {
         if (!(await copiedFrom(archives, { component, version, list }, provided))) absent++
         continue
       }
-      // What lies elsewhere is fetched from there by the agents.
+      // Agents fetch artifacts stored elsewhere from their own URL.
       if (debian === undefined) continue
       for (const { url, sha256, size } of list)
         if (!(await provideFromDebian({ component, version, url, sha256, size }, { ...debian, artifacts }, signal)))

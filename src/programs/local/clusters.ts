@@ -19,7 +19,7 @@ import { serverUp, type Connect } from './server-up.ts'
 import { stopNodes } from './stop-nodes.ts'
 
 const POLL_MS = 500
-/** After one that failed; what it needs may be on its way. */
+/** Retry interval after a failure: a dependency may still be starting. */
 const AGAIN_MS = 2_000
 
 export interface ClustersOptions {
@@ -58,7 +58,7 @@ export class LocalClusters {
     writeClusters(options.layout, [])
   }
 
-  /** Those with programs here, in the order in which the hub has them. */
+  /** Clusters whose programs run here, in the hub's order. */
   get clients(): ReadonlyMap<string, KubeClient> {
     return new Map([...this.#here].flatMap(([name, { client }]) => (client === undefined ? [] : [[name, client]])))
   }
@@ -199,7 +199,7 @@ export class LocalClusters {
   }
 }
 
-/** Relative: the path of a data folder may change between two looks of a person. */
+/** Relative, since the data folder can be moved. */
 function linkTo(target: string, path: string): void {
   const wanted = relative(dirname(path), target)
   const found = lstatSync(path, { throwIfNoEntry: false })

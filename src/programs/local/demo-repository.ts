@@ -15,7 +15,7 @@ export type DemoFiles = ReadonlyMap<string, DemoFile>
 
 export interface DemoCommit {
   readonly subject: string
-  /** What the commit changes. */
+  /** Files the commit changes. */
   readonly files: DemoFiles
 }
 

@@ -7,7 +7,7 @@ import { localErrors } from './local-errors.ts'
 export const DRIVERS = ['process', 'nspawn'] as const
 export type Driver = (typeof DRIVERS)[number]
 
-/** Of each cluster, unless --nodes says otherwise. */
+/** Nodes per cluster, unless --nodes is given. */
 export const MACHINES_MADE = 2
 
 /** Program → Debian package. */
@@ -26,7 +26,7 @@ interface Host {
   readonly path: string
 }
 
-/** What the driver lacks here, in words; undefined when it can run. */
+/** Why the driver cannot run here; undefined when it can. */
 export function missingFor(driver: Driver, { uid, arch, path }: Host): string | undefined {
   if (driver === 'process') return undefined
   if (uid !== 0) return 'it needs root'

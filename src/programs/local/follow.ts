@@ -71,7 +71,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     }
     missing = await missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
-      // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
+      // Each kind has its own watch and one may lag, so Ready is reported only from what the servers return.
       seen = await observeFleet(hub, business())
       missing = await missingIn(seen, commit)
     }

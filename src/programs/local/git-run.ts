@@ -35,7 +35,7 @@ export async function fastImport(cwd: string, stream: Buffer): Promise<void> {
   })
   let output = ''
   child.stderr.on('data', (d: Buffer) => (output = `${output}${d.toString()}`.slice(-1_000)))
-  // A git that ends early says why itself.
+  // If git exits early, its own output explains why.
   child.stdin.on('error', () => undefined)
   child.stdin.end(stream)
   const [code] = (await once(child, 'close')) as [number | null]

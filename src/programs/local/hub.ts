@@ -1,4 +1,4 @@
-// What git cannot tell the hub: which repository to follow.
+// Tells the hub the one thing git cannot: which repository to follow.
 import { pathToFileURL } from 'node:url'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'

@@ -14,7 +14,7 @@ const GIT_CACHE = 'git-cache'
 const CONTROL_PLANES = 'control-planes'
 /** No cluster can be called so. */
 const WEBHOOKS = '.webhooks'
-/** What else lies beside the folders of clusters, and so names none. */
+/** Entries next to the cluster folders that are not clusters. */
 const REPOSITORY = 'repository'
 const OTHER_FOLDERS: readonly string[] = [
   'logs',
@@ -52,11 +52,11 @@ export interface FleetState {
   readonly format: typeof DATA_FORMAT
   /** Port of the hub; kept, so that kubeconfigs stay good. Those of Clusters are kept with their control planes. */
   readonly ports: Readonly<Record<string, number>>
-  /** What its machines are; processes when nothing is said. */
+  /** Driver of its machines; processes by default. */
   readonly driver?: Driver
-  /** What the control planes of its Clusters are; the embedded server when nothing is said. */
+  /** Kind of its Clusters' control planes; the embedded server by default. */
   readonly controlPlanes?: 'programs'
-  /** Whose repository it follows; the one of the demo, in this folder, when nothing is said. */
+  /** The repository it follows; by default the demo repository in this folder. */
   readonly follows?: Followed
   /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
   readonly folder?: string

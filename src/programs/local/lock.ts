@@ -12,7 +12,7 @@ import { localErrors } from './local-errors.ts'
 const POLL_MS = 500
 
 export interface LockFiles {
-  /** What the kernel locks. */
+  /** The file that the kernel locks. */
   readonly lock: string
   /** The process that holds it. */
   readonly holder: string

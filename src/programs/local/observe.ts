@@ -20,10 +20,10 @@ import type { StoppedProgram } from '#explain/programs.ts'
 import type { ClusterSeen, FleetSeen, HubSeen } from '#explain/progress/seen.ts'
 
 const READ_TIMEOUT_MS = 3_000
-/** How long an answer of a server counts; its caches tell everything else sooner. */
+/** How long a server's answer is reused; caches cover everything else sooner. */
 const ANSWER_COUNTS_MS = 2_000
 
-/** Those with a leader. */
+/** Roles that have a leader. */
 const LED_ROLES = ['sync', 'controllers', 'approver', 'defender', 'cluster'] as const
 
 const all = async <T extends KubeObject>(client: KubeClient, type: ResourceType<T>): Promise<readonly T[]> =>

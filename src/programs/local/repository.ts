@@ -19,7 +19,7 @@ const CLUSTERS_FILE = 'fleet/clusters/clusters.json'
 /** Before anything is written: without git there is no fleet to follow. */
 export const requireGit = async (): Promise<void> => void (await git('/', ['--version']))
 
-/** What the work tree has and no commit holds: it is not used. Undefined where there is nothing. */
+/** Uncommitted changes in the work tree, which are not used; undefined when there are none. */
 export async function uncommittedNotice(folder: string): Promise<string | undefined> {
   const output = await git(folder, ['status', '--porcelain', '--', 'fleet', 'rules'])
   const dirty = output

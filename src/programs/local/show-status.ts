@@ -17,7 +17,7 @@ export interface StatusAsked {
   readonly timeout: string
 }
 
-/** What is waited for, beside the data. */
+/** The pending waits, next to the data. */
 type WaitScreen = Pick<Screen, 'isTerminal' | 'show' | 'end'>
 
 /** Exit 1 while it is not in sync with git, or something needs attention. */

@@ -32,7 +32,7 @@ export interface FleetStatus {
   readonly missing: readonly string[]
   /** Why no time changes that; undefined: it may continue by itself. */
   readonly stuck: string | undefined
-  /** What is wrong or waits, as `kubenode why` shows it; undefined while nothing answers. */
+  /** Problems and waits, as `kubenode why` shows them; undefined while no server answers. */
   readonly attention: AttentionReport | undefined
 }
 
@@ -122,7 +122,7 @@ async function clientsOf(
       known.set(name, { text, client })
       clients.set(name, client)
     } catch {
-      // Its control plane is being made or removed, which the hub tells.
+      // Its control plane is being created or removed, as the hub reports.
     }
   }
   return clients

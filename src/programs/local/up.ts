@@ -76,7 +76,7 @@ export interface UpOptions {
   readonly assets: string | undefined
   /** As the variable PATH: where the tools of a driver are looked for. */
   readonly path: string
-  /** Ends once the fleet is as git says, or could not become so in time. */
+  /** Exits once the fleet matches git, or the deadline has passed. */
   readonly check: boolean
   /** Each API server keeps which rights its clients use. */
   readonly recordsRights: boolean
@@ -364,7 +364,7 @@ async function keepIdentities(
       await provide()
       said = ''
     } catch (e) {
-      // Once: a server that does not answer says so at each look.
+      // Reported once: an unreachable server fails every poll.
       if (said !== messageOf(e))
         print(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
       said = messageOf(e)

@@ -7,10 +7,10 @@ import { shortened } from '#lib/shortened.ts'
 /** A bug comes with its stack after the error. */
 const TAIL_BYTES = 16 * 1_024
 const MAX_SHOWN = 200
-/** Each start of a program writes on: an error of an earlier one says nothing of this end. */
+/** Logs are appended across starts, so errors from an earlier start do not count. */
 const NUMBERED = /^KN\d{4,5}: .+$/gm
 
-/** Undefined when it said nothing, or its log cannot be read. */
+/** Undefined when it logged nothing, or its log cannot be read. */
 export function whyEnded(log: string): string | undefined {
   try {
     const file = openSync(log, 'r')

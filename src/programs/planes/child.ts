@@ -14,9 +14,9 @@ export const thisProgram = (): readonly string[] => [process.execPath, ...proces
 export function spawnPlanes([node = '', ...program]: readonly string[], options: readonly string[] = []): Child {
   const { [UNTIL_STDIN_ENDS]: _, ...env } = process.env
   const [command = '', ...args] = endingWithUs(node, [...program, 'apiserver', '--plane-process', ...options])
-  // What it prints belongs to the output of the host.
+  // Its output goes to the host's output.
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
-  // It may end between two messages, which its end tells.
+  // It may exit between two messages; the exit event reports that.
   child.on('error', () => undefined)
   return {
     send: (message) => void (child.connected && child.send(message, () => undefined)),

@@ -6,7 +6,7 @@ import { EMBEDDED_DATA } from './plane-snapshots.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface EmbeddedEngineOptions {
-  /** What KubeNode tells each server about its clients. */
+  /** Rules about its clients that KubeNode gives each server. */
   readonly rules?: RunOptions['rules']
   /** Where webhooks of its servers may be; anywhere without it. */
   readonly mayCall?: RunOptions['mayCall']

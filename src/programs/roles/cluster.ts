@@ -12,7 +12,7 @@ import type { RoleSetup } from '../run/role.ts'
 import { runErrors } from '../run/run-errors.ts'
 import type { RolesConfig } from './config.ts'
 
-/** What `kubenode install` brings too, but the programs. */
+/** Everything `kubenode install` applies except the programs. */
 function releaseAddons(): Addons {
   const { kinds, rest } = releaseManifests()
   return addonsOf(VERSION, kinds, rest)

@@ -1,4 +1,4 @@
-// What the options of `kubenode run` say to the roles of one cluster.
+// Maps the options of `kubenode run` to the roles of one cluster.
 import type { AgentIdentity } from '#identity/token-life.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { WebhookOptions } from '#defender/webhook/replica.ts'
@@ -27,9 +27,9 @@ export interface RolesConfig {
   readonly controlPlanes?: string
   /** File with the versions of Kubernetes that this hub runs control planes of. */
   readonly controlPlaneVersions?: string
-  /** What role artifacts serves. */
+  /** Settings of role artifacts. */
   readonly artifacts?: ServedArtifacts
-  /** What role console serves, and how this program reaches the cluster. */
+  /** Settings of role console, and how this program connects to the cluster. */
   readonly console?: ServedConsole
   readonly connection: ConnectionConfig
   /** The trust document that hosts start with; they get its keys and the document itself. */
@@ -44,7 +44,7 @@ export interface RolesConfig {
   readonly outbound?: OutboundPlaces
   /** Lifetime of agents' certificates; a week without it. */
   readonly certificateSeconds?: number
-  /** What agents become that join from now on; a certificate without it. */
+  /** Identity of agents that join from now on; a certificate by default. */
   readonly agentIdentity?: AgentIdentity
   /** Where sync keeps copies of repositories. */
   readonly cache: string

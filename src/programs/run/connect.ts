@@ -34,7 +34,7 @@ export interface Chosen {
   readonly cwd: string
   /** Another root of the file system, in tests. */
   readonly root?: string
-  /** Set when a person sits at a terminal, whom a login program may prompt. */
+  /** Set at an interactive terminal: a login program may prompt. */
   readonly show?: ((text: string) => void) | undefined
 }
 

@@ -31,7 +31,7 @@ function endOfToken(source: Source): number | undefined {
   try {
     return unverifiedEnd(readSource(source))
   } catch {
-    // a file that cannot be read: the request says so
+    // an unreadable file: the request reports it
     return undefined
   }
 }

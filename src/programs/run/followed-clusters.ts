@@ -9,7 +9,7 @@ import { requireTrustedFolder } from '#lib/trusted-folder.ts'
 import { runErrors } from './run-errors.ts'
 import type { RunOptions } from './run-options.ts'
 
-/** How long a change may stay unseen; a look is one small read. */
+/** Upper bound on noticing a change; one poll is one small read. */
 const POLL_MS = 200
 const MOST_CLUSTERS = 100
 
@@ -85,7 +85,7 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
         if (text !== last) {
           requireTrustedFolder(file)
           const entries = entriesIn(text, file)
-          // First those that left: another cluster may have their place.
+          // Remove deleted clusters first: a new cluster may take their place.
           await Promise.all([...running.keys()].filter((entry) => !entries.includes(entry)).map(stop))
           for (const entry of entries) if (!running.has(entry)) start(entry)
           last = text

@@ -6,7 +6,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Part } from '#runtime/manager.ts'
 
-/** It is made once and stays: a look costs one read of a Secret. */
+/** It is created once and kept; a poll costs one read of a Secret. */
 const POLL_MS = 60_000
 /** While there is none, machines wait for it. */
 const MISSING_POLL_MS = 2_000

@@ -78,7 +78,7 @@ export async function connectionsOf(
   return connections
 }
 
-/** What the server distinguishes them by; a copy of a file is the same identity. */
+/** How the server tells identities apart: a copied file is the same identity. */
 const identityText = ({ config }: Connection): string => {
   const { server: _server, ca: _ca, ...identity } = config
   return JSON.stringify(identity)

@@ -26,7 +26,7 @@ import { type Right, RightsWatch, missingRight, rightText } from '#runtime/right
 import { supervise } from '#runtime/supervision.ts'
 import type { Supervision } from '#runtime/supervision.ts'
 
-/** What a role gets once it leads. */
+/** Passed to a role once it leads. */
 export interface RoleContext {
   /** Fenced: writes end with the term. */
   readonly client: KubeClient
@@ -43,7 +43,7 @@ export interface RoleContext {
   readonly events: (name: string) => EventRecorder
 }
 
-/** What a role gets on every replica, before it leads. Its client is not fenced: a standby writes by compare-and-swap alone. */
+/** Passed to a role on every replica, before it leads. Its client is not fenced: a standby writes by compare-and-swap only. */
 type StandingContext = Pick<RoleContext, 'client' | 'informers' | 'clock' | 'random' | 'log' | 'metrics'>
 
 interface Standing {
@@ -52,11 +52,11 @@ interface Standing {
   readonly problem: () => string | undefined
 }
 
-/** What a role starts. */
+/** The loops of a role, and annotations for its Lease. */
 export interface RoleSetup {
   /** On its Lease while this process leads. */
   readonly leaseAnnotations?: Readonly<Record<string, string>>
-  /** What every replica runs, leader or not. */
+  /** Runs on every replica, leader or not. */
   readonly standing?: (context: StandingContext) => Promise<Standing>
   /** Creates caches and loops; starts nothing. */
   setup(context: RoleContext): Promise<readonly Part[]> | readonly Part[]

@@ -1,4 +1,4 @@
-// The options of `kubenode run`, read before any request: what is impossible in them is reported first.
+// The options of `kubenode run`, validated before any request.
 import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { defined } from '#lib/defined.ts'

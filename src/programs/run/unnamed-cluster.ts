@@ -17,7 +17,7 @@ export interface Place {
   readonly cwd: string
 }
 
-/** Where kubectl looks last; undefined without a home. */
+/** kubectl's last fallback; undefined without a home directory. */
 export const homeKubeconfig = ({ HOME: home }: Environment): string | undefined =>
   home === undefined || home === '' ? undefined : join(home, '.kube', 'config')
 

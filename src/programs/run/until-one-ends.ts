@@ -6,7 +6,7 @@ import { followSignal } from '#lib/follow-signal.ts'
 import { raceWith } from '#runtime/race.ts'
 import { runErrors } from './run-errors.ts'
 
-/** What a manager needs at most: drain its controllers, give back its lease, stop its caches, and close its listeners. */
+/** Upper bound for a manager to drain its controllers, release its lease, stop its caches and close its listeners. */
 export const MOST_TO_END_MS = 60_000
 
 type Settled<E> = PromiseSettledResult<E>

@@ -1,4 +1,4 @@
-// What the words of Alibaba Cloud about an event of a host mean, whether its API says them or the metadata service of the host. Pure.
+// Maps Alibaba Cloud's host event types and states, from its API or its metadata service, to maintenance events. Pure.
 import type { HostMaintenance, MaintenanceKind, MaintenanceState } from '../port.ts'
 
 export const ECS_STATES: Readonly<Record<string, MaintenanceState>> = {

@@ -1,4 +1,4 @@
-// What the words of AWS about an event of a host mean, whether its API says them or the metadata service of the host. Pure.
+// Maps AWS host event codes and states, from its API or its metadata service, to maintenance events. Pure.
 import type { HostMaintenance, MaintenanceKind, MaintenanceState } from '../port.ts'
 
 const KINDS: Readonly<Record<string, MaintenanceKind>> = {

@@ -50,7 +50,7 @@ const isClusterRef = ({ group, kind }: ObjectRef): boolean => group === API_GROU
 export interface OfCluster {
   /** Its Cluster, which is applied on the hub. */
   readonly plane?: DesiredObject
-  /** What is applied in the cluster. */
+  /** Objects applied in the cluster. */
   readonly content: RenderedTarget
 }
 
@@ -68,7 +68,7 @@ export interface OfHub {
   readonly skips: (ref: ObjectRef) => boolean
 }
 
-/** What the hub gets now. */
+/** Objects applied to the hub now. */
 export function ofHub(targets: Targets, isDue: (cluster: string) => boolean): OfHub {
   const { objects, rejected } = targets.get(HUB) ?? NOTHING
   const waiting = new Set<string>()

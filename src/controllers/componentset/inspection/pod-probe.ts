@@ -32,7 +32,7 @@ export function podResult(slice: Slice, inspection: Inspection, pods: readonly P
 
 export interface ProbedStep {
   readonly slice: Slice
-  /** Those of the step that have the version. */
+  /** Machines of the step that run the version. */
   readonly machines: readonly Reading[]
 }
 

@@ -21,7 +21,7 @@ export interface Survey {
   readonly goingBack: ReadonlySet<Reading>
   readonly skipped: ReadonlyMap<string, string>
   readonly updated: number
-  /** What may be tried again does not count. */
+  /** Failures that may be retried do not count. */
   readonly failed: number
   /** Ordered long ago and not ready for the switch yet. */
   readonly stuck: number

@@ -57,7 +57,7 @@ export function competingSetFor(
 const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
   spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
 
-/** Another Node of the same name says nothing about this machine. */
+/** A different Node of the same name is no evidence about this machine. */
 const nodeOf = (node: Node | undefined, { status }: Machine): Node | undefined =>
   node?.metadata.uid === status?.nodeRef?.uid ? node : undefined
 

@@ -9,7 +9,7 @@ const SHARE_OF_DOMAIN = 0.5
 
 export interface Outage {
   readonly silent: number
-  /** Of these, machines whose agent was never heard. */
+  /** Of these, machines whose agent never sent a heartbeat. */
   readonly joining: number
   readonly of: number
   readonly where: string

@@ -22,7 +22,7 @@ export interface Reading {
   readonly uid: string
   readonly health: Health
   readonly why: string
-  /** Silent, but not fallen silent: no agent of it was ever heard. */
+  /** Silent because no agent ever sent a heartbeat. */
   readonly isAwaited: boolean
   readonly class: string
   /** All its domains in one text. */

@@ -1,4 +1,4 @@
-// Turns sets, their revisions and canaries into what they say about one machine. Pure.
+// Turns sets, their revisions and canaries into their claims on one machine. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import { declaredTarget, type DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'

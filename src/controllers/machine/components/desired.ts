@@ -30,7 +30,7 @@ export type Slice = Pick<
   | 'recovery'
 >
 
-/** What one set says about a machine that its selector matches. */
+/** One set's claim on a machine that its selector matches. */
 export interface Claim {
   readonly set: string
   readonly priority: number
@@ -120,7 +120,7 @@ function forSlice(entry: ComponentOrder, { set }: Claim, slice: Slice | undefine
   return { ...rest, ...defined({ slice: slice.startedAt }), part }
 }
 
-/** The one set that speaks for the component. */
+/** The one set that owns the component. */
 export function winner(claims: readonly Claim[], name: string, entry: ComponentOrder | undefined): Claim | undefined {
   const speaking = claims.filter((c) => c.components.some((w) => w.name === name))
   const named = (c: Claim) => ({ name: c.set, priority: c.priority })

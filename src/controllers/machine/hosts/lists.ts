@@ -7,7 +7,7 @@ import type { Part } from '#runtime/manager.ts'
 import type { HostSeen } from '../seen.ts'
 
 const LIST_EVERY_MS = 60_000
-/** A list older than this says nothing about now. */
+/** A list older than this is stale. */
 const STALE_AFTER_MS = 3 * LIST_EVERY_MS
 
 interface Listed {

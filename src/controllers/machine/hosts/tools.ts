@@ -1,4 +1,4 @@
-// What acts on a machine and its host are given.
+// Dependencies of the actions on a machine and its host.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'

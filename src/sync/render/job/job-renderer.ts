@@ -256,7 +256,7 @@ class Attempt {
     }
   }
 
-  /** Of its pods, or some seconds without one. A watch that fails is no reason to give up: the next look tells. */
+  /** Of its pods, or some seconds without one. A failed watch is no reason to give up: the next poll reads the state. */
   async #change({ resourceVersion, hasPod }: Omit<JobReading, 'progress'>): Promise<void> {
     const { client, clock } = this.#options
     const watched = client.watch(POD, {

@@ -138,7 +138,7 @@ async function goodOf(
   return good
 }
 
-/** What the primary key says of itself, with its users; of itself alone where it has none. */
+/** Self-signatures of the primary key with its user ids, or direct-key signatures where it has none. */
 async function ownSignatures(
   primary: AnyKeyPacket,
   first: Section,
