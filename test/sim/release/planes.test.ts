@@ -174,7 +174,7 @@ class World {
         isUnderway: history.isReturn && isLeftUnderway(this.chain, release, name),
       })
     }
-    // Killed before the status was written: what was done stays done.
+    // Killed before the status was written: completed writes stay.
     if (this.#random.next() < 0.05) return
     const seen = {
       release,
