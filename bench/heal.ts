@@ -51,6 +51,8 @@ const LIMITS = { perNodePerDay: 100, perHour: 10_000, perDay: 100_000, maxInFlig
 const STUCK_MS = 20_000
 /** Drains that are watched to their end. */
 const PODS_GO = 5
+/** What was written about the measures before is none of the calls of a repair. */
+const CALM_S = 6
 const REPAIR = 'WholeRepair'
 
 interface Watched {
@@ -67,12 +69,17 @@ const nodeOfJob = (j: RemedyOperationJob): string => j.spec.node.name
 
 export const servers: readonly ServerKind[] = ['embedded', 'real']
 
-export const smoke: Figures = { nodes: 100, samples: 2, repairs: 1, burst: 4, builtin: 4 }
+export const smoke: Figures = { nodes: 100, samples: 2, repairs: 1, burst: 4, builtin: 4, pods: 1, calm_s: 1 }
 
 export async function run({ numbers, server }: BenchOptions): Promise<BenchResult> {
   const given = { ...DEFAULTS, ...numbers }
   const burstSize = numbers['burst'] ?? Math.max(1, Math.floor(given.nodes * BURST_SHARE))
-  const sizes = { ...given, burst: burstSize, builtin: numbers['builtin'] ?? burstSize }
+  const sizes = {
+    ...given,
+    burst: burstSize,
+    builtin: numbers['builtin'] ?? burstSize,
+    pods: numbers['pods'] ?? PODS_GO,
+  }
   const world = await startWorld(sizes.nodes, server)
   for (const [i, pid] of world.serverPids.entries()) PIDS[i === 0 ? 'server' : 'etcd'] = pid
   const informers = createInformers({
@@ -92,7 +99,7 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     const take = nodesInTurn(sizes.nodes)
     const ofBuiltin = take(sizes.builtin)
     const ofBurst = take(sizes.burst)
-    const ofRepair = take(sizes.repairs + PODS_GO)
+    const ofRepair = take(sizes.repairs + sizes.pods)
     const quiet = await startControllers(world.connection)
     REQUESTS.now = quiet.requests
     const builtin = await told('builtin', ofBuiltin.length, () => measureBuiltin(watched, ofBuiltin))
@@ -102,7 +109,13 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     )
     const one = await told('onebyone', sizes.samples, () => measureOneByOne(watched, take(sizes.samples)))
     const burst = await told('burst', ofBurst.length, () => measureBurst(watched, ofBurst))
-    const repair = await told('repair', sizes.repairs, () => measureRepair(watched, ofRepair, quiet.writes))
+    const repair = await told('repair', sizes.repairs, () =>
+      measureRepair(watched, ofRepair, {
+        writes: quiet.writes,
+        pods: sizes.pods,
+        calmS: numbers['calm_s'] ?? CALM_S,
+      }),
+    )
     await quiet.stop()
     // The storm needs no grants: the Defender's process would only take time from the others.
     defender.disconnect()
@@ -376,12 +389,15 @@ function toldStages(stages: Readonly<Record<string, readonly number[]>>, from: n
 }
 
 /** Whole repairs: of nodes without pods at the same time for the calls, then one by one of nodes whose pods go, for the wait after the last of them. */
-async function measureRepair(watched: Watched, repaired: readonly number[], writes: () => number): Promise<Figures> {
+async function measureRepair(
+  watched: Watched,
+  repaired: readonly number[],
+  { writes, pods, calmS }: { readonly writes: () => number; readonly pods: number; readonly calmS: number },
+): Promise<Figures> {
   const { world } = watched
-  const count = repaired.length - PODS_GO
+  const count = repaired.length - pods
   await forEach(repaired, (n) => addMachine(world, n))
-  // What was written about the measures before is none of these calls.
-  await systemClock.sleep(6_000)
+  await systemClock.sleep(calmS * 1_000)
   const before = writes()
   await Promise.all(repaired.slice(0, count).map((n) => wholeRepair(watched, n, false)))
   const calls = (writes() - before) / count
