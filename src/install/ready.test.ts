@@ -34,7 +34,7 @@ async function waited(answers: readonly Answer[], isRegistered = true) {
     },
     get: async () => (isRegistered ? REGISTERED : undefined),
   }
-  const context = { client, clock, say: (l: string) => said.push(l), timeoutMs: 30_000 } as unknown as InstallContext
+  const context = { client, clock, print: (l: string) => said.push(l), timeoutMs: 30_000 } as unknown as InstallContext
   const end = await awaitWebhook(context).then(
     () => undefined,
     (error: unknown) => (isKubeNodeError(error) ? `${error.code} ${error.message}` : error),

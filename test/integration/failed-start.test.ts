@@ -43,7 +43,7 @@ const options = (more: Partial<UpOptions>): UpOptions => ({
   path: process.env['PATH'] ?? '',
   node: process.execPath,
   compileCache: undefined,
-  screen: { say: () => undefined, show: () => undefined, end: () => undefined } as unknown as UpOptions['screen'],
+  screen: { print: () => undefined, show: () => undefined, end: () => undefined } as unknown as UpOptions['screen'],
   pack: () => Promise.reject(new Error('not asked for')),
   debian: {} as UpOptions['debian'],
   buildTree: () => Promise.resolve(),

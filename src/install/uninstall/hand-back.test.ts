@@ -28,7 +28,7 @@ function world(availableReplicas = 1) {
   const context = {
     client: fake.client({ actor: 'installer' }),
     clock,
-    say: (line: string) => void said.push(line),
+    print: (line: string) => void said.push(line),
     timeoutMs: 60_000,
   } as unknown as InstallContext
   const installed = { workloads: [deployment('kubenode-controllers', availableReplicas)] } as unknown as Installed
