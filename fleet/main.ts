@@ -1,6 +1,7 @@
 // The fleet: every cluster converges to the state declared here. Each change is a commit.
 import { App } from 'cdk8s'
-import { ClusterChart, HubChart } from 'kubenode/constructs'
+import { ClusterChart, DefenderPolicy, HubChart } from 'kubenode/constructs'
+import { controlPlanes } from '../rules/defender/control-planes.ts'
 import { clusters } from './clusters/clusters.ts'
 import { declareCluster } from './clusters/declare.ts'
 import { declareAgents } from './machines/agents.ts'
@@ -13,6 +14,7 @@ import { declarePipeline } from './pipelines/standard.ts'
 const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: 'kubenode-system' })
 declarePipeline(hub)
+new DefenderPolicy(hub, 'control-planes', { spec: controlPlanes })
 for (const cluster of clusters) {
   declareCluster(hub, cluster)
   const chart = new ClusterChart(app, cluster.name)
