@@ -40,11 +40,12 @@ export const beaconScript = (version: string, status = 200): string => `#!/usr/b
 require('node:http').createServer((q, r) => { r.statusCode = ${status}; r.end('${version}') }).listen(18080, process.env.KUBENODE_ADDRESS)
 `
 
-export const beaconRelease = (publisher: Publisher, version: string, status = 200): Release =>
+export const beaconRelease = (publisher: Publisher, version: string, status = 200, disruption = 'Restart'): Release =>
   release(publisher, {
     version,
     entries: [{ name: 'bin/beacon', content: beaconScript(version, status), mode: 0o755 }],
     spec: {
+      disruption,
       service: { exec: '/opt/beacon/bin/beacon', restart: 'Always', killMode: 'Process' },
       probes: [
         {
@@ -210,7 +211,7 @@ export class AgentBench {
     await this.client.patch(machineType, { name: MACHINE }, patch, { fieldManager: 'kubenode-remedyjob' })
   }
 
-  async permit(name: string, operation: string, phase: string): Promise<void> {
+  async permit(name: string, operation: string | readonly string[], phase: string): Promise<void> {
     const uid = (await this.machine())?.metadata.uid ?? ''
     const now = new Date().toISOString()
     await this.client.create(operationPermit, {
@@ -218,7 +219,7 @@ export class AgentBench {
       kind: 'OperationPermit',
       metadata: { name },
       spec: {
-        operations: [operation],
+        operations: [operation].flat(),
         targets: [{ kind: 'Machine', name: MACHINE, uid }],
         requester: { manager: 'kubenode-componentset' },
         reason: 'a test',
