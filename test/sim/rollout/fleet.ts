@@ -39,6 +39,7 @@ import {
 } from '#test/support/fleets/rollout-fleet.ts'
 import { VIRTUAL_EPOCH_MS } from '#test/support/clocks/virtual-clock.ts'
 import type { Actor } from '../process.ts'
+import { Reboots } from './reboots.ts'
 import type { World } from '../world.ts'
 import { type Rested, restedCopy } from './rested.ts'
 
@@ -111,7 +112,8 @@ export class Agents {
   readonly silent = new Set<string>()
   /** Reports that were not true. */
   lies = 0
-  fleet: Pick<HollowFleet, 'node' | 'add' | 'remove'> | undefined
+  fleet: (Pick<HollowFleet, 'node' | 'add' | 'remove'> & Partial<Pick<HollowFleet, 'reboot'>>) | undefined
+  readonly reboots = new Reboots()
 
   constructor(scale: Scale) {
     this.scale = scale
@@ -161,8 +163,10 @@ export const agentsActor = (agents: Agents): Actor => ({
       version: '0.0.0',
       registerNodes: false,
       faults: faultsOf(agents),
+      reboot: async (machine) => agents.reboots.request(machine),
     })
     agents.fleet = fleet
+    agents.reboots.begin(agents, clock)
     void fleet.run(signal)
     for (let i = 0; i < agents.scale.machines; i++) fleet.add(nameOf(i), 'boot')
   },

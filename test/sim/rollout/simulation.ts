@@ -123,6 +123,8 @@ export const rolloutSimulation = (
         ]),
       ),
       chronicle: (commit, world) => chronicle.hear(commit, world),
+      'a machine reboots under a permit for it, within the limit, once forward and once back': (_, world) =>
+        agents.reboots.problem(world, scale.limit),
     },
     state,
     counted: ['apps/controllerrevisions'],

@@ -1,6 +1,8 @@
 // What people do and what befalls machines while versions roll, as phases; all that is left to chance comes from the seed of the run.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { componentObjectName } from '#lib/names.ts'
+import { machineComponent } from '#api/kinds/machine-component.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import { BAD, POOL } from '#test/support/fleets/rollout-fleet.ts'
@@ -368,6 +370,36 @@ const firstInstall: Story = {
     { name: 'fixed forward', act: (w) => declare(w, '1.1.0', '1.0.0') },
     { name: 'a version that is bad', act: (w) => declare(w, '1.1.0', BAD) },
     { name: 'taken out', act: (w) => declare(w, '1.1.0') },
+  ],
+}
+
+/** The versions of a kernel: nothing that a restart of a process would bring into force. */
+export const rebooted: Story = {
+  name: 'a version that reboots its machines',
+  simulatedOnly: 'the hosts of the replay are not restarted; test/integration/agent-reboot does it with a real agent',
+  phases: (agents) => [
+    {
+      name: 'begin',
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.1.0', members: Math.min(FEW, agents().scale.machines) })
+        for (const version of ['1.2.0', BAD])
+          w.fake.poke(
+            machineComponent,
+            { name: componentObjectName('beacon', version) },
+            { spec: { disruption: 'Reboot' } },
+          )
+      },
+    },
+    { name: 'forward', act: (w) => declare(w, '1.2.0') },
+    {
+      name: 'a bad one',
+      act: (w) => {
+        // Otherwise the invariants of reboots prove nothing.
+        if (agents().reboots.count === 0) throw new Error('no machine has rebooted')
+        declare(w, BAD)
+      },
+    },
+    { name: 'reverted', act: (w) => declare(w, '1.2.0') },
   ],
 }
 
