@@ -375,7 +375,7 @@ describe('the summary', () => {
       ['a', 2_000],
       ['b', 999],
     ])
-    expect(summaryLines(fleet(cluster({ heard: lastHeartbeats })), 1_000)[1]).toBe(
+    expect(summaryLines(fleet(cluster({ lastHeartbeats })), 1_000)[1]).toBe(
       'test   1/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1   1 agent has not reported since the start',
     )
   })
