@@ -47,7 +47,7 @@ export interface PendingReboot {
 }
 
 /** The reboot to the new version, and the boots after it. */
-export interface OpenReboot extends PendingReboot {
+interface OpenReboot extends PendingReboot {
   /** The boot in which the new version was started. */
   readonly boot?: string
   /** The machine rebooted once more within the settle window, which may be the power; the next time counts against the version. */
