@@ -241,7 +241,7 @@ function tallyOf(context: Context, survey: Survey): Tally {
   const detail =
     (failed === 0 ? undefined : lastFailure(survey, context.members)) ??
     (first && `${first.name} fell silent between two versions`)
-  return { failed: failed + lost.length, stuck, allowed, ...defined({ said: detail }) }
+  return { failed: failed + lost.length, stuck, allowed, ...defined({ detail }) }
 }
 
 function fail(context: Context, track: Track, reason: string, draft: Draft): void {
