@@ -1,5 +1,6 @@
 // The permits by what is asked of them in each decision: those that are open, and the one behind a slot. Those that ended are kept for a day, and are many more.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { operationsOf } from '#api/protocol/permit-allows.ts'
 import { isOpen } from './permit-phase.ts'
 
 export class PermitWatch {
@@ -30,6 +31,6 @@ export class PermitWatch {
 
 /** One permit that was written past the schema, or before it, must not keep the others from being decided. */
 const withOperations = (permit: OperationPermit): OperationPermit => {
-  const { operations = [] } = permit.spec
+  const operations = operationsOf(permit)
   return operations === permit.spec.operations ? permit : { ...permit, spec: { ...permit.spec, operations } }
 }

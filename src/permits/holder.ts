@@ -6,6 +6,7 @@
 // After the target changed: a permit for another UID grants nothing, and its slot is released.
 // After a clock was set back or far ahead: a lease is renewed once more than needed. Waits after a refusal go by a stopwatch (EndedPermits).
 // After a refusal: later again; on the target's own account much later.
+import { operationsOf } from '#api/protocol/permit-allows.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ASK_AGAIN_MS, askAgainInMs, endedForMs, type EndedFor, ownRefusals } from './ended-for.ts'
 import type { PermitAction, RenewAction, ReportAction, RequestAction } from './permit-actions.ts'
@@ -78,7 +79,7 @@ export function holdPermit(need: Need, known: Known, pace: Pace = PACE): Holding
   const { operations, targets } = need.request
   const target = targets[0]?.uid ?? ''
   // Another program may have taken the name for something else: a grant of that allows nothing here, and it would be waited for without end.
-  const own = known.own.filter(({ spec: { operations: its = [] } }) => its.some((o) => operations.includes(o)))
+  const own = known.own.filter((p) => operationsOf(p).some((o) => operations.includes(o)))
   const open = [...own, ...others].filter((p) => permitAnswer(p, target).kind !== 'Ended')
   const granted = open.find((p) => permitAnswer(p, target).kind === 'Granted')
   const permit = granted ?? open[0]

@@ -11,14 +11,18 @@ export interface PermittedAct {
   readonly component?: ComponentTarget | undefined
 }
 
+/** A permit that was written past the schema may name no operation at all, and allows none then. */
+export const operationsOf = ({ spec }: OperationPermit): OperationPermit['spec']['operations'] =>
+  (spec as Partial<OperationPermit['spec']>).operations ?? []
+
 /** `Undecided` may become `Granted` yet; `Ended` never will, and another permit is needed. */
 export type PermitRuling = { readonly kind: 'Granted' } | { readonly kind: 'Undecided' | 'Ended'; readonly why: string }
 
 export function rulingOn(permit: OperationPermit, { operations, targets, component }: PermittedAct): PermitRuling {
   const { spec, status, metadata } = permit
   const { phase = 'Requested', verdicts = [] } = status ?? {}
-  // Written past the schema: a permit that names no operation allows none.
-  const { operations: permitted = [], results = {} } = spec
+  const permitted = operationsOf(permit)
+  const { results = {} } = spec
   const ended = (why: string): PermitRuling => ({ kind: 'Ended', why })
   if (metadata.deletionTimestamp !== undefined) return ended('the permit is being deleted')
   if (phase !== 'Requested' && phase !== 'Granted') return ended(`the permit is ${phase}`)
