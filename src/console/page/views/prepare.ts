@@ -6,7 +6,7 @@ import { useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
 import { post, type Loaded } from '../live/store.ts'
 import type { CommitsTopic } from '../../protocol.ts'
-import type { ChangeWish, PreparedCommit, PushedCommit, SourceName } from '../../prepared.ts'
+import type { ChangeRequest, PreparedCommit, PushedCommit, SourceName } from '../../prepared.ts'
 import { DiffLines } from '../parts/diff.ts'
 import { Notice, sentence, shown } from '../parts/states.ts'
 import { Terminal, word } from '../parts/terminal.ts'
@@ -67,7 +67,7 @@ function Draft({ sources, isImport }: DraftProps): VNode {
   const [answer, setAnswer] = useState<Loaded<PreparedCommit>>()
   const fields = Object.entries(FIELDS[isImport ? 'import' : 'version'])
   const value = (name: string): string => route.params[name] ?? ''
-  const change = (): ChangeWish =>
+  const change = (): ChangeRequest =>
     isImport
       ? { kind: 'Import', cluster: value('cluster'), nodes: listOf(value('nodes')) }
       : {
