@@ -1,4 +1,4 @@
-// The program of the agent: parses its arguments, stops on a signal, and chooses the exit code. It loads nothing of the other commands.
+// The agent program: parses arguments, stops on a signal, and picks the exit code. It loads none of the other commands.
 import { join } from 'node:path'
 import { execPath, exit } from 'node:process'
 import { runAgent } from '#agent/agent.ts'
@@ -26,11 +26,11 @@ const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--slot SLOT] [-
 
 interface AgentArguments {
   readonly root: string
-  /** Ends all components of the node instead of running the agent. */
+  /** Stop all components of the node instead of running the agent. */
   readonly stop: boolean
-  /** The node is this host; the folder holds the agent's state. */
+  /** The node is this host, and the folder holds only the agent's state. */
   readonly host: boolean
-  /** Set by the supervisor: the slot of this copy, empty for the one that the host joined with. */
+  /** Set by the supervisor: the slot of this copy. Empty for the copy the host joined with. */
   readonly slot?: string
 }
 
@@ -46,7 +46,7 @@ function parseArguments(argv: readonly string[]): AgentArguments | undefined {
     : { root, stop: argv.includes('--stop'), host: argv.includes('--host'), ...defined({ slot }) }
 }
 
-/** For an agent with a supervisor. An interrupted operation resumes at the next start, so an orphaned agent need not finish it. */
+/** For an agent with a supervisor. Its next start resumes an interrupted operation, so an orphaned agent need not finish one. */
 function supervised(slot: string) {
   const supervisor = process.ppid
   return {
@@ -71,7 +71,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stop = untilEnded()
   const log = lineLogger(standardError)
   const common = { path: given.root, clock: systemClock, random: systemRandom, log, nodeBinary: execPath }
-  // No other handle may keep the process alive while the agent waits.
+  // Nothing else keeps the process alive while the agent waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     // Programs in the folder run with our rights; the lock protects the folder itself.

@@ -1,8 +1,7 @@
-// Everything of KubeNode that runs. Programs are built from this page: a loop that is not on it is not started, and what a role is given is what it says here.
-//
-// Each role is one identity: the user `kubenode:ROLE`, or the service account `kubenode-ROLE`, with the rights of deploy/install/2-rbac.yaml. A role that leads holds the
-// Lease `kubenode-ROLE` of the system namespace, and starts its loops once it has it; its replicas wait. `kubenode run --roles` says which roles a process has, and an
-// installation has one Deployment for each. All that roles know of each other lies in the API server.
+// Every program KubeNode runs. Processes are built from this file: a loop that is not listed here does not start, and a role gets only what is listed here.
+// Each role is one identity: the user `kubenode:ROLE`, or the service account `kubenode-ROLE`, with the rights of deploy/install/2-rbac.yaml. A role that leads
+// holds the Lease `kubenode-ROLE` in the system namespace and starts its loops once it has it; the other replicas wait. `kubenode run --roles` picks the roles
+// of a process; an installation has one Deployment per role. Roles share state only through the API server.
 import type { Parts } from '#agent/parts.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import type { Right } from '#runtime/rights.ts'
@@ -16,7 +15,7 @@ interface ControllerLoop {
   readonly load: Loads
 }
 
-/** The loops of role controllers. Each reads and writes objects alone: none calls another. */
+/** Loops of the controllers role. Each one only reads and writes objects; none calls another. */
 export const CONTROLLERS = {
   machine: {
     does: 'one machine: makes its host, joins it, gives it its components, hands it back',
@@ -61,19 +60,19 @@ const ours = (verb: Right['verb'], resource: string): Right => ({ verb, group: O
 
 interface RoleEntry {
   readonly does: string
-  /** Where it runs: on the hub, or in every cluster that has machines. */
+  /** The hub, or every cluster that has machines. */
   readonly where: 'hub' | 'cluster' | 'both'
-  /** One replica works and the others wait, or each replica does all of it. */
+  /** One replica works while the others wait, or every replica does the full job. */
   readonly lead: 'one leader' | 'every replica'
-  /** Its loops, by the names that logs, metrics and /healthz have. */
+  /** Its loops, by their names in logs, metrics and /healthz. */
   readonly loops: readonly string[]
-  /** Services it needs besides the API servers. It waits for those that its loops require and runs without the others. */
+  /** Services it uses besides the API servers. It waits for the ones its loops require and runs without the others. */
   readonly reaches: readonly string[]
-  /** Options of `kubenode run` that add or leave out parts of it. */
+  /** Options of `kubenode run` that turn parts of it on or off. */
   readonly switches: Readonly<Record<string, string>>
-  /** A leader that lacks one of these rights gives its Lease to a process that has them. */
+  /** A leader without one of these rights hands its Lease to a process that has them. */
   readonly needs: readonly Right[]
-  /** `identity` is unique to this process; it is recorded where two of them must be told apart. */
+  /** `identity` is unique to this process and recorded where two processes must be distinguished. */
   readonly load: (config: RolesConfig, identity: string) => Promise<RoleSetup>
 }
 
@@ -245,7 +244,7 @@ interface ProgramEntry<Module> {
 
 const program = <Module>(entry: ProgramEntry<Module>): ProgramEntry<Module> => entry
 
-/** Every process of KubeNode beside `kubenode run`, which has ROLES. Commands start what is loaded here. */
+/** Every process of KubeNode other than `kubenode run`, which uses ROLES. Commands start the modules loaded here. */
 export const PROGRAMS = {
   agent: program({
     does: 'AGENT_PARTS, on each node; its bundle is this program alone',

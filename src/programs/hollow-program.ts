@@ -1,4 +1,4 @@
-// The program of a hollow fleet: the agents of every host in a folder, in one process, under the one identity of a kubeconfig, or each under its own.
+// The hollow fleet: runs the agents of all hosts in a folder in one process, under one kubeconfig identity or one identity each.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -46,7 +46,7 @@ function parseArguments(argv: readonly string[]): Arguments | undefined {
   }
 }
 
-/** Ten thousand agents would fill a disk with the logs that a single one may write. */
+/** Ten thousand agents would fill the disk with logs sized for one agent. */
 const log = lineLogger(standardError, 'warn')
 
 export async function main(argv: readonly string[]): Promise<number> {
@@ -80,7 +80,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Over connections of its own, as a real agent. */
+/** Each agent has its own connections, as a real agent does. */
 function ownClients(config: ConnectionConfig, folder: string) {
   const read = (file: string): string => readFileSync(join(folder, file), 'utf8')
   const authority = { certificate: read('ca.crt'), key: read('ca.key') }

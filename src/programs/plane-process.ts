@@ -1,4 +1,4 @@
-// The process that serves control planes for the host that started it: `run-server.ts` keeps their data, and ends a process that is stuck.
+// Serves control planes for the host that started this process. The host (`run-server.ts`) keeps their data and kills a stuck process.
 import { channelToHost } from './planes/child.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 
@@ -13,7 +13,7 @@ export interface PlaneProcessOptions {
 export async function servePlanesHere(options: PlaneProcessOptions, env: Environment): Promise<void> {
   const { recordRights } = options
   keepFilesPrivate()
-  // Before anything else is loaded: the host may have asked already.
+  // Open the channel before loading anything else: the host may already have sent a request.
   const channel = channelToHost()
   const [{ servePlanes }, { embeddedEngine }, { embeddedRules }, { planeCalls }, lib] = await Promise.all([
     import('#controlplanes/embedded/processes/serve-planes.ts'),

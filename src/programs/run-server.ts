@@ -1,4 +1,4 @@
-// The embedded API server as a process of its own, and the control planes of Clusters, which it runs in processes apart from this one.
+// Runs the embedded API server as its own process, and hosts the control planes of Clusters in separate processes.
 import { isIP } from 'node:net'
 import { compiledPolicies, runApiServer } from '#apiserver/apiserver.ts'
 import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
@@ -79,12 +79,12 @@ export async function runServer(options: ServerOptions, io: Io): Promise<void> {
     await Promise.all([...(options.server ? [serve(options.data, port)] : []), planes])
     await health?.stop()
   } catch (e) {
-    // Often a disk failure: open handles must not keep the process from exiting.
+    // Often a disk failure. Exit even if open handles remain.
     process.exit(reportError(io, e))
   }
 }
 
-/** Resolves once the host has ended; nothing to wait for without one. */
+/** Resolves once the host has ended; immediately if there is no host. */
 async function controlPlanes(
   {
     controlPlanes: root,
@@ -124,7 +124,7 @@ async function controlPlanes(
   return { ended: ended.then(() => served.close()).then(() => host.close()) }
 }
 
-/** As the processes of control planes compare them. */
+/** In the form that control plane processes compare. */
 const placesIn = (text: string): string =>
   text
     .split(',')
@@ -148,7 +148,7 @@ const processEngine = (
     spawn: () => spawnPlanes(thisProgram(), args),
   })
 
-/** A process that hangs is ended by the kubelet; that it serves is what its control planes answer. */
+/** The kubelet restarts a process that hangs. Whether the process serves is what its control planes report. */
 function healthAt(listen: string | undefined) {
   if (listen === undefined) return undefined
   return new StatusHttp({

@@ -1,5 +1,5 @@
-// `kubenode provider serve`: serves providers of a providers file to controllers elsewhere. It talks to no Kubernetes at all, so it needs no identity there: what it
-// holds are the keys of the provider, and those the controllers do not hold.
+// `kubenode provider serve`: serves the providers of a providers file to controllers elsewhere. It never talks to Kubernetes, so it needs no identity there. It
+// holds the provider's keys, so that the controllers do not.
 import { realpathSync } from 'node:fs'
 import { execPath } from 'node:process'
 import { dirname } from 'node:path'
@@ -50,7 +50,7 @@ interface KeyFiles {
   readonly tokenFile: string
 }
 
-/** A mounted Secret follows within two minutes. */
+/** A mounted Secret is up to date within two minutes. */
 const FOLLOW_MS = 30_000
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -160,7 +160,7 @@ async function opened(providers: readonly Provider[], where: Where, log: Logger)
   }
 }
 
-/** An empty token would let everyone in. */
+/** An empty token would let anyone in. */
 const SHORTEST_TOKEN = 16
 
 function keysIn({ cert, key, tokenFile }: KeyFiles): ServingKeys {

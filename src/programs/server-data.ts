@@ -1,4 +1,4 @@
-// The data folder of an embedded server, also of a running one: saved, restored, checked.
+// Backs up, restores and checks the data folder of an embedded server, even while it runs.
 import { join } from 'node:path'
 import { backupData, checkData, type DataReport, OBJECTS, restoreData } from '#apiserver/apiserver.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -23,7 +23,7 @@ export function restore(io: Io, from: string, data: string): void {
   io.err(`restored ${report.objects} objects; revisions continue from ${report.revision}, so clients list again\n`)
 }
 
-/** `from`: this backup in place of the folder. */
+/** With `from`: checks this backup instead of the folder. */
 export function check(io: Io, data: string, from: string | undefined): void {
   const file = from ?? join(data, OBJECTS)
   print(io, file, checkData(file))

@@ -1,4 +1,4 @@
-// One kubeconfig for the whole fleet: a context for each cluster, named like it, so that `--context NAME` works as with clusters elsewhere.
+// One kubeconfig for the whole fleet, with a context named after each cluster, so that `--context NAME` works as usual.
 import { readFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
 import { writeWholeFile } from '#lib/whole-file.ts'
@@ -9,7 +9,7 @@ interface OneCluster {
   readonly users: readonly [{ readonly user: object }]
 }
 
-/** By cluster, the text of a kubeconfig of one cluster and one user; the first one becomes the current context. */
+/** Cluster name → kubeconfig text with one cluster and one user. The first becomes the current context. */
 export function allContexts(byCluster: ReadonlyMap<string, string>): string {
   const all = [...byCluster].map(([name, text]) => ({ name, ...(parse(text) as OneCluster) }))
   return stringify({

@@ -1,4 +1,4 @@
-// Packs the components of one commit into the artifact folder of the local fleet, and holds them to their signed statements.
+// Packs the components of one commit into the local fleet's artifact folder and checks them against their signed statements.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,15 +20,15 @@ export interface Provided {
   /** Where agents find them. */
   readonly artifacts: string
   readonly pack: Pack
-  /** Where components are fetched that no commit holds; absent where no machine needs them. */
+  /** Source of components that are in no commit; undefined where no machine needs them. */
   readonly debian?: Omit<DebianStore, 'artifacts'>
-  /** Folder of a person with archives that no commit holds. */
+  /** A user's folder of archives that are in no commit. */
   readonly packed?: string
   readonly print: (line: string) => void
   readonly signal?: AbortSignal
 }
 
-/** Packing is reproducible, so the digests must be those that were signed. Answers how many versions can be installed. */
+/** Packing is reproducible, so the digests must match the signed ones. Returns how many versions can be installed. */
 export async function provideArtifacts(provided: Provided): Promise<number> {
   const { root, artifacts, pack, debian, packed: archives, signal } = provided
   const components = join(root, 'fleet/components')
@@ -39,7 +39,7 @@ export async function provideArtifacts(provided: Provided): Promise<number> {
     .filter((f) => f.endsWith('.json'))
     .sort()
   const serveTrust = (): void => copyWholeFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
-  // Controllers do not start without one, and at the first start packing may take minutes. A newer one waits for what is packed with it.
+  // Controllers need a trust document to start, and the first packing may take minutes. A newer document waits for the artifacts packed with it.
   if (!existsSync(join(artifacts, TRUST_FILE))) serveTrust()
   let absent = 0
   for (const file of statements) {
@@ -76,7 +76,7 @@ export async function provideArtifacts(provided: Provided): Promise<number> {
       }
     }
   }
-  // Agents and controllers read it at any moment.
+  // Agents and controllers may read it at any time.
   serveTrust()
   return statements.length - absent
 }
@@ -87,14 +87,14 @@ interface Archives {
   readonly list: readonly { readonly url: string; readonly sha256: string }[]
 }
 
-/** False where an archive is missing: agents cannot install the version, which is said, and everything else is served. */
+/** False if an archive is missing: agents cannot install that version. The missing archive is reported and everything else is served. */
 async function copiedFrom(
   folder: string,
   { component, version, list }: Archives,
   { artifacts, print }: Pick<Provided, 'artifacts' | 'print'>,
 ): Promise<boolean> {
   let isWhole = true
-  // Agents fetch what has an address of its own from there.
+  // Archives with their own URL are fetched from there.
   for (const { url, sha256 } of list.filter((a) => !URL.canParse(a.url))) {
     const [from, to] = [join(folder, url), join(artifacts, url)]
     if (existsSync(to) && (await digestOfFile(to)) === sha256) continue

@@ -1,5 +1,5 @@
-// The Clusters of the hub on this machine: one whose control plane runs gets programs and hosts here, and of a deleted one nothing is left. Clusters are
-// read from the hub and folders from the disk at every look, so an interrupted start or removal is finished by the next one.
+// Runs the hub's Clusters on this machine: starts programs and hosts once a control plane runs, and removes everything of a deleted Cluster. Each pass reads
+// Clusters from the hub and folders from the disk, so the next pass finishes an interrupted start or removal.
 import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
@@ -28,7 +28,7 @@ export interface ClustersOptions {
   readonly driver: Driver
   readonly connect: Connect
   readonly print: (line: string) => void
-  /** One was added or taken out. */
+  /** A cluster was added or removed. */
   readonly onChange: (clients: ReadonlyMap<string, KubeClient>) => void
   readonly signal: AbortSignal
 }
@@ -41,7 +41,7 @@ interface Here extends Hosted {
   readonly stop: AbortController
   work: Promise<void>
   client?: KubeClient & Closable
-  /** The kubeconfig of the admin that the client was made from: its server replaces it with every authority and certificate. */
+  /** The admin kubeconfig this client was made from. The server replaces it whenever an authority or certificate changes. */
   admin?: string | undefined
   isFollowing?: boolean
 }
@@ -49,7 +49,7 @@ interface Here extends Hosted {
 export class LocalClusters {
   readonly #o: ClustersOptions
   readonly #here = new Map<string, Here>()
-  /** Said once. */
+  /** Reported once. */
   readonly #refused = new Set<string>()
   #news = Promise.withResolvers<void>()
 
@@ -63,7 +63,7 @@ export class LocalClusters {
     return new Map([...this.#here].flatMap(([name, { client }]) => (client === undefined ? [] : [[name, client]])))
   }
 
-  /** Until the signal aborts; never rejects. */
+  /** Runs until the signal aborts; never rejects. */
   async run(): Promise<void> {
     const { hub, signal } = this.#o
     const own = { client: hub, clock: systemClock, random: systemRandom, startSpreadMs: 0 }
@@ -119,12 +119,12 @@ export class LocalClusters {
     await this.#connect(here, signal)
   }
 
-  /** What the programs act with is of the authorities and the certificate that the server has now. */
+  /** The programs' identities match the server's current authorities and certificate. */
   async #connect(here: Here, signal: AbortSignal): Promise<void> {
     const { name } = here
     const { layout } = this.#o
     const cluster = layout.cluster(name)
-    // Before it is used: one that is replaced meanwhile is news at the next look.
+    // Read before connecting: if it is replaced meanwhile, the next pass sees the change.
     const admin = textIfThere(cluster.adminKubeconfig)
     const { client, server, ca } = await serverUp(cluster.adminKubeconfig, this.#o.connect, signal)
     try {
@@ -145,7 +145,7 @@ export class LocalClusters {
     before?.close()
   }
 
-  /** While an authority is rotated the programs get each step of it: they are no machines, so the rotation does not wait for them. */
+  /** During a rotation the programs follow each step. They are not machines, so the rotation does not wait for them. */
   #follow(here: Here): void {
     if (here.client === undefined || here.isFollowing === true) return
     const { adminKubeconfig } = this.#o.layout.cluster(here.name)
@@ -164,7 +164,7 @@ export class LocalClusters {
       })
   }
 
-  /** Its programs end, and its hosts sleep; everything of it stays. */
+  /** Stops its programs and its hosts; all its data stays. */
   async #takeOut(name: string): Promise<void> {
     const here = this.#here.get(name)
     here?.stop.abort(new Error(`${name} was taken out`))
@@ -176,7 +176,7 @@ export class LocalClusters {
     await stopNodes([this.#o.layout.cluster(name).nodes], this.#o.driver)
   }
 
-  /** Its Cluster was deleted. A control plane that its host keeps, as a Cluster with deletionPolicy Orphan wants it, keeps its folder here too. */
+  /** The Cluster was deleted. With deletionPolicy Orphan the host keeps the control plane, and its folder stays here too. */
   async #remove(name: string): Promise<void> {
     const { layout, driver, print } = this.#o
     const cluster = layout.cluster(name)
@@ -199,7 +199,7 @@ export class LocalClusters {
   }
 }
 
-/** Relative, since the data folder can be moved. */
+/** Relative, because users may move the data folder. */
 function linkTo(target: string, path: string): void {
   const wanted = relative(dirname(path), target)
   const found = lstatSync(path, { throwIfNoEntry: false })

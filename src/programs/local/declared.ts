@@ -1,6 +1,5 @@
-// Serves what the newest commit declares besides objects: packed artifacts and the trust document. They need no stages:
-// artifacts are named by their digest, and agents refuse a trust document that is older than theirs.
-// A commit that cannot be served leaves what was served before in place.
+// Serves what the newest commit declares besides objects: packed artifacts and the trust document. These need no stages: artifacts are named by digest, and
+// agents refuse a trust document older than theirs. If a commit cannot be served, the previous one stays in place.
 import { titledIn } from '#sync/git/titled-in.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { rmSync } from 'node:fs'
@@ -13,7 +12,7 @@ import type { DebianStore } from '#providers/nspawn/debian.ts'
 import type { Layout } from './layout.ts'
 import { exportCommit } from './repository.ts'
 
-/** Where `kubenode artifact from-…` puts archives, outside of git. */
+/** Where `kubenode artifact from-…` puts archives, outside git. */
 const PACKED = 'artifacts'
 /** Exporting and packing a commit takes seconds. */
 const LONGEST_EXPORT_MS = 3_600_000
@@ -21,7 +20,7 @@ const LONGEST_EXPORT_MS = 3_600_000
 export interface DeclaredFilesDeps {
   readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts' | 'follows'>
   readonly pack: Pack
-  /** Where components are fetched that no commit holds; absent where no machine needs them. */
+  /** Source of components that are in no commit; undefined where no machine needs them. */
   readonly debian?: Omit<DebianStore, 'artifacts' | 'print'>
   readonly print: (line: string) => void
 }
@@ -36,7 +35,7 @@ export class DeclaredFiles {
     this.#deps = deps
   }
 
-  /** Throws when the commit cannot be served. Answers with the number of component versions. */
+  /** Throws if the commit cannot be served. Returns the number of component versions. */
   async serve(commit: string, signal?: AbortSignal): Promise<number> {
     const { layout, pack, debian, print } = this.#deps
     const folders = { parent: layout.root, prefix: 'commit-', maxAgeMs: LONGEST_EXPORT_MS }
@@ -66,7 +65,7 @@ export class DeclaredFiles {
     }
   }
 
-  /** Serves a commit that is new, one at a time and in the background; a refused one is reported once. */
+  /** Serves each new commit in the background, one at a time. A refused commit is reported once. */
   follow(commit: string): void {
     if (this.#running !== undefined || commit === this.#served || commit === this.#refused) return
     const { layout, print } = this.#deps
@@ -82,7 +81,7 @@ export class DeclaredFiles {
       })
   }
 
-  /** Resolves once nothing is being packed: the data folder may be left alone. */
+  /** Resolves once nothing is being packed, so that the data folder is safe to leave. */
   async idle(): Promise<void> {
     await this.#running
   }

@@ -1,4 +1,4 @@
-// The repository of the demo, as a user has one: the files that `kubenode init` writes with the fleet and the rules of the demo, and a short history. Pure but for
+// Builds the demo repository as a user would have it: the files of `kubenode init` with the demo's fleet and rules, and a short history. Pure except for
 // reading the release.
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,17 +21,17 @@ export interface DemoCommit {
 
 interface Step {
   readonly subject: string
-  /** Lines of files that this commit leaves otherwise than they are now; `null` brings one to what it is now. */
+  /** Lines of files that differ in this commit from their current content; `null` restores the current content. */
   readonly files?: Readonly<Record<string, readonly string[] | null>>
 }
 
-/** Of the template, in the demo as they are. */
+/** Copied from the template unchanged. */
 const OF_TEMPLATE: readonly string[] = ['check.sh', 'dot-gitignore', 'dot-github/workflows/check.yml']
 const TSCONFIG = 'tsconfig.json'
 const FOLDERS = ['fleet', 'rules'] as const
 const README = 'fleet/README.md'
 const HISTORY = 'fleet/history.json'
-/** What editors leave, and tests of the release. */
+/** Editor leftovers and the release's tests. */
 const isLeftOut = (path: string): boolean => path.endsWith('.test.ts') || /(^|\/)\.|~$/.test(path)
 export const DEMO_BRANCH = 'main'
 const AUTHOR = 'KubeNode demo <demo@kubenode.io>'
@@ -50,7 +50,7 @@ export function demoFiles(root: string): DemoFiles {
       if (kind === 'File' && !isLeftOut(path) && ![README, HISTORY].includes(`${folder}/${path}`))
         add(`${folder}/${path}`, `${folder}/${path}`)
   add(README, 'README.md')
-  // A packed release has declarations; here an editor reads the sources, which use Node.js.
+  // A packed release ships declarations. A checkout has only the sources, which use Node.js types.
   const config = readFileSync(join(root, 'template', TSCONFIG), 'utf8').replace('"types": []', '"types": ["node"]')
   files.set(TSCONFIG, { bytes: Buffer.from(config), isProgram: false })
   const manifest = {
@@ -64,7 +64,7 @@ export function demoFiles(root: string): DemoFiles {
   return files
 }
 
-/** The first commit has every file; the last one leaves all of them as they are now. */
+/** The first commit has every file; the last one leaves each with its current content. */
 export function demoHistory(files: DemoFiles, steps: readonly Step[]): readonly DemoCommit[] {
   const state = new Map<string, string>()
   const commits = steps.map(({ subject, files: changed = {} }, at): DemoCommit => {
@@ -86,7 +86,7 @@ export function demoHistory(files: DemoFiles, steps: readonly Step[]): readonly 
 export const demoCommits = (root: string): readonly DemoCommit[] =>
   demoHistory(demoFiles(root), JSON.parse(readFileSync(join(root, HISTORY), 'utf8')) as readonly Step[])
 
-/** For `git fast-import`: one commit a day, the last one now. */
+/** Input for `git fast-import`: one commit a day, the last one dated now. */
 export function importStream(commits: readonly DemoCommit[], nowMs: number): Buffer {
   const now = Math.floor(nowMs / 1_000)
   const parts: (string | Buffer)[] = []

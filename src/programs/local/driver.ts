@@ -1,4 +1,4 @@
-// What the machines of a local fleet are: processes of this user, or systemd machines with the components of real nodes, which need root and Debian's tools.
+// How machines of a local fleet run: as processes of this user, or as systemd machines with real node components, which need root and Debian's tools.
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -22,15 +22,15 @@ const TOOLS: Readonly<Record<string, string>> = {
 interface Host {
   readonly uid: number | undefined
   readonly arch: string
-  /** As the variable PATH. */
+  /** The variable PATH. */
   readonly path: string
 }
 
-/** Why the driver cannot run here; undefined when it can. */
+/** Why the driver cannot run here; undefined if it can. */
 export function missingFor(driver: Driver, { uid, arch, path }: Host): string | undefined {
   if (driver === 'process') return undefined
   if (uid !== 0) return 'it needs root'
-  // Of the components in fleet/components.
+  // Applies to the components in fleet/components.
   if (arch !== 'x64') return `its components are built for amd64, not for ${arch}`
   const folders = [...path.split(delimiter), '/usr/sbin', '/sbin']
   const absent = Object.keys(TOOLS).filter((tool) => !folders.some((f) => isProgram(join(f, tool))))
@@ -48,7 +48,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Of a folder in which a fleet was started before, its own: machines of one driver are unknown to the other. */
+/** A folder used before keeps its driver: the other driver does not know its machines. */
 export function driverOf(
   asked: Driver | undefined,
   before: { readonly driver?: Driver } | undefined,

@@ -1,4 +1,4 @@
-// The whole environment of a program of the local fleet; nothing is inherited from ours.
+// The complete environment of a local fleet's program. It inherits nothing from this process.
 import { defined } from '#lib/defined.ts'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 

@@ -1,4 +1,4 @@
-// The data folder that a person means by where they stand: inside of it (its git repository, its logs), or in or below the folder that has it.
+// Finds the data folder of the current folder: one that contains it (such as its git repository or logs), or one at or below a parent.
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { layoutOf } from './layout.ts'
@@ -8,7 +8,7 @@ export const DATA_FOLDER = '.kubenode'
 
 const isData = (folder: string): boolean => existsSync(layoutOf(folder).state)
 
-/** Undefined where there is none on the way up. */
+/** Undefined if no parent has one. */
 export function findData(from: string): string | undefined {
   for (let dir = resolve(from); ; dir = dirname(dir)) {
     const found = [dir, join(dir, DATA_FOLDER)].find(isData)
@@ -16,7 +16,7 @@ export function findData(from: string): string | undefined {
   }
 }
 
-/** The fleet of that folder, while it runs and its servers have been started once. */
+/** The fleet in that folder, if it is running and its servers started at least once. */
 export function runningFleet(from: string): { readonly data: string; readonly kubeconfig: string } | undefined {
   const data = findData(from)
   if (data === undefined) return undefined

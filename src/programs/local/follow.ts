@@ -1,4 +1,4 @@
-// Follows a running local fleet: shows how it is, and says when it is ready, which is when it matches the newest commit and every agent was heard.
+// Follows a running local fleet: draws its state and reports when it is ready, i.e. matches the newest commit with a heartbeat from every agent.
 import { join } from 'node:path'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -14,7 +14,7 @@ import { rehearsalNotes, silentMachines, unmet } from '#explain/progress/unmet.t
 import { summaryLines } from './summary.ts'
 
 const POLL_MS = 500
-/** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
+/** A check that takes longer has failed. A slow machine needs a tenth of this. */
 const CHECK_WITHIN_MS: Readonly<Record<Driver, number>> = { process: 240_000, nspawn: 1_200_000 }
 
 export interface UpResult {
@@ -27,16 +27,16 @@ export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 interface Followed {
   readonly hub: KubeClient
-  /** Those on this machine, now. */
+  /** Business clusters that run on this machine now. */
   readonly business: () => ReadonlyMap<string, KubeClient>
   readonly layout: Layout
   readonly files: DeclaredFiles
   readonly screen: Screen
-  /** Ends once the fleet is ready, or could not become so in time. */
+  /** Ends once the fleet is ready or the deadline has passed. */
   readonly check: boolean
   readonly driver: Driver
   readonly began: number
-  /** The same moment by the clock on the wall, which leases carry. */
+  /** The same moment in wall-clock time, which leases use. */
   readonly beganAt: number
   readonly onReady: () => void
   readonly signal: AbortSignal
@@ -71,7 +71,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     }
     missing = await missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
-      // Each kind has its own watch and one may lag, so Ready is reported only from what the servers return.
+      // Each kind has its own watch, and one may lag. Report Ready only from what the servers return.
       seen = await observeFleet(hub, business())
       missing = await missingIn(seen, commit)
     }
@@ -90,13 +90,13 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   return { isReady: readyMs !== undefined, readyMs, unmet: missing }
 }
 
-/** By driver: the set to ask about, and a change of a version to commit. */
+/** Per driver: the set to ask about, and a version change to commit. */
 const TO_TRY: Readonly<Record<Driver, { readonly set: string; readonly file: string; readonly change: string }>> = {
   process: { set: 'base', file: 'versions.json', change: 'beacon 1.1.0' },
   nspawn: { set: 'hosts', file: 'host-versions.json', change: 'containerd 1.6.20+ds1-1-deb12u3' },
 }
 
-/** Of a fleet of a person nothing is known but where it is. */
+/** For a user's own fleet only its location is known. */
 function tryOwn(layout: Layout, folder: string, names: readonly string[]): readonly string[] {
   return [
     '',

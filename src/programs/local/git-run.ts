@@ -1,4 +1,4 @@
-// Runs git for the local fleet: none of the user's hooks, bounded in time and output.
+// Runs git for the local fleet, without the user's hooks and bounded in time and output.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -20,13 +20,13 @@ export async function git(cwd: string, args: readonly string[]): Promise<string>
     return stdout.trim()
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
-    // The same error for a program that is not there and for a folder that it was to run in.
+    // A missing program and a missing working folder give the same error.
     const what = existsSync(cwd) ? localErrors.KN1208() : localErrors.KN1222({ folder: cwd })
     throw new KubeNodeError(what, { cause })
   }
 }
 
-/** Commits in one process, whatever their number. */
+/** Creates any number of commits in one process. */
 export async function fastImport(cwd: string, stream: Buffer): Promise<void> {
   const child = spawn('git', [...NO_HOOKS, 'fast-import', '--quiet'], {
     cwd,

@@ -1,4 +1,4 @@
-// Tells the hub the one thing git cannot: which repository to follow.
+// Sets the one thing on the hub that git cannot: which repository to follow.
 import { pathToFileURL } from 'node:url'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
@@ -7,7 +7,7 @@ import { DEMO_BRANCH } from './demo-repository.ts'
 import type { Layout } from './layout.ts'
 
 const how = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
-/** A commit in the local repository is seen within this time. */
+/** Sync notices a commit in the local repository within this time. */
 const INTERVAL = '2s'
 
 export async function declareHub(hub: KubeClient, { repository, follows }: Layout, commit: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function declareHub(hub: KubeClient, { repository, follows }: Layou
       metadata: { name: 'fleet', namespace: SYSTEM_NAMESPACE },
       spec: {
         url: pathToFileURL(repository).href,
-        // Without a branch, as CI checks out a pull request, there is no next commit.
+        // Without a branch, as in a CI checkout of a pull request, there is no next commit.
         ref: branch === undefined ? { commit } : { branch },
         path: follows?.path ?? '.',
         interval: INTERVAL,

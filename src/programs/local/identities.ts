@@ -1,4 +1,4 @@
-// An identity of its own for each program: a client certificate that the cluster itself signs, kept in a kubeconfig file. None of them is the admin.
+// Gives each program its own identity: a client certificate signed by the cluster, kept in a kubeconfig file. None of them is the admin.
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
@@ -20,7 +20,7 @@ export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender' |
 
 const requests = coreKind('CertificateSigningRequest')
 const SIGNER = 'kubernetes.io/kube-apiserver-client'
-/** Renewed at every start once half of its life is over. */
+/** A start renews a certificate that is past half of its life. */
 const LIFE_SECONDS = 365 * 24 * 3_600
 const SIGN_WITHIN_MS = 15_000
 const POLL_MS = 50
@@ -30,11 +30,11 @@ export interface Cluster {
   readonly server: string
   /** PEM. */
   readonly ca: string
-  /** Print of the authority that signs now, where another one may do so later. */
+  /** Fingerprint of the authority that signs now, where another may sign later. */
   readonly signer?: string | undefined
 }
 
-/** The certificate in a kubeconfig that the server itself keeps current is of the authority that signs now. */
+/** The authority that signs now also signed the certificate in the kubeconfig that the server keeps up to date. */
 export function signerIn(path: string): string | undefined {
   const { config } = parseSafeKubeconfig(readFileSync(path, 'utf8'), path)
   const [ca, cert] = [config.ca, config.clientCertificate?.cert]
@@ -42,7 +42,7 @@ export function signerIn(path: string): string | undefined {
   return signerPrint(cert.data, ca.data)
 }
 
-/** True when the file still names this cluster and its certificate is far from its end. */
+/** True if the file still names this cluster and its certificate is not close to expiry. */
 function isFresh(path: string, cluster: Cluster, now: number): boolean {
   if (!existsSync(path)) return false
   try {
@@ -52,7 +52,7 @@ function isFresh(path: string, cluster: Cluster, now: number): boolean {
     const sameCa = config.ca !== undefined && 'data' in config.ca && config.ca.data.trim() === cluster.ca.trim()
     if (cluster.signer !== undefined && signerPrint(cert.data, cluster.ca) !== cluster.signer) return false
     const { validFromDate, validToDate } = new X509Certificate(cert.data)
-    // By a clock that was ahead: no server accepts it yet.
+    // Issued while the clock was ahead: no server accepts it yet.
     const isValid = validFromDate.getTime() <= now
     return sameCa && isValid && validToDate.getTime() - now > (LIFE_SECONDS * 1_000) / 2
   } catch {
@@ -95,7 +95,7 @@ function kubeconfig({ name, server, ca }: Cluster, user: string, cert: string, k
   })
 }
 
-/** Leaves a kubeconfig of the identity in `path`; creates a new one only when the existing one is no longer valid. */
+/** Leaves a valid kubeconfig of the identity in `path`; makes a new one only if the existing one is not valid. */
 export async function provideIdentity(
   admin: KubeClient,
   cluster: Cluster,

@@ -1,4 +1,4 @@
-// Puts into a cluster what KubeNode needs there: kinds, namespaces, roles, policies. By server-side apply, so that running it again changes nothing.
+// Installs what KubeNode needs in a cluster: kinds, namespaces, roles, policies. Uses server-side apply, so a second run changes nothing.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -10,7 +10,7 @@ import { localErrors } from './local-errors.ts'
 
 export const definitions = coreKind('CustomResourceDefinition')
 
-/** Of a cluster that is its own hub. */
+/** For a cluster that is its own hub. */
 export const install = (client: KubeClient, deploy: string, clock: Clock): Promise<void> =>
   installManifests(client, manifestsOf(deploy), clock, true)
 

@@ -1,4 +1,4 @@
-// Keeps the processes of the local fleet alive: starts them, writes what they say to files, starts them again when they end, and ends them all.
+// Keeps the local fleet's processes alive: starts them, writes their output to files, restarts them when they exit, and stops them all.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
@@ -7,9 +7,9 @@ import type { Clock } from '#lib/clock.ts'
 import { openLog } from '#lib/whole-file.ts'
 
 export interface Program {
-  /** `NAME-controllers`, NAME that of a cluster: in messages, and the name of its log file. */
+  /** `CLUSTER-controllers`, used in messages and as the log file's name. */
   readonly name: string
-  /** It ends rather than take the memory of the others; then it is started again. */
+  /** Heap limit. The process exits at the limit instead of starving the others, and is restarted. */
   readonly heapMb: number
   readonly args: readonly string[]
 }
@@ -20,27 +20,27 @@ export interface KeeperOptions {
   readonly logs: string
   readonly env: Readonly<Record<string, string>>
   readonly clock: Clock
-  /** A process ended that should run; it is started again after `againInMs`. */
+  /** A process that should run has exited; it restarts in `againInMs`. */
   readonly onEnd: (name: string, how: string, againInMs: number) => void
 }
 
-/** Young garbage is cleared often and in small pieces: a program that is mostly idle otherwise keeps tens of megabytes of it. */
+/** A small young generation is collected often and in small pieces. Otherwise a mostly idle program keeps tens of megabytes of garbage. */
 const SEMI_SPACE_MB = 8
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
-/** After a run of this length the restart counter is reset. */
+/** A run this long resets the restart counter. */
 const GOOD_RUN_MS = 30_000
-/** What a program gets to drain before it is killed. Everything they write is safe against a kill; this only saves a lease its time. */
+/** Time to drain before a kill. All their writes survive a kill; draining only frees the lease sooner. */
 const STOP_MS = 4_000
 
-/** Small heaps are collected by one thread: with more of them, twenty programs that start at once spend a fifth of their time on waking and awaiting helpers. */
+/** Small heaps are collected by one thread. With more, twenty programs that start together spend a fifth of their time waking helper threads. */
 export const memoryFlags = (heapMb: number): readonly string[] => [
   `--max-old-space-size=${heapMb}`,
   `--max-semi-space-size=${SEMI_SPACE_MB}`,
   '--single-threaded-gc',
 ]
 
-/** Undefined when the disk is full or the folder was deleted: the program then runs without a log. */
+/** Undefined if the disk is full or the folder was deleted; the program then runs without a log. */
 function openedLog(path: string): number | undefined {
   try {
     return openLog(path)
@@ -65,7 +65,7 @@ export class Keeper {
     this.#o = options
   }
 
-  /** Nothing while all are being ended: a start that was interrupted may still be at it. */
+  /** Does nothing while all programs are being stopped: an interrupted start may still call it. */
   start(program: Program): void {
     if (this.#isStopping) return
     const kept: Kept = { program, child: undefined, failures: 0, startedAt: 0 }
@@ -79,7 +79,7 @@ export class Keeper {
     )
   }
 
-  /** Ends the given programs, all at once, and answers when none of them is left. */
+  /** Stops the given programs in parallel and resolves when none is left. */
   async stop(names: readonly string[] = [...this.#kept.keys()]): Promise<void> {
     this.#isStopping = true
     await Promise.all(names.map((name) => this.#stopOne(this.#kept.get(name))))
@@ -89,7 +89,7 @@ export class Keeper {
     const { node, entry, logs, env, clock } = this.#o
     const { name, args, heapMb } = kept.program
     const log = openedLog(join(logs, `${name}.log`))
-    // Standard input is a pipe that we never write to: when it closes, the child knows that we ended, also after a kill -9.
+    // Standard input is a pipe that stays silent: when it closes, the child knows that this process has exited, even after a kill -9.
     const child = spawn(node, [...memoryFlags(heapMb), entry, ...args], {
       stdio: ['pipe', log ?? 'ignore', log ?? 'ignore'],
       env: { ...env, KUBENODE_UNTIL_STDIN_ENDS: '1' },

@@ -1,4 +1,4 @@
-// Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
+// Where the local fleet keeps everything: one data folder, with its format and ports recorded in fleet.json.
 import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
@@ -12,7 +12,7 @@ export const HUB = 'hub'
 const IGNORED = '.gitignore'
 const GIT_CACHE = 'git-cache'
 const CONTROL_PLANES = 'control-planes'
-/** No cluster can be called so. */
+/** Not a valid cluster name. */
 const WEBHOOKS = '.webhooks'
 /** Entries next to the cluster folders that are not clusters. */
 const REPOSITORY = 'repository'
@@ -21,36 +21,36 @@ const OTHER_FOLDERS: readonly string[] = [
   'artifacts',
   'debian',
   REPOSITORY,
-  // The repository of format 2, which --reset removes.
+  // The repository of format 2; --reset removes it.
   'fleet',
   GIT_CACHE,
   CONTROL_PLANES,
 ]
 
-/** Why no cluster of this machine can have the name; the one dot is behind the namespace of a Cluster that is not in ours. */
+/** Why no cluster on this machine can have this name. A dot is allowed once, after the namespace of a Cluster outside the system namespace. */
 export function badClusterName(name: string): string | undefined {
   if (name.length > MAX_NAME || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/.test(name))
     return `use at most ${MAX_NAME} lowercase letters, digits and dashes`
   return name === HUB || OTHER_FOLDERS.includes(name) ? 'the name is taken' : undefined
 }
-/** It is part of paths of sockets, which are short. */
+/** The name is part of socket paths, which are short. */
 const MAX_NAME = 40
 
-/** Changes when a data folder of an older program can no longer be used. */
+/** Raised when this version can no longer use an older program's data folder. */
 export const DATA_FORMAT = 3
 
-/** A repository of a person, which the fleet follows in place. */
+/** A user's own repository, which the fleet follows in place. */
 export interface Followed {
   readonly repository: string
-  /** Folder of the fleet in it. */
+  /** Folder of the fleet inside it. */
   readonly path: string
-  /** The one that was checked out when the fleet started; undefined where none was: then that commit is followed. */
+  /** The branch checked out at the start; undefined if there was none, in which case the fleet follows that commit. */
   readonly branch?: string
 }
 
 export interface FleetState {
   readonly format: typeof DATA_FORMAT
-  /** Port of the hub; kept, so that kubeconfigs stay good. Those of Clusters are kept with their control planes. */
+  /** Port of the hub; kept, so that kubeconfigs stay valid. Ports of Clusters are kept with their control planes. */
   readonly ports: Readonly<Record<string, number>>
   /** Driver of its machines; processes by default. */
   readonly driver?: Driver
@@ -58,7 +58,7 @@ export interface FleetState {
   readonly controlPlanes?: 'programs'
   /** The repository it follows; by default the demo repository in this folder. */
   readonly follows?: Followed
-  /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
+  /** Where the folder was at the time of writing. Links below it are absolute, and node identities are only valid there. */
   readonly folder?: string
 }
 
@@ -70,21 +70,21 @@ export interface Layout {
   readonly state: string
   readonly logs: string
   readonly artifacts: string
-  /** Packages that were fetched from Debian. */
+  /** Packages fetched from Debian. */
   readonly debian: string
   /** The git repository that the fleet follows. */
   readonly repository: string
-  /** That of a person; undefined for the demo. */
+  /** The user's repository; undefined for the demo. */
   readonly follows: Followed | undefined
   /** Copies of the repositories that sync follows. */
   readonly gitCache: string
-  /** Of Clusters, each in a folder that the host of control planes makes and removes. */
+  /** Control planes of Clusters. Their host creates and removes each one's folder. */
   readonly controlPlanes: string
-  /** Where Defenders tell the addresses of their webhooks, each in a file: the only ones of this machine that control planes call. */
+  /** Defenders write their webhook addresses here, one file each: the only addresses on this machine that control planes may call. */
   readonly webhooks: string
-  /** Where the host of control planes is asked. */
+  /** Socket of the control plane host. */
   readonly controlSocket: string
-  /** Names the clusters that a process of programs runs for, with their options. */
+  /** Lists the clusters that a process runs programs for, with their options. */
   readonly clustersOf: (process: string) => string
   /** Every cluster as a context. */
   readonly adminKubeconfig: string
@@ -92,11 +92,11 @@ export interface Layout {
 }
 
 interface ClusterLayout {
-  /** Data of the API server; of a Cluster a link to where its host keeps it. */
+  /** Data of the API server; for a Cluster, a link to its host's folder. */
   readonly apiserver: string
   readonly adminKubeconfig: string
   readonly nodes: string
-  /** Says that the cluster's hosts are processes of this machine. */
+  /** Lists the cluster's provider: hosts are processes of this machine. */
   readonly providers: string
   readonly kubeconfig: (identity: string) => string
 }
@@ -130,7 +130,7 @@ export const layoutOf = (root: string, follows?: Followed): Layout => ({
 export const planeFolder = ({ controlPlanes }: Pick<Layout, 'controlPlanes'>, id: string): string =>
   join(controlPlanes, id)
 
-/** Folders of clusters, the hub's among them, whatever is remembered of them. */
+/** Folders of clusters, including the hub's, whatever fleet.json records. */
 export function clusterFolders({ root }: Pick<Layout, 'root'>): readonly string[] {
   if (!existsSync(root)) return []
   return readdirSync(root, { withFileTypes: true })
@@ -139,13 +139,13 @@ export function clusterFolders({ root }: Pick<Layout, 'root'>): readonly string[
     .filter((name) => isThere(join(root, name, 'apiserver')) || isThere(join(root, name, 'nodes')))
 }
 
-/** Also a link that leads nowhere. */
+/** True for a dangling link too. */
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 export const businessFolders = (layout: Pick<Layout, 'root'>): readonly string[] =>
   clusterFolders(layout).filter((name) => name !== HUB)
 
-/** What a start made, without what says that the folder is ours. */
+/** Everything a start created, except the file that marks the folder as a fleet's. */
 export const madeBy = (layout: Layout): readonly string[] => [
   ...clusterFolders(layout).map((name) => join(layout.root, name)),
   ...OTHER_FOLDERS.map((name) => join(layout.root, name)),
@@ -170,10 +170,10 @@ const isState = (v: unknown): v is FleetState =>
   (v['follows'] === undefined || isFollowed(v['follows'])) &&
   (v['folder'] === undefined || typeof v['folder'] === 'string')
 
-/** A start that was refused or killed leaves these at most. */
+/** A refused or killed start leaves at most these. */
 const isOfLock = (name: string): boolean => /^lock(\.partial|\.db(-journal)?)?$/.test(name)
 
-/** What is remembered in a data folder; undefined in a new one. A folder that is something else is never written to. */
+/** The recorded state of a data folder; undefined for a new one. A folder that is something else is never written to. */
 export function readState(layout: Layout): FleetState | undefined {
   if (!existsSync(layout.state)) {
     const strangers = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => !isOfLock(f)) : []
@@ -197,7 +197,7 @@ export function readState(layout: Layout): FleetState | undefined {
   throw new KubeNodeError(localErrors.KN1202({ root: layout.root, format, dataFormat: DATA_FORMAT }))
 }
 
-/** Of a folder that was used before, with the repository that it follows. */
+/** For a folder used before, with the repository it follows. */
 export function layoutIn(root: string): Layout {
   const layout = layoutOf(root)
   return existsSync(layout.state) ? layoutOf(root, readState(layout)?.follows) : layout
@@ -206,11 +206,11 @@ export function layoutIn(root: string): Layout {
 export function writeState(layout: Layout, state: Omit<FleetState, 'folder'>): void {
   const written: FleetState = { ...state, folder: realpathSync(layout.root) }
   writeWholeFile(layout.state, `${JSON.stringify(written, null, 2)}\n`)
-  // Beside a fleet of a person it would be committed with it.
+  // Next to a user's fleet the folder would otherwise be committed with it.
   if (layout.follows !== undefined) writeWholeFile(join(layout.root, IGNORED), '*\n')
 }
 
-/** Nodes are machines of their own: their folder is closed, the modes in it are theirs. Answers how much was open to others. */
+/** Nodes are separate machines: only their top folder is closed, the modes inside belong to them. Returns how many entries were open to others. */
 export function closeFolder(layout: Layout): number {
   const nodes = new Set(clusterFolders(layout).map((c) => layout.cluster(c).nodes))
   try {

@@ -1,4 +1,4 @@
-// One fleet per data folder: the first start takes a lock that the kernel releases when its process ends, however that ends. A file beside it tells people
+// One fleet per data folder: the first start takes a lock that the kernel releases when the process exits, however it exits. A file beside it shows people
 // which process holds the lock, and since when.
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -20,10 +20,10 @@ export interface LockFiles {
 
 export const isLocked = ({ lock }: LockFiles): boolean => isFileLocked(lock)
 
-/** When the fleet was started last. */
+/** When the fleet last started. */
 export const lockedAt = ({ holder }: LockFiles): number => statSync(holder, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** Answers how to give the lock back. */
+/** Returns the function that releases the lock. */
 export function takeLock({ lock, holder }: LockFiles): () => void {
   const folder = dirname(lock)
   let held: FileLock | undefined
@@ -43,7 +43,7 @@ export function takeLock({ lock, holder }: LockFiles): () => void {
   }
 }
 
-/** It writes its pid right after it took the lock. */
+/** The holder writes its pid right after taking the lock. */
 function pidIn(holder: string): string {
   try {
     return readFileSync(holder, 'utf8').trim()

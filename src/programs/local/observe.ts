@@ -1,4 +1,4 @@
-// Reads what the summary shows, once or as it changes. A cluster that does not answer is a finding, not an error.
+// Reads what the summary shows, once or on each change. A cluster that does not answer is a finding, not an error.
 import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -20,7 +20,7 @@ import type { StoppedProgram } from '#explain/programs.ts'
 import type { ClusterSeen, FleetSeen, HubSeen } from '#explain/progress/seen.ts'
 
 const READ_TIMEOUT_MS = 3_000
-/** How long a server's answer is reused; caches cover everything else sooner. */
+/** How long to reuse a server's answer; caches are fresher for everything else. */
 const ANSWER_COUNTS_MS = 2_000
 
 /** Roles that have a leader. */
@@ -34,7 +34,7 @@ function lastHeartbeatsOf(machines: readonly Machine[], leases: readonly Lease[]
   return new Map(machines.map(({ metadata: { name = '' } }) => [name, renewed.get(agentLeaseName(name)) ?? 0]))
 }
 
-/** Of the local fleet everything is on this machine, with one clock. */
+/** A local fleet runs on one machine with one clock. */
 function stoppedIn(leases: readonly Lease[]): readonly StoppedProgram[] {
   const now = systemClock.now()
   return leases.flatMap((lease) => {
@@ -92,9 +92,9 @@ export async function observeFleet(hub: KubeClient, clusters: ReadonlyMap<string
   return { at: systemClock.now(), hub: hubState, clusters: rest }
 }
 
-/** What the summary shows, kept up to date by watches: lists of everything twice a second cost more than the fleet itself. */
+/** Data of the summary, kept up to date by watches: listing everything twice a second would cost more than the fleet itself. */
 export interface FleetView {
-  /** Of these clusters, from now on. */
+  /** Reads these clusters from now on. */
   seen(clusters: ReadonlyMap<string, KubeClient>): Promise<FleetSeen>
   stop(): Promise<void>
 }
@@ -173,7 +173,7 @@ async function businessSeen(name: string, watched: ReturnType<typeof watchBusine
 
 type CacheOf = <T extends KubeObject>(type: ResourceType<T>, selection?: Selection) => Informer<T>
 
-/** The caches of one cluster, and whether it answers: a cache outlives its server, and is empty before its first list. */
+/** The caches of one cluster, and whether its server answers: a cache outlives its server and is empty before its first list. */
 class Watched<C extends Readonly<Record<string, { readonly isSynced: boolean }>>> {
   readonly caches: C
   readonly #client: KubeClient

@@ -1,4 +1,4 @@
-// Finds the fleet of a person around the current folder: `fleet/main.ts` in a git repository that is neither this release nor the repository of a demo.
+// Finds the user's fleet around the current folder: `fleet/main.ts` in a git repository that is neither this release nor a demo repository.
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -9,7 +9,7 @@ import { localErrors } from './local-errors.ts'
 
 const ENTRY = 'fleet/main.ts'
 
-/** The folder with `fleet/`; undefined where there is none on the way up. */
+/** The folder with `fleet/`; undefined if no parent has one. */
 export function ownFleetFolder(from: string, release: string): string | undefined {
   for (let dir = realpathSync(from); ; dir = dirname(dir)) {
     if (existsSync(join(dir, ENTRY))) return isOfRelease(dir, release) ? undefined : dir
@@ -17,14 +17,14 @@ export function ownFleetFolder(from: string, release: string): string | undefine
   }
 }
 
-/** A checkout of KubeNode, or the repository that a start made of one. */
+/** A checkout of KubeNode, or the demo repository that a start made from one. */
 function isOfRelease(dir: string, release: string): boolean {
   if (dir === realpathSync(release)) return true
   const data = layoutOf(dirname(dir))
   return data.repository === dir && existsSync(data.state)
 }
 
-/** Repository, folder and branch, as they are when the fleet starts. */
+/** Repository, folder and branch at the time the fleet starts. */
 export async function followedAt(folder: string): Promise<Followed> {
   const ask = (...args: readonly string[]) => git(folder, args)
   try {

@@ -1,17 +1,17 @@
-// Prints what the program waits for once the wait is long enough for a person to wonder.
+// Prints what the program is waiting for once the wait is long enough to worry a user.
 import type { Clock } from '#lib/clock.ts'
 
-/** People wait so long without a word. */
+/** Users accept this much silence. */
 export const SILENT_MS = 2_000
 
 export interface Patience {
   readonly clock: Pick<Clock, 'after'>
   readonly print: (line: string) => void
-  /** Ends the wait; the operation itself may continue. */
+  /** Ends the wait, not the operation. */
   readonly signal?: AbortSignal
 }
 
-/** `what` may be found out when it is said. */
+/** `what` may be a function, called only when the line is printed. */
 export async function patiently<T>(
   { clock, print, signal }: Patience,
   what: string | (() => string),

@@ -1,4 +1,4 @@
-// Decides which Clusters of the hub get programs on this machine, which lose them, and which leave nothing. Pure.
+// Decides which of the hub's Clusters get programs on this machine, which lose them, and which are removed. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { nameHere } from '#explain/progress/seen.ts'
@@ -6,23 +6,23 @@ import { findCondition } from '#kube/conditions.ts'
 import { badClusterName } from './layout.ts'
 
 export interface Hosted {
-  /** Of its folder. */
+  /** Name of its folder. */
   readonly name: string
-  /** Of its control plane, for the host. */
+  /** ID of its control plane on the host. */
   readonly id: string
   readonly uid: string
 }
 
 export interface ClustersObserved {
   readonly starting: readonly Hosted[]
-  /** Names whose programs end. */
+  /** Clusters whose programs stop. */
   readonly ending: readonly string[]
-  /** Folders of Clusters that do not exist any more. */
+  /** Folders of Clusters that no longer exist. */
   readonly removed: readonly string[]
   readonly refused: readonly { readonly name: string; readonly why: string }[]
 }
 
-/** The Cluster on this machine; undefined for one that is registered, and runs elsewhere. */
+/** The Cluster on this machine; undefined for a registered one, which runs elsewhere. */
 function hostedOf(cluster: Cluster): Hosted | undefined {
   const { namespace = '', name = '', uid = '' } = cluster.metadata
   const here = nameHere(cluster)
@@ -60,7 +60,7 @@ export function planClusters(
   }
 }
 
-/** Not ready for programs, although the API server may answer: the kinds and roles are missing. */
+/** Not ready for programs: the API server may answer, but kinds and roles are missing. */
 const UNFINISHED: readonly (string | undefined)[] = [undefined, 'Pending', 'Creating', 'Addons']
 
 const answers = ({ status }: Cluster): boolean =>

@@ -1,4 +1,4 @@
-// Which programs each cluster of the local fleet runs, in which process and with which options.
+// Decides which programs each cluster of the local fleet runs, in which process and with which options.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseDocuments } from '#lib/documents.ts'
@@ -11,7 +11,7 @@ import type { Program } from './keeper.ts'
 import { HUB } from './layout.ts'
 import type { Layout } from './layout.ts'
 
-/** A tenfold of what each needs with fifty nodes a cluster; sync also holds what it renders, controllers every object of their cluster. */
+/** Ten times what each needs at fifty nodes per cluster. Sync also holds what it renders; controllers hold every object of their cluster. */
 const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
   sync: 512,
   controllers: 512,
@@ -19,16 +19,16 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
   defender: 256,
   cluster: 256,
 }
-/** Heaps are given out when processes start, before anyone knows how many clusters there will be. */
+/** Heap sizes are fixed when processes start, before the number of clusters is known. */
 const CLUSTERS_FORESEEN = 4
 
-/** All of it is on this machine; a free port, since several defenders are. */
+/** All callers are on this machine. A free port, because there are several Defenders. */
 const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
 
 /**
- * Which roles share a process. In production each role of a cluster has one of its own; on one machine all clusters share two, which saves a start most of its
- * processor time: a role loads and warms up once instead of once for each cluster. Each still acts with its own identity in its own cluster only. The approver,
- * whose identity is worth that of every host, shares its process with no other role here either.
+ * Which roles share a process. In production each role of a cluster has its own. On one machine all clusters share two, which saves most of the CPU time of a
+ * start: a role loads and warms up once instead of once per cluster. Each still acts with its own identity in its own cluster only. The approver's identity is
+ * worth that of every host, so it shares its process with no other role here either.
  */
 const PROCESSES: readonly Process[] = [
   { name: 'programs', ofHub: ['sync', 'defender', 'cluster'], ofBusiness: ['controllers', 'defender'] },
@@ -40,15 +40,15 @@ interface Process {
   readonly ofBusiness: readonly ProgramIdentity[]
 }
 
-/** Sync acts in every Cluster, with a kubeconfig that role cluster makes for it. */
+/** Sync acts in every Cluster, with a kubeconfig that the cluster role makes for it. */
 export const identitiesIn = (layout: Layout, cluster: string): readonly ProgramIdentity[] =>
   PROCESSES.flatMap((process) => (cluster === HUB ? onHub(process, layout) : process.ofBusiness))
 
-/** The hub of a fleet of a person is a cluster with nodes too, as `kubenode init` makes it. */
+/** In a user's fleet the hub has nodes too, as `kubenode init` sets it up. */
 const onHub = ({ ofHub, ofBusiness }: Process, { follows }: Layout): readonly ProgramIdentity[] =>
   follows === undefined ? ofHub : [...new Set([...ofHub, ...ofBusiness])]
 
-/** The processes, each of which runs for the clusters that its file names. */
+/** The processes. Each runs for the clusters listed in its file. */
 export function programsOf(layout: Layout, rehearsal?: Rehearsal): readonly Program[] {
   return PROCESSES.map((process) => {
     const { name, ofBusiness } = process
@@ -60,7 +60,7 @@ export function programsOf(layout: Layout, rehearsal?: Rehearsal): readonly Prog
   })
 }
 
-/** What each process reads: the programs of a cluster that left the list end. */
+/** Writes the list that each process reads. Programs of a cluster that is no longer listed stop. */
 export function writeClusters(layout: Layout, clusters: readonly string[]): void {
   for (const { name: process, ofBusiness } of PROCESSES) {
     const entries = clusters.map((name) => optionsOf(layout, name, ofBusiness))
@@ -108,10 +108,10 @@ const hostOptions = ({ artifacts, cluster }: Layout, name: string): readonly str
   join(artifacts, TRUST_FILE),
 ]
 
-/** What the controllers of a cluster read: who makes its hosts on this machine, and the providers that a person added. */
+/** The provider file that a cluster's controllers read: the local host provider, and providers that a user added. */
 export function writeProviders({ artifacts, cluster }: Layout, name: string, driver: Driver): void {
   const { nodes, providers } = cluster(name)
-  // Machines with the same components need ports of their own, and see the archives where the fleet keeps them.
+  // Machines with the same components need separate ports, and read archives from the fleet's folder.
   const options = driver === 'nspawn' ? { dir: nodes, network: 'Own', share: artifacts } : { dir: nodes }
   const added = addedTo(providers)
   if (added === undefined) return
@@ -119,7 +119,7 @@ export function writeProviders({ artifacts, cluster }: Layout, name: string, dri
   writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
 }
 
-/** Undefined for a file that is no such list, as after a slip of a person: it stays, and the controllers say what is wrong in which line. */
+/** Undefined if the file is not a valid list, such as after a typo. The file stays, and the controllers report the line. */
 function addedTo(file: string): readonly unknown[] | undefined {
   if (!existsSync(file)) return []
   const value = parseDocuments(readFileSync(file, 'utf8')).documents[0]?.value as Partial<Listed> | undefined

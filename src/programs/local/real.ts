@@ -1,13 +1,13 @@
-// Whether the Clusters of a local fleet get the control planes of Kubernetes itself, and where their programs are.
+// Decides whether a local fleet's Clusters get real Kubernetes control planes, and where those programs are.
 import { missingPrograms } from '#controlplanes/programs.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { FleetState } from './layout.ts'
 import { localErrors } from './local-errors.ts'
 
-/** Where setup-envtest and tests of Kubernetes look, too. */
+/** setup-envtest and Kubernetes' own tests use this variable too. */
 export const ASSETS = 'KUBEBUILDER_ASSETS'
 
-/** The folder of the programs; undefined for the embedded server. A fleet keeps what it was made with: the one cannot read the data of the other. */
+/** The folder of the programs; undefined for the embedded server. A fleet keeps its kind, because neither server can read the other's data. */
 export function programsFor(
   asked: boolean,
   before: Pick<FleetState, 'controlPlanes'> | undefined,

@@ -1,10 +1,10 @@
-// Keeps a link on the screen that still opens: it is renewed before it ends, until the fleet ends.
+// Keeps the link on the screen valid: renews it before it expires, until the fleet stops.
 import type { Clock } from '#lib/clock.ts'
 
-/** The link on the screen always has at least this long to be used. */
+/** The link on the screen is always valid for at least this long. */
 export const LINK_LEFT_MS = 60_000
 
-/** A user who comes back to the terminal after an hour finds a link that opens. */
+/** A user who comes back to the terminal after an hour finds a working link. */
 export async function renewLink(
   renew: () => void,
   linkMs: number,

@@ -1,4 +1,4 @@
-// The git repository that the local fleet follows: that of a person, in place, or one made for the demo, in which a newcomer may commit freely.
+// The git repository that the local fleet follows: the user's own, in place, or one made for the demo that newcomers may commit to.
 import { titledIn } from '#sync/git/titled-in.ts'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,13 +13,13 @@ import type { Layout } from './layout.ts'
 import { localErrors } from './local-errors.ts'
 import { someOf } from '#lib/some-of.ts'
 
-/** How many nodes each cluster of the demo has; `--nodes` commits a change of it. */
+/** Node count of each demo cluster; `--nodes` commits a change to it. */
 const CLUSTERS_FILE = 'fleet/clusters/clusters.json'
 
-/** Before anything is written: without git there is no fleet to follow. */
+/** Runs before anything is written: without git there is no fleet to follow. */
 export const requireGit = async (): Promise<void> => void (await git('/', ['--version']))
 
-/** Uncommitted changes in the work tree, which are not used; undefined when there are none. */
+/** Notice about uncommitted changes, which the fleet does not use; undefined if there are none. */
 export async function uncommittedNotice(folder: string): Promise<string | undefined> {
   const output = await git(folder, ['status', '--porcelain', '--', 'fleet', 'rules'])
   const dirty = output
@@ -30,8 +30,8 @@ export async function uncommittedNotice(folder: string): Promise<string | undefi
 }
 
 /**
- * The repository of the demo, made once: afterwards it belongs to the newcomer. Made under another name and renamed at the end: an interrupted start or a full disk
- * leaves no repository that looks complete.
+ * Creates the demo repository once; from then on it belongs to the user. Builds it under another name and renames it last, so that an interrupted start or a
+ * full disk never leaves a repository that looks complete.
  */
 export async function provideDemo(root: string, target: string, now: number, signal?: AbortSignal): Promise<void> {
   if (!existsSync(join(target, '.git'))) await makeDemo(root, target, now)
@@ -48,7 +48,7 @@ async function makeDemo(root: string, target: string, now: number): Promise<void
     await git(partial, ['-c', 'init.templateDir=', 'init', '--quiet', '-b', DEMO_BRANCH])
     await fastImport(partial, stream)
     await git(partial, ['reset', '--quiet', '--hard', DEMO_BRANCH])
-    // Sync reads this repository itself, so there is nowhere to push to; `git revert … && git push`, as statuses advise it, must not end in an error.
+    // Sync reads this repository directly, so there is no real remote. The advice in statuses, `git revert … && git push`, must still work.
     await git(partial, ['config', `branch.${DEMO_BRANCH}.remote`, '.'])
     await git(partial, ['config', `branch.${DEMO_BRANCH}.merge`, `refs/heads/${DEMO_BRANCH}`])
     linkPackages(root, partial)
@@ -60,7 +60,7 @@ async function makeDemo(root: string, target: string, now: number): Promise<void
   }
 }
 
-/** What `npm ci` puts there in a fleet of one's own: an editor finds the types, and check.sh its program. Git ignores them. */
+/** What `npm ci` installs in a user's own fleet: types for the editor and the program for check.sh. Git ignores them. */
 function linkPackages(root: string, repository: string): void {
   const packages = join(repository, 'node_modules')
   mkdirSync(join(packages, '.bin'), { recursive: true })
@@ -82,7 +82,7 @@ async function resolved(source: string, revision: string): Promise<string> {
   }
 }
 
-/** What a branch is at, as long as git keeps it in a file of its own; asked twice a second, so without a process. */
+/** The commit of a branch that git keeps in a loose file. Called twice a second, so it starts no process. */
 function loose(target: string, branch: string | undefined): string | undefined {
   try {
     const text = branch === undefined ? readFileSync(join(target, '.git/HEAD'), 'utf8') : `ref: refs/heads/${branch}\n`
@@ -94,7 +94,7 @@ function loose(target: string, branch: string | undefined): string | undefined {
   }
 }
 
-/** The commit that the fleet should be at: of the branch that was checked out when a fleet of a person started, whatever is checked out now. */
+/** The commit the fleet should be at. For a user's fleet: of the branch that was checked out at the start, whatever is checked out now. */
 export async function newestCommit({ repository, follows }: Pick<Layout, 'repository' | 'follows'>): Promise<string> {
   const branch = follows?.branch
   return (
@@ -103,7 +103,7 @@ export async function newestCommit({ repository, follows }: Pick<Layout, 'reposi
   )
 }
 
-/** What commits of the repository are called; the last one is remembered, since it is asked for twice a second. */
+/** Titles of the repository's commits. Caches the last one, which is requested twice a second. */
 export function commitNames(repository: string): (commit: string) => Promise<string> {
   let last: { readonly commit: string; readonly called: Promise<string> } | undefined
   return (commit) => {
@@ -113,8 +113,8 @@ export function commitNames(repository: string): (commit: string) => Promise<str
 }
 
 /**
- * The files below fleet/ of one commit, whatever the working tree holds; `target` is replaced. Read within the bounds that sync has for a commit, which
- * `git archive` knows none of, and without the attributes, filters and programs that a repository may name.
+ * The files below fleet/ of one commit, whatever the work tree holds; replaces `target`. Applies sync's limits for a commit, which `git archive` does not have,
+ * and ignores attributes, filters and programs that a repository may name.
  */
 export async function exportCommit(repository: string, commit: string, target: string, path = '.'): Promise<void> {
   rmSync(target, { recursive: true, force: true })
@@ -126,7 +126,7 @@ export async function exportCommit(repository: string, commit: string, target: s
   }
 }
 
-/** Commits in the demo must not fail for want of a name. */
+/** Commits in the demo must not fail because git has no user name. */
 async function nameForCommits(target: string): Promise<void> {
   for (const [key, value] of [
     ['user.name', 'local fleet'],
@@ -139,7 +139,7 @@ async function nameForCommits(target: string): Promise<void> {
 
 const HOSTS_FILE = 'fleet/clusters/hosts.json'
 
-/** Systemd machines in place of demo workers, by a commit. `nodes` undefined: as many as were asked for before, or a few. */
+/** Commits a switch from demo workers to systemd machines. `nodes` undefined: as many as before, or a few. */
 export async function commitMachines(target: string, nodes?: number): Promise<void> {
   const path = join(target, HOSTS_FILE)
   const before = JSON.parse(readFileSync(path, 'utf8')) as { readonly made?: number }
@@ -151,7 +151,7 @@ export async function commitMachines(target: string, nodes?: number): Promise<vo
   await git(target, ['commit', '--quiet', '-m', subject, '--', HOSTS_FILE, CLUSTERS_FILE])
 }
 
-/** Changes how many nodes each cluster has, the way everything is changed: by a commit. */
+/** Changes the node count of each cluster like any other change: by a commit. */
 export async function commitSize(target: string, nodes: number): Promise<void> {
   const path = join(target, CLUSTERS_FILE)
   const text = sizedTo(target, nodes)
@@ -160,7 +160,7 @@ export async function commitSize(target: string, nodes: number): Promise<void> {
   await git(target, ['commit', '--quiet', '-m', `fleet: ${nodes} nodes a cluster`, '--', CLUSTERS_FILE])
 }
 
-/** Every cluster that has machines of its own with the same number of them; a line for each, as they are in git. */
+/** Gives every cluster with its own machines the same node count, one line per cluster as in git. */
 function sizedTo(target: string, nodes: number): string {
   const before: unknown = JSON.parse(readFileSync(join(target, CLUSTERS_FILE), 'utf8'))
   const lines = Object.entries(isObject(before) ? before : {}).map(([name, cluster]) => {
@@ -170,7 +170,7 @@ function sizedTo(target: string, nodes: number): string {
   return `{\n${lines.join(',\n')}\n}\n`
 }
 
-/** An entry as a person writes it. */
+/** An entry as a user would write it. */
 const inOneLine = (value: unknown): string =>
   isObject(value)
     ? `{ ${Object.entries(value)

@@ -1,4 +1,4 @@
-// A fleet that starts over: its nodes end and everything that its starts made goes. What a person put beside it stays.
+// Starts a fleet over: stops its nodes and deletes everything that its starts created. A user's own files stay.
 import { existsSync, rmSync } from 'node:fs'
 import { isKubeNodeError } from '#lib/errors.ts'
 import type { Driver } from './driver.ts'
@@ -6,19 +6,18 @@ import { clusterFolders, madeBy, readState, type Layout } from './layout.ts'
 import { stopNodes } from './stop-nodes.ts'
 
 /**
- * Answers what is remembered of the fleet then: nothing. Our file in the folder stays until the next one takes its place, so a reset that was killed can be
- * repeated.
+ * Returns the recorded state after a reset: none. The fleet's own file stays in the folder until the next one replaces it, so a killed reset can be repeated.
  */
 export async function reset(layout: Layout): Promise<undefined> {
-  // A folder with our file is ours, whatever version wrote it and wherever it was then; any other is refused.
+  // A folder with this file is a fleet's, whatever version wrote it and wherever it was then. Any other folder is refused.
   if (!existsSync(layout.state)) readState(layout)
-  // An agent's own folder must not be deleted under it.
+  // An agent's folder must not be deleted while the agent runs.
   const nodes = clusterFolders(layout).map((c) => layout.cluster(c).nodes)
   await stopNodes(nodes, driverIn(layout))
   for (const path of madeBy(layout)) rmSync(path, { recursive: true, force: true })
 }
 
-/** To reset is the advice of every message that refuses a data folder, so none of them may prevent it. */
+/** Every message that refuses a data folder advises a reset, so none of those checks may block it. */
 function driverIn(layout: Layout): Driver {
   try {
     return readState(layout)?.driver ?? 'process'

@@ -1,4 +1,4 @@
-// Waits until the API server answers that a kubeconfig of the local fleet names.
+// Waits until the API server of a local fleet's kubeconfig answers.
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'

@@ -1,4 +1,4 @@
-// Shows the state of the local fleet of a user, at once or when it is in sync with git.
+// Shows the state of a user's local fleet, at once or when it is in sync with git.
 import { formatAge, parseDuration } from '#lib/duration.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { releaseRoot } from '#lib/release-root.ts'
@@ -17,10 +17,10 @@ export interface StatusAsked {
   readonly timeout: string
 }
 
-/** The pending waits, next to the data. */
+/** Shows pending waits next to the data. */
 type WaitScreen = Pick<Screen, 'isTerminal' | 'show' | 'end'>
 
-/** Exit 1 while it is not in sync with git, or something needs attention. */
+/** Exits with 1 if it is out of sync with git or something needs attention. */
 export async function showStatus(
   { data, wait = false, timeout }: StatusAsked,
   screen: WaitScreen,

@@ -1,4 +1,4 @@
-// Starts the local fleet of a user and shows what happens until it is ended.
+// Starts a user's local fleet and shows its progress until the user stops it.
 import { buildTree, debianTools } from '#artifacts/authoring/from/local-machines.ts'
 import { packFolder } from '#artifacts/authoring/pack.ts'
 import { ConsoleRepository } from '#console/repository/repository.ts'
@@ -34,10 +34,10 @@ export interface UpAsked {
   readonly recordRights?: boolean
 }
 
-/** Until it is ended. Exit 1 where a check did not get there. */
+/** Runs until stopped. Exits with 1 if a check fails. */
 export async function startFleet(options: UpAsked, io: Io): Promise<void> {
   collectAtRest(systemClock, thisEngine())
-  // A folder that is named continues with what it follows.
+  // A named folder keeps the repository it follows.
   const own = ownFleetFolder(io.cwd, releaseRoot())
   const data = dataFolder(options.data, own, io.cwd)
   const shutdown = untilEnded()
@@ -70,7 +70,7 @@ export async function startFleet(options: UpAsked, io: Io): Promise<void> {
       signal: shutdown.signal,
     })
   const result = await start().catch((e: unknown) => {
-    // An interrupt shows up as several kinds of errors.
+    // An interrupt surfaces as various errors.
     if (shutdown.signal.aborted) return undefined
     throw e
   })
@@ -89,9 +89,9 @@ async function localConsole(
   repository: string,
   lines: ConsoleLines,
 ): Promise<LocalConsole> {
-  // As sync of this fleet renders it.
+  // Rendered the way this fleet's sync renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
-  // To read the clusters before the page is open would slow their start.
+  // Reading the clusters before the page is open would slow down their start.
   const running = await serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, ...lines })
   return { ...running, linkMs: LINK_MS }
 }

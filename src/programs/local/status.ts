@@ -1,4 +1,4 @@
-// Reads a local fleet from outside: the same summary that its display shows, and whether it matches the newest commit.
+// Reads a local fleet from outside: the same summary as its display, and whether it matches the newest commit.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/system-clock.ts'
@@ -23,14 +23,14 @@ export interface StatusOptions {
   /** 0: read once, without waiting. */
   readonly waitMs: number
   readonly connect: (kubeconfig: string) => Promise<{ readonly client: KubeClient }>
-  /** Called each time that the fleet was read, with what is waited for and a picture of the fleet, with bars. */
+  /** Called after each read, with what is still missing and a picture of the fleet with bars. */
   readonly onWait?: (missing: readonly string[], picture: readonly string[]) => void
 }
 
 export interface FleetStatus {
   readonly lines: readonly string[]
   readonly missing: readonly string[]
-  /** Why no time changes that; undefined: it may continue by itself. */
+  /** Why waiting cannot help; undefined if the fleet may still get there. */
   readonly stuck: string | undefined
   /** Problems and waits, as `kubenode why` shows them; undefined while no server answers. */
   readonly attention: AttentionReport | undefined
@@ -38,7 +38,7 @@ export interface FleetStatus {
 
 const POLL_MS = 300
 
-/** Its hub was started, now or before, and it follows a repository. */
+/** The hub has started at least once, and follows a repository. */
 function isStarted(layout: Layout): boolean {
   const state = existsSync(layout.state) ? readState(layout) : undefined
   if (state === undefined || !existsSync(join(layout.repository, '.git'))) return false
@@ -52,7 +52,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
     onWait?.(missing, picture)
     return systemClock.sleep(POLL_MS)
   }
-  // The process must not end while it only waits.
+  // Keeps the process alive while it only waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     while (!isStarted(layout)) {
@@ -66,7 +66,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
     const known = new Map<string, Known>()
     for (;;) {
       const business = await clientsOf(layout, connect, known)
-      // That of a fleet of a person has nodes too.
+      // In a user's fleet the hub has nodes too.
       const clusters = layout.follows === undefined ? business : new Map([[HUB, hub], ...business])
       const seen = await observeFleet(hub, clusters)
       const commit = await newestCommit(layout)
@@ -106,7 +106,7 @@ interface Known {
   readonly client: KubeClient
 }
 
-/** Of the clusters that have a folder here. Another control plane may have the name by now, with a kubeconfig of its own. */
+/** Clients of the clusters with a folder here. A different control plane may have the name by now, with another kubeconfig. */
 async function clientsOf(
   layout: Layout,
   connect: StatusOptions['connect'],

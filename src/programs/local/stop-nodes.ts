@@ -1,4 +1,5 @@
-// Ends the agents of process nodes and all that they run, or switches systemd machines off, and leaves their folders: the next start of the fleet wakes them again.
+// Stops the agents of process nodes and all their components, or powers systemd machines off. Their folders stay; the next start of the fleet starts them
+// again.
 import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { systemClock } from '#lib/system-clock.ts'
@@ -19,13 +20,13 @@ export async function stopNodes(folders: readonly string[], driver: Driver): Pro
   await Promise.all(
     nodes.map(async (node) => {
       await endAll(node, undefined, systemClock)
-      // Their power was cut: to the next agent the components ended with the boot before, and none of them crashed.
+      // Like a power cut: the next agent sees a new boot, so it does not count the components as crashed.
       renewBootId(node.bootId)
     }),
   )
 }
 
-/** In place: on a full disk there is no room for another file, and to empty this one first could lose its block. */
+/** Written in place: a full disk has no room for another file, and truncating this one first could lose its block. */
 function renewBootId(path: string): void {
   if (!existsSync(path)) return
   const file = openSync(path, 'r+')

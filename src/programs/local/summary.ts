@@ -1,8 +1,8 @@
-// Draws the progress of the local fleet as lines of a screen: the cluster first. Pure.
+// Draws the local fleet's progress as screen lines, the cluster first. Pure.
 import { progressOf } from '#explain/progress/progress.ts'
 import type { FleetSeen, Progress } from '#explain/progress/seen.ts'
 
-/** Names of clusters are aligned up to the longest of these; a longer one moves its own line only. */
+/** Minimum width of the name column; a longer name shifts only its own line. */
 const LEAST_CHARS = 6
 const MOST_CHARS = 20
 const LABEL_CHARS = 7
@@ -19,5 +19,5 @@ function linesOf(progress: readonly Progress[]): readonly string[] {
 export const summaryLines = (seen: FleetSeen, since: number, hasBars = false): readonly string[] =>
   linesOf(progressOf(seen, { since, hasBars, hasAttention: true }))
 
-/** Where all that needs attention is listed below. */
+/** For displays that list everything needing attention below. */
 export const stateLines = (seen: FleetSeen, since: number): readonly string[] => linesOf(progressOf(seen, { since }))

@@ -1,4 +1,4 @@
-// The one-command local fleet: a hub and the business clusters of the fleet on this machine, made of the same programs that production runs.
+// The one-command local fleet: a hub and its business clusters on this machine, built from the same programs as production.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { counted } from '#lib/counted.ts'
@@ -59,36 +59,36 @@ import { type Connect, serverUp } from './server-up.ts'
 import { whyEnded } from './why-ended.ts'
 
 export interface UpOptions {
-  /** The checkout whose program this is. */
+  /** The checkout this program belongs to. */
   readonly root: string
   readonly data: string
-  /** The folder of a fleet of a person, which is brought up in place of the demo. */
+  /** The folder of a user's fleet, started instead of the demo. */
   readonly own: string | undefined
-  /** The file that runs. */
+  /** The running file. */
   readonly program: string | undefined
   readonly reset: boolean
   readonly nodes?: number
-  /** Undefined: as the folder remembers. */
+  /** Undefined: the driver recorded in the folder. */
   readonly driver?: Driver
-  /** The control planes of Clusters are those of Kubernetes itself. Remembered, like the driver. */
+  /** Clusters get real Kubernetes control planes. Recorded in the folder, like the driver. */
   readonly isReal: boolean
   /** Folder of their programs. */
   readonly assets: string | undefined
-  /** As the variable PATH: where the tools of a driver are looked for. */
+  /** The variable PATH, searched for a driver's tools. */
   readonly path: string
   /** Exits once the fleet matches git, or the deadline has passed. */
   readonly check: boolean
-  /** Each API server keeps which rights its clients use. */
+  /** Each API server records the rights its clients use. */
   readonly recordsRights: boolean
   readonly node: string
-  /** Folder where all programs keep what Node compiled; undefined where none can be trusted. */
+  /** Folder where all programs cache code that Node compiled; undefined if no folder can be trusted. */
   readonly compileCache: string | undefined
   readonly screen: Screen
   readonly pack: Pack
   readonly debian: DebianTools
-  /** Builds what systemd machines are booted from, once on this machine. */
+  /** Builds the tree that systemd machines boot from, once per machine. */
   readonly buildTree: () => Promise<void>
-  /** Serves the page for these clusters and returns how its link is made; a link that was used is followed by the next one. */
+  /** Serves the page for these clusters and returns a function that makes links. After each use of a link the next one is printed. */
   readonly console: (
     clients: ReadonlyMap<string, KubeClient>,
     repository: string,
@@ -98,7 +98,7 @@ export interface UpOptions {
   readonly signal: AbortSignal
 }
 
-/** Where the console writes. */
+/** Where the console prints. */
 export interface ConsoleLines {
   print(line: string): void
   printLink(link: string): void
@@ -106,11 +106,11 @@ export interface ConsoleLines {
 
 export interface LocalConsole {
   newLink(): string
-  /** How long a link can be used. */
+  /** How long a link is valid. */
   readonly linkMs: number
-  /** From now on these clusters, by name. */
+  /** Shows these clusters from now on, by name. */
   show(clients: ReadonlyMap<string, KubeClient>): void
-  /** Reads the clusters from now on, also before a user opens the page. */
+  /** Starts reading the clusters, even before a user opens the page. */
   read(): void
   stop(): Promise<void>
 }
@@ -120,7 +120,7 @@ const HOW_TO_GET_A_LINK =
   'the link to the console is shown only on a terminal; for a link: kubenode console (in this folder)'
 
 const API_SERVERS = 'apiservers'
-/** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
+/** They hold all objects of their clusters. 10,000 nodes at 15 KB are about 600 MB; a fleet on one machine needs a fiftieth of that. */
 const API_SERVERS_HEAP_MB = 1_024
 
 export async function up(options: UpOptions): Promise<UpResult> {
@@ -129,12 +129,12 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const layout = await layoutFor(options)
   requireTrusted(options, (doubt) => options.screen.print(warningOf(doubt)))
   const entries = await builtEntries(options)
-  // Whatever this process and its children make from here on is for the owner alone.
+  // From here on, only the owner can read files of this process and its children.
   keepFilesPrivate()
-  // A folder that is something else is left as it is.
+  // A folder that is something else stays untouched.
   if (!existsSync(layout.state)) readState(layout)
   const open = closeFolder(layout)
-  // Created by another process meanwhile, in a folder where all users may create folders.
+  // Another process may have created it meanwhile, in a parent that every user can write to.
   requireTrusted(options)
   if (open > 0) options.screen.print(`removed other users' access to ${open} files and folders in ${layout.root}`)
   const unlock = takeLock(layout)
@@ -159,7 +159,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.print('stopping all processes')
     for (const client of clients) client.close()
-    // Programs and nodes first, so that no program restarts an agent; API servers last, so that programs can finish their last writes.
+    // Programs and nodes first, so that no program restarts an agent. API servers last, so that programs can finish their writes.
     const names = [...keeper.pids().keys()]
     const patience = { clock: systemClock, print: (line: string) => options.screen.print(line) }
     const toEnd = (isMeant: (name: string) => boolean) => () =>
@@ -182,7 +182,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   }
 }
 
-/** A folder that was used before continues with the repository that it followed, on the branch that is checked out now. */
+/** A folder used before keeps its repository, on the branch that is checked out now. */
 async function layoutFor({ data, own, reset: isReset }: UpOptions): Promise<Layout> {
   const before = isReset || !existsSync(layoutOf(data).state) ? undefined : readState(layoutOf(data))
   const folder = own ?? (before?.follows && join(before.follows.repository, before.follows.path))
@@ -203,14 +203,14 @@ const warningOf = ({ seen: what, command }: Doubt): string =>
 
 const driverIn = (layout: Layout): Driver => readState(layout)?.driver ?? 'process'
 
-/** Connections that would keep a server waiting for us. */
+/** Connections that would keep a server from stopping. */
 interface Closable {
   close(): void
 }
 
 /**
- * The nodes of the folder. Those that a fleet that was killed left running are this start's only once its hub serves: a start that fails before that leaves them
- * as they are, and the next one continues with them.
+ * The nodes of the folder. Nodes that a killed fleet left running belong to this start only once its hub serves. A start that fails earlier leaves them
+ * running, and the next start takes them over.
  */
 interface Nodes {
   areOurs: boolean
@@ -225,7 +225,7 @@ interface Start {
   readonly opened: Closable[]
   readonly nodes: Nodes
   readonly began: number
-  /** The same moment by the clock on the wall, which leases carry. */
+  /** The same moment in wall-clock time, which leases use. */
   readonly beganAt: number
 }
 
@@ -239,7 +239,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   const driver = driverOf(options.driver, state, options.path)
   const programs = programsFor(options.isReal, state, options.assets)
   const ports = await portsFor([HUB], state?.ports)
-  // First of all: a folder without it is not ours.
+  // Written first: a folder without this file is not a fleet's.
   writeState(layout, {
     format: DATA_FORMAT,
     ports,
@@ -306,7 +306,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   let renewing: Promise<void> | undefined
   try {
     if (isMember) {
-      // The hub is a cluster with nodes too, and its controllers do not start without the trust document.
+      // The hub is a cluster with nodes too, and its controllers need the trust document to start.
       makeFolders(layout.cluster(HUB).nodes)
       writeProviders(layout, HUB, driver)
       await patiently(patience, 'the signed components of the repository', packed)
@@ -323,7 +323,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     page = options.check
       ? undefined
       : await options.console(withHub(clusters.clients), layout.repository, { print, printLink })
-    // Clusters that came while the console started.
+    // Clusters that appeared while the console started.
     page?.show(withHub(clusters.clients))
     if (page !== undefined) {
       const renewed = page
@@ -350,7 +350,9 @@ const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): str
 
 const IDENTITIES_POLL_MS = 60_000
 
-/** A fleet may run for longer than half of their life, and a clock that was set back makes them certificates of the future. Programs that end for that start with the next. */
+/**
+ * A fleet may run past half of their life, and after a clock moved back they are not valid yet. Programs that exit because of this restart with the new one.
+ */
 async function keepIdentities(
   provide: () => Promise<unknown>,
   print: (line: string) => void,
@@ -364,7 +366,7 @@ async function keepIdentities(
       await provide()
       said = ''
     } catch (e) {
-      // Reported once: an unreachable server fails every poll.
+      // Reported once: an unreachable server would fail every poll.
       if (said !== messageOf(e))
         print(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
       said = messageOf(e)
@@ -372,7 +374,7 @@ async function keepIdentities(
   }
 }
 
-/** One process serves the hub, and starts another that serves all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
+/** One process serves the hub and starts a second one for all Clusters. A process per Cluster would load, compile and keep the same code in memory again. */
 const serverArgs = (
   layout: Layout,
   ports: Readonly<Record<string, number>>,
@@ -393,7 +395,7 @@ const serverArgs = (
   ...(recordsRights ? ['--record-rights'] : []),
 ]
 
-/** Built on the first start of a checkout and after each edit. */
+/** Built on a checkout's first start and after each edit. */
 async function builtEntries({ root, node, compileCache, screen, signal }: UpOptions): Promise<Entries> {
   if (compileCache === undefined) return sourcesOf(root)
   const where = { root, cache: compileCache }
@@ -403,10 +405,10 @@ async function builtEntries({ root, node, compileCache, screen, signal }: UpOpti
   return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
 }
 
-/** The repository that the fleet follows, at the commit that this start is to reach. That of a person is never written to. */
+/** The repository that the fleet follows, at the commit that this start should reach. A user's repository is never written to. */
 async function provideFleet(layout: Layout, { root, nodes, driver, screen, signal }: UpOptions): Promise<string> {
   const { repository, follows } = layout
-  // An interrupted start waits for the step that is in progress, not for all of them.
+  // An interrupted start waits for the current step, not for all of them.
   if (follows === undefined) await provideDemo(root, repository, systemClock.now(), signal)
   const notice = await uncommittedNotice(follows === undefined ? repository : join(repository, follows.path))
   if (notice !== undefined) screen.print(`note: ${notice}`)

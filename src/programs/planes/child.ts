@@ -1,11 +1,11 @@
-// Starts this program a second time as a process for control planes, with a channel between the two; and the other end of that channel.
+// Starts this program again as a process for control planes, with a channel between the two, and implements both ends of it.
 import { spawn } from 'node:child_process'
 import type { FromProcess, ToProcess } from '#controlplanes/embedded/processes/messages.ts'
 import { endingWithUs } from '#controlplanes/embedded/programs/running.ts'
 import type { Child } from '#controlplanes/embedded/processes/plane-process.ts'
 import type { Channel } from '#controlplanes/embedded/processes/serve-planes.ts'
 
-/** Of the host, whose standard input is its parent; that of the process is closed. */
+/** Set for the host, whose parent holds its standard input. The control plane process has no standard input. */
 const UNTIL_STDIN_ENDS = 'KUBENODE_UNTIL_STDIN_ENDS'
 
 /** This program: the same file with the same flags of Node. */
@@ -33,7 +33,7 @@ export function spawnPlanes([node = '', ...program]: readonly string[], options:
 }
 
 export function channelToHost(): Channel {
-  // The host stops its control planes in order; a signal to the whole group must not come before.
+  // The host stops its control planes in order, so ignore a signal sent to the whole group.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   return {
     send: (message) => void (process.connected && process.send?.(message, undefined, undefined, () => undefined)),

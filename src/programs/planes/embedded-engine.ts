@@ -6,11 +6,11 @@ import { EMBEDDED_DATA } from './plane-snapshots.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface EmbeddedEngineOptions {
-  /** Rules about its clients that KubeNode gives each server. */
+  /** KubeNode's rules about a server's clients. */
   readonly rules?: RunOptions['rules']
-  /** Where webhooks of its servers may be; anywhere without it. */
+  /** Which webhooks its servers may call; any if left out. */
   readonly mayCall?: RunOptions['mayCall']
-  /** Shared with other servers of the process. */
+  /** Shared with the process's other servers. */
   readonly policies?: CompiledPolicies
   readonly program?: string | undefined
   readonly log?: RunOptions['log']

@@ -1,5 +1,5 @@
-// Decides which addresses the API servers of control planes may call: their administrators choose webhooks, and must not reach this host, its link, the
-// credentials of its cloud or the hub's API server by them.
+// Decides which addresses the API servers of control planes may call. Their administrators choose webhooks, and must not use them to reach this host, its local
+// network, its cloud credentials or the hub's API server.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -7,11 +7,11 @@ import { canonical, isForbiddenAddress } from '#runtime/outbound/forbidden-addre
 import { ownPlaces } from '#runtime/outbound/own-addresses.ts'
 
 export interface PlaneCalls {
-  /** `ADDRESS:PORT`, joined by commas: the operator vouches for them. */
+  /** `ADDRESS:PORT`, separated by commas. The operator vouches for them. */
   readonly webhookAllow?: string | undefined
   /** Folder in which each Defender of this host has a file with the `ADDRESS:PORT` of its webhook. */
   readonly webhookAllowIn?: string | undefined
-  /** Host of the hub's API server, where this process runs in a pod of the hub. */
+  /** Host of the hub's API server, if this process runs in a pod of the hub. */
   readonly apiServer?: string | undefined
 }
 
@@ -39,7 +39,7 @@ function placesIn(folder: string): readonly string[] {
     try {
       return [readBoundedText(join(folder, name), MAX_PLACE_BYTES).trim()]
     } catch {
-      // Its Defender ended at this moment.
+      // Its Defender just exited.
       return []
     }
   })

@@ -1,4 +1,4 @@
-// Takes snapshots of an embedded control plane, also while it serves, and puts one back. Its keys stay: they belong to the control plane, not to what it holds.
+// Takes snapshots of an embedded control plane, even while it serves, and restores them. Keys stay: they belong to the control plane, not to its data.
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, now }: 
   const file = join(snapshots, `${name}.db`)
   const description = join(snapshots, `${name}.json`)
   if (existsSync(description)) return JSON.parse(readFileSync(description, 'utf8')) as Snapshot
-  // Of a host that was killed before it was described.
+  // Left by a host that was killed before writing the description.
   rmSync(file, { force: true })
   const { objects } = backupData(data, file)
   const bytes = readFileSync(file)
@@ -31,7 +31,7 @@ function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, now }: 
   return taken
 }
 
-/** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
+/** False if there is no such snapshot or it is damaged; nothing was changed or stopped. */
 async function restoreInto(
   { root, data, snapshots }: PlaneFolder,
   { name, now }: Omit<Wanted, 'version'>,
@@ -54,7 +54,7 @@ async function restoreInto(
   return true
 }
 
-/** What the server writes until it is halted is far less than a restore goes above it. Damaged data may be what a restore is for. */
+/** A restore raises the revision by far more than the server can write until it is halted. The data may be damaged: that can be the reason for the restore. */
 function lastRevision(file: string): number {
   try {
     const db = openForReading(file)
@@ -68,13 +68,13 @@ function lastRevision(file: string): number {
   }
 }
 
-/** A host that was killed between the two renames of a restore: what was there before is put back, and the restore is asked for again. */
+/** The host was killed between the two renames of a restore. Put the old data back; the restore is requested again. */
 function mendData({ root, data }: PlaneFolder): void {
   const old = join(root, 'data.old')
   if (!existsSync(data) && existsSync(old)) renameSync(old, data)
 }
 
-/** How an engine of embedded servers keeps what its control planes hold. */
+/** How an engine of embedded servers stores the data of its control planes. */
 export const EMBEDDED_DATA: PlaneData = {
   mend: mendData,
   snapshot: async (folder, wanted) => takeSnapshot(folder, wanted),

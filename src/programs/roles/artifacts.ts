@@ -1,4 +1,4 @@
-// Role artifacts: hosts fetch components and the agent itself here.
+// The artifacts role: hosts fetch components and the agent itself here.
 import { registryFor } from '#artifacts/oci/registry-for.ts'
 import { pulledArtifacts } from '#artifacts/pull.ts'
 import { ArtifactsPart } from '#artifacts/role.ts'
@@ -6,7 +6,7 @@ import type { RoleSetup } from '../run/role.ts'
 import type { ServedArtifacts } from '../run/artifacts-options.ts'
 import type { RolesConfig } from './config.ts'
 
-/** From the registry, with the login that a mounted file has, into a folder of the cache. */
+/** Pulls from the registry into a cache folder, with the login in a mounted file. */
 function pulled(
   { reference, digest }: NonNullable<ServedArtifacts['oci']>,
   cache: string,

@@ -1,4 +1,4 @@
-// Role cluster, on a hub: the control planes of Clusters.
+// The cluster role, on a hub: runs the control planes of Clusters.
 import { clusterModule } from '#controllers/cluster/reconcile.ts'
 import { addonsOf, type Addons } from '#controllers/cluster/addons/built-in.ts'
 import { hostsOf } from '#controlplanes/embedded/hosts.ts'
@@ -18,7 +18,6 @@ function releaseAddons(): Addons {
   return addonsOf(VERSION, kinds, rest)
 }
 
-/** On a hub: control planes of Clusters. */
 export const clusterRole = (config: RolesConfig): RoleSetup => ({
   async setup(context) {
     const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')

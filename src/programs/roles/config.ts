@@ -14,58 +14,58 @@ export interface RolesConfig {
   readonly cluster: string
   /** How hosts reach this cluster's API server. */
   readonly server: string
-  /** Read for each host: a rotation replaces it while this program runs. */
+  /** Read for each host, because a rotation may replace it while this program runs. */
   readonly ca: () => string
-  /** Providers whose hosts Machines may have. */
+  /** Providers that Machines may get hosts from. */
   readonly providers: readonly ServedProvider[]
   readonly artifactBase: string
-  /** PEM in base64: whom hosts trust there; that of our own artifact servers when left out. */
+  /** Base64 PEM of the CA that hosts trust for artifacts; if left out, the CA of this cluster's own artifact servers. */
   readonly artifactCaData?: string
-  /** SHA-256 of the join.sh that hosts are given. */
+  /** SHA-256 of the join.sh given to hosts. */
   readonly joinScript?: string
-  /** Socket of the host of control planes, for role cluster. */
+  /** Socket of the control plane host, for the cluster role. */
   readonly controlPlanes?: string
-  /** File with the versions of Kubernetes that this hub runs control planes of. */
+  /** File listing the Kubernetes versions that this hub runs as control planes. */
   readonly controlPlaneVersions?: string
-  /** Settings of role artifacts. */
+  /** Settings of the artifacts role. */
   readonly artifacts?: ServedArtifacts
-  /** Settings of role console, and how this program connects to the cluster. */
+  /** Settings of the console role, and how this program connects to the cluster. */
   readonly console?: ServedConsole
   readonly connection: ConnectionConfig
-  /** The trust document that hosts start with; they get its keys and the document itself. */
+  /** The trust document for new hosts; they get its keys and the document itself. */
   readonly trust?: string
   /** Clusters are targets too. */
   readonly isHub: boolean
-  /** Where the API server reaches the defender's webhook, and where it listens; none is served without. */
+  /** Where the Defender's webhook listens and how the API server reaches it; no webhook if left out. */
   readonly webhook?: WebhookOptions
-  /** Allowed targets of rollout inspections, and of gates. */
+  /** Allowed targets of rollout inspections and gates. */
   readonly inspections?: { readonly prometheus?: string; readonly allow: readonly string[] }
-  /** Allowed targets of repair webhooks, and of tokens of gates; none without it. */
+  /** Allowed targets of repair webhooks and gate tokens; none if left out. */
   readonly outbound?: OutboundPlaces
-  /** Lifetime of agents' certificates; a week without it. */
+  /** Lifetime of agent certificates; a week if left out. */
   readonly certificateSeconds?: number
-  /** Identity of agents that join from now on; a certificate by default. */
+  /** Identity of agents that join from now on; a certificate if left out. */
   readonly agentIdentity?: AgentIdentity
   /** Where sync keeps copies of repositories. */
   readonly cache: string
   readonly maxRepositoryBytes: number
   readonly hooks?: { readonly host: string; readonly port: number }
   readonly weakCage: 'allow' | 'refuse'
-  /** Sync renders in Jobs of this image; in a process without it. */
+  /** Sync renders in Jobs of this image; in a local process if left out. */
   readonly renderImage?: string
   readonly renderPlacement?: Placement
   readonly gitEnv: Readonly<Record<string, string>>
-  /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories of this machine that sources may use. */
+  /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories on this machine that sources may use. */
   readonly localRepositories: readonly string[]
   readonly rehearsal?: Rehearsal
-  /** Git servers that sources may name wherever they lead. */
+  /** Git servers that sources may name wherever their addresses lead. */
   readonly gitHosts: readonly string[]
   /** The Node.js program, and the programs of KubeNode that hosts run. */
   readonly node: string
   readonly entries: Readonly<Record<'agent' | 'hollow', string>>
 }
 
-/** Under both names: as this program reaches it, and as hosts do. Objects of the cluster never have a program call them. */
+/** Both names of the API server: the one this program uses and the one hosts use. An object must never make a program call either. */
 export const apiServersOf = ({ server, connection }: RolesConfig): readonly string[] =>
   [server, connection.server].flatMap((text) => {
     const url = URL.parse(text)

@@ -1,11 +1,11 @@
-// Role console: the page for people who sign in.
+// The console role: the page for people who sign in.
 import { KubeNodeError } from '#lib/errors.ts'
 import { ConsolePart } from '../run/console-role.ts'
 import type { RoleSetup } from '../run/role.ts'
 import { runErrors } from '../run/run-errors.ts'
 import type { RolesConfig } from './config.ts'
 
-/** Without a leader: each replica has people and sessions of its own. */
+/** No leader: each replica has its own users and sessions. */
 export const consoleRole = ({ cluster, connection, console: served }: RolesConfig): RoleSetup => ({
   setup(context) {
     if (served === undefined) throw new KubeNodeError(runErrors.KN1094_console())

@@ -1,4 +1,4 @@
-// Role controllers: every loop of a cluster that makes machines and keeps what is on them, and the providers that make its hosts.
+// The controllers role: all loops of a cluster that create and maintain machines, and the providers of its hosts.
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -21,7 +21,7 @@ import type { RoleSetup } from '../run/role.ts'
 import { runErrors } from '../run/run-errors.ts'
 import { apiServersOf, type RolesConfig } from './config.ts'
 
-/** The trust that hosts start with; a document that does not verify with its own keys would fail on every node. */
+/** The trust document for new hosts. One that does not verify with its own keys would fail on every node. */
 function trustOf(path: string | undefined): JoinBundle['trust'] {
   if (path === undefined) return { sequence: 0, threshold: 1, keys: [] }
   const document = parseSignedTrust(JSON.parse(readBoundedText(path)))
@@ -52,7 +52,6 @@ function hosts(provider: Provider): Hosts {
   return { provider, part }
 }
 
-/** What the page of all programs says. */
 interface Page {
   readonly modules: readonly ControllerModule[]
   readonly roles: readonly string[]
@@ -77,10 +76,10 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
     }
     const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
     const { informers, clock, random, log, metrics, supervision } = context
-    // Role artifacts serves HTTPS alone.
+    // The artifacts role serves HTTPS only.
     const isPinned = config.artifactCaData === undefined && config.artifactBase.startsWith('https:')
     const pinned = isPinned ? new PinnedAuthority(context) : undefined
-    // An invalid document stops the start; later ones are read as machines join.
+    // An invalid document stops the start. Later versions are read as machines join.
     trustOf(config.trust)
     const running = page.modules.map((module) =>
       module.setup({
@@ -126,5 +125,5 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
   },
 })
 
-/** A host that joined without it could never fetch anything. */
+/** A host that joined without it could never fetch an artifact. */
 const NO_AUTHORITY = 'the artifact servers have not made their authority yet'

@@ -1,4 +1,4 @@
-// Role defender: every disruption needs its permit, and its webhook refuses what has none.
+// The defender role: every disruption needs a permit, and the webhook rejects any without one.
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import { defenderModule } from '#defender/role.ts'
 import { labelled } from '#install/release.ts'

@@ -1,4 +1,4 @@
-// Role sync: commits become what clusters have.
+// The sync role: turns commits into objects in clusters.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { defined } from '#lib/defined.ts'
 import { newsReader } from '#explain/release/news.ts'
@@ -11,7 +11,7 @@ import { clientOf } from '../run/connect.ts'
 import type { RoleSetup } from '../run/role.ts'
 import { apiServersOf, type RolesConfig } from './config.ts'
 
-/** On every replica: a Service leads to any of them. */
+/** On every replica, because a Service may route to any of them. */
 const hooksOf =
   (at: NonNullable<RolesConfig['hooks']>): NonNullable<RoleSetup['standing']> =>
   ({ client, informers, clock, log }) => {

@@ -1,4 +1,4 @@
-// Connections to every cluster of a kubeconfig, or to the named contexts of it.
+// Connections to every cluster of a kubeconfig, or to its named contexts.
 import type { Environment } from '#kube/in-cluster.ts'
 import { consoleErrors } from '#console/server/console-errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -15,13 +15,13 @@ export interface Wanted {
   readonly cwd: string
 }
 
-/** A page for more clusters is read from a hub of hubs. */
+/** A page for more clusters should read from a hub of hubs. */
 const MOST = 200
 
-/** A context, or why it cannot be used. */
+/** A usable context, or why it is not usable. */
 export type FoundContext = Connection | { readonly context: string; readonly problem: unknown }
 
-/** Each context by itself: one that cannot be used does not hide the others. The chosen one comes first. */
+/** Reads each context on its own, so that a broken one does not hide the others. The chosen context comes first. */
 export async function foundContexts(wanted: Wanted): Promise<readonly FoundContext[]> {
   const names = await wantedContexts(wanted)
   const { file, env, cwd } = wanted
@@ -38,7 +38,7 @@ export async function foundContexts(wanted: Wanted): Promise<readonly FoundConte
   return found.toSorted((a, b) => Number(b.context === chosen?.context) - Number(a.context === chosen?.context))
 }
 
-/** By the name of the context. */
+/** Keyed by context name. */
 export async function allConnections(wanted: Wanted): Promise<ReadonlyMap<string, Connection>> {
   const { file, env, cwd } = wanted
   const names = await wantedContexts(wanted)
@@ -46,7 +46,7 @@ export async function allConnections(wanted: Wanted): Promise<ReadonlyMap<string
   return new Map(connections.map((c) => [c.context, c]))
 }
 
-/** Undefined: the one that the file, or our pod, has. */
+/** Undefined: the context of the file, or of this pod. */
 async function wantedContexts({ file, contexts, env, cwd }: Wanted): Promise<readonly (string | undefined)[]> {
   const found = contexts.length > 0 ? contexts : await contextsIn(await filesOf({ file, env, cwd }))
   if (found.length > MOST) throw new KubeNodeError(consoleErrors.KN16002({ found: found.length, most: MOST }))

@@ -1,4 +1,4 @@
-// The options of role artifacts, and which authority hosts pin. Impossible ones are reported before any request.
+// Options of the artifacts role, and which CA hosts pin. Impossible combinations are reported before any request.
 import { isIPv6 } from 'node:net'
 import type { ArtifactsConfig } from '#artifacts/role.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -18,7 +18,7 @@ export interface ArtifactsOptions {
 
 const DEFAULT_LISTEN = '127.0.0.1:0'
 
-/** With the digest of what is to be brought into the folder first. */
+/** With the digest of the bundle to pull into the folder first. */
 export type ServedArtifacts = ArtifactsConfig & {
   readonly oci?: { readonly reference: string; readonly digest: string }
 }
@@ -42,11 +42,11 @@ export function artifactsConfigOf(options: ArtifactsOptions): ServedArtifacts {
   return { folder, ...addressIn('--artifacts-listen', listen), certificate, ...oci }
 }
 
-/** Without its port, and an IPv6 address without its brackets: a certificate has neither. */
+/** Without port, and without the brackets of an IPv6 address: certificates have neither. */
 const hostOf = (address: string): string =>
   isIPv6(address) ? address : address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
 
-/** PEM of a file, in base64. */
+/** A file's PEM in base64. */
 export function authorityIn(file: string): string {
   try {
     const text = readBoundedText(file)

@@ -1,4 +1,4 @@
-// Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
+// Turns a kubeconfig file, or this pod's service account, into a client. A file with only data needs no library; anything else goes through client-node.
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, normalize, resolve } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -17,13 +17,13 @@ export interface Connection {
   readonly config: ConnectionConfig
   readonly context: string
   readonly warnings: readonly string[]
-  /** Where it was found, when the user named none. */
+  /** Where it was found if the user named no file. */
   readonly unnamed?: string
-  /** As messages call it: `context test of ~/.kube/config`. */
+  /** As messages name it: `context test of ~/.kube/config`. */
   readonly place: string
 }
 
-/** The name of no context: a program in a pod gets the name of its cluster by an option. */
+/** A pod has no context; its cluster's name comes from an option. */
 const IN_POD = ''
 
 export interface Chosen {
@@ -40,11 +40,11 @@ export interface Chosen {
 
 const FLAG_VARIABLE = sharedVariable('kubeconfig')
 
-/** The files of KUBECONFIG. */
+/** Files listed in KUBECONFIG. */
 export const listedFiles = (env: Environment): readonly string[] =>
   (env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
 
-/** What the user named, else what KUBECONFIG names, else ~/.kube/config or the local fleet around the current folder, else the account of our pod. */
+/** What the user named, else KUBECONFIG, else ~/.kube/config or the local fleet around the current folder, else this pod's service account. */
 export async function chosenConnection({ file, context, env, cwd, root, show }: Chosen): Promise<Connection> {
   if (file !== undefined) {
     const isVariable = env[FLAG_VARIABLE] === file
@@ -80,7 +80,7 @@ const placed = (file: string, found: Omit<Connection, 'place'>): Connection => (
   place: placeIn(file, found),
 })
 
-/** As kubectl: files of a list that are not there are left out. */
+/** Like kubectl, skips missing files of the list. */
 async function listedConnection(
   files: readonly string[],
   context: string | undefined,
@@ -100,7 +100,7 @@ const namedBy = (origin: string | undefined): string => (origin === undefined ? 
 interface FileUse extends Partial<Pick<Chosen, 'show'>> {
   /** The option or variable that names the file. */
   readonly origin?: string
-  /** Where a local fleet may run that has the context. */
+  /** Where to search for a local fleet that has the context. */
   readonly cwd?: string | undefined
 }
 
@@ -124,7 +124,7 @@ export async function connectionOf(
   return placed(file, { ...parseSafeKubeconfig(text, file, context), warnings: [] })
 }
 
-/** In the words that a list of files gets too, without the positions that only an author of the file needs. */
+/** Same wording as for a list of files, without line positions, which only the file's author needs. */
 async function requireContext(context: string, file: string, text: string, cwd: string | undefined): Promise<void> {
   const { contextsInText } = await import('#kube/contexts.ts')
   const known = contextsInText(text)
@@ -144,7 +144,7 @@ async function requireContext(context: string, file: string, text: string, cwd: 
 export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
   new HttpKubeClient(config, { userAgent })
 
-/** For a user, who is shown what the command waits for. Simultaneous slow requests are reported once. */
+/** For interactive use: shows what the command is waiting for. Simultaneous slow requests are reported once. */
 export function talkingClientOf(
   { config, place }: Pick<Connection, 'config' | 'place'>,
   print: (line: string) => void,
@@ -159,7 +159,7 @@ export function talkingClientOf(
   return new HttpKubeClient(config, { userAgent: 'kubenode-cli', place, onSlow, ...defined({ onRequest }) })
 }
 
-/** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */
+/** A connection's CA in PEM and its address: what other programs need to reach the same server. */
 export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
   const { server, ca } = config
   if (ca === undefined) throw new KubeNodeError(runErrors.KN1302({ server }))

@@ -1,4 +1,4 @@
-// The file of role console, read before any request: what cannot be meant is reported first.
+// Reads the console role's file before any request, and reports impossible settings first.
 import { createFieldReader } from '#api/field-problems.ts'
 import { consoleErrors } from '#console/server/console-errors.ts'
 import { type ConsoleFile, consoleFileSchema } from '#console/server/sign-in/sign-in-settings.ts'

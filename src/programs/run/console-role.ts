@@ -1,4 +1,5 @@
-// Role console: the page in a cluster, over TLS, for people who sign in. It reads with its own account; what a person sees, and all that a person writes, is asked as that person.
+// The console role: the page in a cluster, over TLS, for people who sign in. Background reads use its own account; everything a user sees or writes is
+// requested as that user.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type RunningConsole, startConsole } from '#console/server/console.ts'
@@ -24,7 +25,7 @@ import type { RoleContext } from './role.ts'
 const AGENT = 'kubenode-console'
 
 export interface ConsoleOptions extends ServedConsole {
-  /** Of the cluster that this program runs in, which knows the people. */
+  /** The cluster this program runs in, which authenticates the users. */
   readonly cluster: string
   readonly connection: ConnectionConfig
   readonly context: Pick<RoleContext, 'clock' | 'random' | 'log'>
@@ -65,7 +66,7 @@ export class ConsolePart implements Part {
     context.log.info('serving the console', { port: this.#running.port, clusters: configs.size })
   }
 
-  /** Follows the files of its certificate at once. */
+  /** Reloads its certificate files as soon as they change. */
   async look(): Promise<void> {
     await this.#running?.look()
   }
@@ -110,7 +111,7 @@ function doorsOf({ cluster, file, context }: ConsoleOptions, connect: ConnectAs,
   }
 }
 
-/** With nothing of the console's own identity, except where it impersonates. */
+/** Uses nothing of the console's own identity, except when impersonating. */
 const connectAs =
   (configs: ReadonlyMap<string, ConnectionConfig>): ConnectAs =>
   (cluster, identity) => {
@@ -121,7 +122,7 @@ const connectAs =
       return clientOf({ ...config, impersonate: { user, groups } }, AGENT)
     }
     const { server, ca, tlsServerName, proxy, insecureSkipTlsVerify } = config
-    // Another server could take the token.
+    // Another server could capture the token.
     if (insecureSkipTlsVerify === true) return undefined
     const place: ConnectionConfig = {
       server,
@@ -132,7 +133,7 @@ const connectAs =
       : clientOf({ ...place, identity: identity.next }, AGENT)
   }
 
-/** Throws for what does not belong together, as in the moment between two writes. */
+/** Throws if the two do not match, as between two writes. */
 async function pairIn({ cert, key }: Pick<ConsoleFile, 'cert' | 'key'>): Promise<Pair> {
   try {
     const pair = { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') }

@@ -1,5 +1,5 @@
-// KubeNode's rules for the embedded API server, which knows nothing of agents: whose certificates it signs and still accepts, and the rejoin endpoint for
-// hosts with expired certificates.
+// KubeNode's rules for the embedded API server, which knows nothing about agents: whose certificates it signs and accepts, and the rejoin endpoint for hosts
+// with expired certificates.
 import type { ApiServerOptions, MakeOpenPath } from '#apiserver/apiserver.ts'
 import { DOOR_PATH, DOOR_USER } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -28,12 +28,12 @@ const embeddedDoor =
     const opened = () => {
       const trusted = ca()
       if (made?.ca === trusted) return made
-      // Another authority: its own certificate is of the one that signs now.
+      // The authority changed: the client's certificate must come from the one that signs now.
       made?.client.close()
       const { key, certificate } = identity(DOOR_USER)
       const clientCertificate = { cert: { data: certificate }, key: { data: key } }
       const client = new HttpKubeClient({ server: url(), ca: { data: trusted }, clientCertificate })
-      // While one authority replaces another, hosts know either.
+      // While one authority replaces another, hosts may pin either.
       const prints = certificatesIn(trusted).map(authorityPrint)
       made = {
         ca: trusted,

@@ -1,5 +1,5 @@
-// Says of a kubeconfig that its client certificate or token has expired, before a server answers "Unauthorized". Our clock may be wrong, so the request is sent
-// all the same: this explains the refusal, and never causes one.
+// Reports that a kubeconfig's client certificate or token has expired, before a server answers "Unauthorized". This machine's clock may be wrong, so the
+// request is sent anyway: this explains the refusal and never causes it.
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { formatAge } from '#lib/duration.ts'
@@ -8,7 +8,7 @@ import { unverifiedEnd } from '#lib/token-claims.ts'
 import type { ConnectionConfig, Source } from '#kube/http/connection.ts'
 import { runErrors } from './run-errors.ts'
 
-/** Undefined while it is valid, and where it is unknown. A provider of logins renews its own. */
+/** Undefined if it is valid or its expiry is unknown. A login provider renews its own. */
 export function expiredCredential(config: ConnectionConfig, now: number): string | undefined {
   if (config.identity !== undefined) return undefined
   const { clientCertificate, token, server } = config

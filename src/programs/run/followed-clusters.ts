@@ -1,5 +1,5 @@
-// Clusters that come and go while a process runs: their options are in a file, which is read again as it changes. An entry that is new starts, one that is
-// missing ends, and one that changed, or a kubeconfig of which was replaced, ends and starts. What cannot be read changes nothing.
+// Starts and stops clusters while a process runs. Their options are in a file that is read again on each change. A new entry starts, a missing one stops, and
+// one that changed or got a new kubeconfig restarts. An unreadable file changes nothing.
 import { readFileSync, statSync } from 'node:fs'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -20,25 +20,27 @@ export interface Following {
   readonly read: ReadOptions
   readonly log: Logger
   readonly signal: AbortSignal
-  /** Until the signal aborts or one of its roles ends by itself. */
+  /** Runs until the signal aborts or one of its roles ends on its own. */
   readonly run: (options: RunOptions, signal: AbortSignal) => Promise<readonly Ended[]>
 }
 
 interface Running {
-  /** Which kubeconfig files it started with. */
+  /** The kubeconfig files it started with. */
   readonly files: string | undefined
   readonly stop: AbortController
   readonly ended: Promise<readonly Ended[]>
 }
 
-/** What happens to one cluster, such as a restored store that has an earlier leader, must not stop the others. With work that runs on, only the process can end. */
+/**
+ * A failure in one cluster, such as a restored store with an earlier leader, must not stop the others. If work keeps running, only ending the process helps.
+ */
 const isLost = (how: readonly Ended[]): boolean =>
   how.some(({ reason }) => reason === 'LeadershipLost') &&
   how.every(({ reason, left }) => (reason === 'LeadershipLost' || reason === 'Stopped') && left.length === 0)
 
 /**
- * Answers when the signal aborts, or when a role ended by itself: the process then ends, and its supervisor starts it again. One that only lost its leadership
- * starts again by itself.
+ * Resolves when the signal aborts or a role ends on its own: the process then exits and its supervisor restarts it. A role that only lost its leadership
+ * restarts by itself.
  */
 export async function runFollowed({ file, read, log, signal, run }: Following): Promise<readonly Ended[]> {
   const running = new Map<string, Running>()
@@ -94,7 +96,7 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
         if (isFirst) throw error
         log.error('the file of clusters cannot be read: the running ones continue', { file, error })
       }
-      // A kubeconfig is read once: a client with an authority or a certificate of before would be refused soon.
+      // A client reads its kubeconfig once; with an outdated authority or certificate the server would soon refuse it.
       for (const [entry, { files }] of running)
         if (![files, undefined].includes(kubeconfigsOf(entry))) {
           log.info('a kubeconfig was replaced: its roles start again', { file })
@@ -110,7 +112,7 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
   return failed.signal.aborted ? await surprise.promise : []
 }
 
-/** Which files its kubeconfigs are: each is replaced as a whole. Undefined while one is missing. */
+/** Identifies the files of its kubeconfigs, each replaced as a whole. Undefined while one is missing. */
 function kubeconfigsOf(entry: string): string | undefined {
   const words = JSON.parse(entry) as readonly string[]
   const files = words.flatMap((word, at) => (words[at - 1] === '--kubeconfig' ? [word.replace(/^[a-z]+=/, '')] : []))
@@ -118,7 +120,7 @@ function kubeconfigsOf(entry: string): string | undefined {
   return stats.includes(undefined) ? undefined : stats.map((s) => `${s?.ino ?? 0}@${s?.mtimeMs ?? 0}`).join()
 }
 
-/** Each as its own text, by which it is known. */
+/** Each entry is identified by its own text. */
 export function entriesIn(text: string, file: string): readonly string[] {
   const refused = (why: string) => new KubeNodeError(runErrors.KN1094_follow({ file, why }))
   let found: unknown

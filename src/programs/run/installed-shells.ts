@@ -1,5 +1,5 @@
-// Makes the ConfigMaps and Secrets of the installation again that another client deleted. The release ships them empty, and empty they are made: their programs fill
-// them, so the right to make them gives the controllers nothing.
+// Recreates ConfigMaps and Secrets of the installation that another client deleted. They are created empty, as the release ships them, and their programs fill
+// them, so the right to create them gives the controllers nothing.
 import { FIELD_MANAGERS, metricsSecretName, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -12,15 +12,15 @@ import { RepeatedCheck } from '#runtime/repeated-check.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
-/** A missing list of revoked agents refuses no agent on a kube-apiserver. */
+/** On a kube-apiserver, a missing list of revoked agents lets every agent in. */
 const CHECK_MS = 5_000
-/** Metrics are worth less than seven reads in each check. */
+/** Seven reads in every check would be too many for metrics. */
 const SECRETS_EVERY = 12
 
 const TYPES = { ConfigMap: coreKind('ConfigMap'), Secret: coreKind('Secret') } as const
 type Shell = KubeObject & { readonly kind: keyof typeof TYPES }
 
-/** What deploy/charts/system.ts ships without content; a test compares them. */
+/** What deploy/charts/system.ts ships without content; a test compares the two. */
 export const shellsOf = (programs: readonly string[]): readonly Shell[] => [
   {
     apiVersion: 'v1',
@@ -48,7 +48,7 @@ export class InstalledShells implements Part {
   readonly #looking: RepeatedCheck
   readonly #trouble: RepeatedLine
   #checks = 0
-  /** Those that were there: a cluster without an installation has none, and gets none. */
+  /** Shells observed at least once: a cluster without an installation gets none. */
   readonly #installed = new Set<Shell>()
 
   constructor(options: InstalledShellsOptions) {
@@ -76,7 +76,7 @@ export class InstalledShells implements Part {
       for (const shell of shells.filter((s) => isFull || s.kind === 'ConfigMap'))
         if (await this.#isThere(shell)) this.#installed.add(shell)
         else missing.push(shell)
-      // One that is left shows that the others were deleted, also to a program that started after that.
+      // One remaining shell shows that the others were deleted, even before this program started.
       if (this.#installed.size > 0) for (const shell of missing) await this.#make(shell)
       this.#trouble.ended()
     } catch (error) {
@@ -87,7 +87,7 @@ export class InstalledShells implements Part {
     }
   }
 
-  /** Secrets are read by name and never listed; of ConfigMaps the controllers may list all. */
+  /** Secrets are read by name and never listed. The controllers may list all ConfigMaps. */
   async #isThere({ kind, metadata: { name = '' } }: Shell): Promise<boolean> {
     const { client } = this.#options
     const { signal } = this.#looking

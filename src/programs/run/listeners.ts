@@ -1,4 +1,4 @@
-// Where a role answers probes and scrapers: on the loopback address for people and programs of this host, on addresses of the pod where they are given.
+// Where a role answers probes and scrapers: on loopback for this host, and on pod addresses where they are configured.
 import { isIP } from 'node:net'
 import { METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
@@ -27,12 +27,12 @@ export interface Address {
 }
 
 export interface Listening {
-  /** Of /metrics, /healthz and /readyz on loopback; 0 takes a free one. */
+  /** Loopback port of /metrics, /healthz and /readyz; 0 picks a free one. */
   readonly loopback?: number
   readonly health?: Address
   readonly metrics?: Address & {
     readonly isInsecure: boolean
-    /** The shared Secret of the role without them. */
+    /** The role's shared Secret if left out. */
     readonly files?: KeyFiles
     readonly clientCa?: string
   }
@@ -50,7 +50,7 @@ export function addressIn(option: string, text: string): Address {
   return { host, port }
 }
 
-/** Throws for what cannot be meant. */
+/** Throws on impossible combinations. */
 export function listeningOf(options: ListenOptions, roles: readonly string[]): Listening {
   const { metricsPort, healthListen } = options
   const port = Number(metricsPort)
@@ -62,7 +62,7 @@ export function listeningOf(options: ListenOptions, roles: readonly string[]): L
   if (taken !== undefined && roles.length > 1)
     throw new KubeNodeError(runErrors.KN1094_sharedPort({ port: taken, roles: roles.join(' and ') }))
   return {
-    // With an address of the pod there is no use for a port of loopback that changes with every start.
+    // With a pod address there is no use for a loopback port that changes at every start.
     ...(((health === undefined && metrics === undefined) || port !== 0) && { loopback: port }),
     ...defined({ health, metrics }),
   }

@@ -1,4 +1,4 @@
-// Serves the console to the user of this machine, for the clusters of a kubeconfig.
+// Serves the console to this machine's user, for the clusters of a kubeconfig.
 import { resolve } from 'node:path'
 import { ConsoleRepository } from '#console/repository/repository.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
@@ -28,13 +28,13 @@ function portOf(text: string): number {
   throw new KubeNodeError(serverErrors.KN1002_port({ text: JSON.stringify(text) }))
 }
 
-/** Until it is ended; the link is printed once. */
+/** Runs until stopped; prints the link once. */
 export async function serveOwnConsole(
   { kubeconfig, context, port: portText, ...place }: ConsoleAsked,
   io: Io,
 ): Promise<void> {
   const port = portOf(portText)
-  // Lists of thousands of machines leave more garbage than what is kept of them.
+  // Listing thousands of machines leaves more garbage than live data.
   collectAtRest(systemClock, thisEngine())
   const repository = repositoryOf(place, io)
   const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
@@ -42,7 +42,7 @@ export async function serveOwnConsole(
   const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
   const shutdown = untilEnded()
   const print = (line: string) => io.err(shownLine(line))
-  // As the first link, it goes where the user of this command reads; a file keeps it for others.
+  // Later links go to the same place as the first, the user's terminal; a file keeps them for others.
   const printLink = (link: string) =>
     print(
       process.stderr.isTTY
@@ -61,7 +61,7 @@ export async function serveOwnConsole(
   throw new Exit(shutdown.signal.aborted ? shutdown.exitCode() : EXIT_OK)
 }
 
-/** Before any cluster is asked: a wrong folder is the quickest mistake to report. */
+/** Runs before any cluster is contacted: a wrong folder is the fastest mistake to report. */
 function repositoryOf({ repo, path, weakCage }: Pick<ConsoleAsked, 'repo' | 'path' | 'weakCage'>, io: Io) {
   if (repo === undefined) return undefined
   return new ConsoleRepository({ folder: resolve(io.cwd, repo), path, weakCage })

@@ -1,4 +1,4 @@
-// The authority that joining hosts pin for artifacts: the one that was given, or that of our own artifact servers as soon as they have made it.
+// The CA that joining hosts pin for artifacts: the given one, or that of this cluster's artifact servers once they have created it.
 import { ownAuthority } from '#artifacts/own-authority.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
@@ -6,9 +6,9 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Part } from '#runtime/manager.ts'
 
-/** It is created once and kept; a poll costs one read of a Secret. */
+/** The CA is created once and kept. A poll is one read of a Secret. */
 const POLL_MS = 60_000
-/** While there is none, machines wait for it. */
+/** Machines wait while there is none. */
 const MISSING_POLL_MS = 2_000
 
 export class PinnedAuthority implements Part {
@@ -18,7 +18,7 @@ export class PinnedAuthority implements Part {
   readonly #log: Logger
   #timer: Timer | undefined
   #isStopped = false
-  /** PEM in base64; undefined while there is none. */
+  /** Base64 PEM; undefined while there is none. */
   value: string | undefined
 
   constructor({ client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger }) {

@@ -1,4 +1,4 @@
-// Where sync renders commits: in Jobs of its cluster when it is a pod itself, else in a process of its machine. Never another place than the one that was said.
+// Where sync renders commits: in Jobs of its cluster if it runs in a pod, else in a process on its machine. It never falls back to the other.
 import { isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -14,10 +14,10 @@ export interface RenderOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** A reference of an image, in the characters that one may have. */
+/** Characters allowed in an image reference. */
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$/
 
-/** The image for Jobs; undefined: in a process. */
+/** The image for Jobs; undefined to render in a process. */
 export function renderImageOf({ render, renderImage, env }: RenderOptions): string | undefined {
   if ((render ?? (isInPod(env) ? 'job' : 'process')) === 'process') return undefined
   if (renderImage === undefined || !IMAGE.test(renderImage))
@@ -36,7 +36,7 @@ const isToleration = (v: unknown): v is Placement['tolerations'][number] =>
   (v['value'] === undefined || isText(v['value'])) &&
   EFFECTS.includes(v['effect'])
 
-/** `{"nodeSelector":{…},"tolerations":[…]}`, as the settings of an installation have them. */
+/** `{"nodeSelector":{…},"tolerations":[…]}`, as in an installation's settings. */
 export function renderPlacementOf(text: string | undefined): Placement | undefined {
   if (text === undefined) return undefined
   const refuse = (): never => {

@@ -1,4 +1,5 @@
-// Which kubeconfig each role runs with, or that it runs as the account of our pod. Roles are separated by their identities: a shared one is refused unless a user explicitly permits it.
+// Picks the kubeconfig of each role, or this pod's service account. Roles are separated by identity: sharing one is refused unless a user explicitly permits
+// it.
 import { programUser } from '#api/names.ts'
 import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -6,7 +7,7 @@ import { runErrors } from './run-errors.ts'
 import { type Connection, connectionOf, podConnection } from './connect.ts'
 import { ROLE_NAMES, type RoleName } from '../all.ts'
 
-/** Undefined: the account of our pod. */
+/** Undefined: this pod's service account. */
 export type FilesByRole = ReadonlyMap<RoleName, string | undefined>
 
 const shown = (file: string | undefined): string => file ?? 'the account of this pod'
@@ -23,14 +24,14 @@ interface Asked {
 
 const ROLE_FILE = /^([a-z]+)=(.+)$/
 
-/** A path may contain an equals sign: only a role before it makes it ours. */
+/** A path may contain an equals sign, so split only after a role name. */
 function readFile(text: string): { readonly role: RoleName | undefined; readonly file: string } {
   const [, before = '', file = ''] = ROLE_FILE.exec(text) ?? []
   const role = ROLE_NAMES.find((n) => n === before)
   return role === undefined ? { role, file: text } : { role, file }
 }
 
-/** One file for each role that runs, and none for another. */
+/** Requires one file for each role that runs and refuses files of other roles. */
 export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole {
   const read = files.map(readFile)
   const extra = read.find(({ role }) => role !== undefined && !names.includes(role))
@@ -40,7 +41,7 @@ export function filesByRole({ names, files, mayShare, env }: Asked): FilesByRole
   if (twice !== undefined)
     throw new KubeNodeError(runErrors.KN1321_two({ file: twice.file, role: twice.role ?? 'all roles' }))
   const plain = read.find(({ role }) => role === undefined)?.file
-  // A role whose file was forgotten must not silently run as the pod.
+  // A role without its file must not silently run as the pod.
   const isPod = files.length === 0 && isInPod(env)
   if ((plain !== undefined || isPod) && names.length > 1 && !mayShare) throw shared(names, [plain])
   return new Map(
@@ -56,10 +57,10 @@ interface User {
   readonly name: RoleName
   readonly file: string | undefined
 }
-/** Which role has each identity so far. */
+/** The role of each identity so far. */
 export type Identities = Map<string, User>
 
-/** `identities` has those of the other clusters of this process; these are added. */
+/** `identities` holds those of the process's other clusters; this adds its own. */
 export async function connectionsOf(
   asked: Asked & { readonly context: string | undefined },
   identities: Identities = new Map(),
@@ -78,7 +79,7 @@ export async function connectionsOf(
   return connections
 }
 
-/** How the server tells identities apart: a copied file is the same identity. */
+/** How the server distinguishes identities: a copied file is the same identity. */
 const identityText = ({ config }: Connection): string => {
   const { server: _server, ca: _ca, ...identity } = config
   return JSON.stringify(identity)

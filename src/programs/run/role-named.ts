@@ -1,4 +1,4 @@
-// A role as the page of all programs has it: its identity's rights, its loops, and whether it leads.
+// A role as declared in `all.ts`: its identity's rights, its loops, and whether it leads.
 import { controllerPartName } from '#runtime/supervision.ts'
 import { type RoleName, ROLES } from '../all.ts'
 import type { RolesConfig } from '../roles/config.ts'
@@ -17,7 +17,7 @@ export async function roleNamed(name: RoleName, config: RolesConfig, identity: s
     ...defined({ standing: role.standing, leaseAnnotations: role.leaseAnnotations }),
     async setup(context) {
       const parts = await role.setup(context)
-      // Controllers are made from the page; the others make their own loops.
+      // Controllers are built from the list; the other roles build their own loops.
       const stray = name === 'controllers' ? undefined : parts.find((part) => !listed.has(part.name))
       if (stray !== undefined)
         throw new Error(`${stray.name} is no loop of role ${name}: add it to src/programs/all.ts`)

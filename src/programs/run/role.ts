@@ -28,11 +28,11 @@ import type { Supervision } from '#runtime/supervision.ts'
 
 /** Passed to a role once it leads. */
 export interface RoleContext {
-  /** Fenced: writes end with the term. */
+  /** Fenced: writes stop when the term ends. */
   readonly client: KubeClient
-  /** Fenced, too: acts as another user, whom this program may impersonate. */
+  /** Also fenced: acts as another user that this program may impersonate. */
   readonly clientAs: (user: string) => KubeClient
-  /** For heartbeats and reads that no other request may delay. */
+  /** For heartbeats and reads that must not queue behind other requests. */
   readonly plainClient: KubeClient
   readonly informers: Informers
   readonly clock: typeof systemClock
@@ -43,45 +43,45 @@ export interface RoleContext {
   readonly events: (name: string) => EventRecorder
 }
 
-/** Passed to a role on every replica, before it leads. Its client is not fenced: a standby writes by compare-and-swap only. */
+/** Passed to a role on every replica, before it leads. Its client is not fenced, so a standby only writes by compare-and-swap. */
 type StandingContext = Pick<RoleContext, 'client' | 'informers' | 'clock' | 'random' | 'log' | 'metrics'>
 
 interface Standing {
   readonly parts: readonly Part[]
-  /** Why this replica cannot be used, or undefined. */
+  /** Why this replica is not ready, or undefined. */
   readonly problem: () => string | undefined
 }
 
 /** The loops of a role, and annotations for its Lease. */
 export interface RoleSetup {
-  /** On its Lease while this process leads. */
+  /** Set on its Lease while this process leads. */
   readonly leaseAnnotations?: Readonly<Record<string, string>>
   /** Runs on every replica, leader or not. */
   readonly standing?: (context: StandingContext) => Promise<Standing>
-  /** Creates caches and loops; starts nothing. */
+  /** Creates caches and loops without starting them. */
   setup(context: RoleContext): Promise<readonly Part[]> | readonly Part[]
 }
 
 export interface Role extends RoleSetup {
   readonly name: string
-  /** The rights that it needs to lead. */
+  /** Rights it needs to lead. */
   readonly needs?: readonly Right[]
-  /** It has no leader: every replica does all of it. */
+  /** No leader: every replica does the full job. */
   readonly isEverywhere?: true
 }
 
 export interface RunRoleOptions {
   readonly client: KubeClient
   readonly clientAs?: (user: string) => KubeClient
-  /** A connection of its own for the lease. */
+  /** A separate connection for the lease. */
   readonly leaseClient: KubeClient
   readonly log: Logger
-  /** The name of the cluster, on each series. */
+  /** The cluster's name, added to each series. */
   readonly cluster?: string
-  /** Where this process answers: probes, scrapers. */
+  /** Where this process answers probes and scrapers. */
   readonly listeners: (serves: Served) => readonly Part[]
   readonly leaderTimes?: LeaderTimes
-  /** How often a leader asks whether it still has its rights. */
+  /** How often a leader checks that it still has its rights. */
   readonly rightsMs?: number
   readonly signal: AbortSignal
 }
@@ -93,7 +93,7 @@ export interface Served {
   readonly log: Logger
 }
 
-/** In the server's words, which name the user and the right, and the identity that has it. */
+/** Keeps the server's message, which names the user and the right, and adds the identity that has it. */
 const lacksRight = (role: string, cause: ApiError): KubeNodeError => mayNotRun(role, cause.serverMessage, cause)
 
 const mayNotRun = (role: string, why: string, cause?: ApiError): KubeNodeError =>
@@ -104,7 +104,7 @@ function actingAs({ clientAs }: RunRoleOptions, user: string): KubeClient {
   return clientAs(user)
 }
 
-/** Runs one role until the signal aborts or it no longer leads. */
+/** Runs one role until the signal aborts or it loses leadership. */
 export async function runRole(role: Role, options: RunRoleOptions): Promise<Ended> {
   const { client, leaseClient, leaderTimes, rightsMs } = options
   const ending = new AbortController()
@@ -168,7 +168,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
               createEventRecorder({ client: fenced, clock, controller: `kubenode.io/${name}`, instance }),
           })
           informers.start()
-          // A leader without the rights of its role releases the lease for a process that has them.
+          // A leader without its role's rights releases the lease for a process that has them.
           const needs = role.needs ?? []
           const missing = await missingRight({ client, log, needs })
           if (missing !== undefined) throw mayNotRun(role.name, rightText(missing))
@@ -189,7 +189,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
         },
         stop: async (withinMs) => {
           for (const part of running.toReversed()) await part.stop(withinMs)
-          // The webhook of this replica still answers from them.
+          // This replica's webhook still answers from the caches.
           if (standing === undefined) await informers.stop()
         },
       },
@@ -213,7 +213,7 @@ interface Ready {
   readonly isWorking: () => boolean
 }
 
-/** A standby is ready: it can take over, and may serve already. What every replica serves does not wait for the leader's work to begin. */
+/** A standby is ready: it can take over and may already serve. What every replica serves does not wait for the leader's loops. */
 function readiness({ role, manager, election, standing, isWorking }: Ready): () => string | undefined {
   let hasReadLease = role.isEverywhere === true
   return () => {
@@ -227,7 +227,7 @@ function readiness({ role, manager, election, standing, isWorking }: Ready): () 
   }
 }
 
-/** One part for all of it: its caches must be complete before it serves. */
+/** One part for everything on standby, because its caches must be complete before it serves. */
 function standingPart({ standing }: Role, context: StandingContext, refused: Promise<never>) {
   if (standing === undefined) return undefined
   let made: Standing | undefined

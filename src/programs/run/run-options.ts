@@ -76,7 +76,7 @@ export const rolesIn = (list: string): readonly RoleName[] =>
     return known
   })
 
-/** All but what the connection of a role says of its cluster. */
+/** Everything except what a role's connection provides about its cluster. */
 export function configOf(
   options: RunOptions,
   roles: readonly RoleName[],
@@ -88,11 +88,11 @@ export function configOf(
   const artifacts = roles.includes('artifacts') ? artifactsConfigOf(options) : undefined
   const outbound = parsePlaces(listOf(options.callAllow))
   const providers = providersOf(options)
-  // A kubelet makes volumes writable for everyone, and gives them to pods that have no other users.
+  // A kubelet makes volumes writable for everyone, and only gives them to pods without other users.
   const copies = roles.includes('sync') && !isInPod(env) ? [options.cache] : []
-  // Programs in them are run, and files believed.
+  // These folders hold programs to run and files to trust.
   for (const path of [...providers.flatMap((p) => p.paths), ...copies]) requireTrustedFolder(path)
-  // The name in an image is a link.
+  // In an image this name is a link.
   const running = realpathSync(process.argv[1] ?? process.execPath)
   return {
     providers,
@@ -127,17 +127,17 @@ type ClusterConfig = Pick<RolesConfig, 'cluster' | 'server' | 'ca' | 'connection
 interface OwnCluster {
   readonly server: string
   readonly ca: () => string
-  /** Of the kubeconfig; empty in a pod. */
+  /** Kubeconfig context; empty in a pod. */
   readonly context: string
   readonly connection: ConnectionConfig
 }
 
-/** In a pod the API server has an address that hosts reach only once they are nodes. */
+/** In a pod the API server has an address that hosts can only reach once they are nodes. */
 export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own: OwnCluster): ClusterConfig {
   if (hostServer !== undefined && URL.parse(hostServer)?.protocol !== 'https:')
     throw new KubeNodeError(runErrors.KN1094_hostServer({ url: JSON.stringify(hostServer) }))
   const ca = hostCa === undefined ? own.ca : () => readText(hostCa, 'authority of the API server')
-  // A file that cannot be read is reported at the start.
+  // Reports an unreadable file at startup.
   ca()
   const name = cluster ?? own.context
   if (name === '') throw new KubeNodeError(runErrors.KN1094_cluster())
@@ -184,7 +184,7 @@ const SERVICE = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z]([a-z0-9-]{0,61}[a
 
 const MIB = 1024 * 1024
 const LEAST_REPOSITORY_MIB = 16
-/** Above it, the limit of one file in a shell is no exact number. */
+/** Beyond this, a shell's file size limit is no longer an exact number. */
 const MOST_REPOSITORY_MIB = 1024 * 1024
 
 function maxRepositoryBytes({ maxRepository }: RunOptions): number {
@@ -221,7 +221,7 @@ function webhookOf(options: RunOptions) {
   }
 }
 
-/** For control planes of this host, which call no other address of it. */
+/** For control planes on this host, which may call no other address of it. */
 const announcedIn =
   (file: string, listen: string) =>
   (port: number | undefined): void => {
@@ -245,7 +245,7 @@ function gitHostsOf({ gitAllow }: RunOptions): readonly string[] {
   return hosts
 }
 
-/** An invalid URL would only be found in the middle of a rollout. */
+/** Otherwise an invalid URL would only be found in the middle of a rollout. */
 function inspectionsOf({ prometheusUrl, inspectionAllow }: RunOptions) {
   const allow = listOf(inspectionAllow)
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])

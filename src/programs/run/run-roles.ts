@@ -33,11 +33,11 @@ interface Group {
 
 export interface RolesOptions {
   readonly logLevel: RunOptions['logLevel']
-  /** A file with further clusters, which come and go while this process runs. */
+  /** A file listing more clusters, which come and go while this process runs. */
   readonly follow?: { readonly file: string; readonly read: ReadOptions }
 }
 
-/** `all`: the options of each cluster. */
+/** `all`: one set of options per cluster. */
 export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, follow }: RolesOptions): Promise<void> {
   const identities: Identities = new Map()
   const groups: Group[] = []
@@ -47,7 +47,7 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
   else keepFilesPrivate()
   const shutdown = untilEnded()
   collectAtRest(systemClock, thisEngine())
-  // Every container counts processes from one: the name of the pod tells two of them apart, and where the leader is.
+  // Containers number their processes from one. The pod name tells two holders apart and shows where the leader is.
   const identity = holderName(isInPod(io.env) ? hostname() : undefined, `${process.pid}-${Date.now().toString(36)}`)
   const isOne = groups.length === 1 && follow === undefined
   const run = (group: Group, signal: AbortSignal) =>
@@ -62,10 +62,10 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
               ...follow,
               log,
               signal,
-              // Of one that left, the identities are free again.
+              // A stopped cluster frees its identities.
               run: async (options, until) => {
                 const group = await groupOf(options, io, new Map(identities))
-                // The root folder of a machine would be closed to everyone but root.
+                // Otherwise only root could enter a machine's root folder.
                 if (writesForOthers(group)) letOthersRead()
                 return run(group, until)
               },
@@ -87,7 +87,7 @@ interface RoleOptions {
   readonly name: RoleName
   readonly identity: string
   readonly log: Logger
-  /** No other cluster has roles in this process. */
+  /** This process runs roles of one cluster only. */
   readonly isOne: boolean
   readonly signal: AbortSignal
 }
@@ -116,7 +116,7 @@ async function ran({ group, name, identity, log, isOne, signal }: RoleOptions): 
   })
 }
 
-/** No two roles have one identity, whichever clusters they are for. */
+/** No two roles share an identity, even across clusters. */
 async function groupOf(options: RunOptions, io: Io, identities: Identities): Promise<Group> {
   const names = rolesIn(options.roles)
   const listening = listeningOf(options, names)

@@ -11,14 +11,14 @@ import { VERSION } from '#lib/program-version.ts'
 const LOOPBACK = '127.0.0.1'
 
 export interface ServeOptions {
-  /** By the name that the page shows. */
+  /** Keyed by the name that the page shows. */
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly port: number
   readonly repository?: FleetRepository | undefined
   readonly readsWhenUsed?: boolean
   /** For the user at the terminal. */
   readonly print: (line: string) => void
-  /** The next link, once one was used. */
+  /** Called with the next link once one was used. */
   readonly printLink: (link: string) => void
 }
 

@@ -4,5 +4,5 @@ export const SHARED_OPTIONS: ReadonlySet<string> = new Set(['kubeconfig', 'conte
 
 const PREFIX = 'KUBENODE'
 
-/** Of `kubeconfig`, the one that may name the file. */
+/** The variable of an option: for `kubeconfig`, the one that may name the file. */
 export const sharedVariable = (option: string): string => `${PREFIX}_${option.replaceAll('-', '_').toUpperCase()}`

@@ -1,4 +1,5 @@
-// Which cluster a command means that names none: that of ~/.kube/config, as kubectl has it, or the local fleet that runs around the current folder. Never a guess between the two.
+// Picks the cluster of a command that names none: that of ~/.kube/config, as kubectl does, or the local fleet around the current folder. It never guesses
+// between the two.
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -8,7 +9,7 @@ import { runErrors } from './run-errors.ts'
 
 export interface UnnamedCluster {
   readonly file: string
-  /** For messages: `~/.kube/config`. */
+  /** As messages name it: `~/.kube/config`. */
   readonly called: string
 }
 
@@ -21,7 +22,7 @@ export interface Place {
 export const homeKubeconfig = ({ HOME: home }: Environment): string | undefined =>
   home === undefined || home === '' ? undefined : join(home, '.kube', 'config')
 
-/** Files that exist; there may be none in them that can be used. */
+/** Files that exist; they may hold nothing usable. */
 export async function unnamedKubeconfigs({ env, cwd }: Place): Promise<readonly UnnamedCluster[]> {
   const home = homeKubeconfig(env)
   const { runningFleet } = await import('../local/find-data.ts')
@@ -34,16 +35,16 @@ export async function unnamedKubeconfigs({ env, cwd }: Place): Promise<readonly 
   ]
 }
 
-/** The local fleet around this folder, when it has the context that another file lacks. */
+/** The local fleet around this folder, if it has the context that another file lacks. */
 export async function fleetWith(context: string, cwd: string): Promise<UnnamedCluster | undefined> {
   const [fleet] = await unnamedKubeconfigs({ env: {}, cwd })
   return fleet !== undefined && (await readable(fleet.file))?.includes(context) === true ? fleet : undefined
 }
 
-/** A kubeconfig can run programs: one that another user left on the way up is not followed. */
+/** A kubeconfig can run programs, so skip one that another user left in a parent folder. */
 const isOurs = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.uid === process.geteuid?.()
 
-/** Undefined: there is none. A context decides between two files when one of them has it. */
+/** Undefined if there is none. A context picks between two files if only one has it. */
 export async function unnamedCluster(place: Place, context: string | undefined): Promise<UnnamedCluster | undefined> {
   const all = await unnamedKubeconfigs(place)
   const read = await Promise.all(all.map(async (one) => ({ one, contexts: await readable(one.file) })))
@@ -61,10 +62,10 @@ export async function unnamedCluster(place: Place, context: string | undefined):
   )
 }
 
-/** Undefined when the file cannot be read: its error is shown when it is used, and no other cluster is taken in its place. */
+/** Undefined if the file cannot be read: using it reports the error, and no other cluster replaces it. */
 const readable = (file: string): Promise<readonly string[] | undefined> => contextsOf(file).catch(() => undefined)
 
-/** Questions that the API has as POST, requests for a log, which a person means as reading, and what is only tried. */
+/** Requests that do not change the cluster: POST queries of the API, log requests, which users regard as reads, and dry runs. */
 const NO_CHANGE =
   /^\/apis\/((authorization|authentication)\.k8s\.io\/|kubenode\.io\/[^/]+\/logrequests\b)|[?&]dryRun=All(&|$)/
 

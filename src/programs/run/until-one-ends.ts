@@ -1,4 +1,4 @@
-// Several roles in one process start and end together: a supervisor cannot see that one part of a process is dead.
+// Roles that share a process start and end together, because a supervisor cannot see that part of a process is dead.
 import { type Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -6,14 +6,14 @@ import { followSignal } from '#lib/follow-signal.ts'
 import { raceWith } from '#runtime/race.ts'
 import { runErrors } from './run-errors.ts'
 
-/** Upper bound for a manager to drain its controllers, release its lease, stop its caches and close its listeners. */
+/** Upper bound for a manager to drain controllers, release its lease, stop caches and close listeners. */
 export const MOST_TO_END_MS = 60_000
 
 type Settled<E> = PromiseSettledResult<E>
 
 /**
- * Runs each until the signal aborts or any of them ends, for any reason, and resolves when all have ended. Rejects with the first error, or when one of them
- * does not end in time: it leads nothing anymore, and waiting for it would keep the others from starting again.
+ * Runs all until the signal aborts or one of them ends for any reason, and resolves when all have ended. Rejects with the first error, or if one does not end
+ * in time: it no longer leads, and waiting for it would keep the others from restarting.
  */
 export async function untilOneEnds<N, E>(
   names: readonly N[],
