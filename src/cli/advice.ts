@@ -1,4 +1,4 @@
-// What a complaint about a command line says to people who know another tool: what to type here instead. Pure.
+// Advice for people who know another tool: what to type here instead, added to an error about a command line. Pure.
 import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -8,7 +8,7 @@ import { FLUX_KINDS, habitOf, type Advice } from './habits.ts'
 /** Rows have at most two words. */
 const MOST_WORDS = 2
 
-/** The complaint with our advice in place of a guess by spelling; unchanged when no habit is known. */
+/** The error with this advice in place of a spelling guess; unchanged if no habit is known. */
 export function withAdvice(command: Command, complaint: string): string {
   const unknown = isRequired(complaint) ? adviceOnUnknown(command) : undefined
   if (unknown !== undefined) return `error: unknown option '${unknown.option}'\n(${hint(unknown.advice)})\n`
@@ -18,7 +18,7 @@ export function withAdvice(command: Command, complaint: string): string {
 
 const isRequired = (complaint: string): boolean => complaint.startsWith('error: required option')
 
-/** Commander asks for a required option first. A user who typed `repair node/n-1 --check` must not be led to a repair. */
+/** Commander asks for a required option first. A user who typed `repair node/n-1 --check` must not be steered into a repair. */
 export function adviceOnUnknown(command: Command): { readonly option: string; readonly advice: Advice } | undefined {
   const option = command.args.find((word) => word.startsWith('-'))
   const advice = option === undefined ? undefined : optionAdvice(command, option)
@@ -27,7 +27,7 @@ export function adviceOnUnknown(command: Command): { readonly option: string; re
 
 const GUESSES = /'([^'\n]+)'\n\(Did you mean (?:one of )?([^?\n]+)\?\)/
 
-/** A guess that half of its letters speak against helps no one. */
+/** Drops spelling guesses that share less than half of their letters. */
 function withNearGuesses(complaint: string): string {
   const [, word = '', guesses = ''] = GUESSES.exec(complaint) ?? []
   if (guesses === '') return complaint
@@ -46,7 +46,7 @@ function adviceFor(command: Command, complaint: string): Advice | undefined {
   return short === null ? undefined : longOption(command, `-${short[1]}${short[2]}`)
 }
 
-/** What `kubenode help WORDS` means that names no command: a kind, or a command of another tool. */
+/** What `kubenode help WORDS` means if it names no command: a kind, or a command of another tool. */
 export function helpAdvice(path: readonly string[], word: string): string | undefined {
   const type = path.length === 0 ? kindOf(word) : undefined
   const advice: Advice | undefined =
@@ -59,7 +59,7 @@ export function helpAdvice(path: readonly string[], word: string): string | unde
 const hint = ([type, note]: Advice): string =>
   type === '' ? note : note === '' ? `type ${type}` : `type ${type}; ${note}`
 
-/** Of `kubenode rollout status`: rollout, status. */
+/** For `kubenode rollout status`: rollout, status. */
 const namesOf = (command: Command): readonly string[] =>
   command.parent === null ? [] : [...namesOf(command.parent), command.name()]
 
@@ -71,12 +71,12 @@ function commandAdvice(path: readonly string[], args: readonly string[]): Advice
   return habitOf(word) ?? (kindOf(word) === undefined ? undefined : [`kubenode get ${word}`, ''])
 }
 
-/** Commands of Flux that KubeNode has too. */
+/** Flux commands that KubeNode has too. */
 const ON_SOURCES: ReadonlySet<string> = new Set(['pause', 'reconcile', 'resume'])
 
 const WHAT_EDITS_CHANGE = 'it shows what the edits of the work tree change; two commits: kubenode diff BASE..HEAD'
 
-/** Kinds and names are two words elsewhere, and Flux puts the form of a source between. */
+/** Other tools take kind and name as two words, and Flux puts the source type in between. */
 function oneWord(path: readonly string[], args: readonly string[]): Advice | undefined {
   const [kind, ...rest] = args
   const name = rest.at(-1)
@@ -123,7 +123,7 @@ function knownOption(command: Command, flag: string): Advice | undefined {
   return habitOf(`ANY ${flag}`)
 }
 
-/** Help and version are not among the options of a command. */
+/** Commander does not list help and version among a command's options. */
 const hasOption = (command: Command, long: string): boolean =>
   [command, ...ancestors(command)].some((c) => c.options.some((o) => o.long === long)) || long === '--help'
 

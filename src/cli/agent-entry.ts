@@ -1,4 +1,4 @@
-// The one file of a bundled agent: runs it, joins the host first (`agent.mjs join …`), or leaves it (`agent.mjs leave …`).
+// The single file of a bundled agent: runs it, after joining the host (`agent.mjs join …`), or leaves the host (`agent.mjs leave …`).
 import { argv, exit } from 'node:process'
 import { keepOthersFromWriting } from '#lib/private-folder.ts'
 

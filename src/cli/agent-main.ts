@@ -1,4 +1,4 @@
-// Entry point of an agent's process.
+// Entry point of an agent process.
 import { useCompileCache } from '#lib/compile-cache.ts'
 
 useCompileCache()

@@ -1,4 +1,4 @@
-// The numbered errors of the CLI that belong to no room of it: its start, its command line, and commands of one file.
+// Numbered CLI errors that belong to no other room: startup, the command line, and single-file commands.
 import { errorTable } from '#lib/error-table.ts'
 
 export const cliErrors = errorTable({

@@ -1,4 +1,4 @@
-// Every command of kubenode: its group and place in `kubenode --help`, its line there, and the file that registers it. A new command is a line here and its file.
+// Every command of kubenode: its group, its order and line in `kubenode --help`, and the file that registers it. A new command is one line here plus its file.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 
@@ -6,24 +6,24 @@ interface CommandFile {
   register(program: Command, io: Io): void
 }
 
-/** A command line loads the file of its own command only. */
+/** Each invocation loads only its own command's file. */
 type Load = () => Promise<CommandFile>
 
 interface Listed {
-  /** Short: `kubenode COMMAND --help` says more. */
+  /** Short: `kubenode COMMAND --help` has the details. */
   readonly line: string
   readonly load: Load
 }
 
 interface Group {
   readonly title: string
-  /** By name, in the order of the help: the most used first. */
+  /** By name, in help order: most used first. */
   readonly commands: Readonly<Record<string, Listed>>
 }
 
 const as = (line: string, load: Load): Listed => ({ line, load })
 
-// Files of several commands.
+// Files that register several commands.
 const edits: Load = () => import('./commands/rollout/edits.ts')
 const explore: Load = () => import('./commands/basic/explore.ts')
 const freeze: Load = () => import('./commands/repair/freeze.ts')
@@ -163,7 +163,7 @@ export const COMMAND_GROUPS: readonly Group[] = [
   },
 ]
 
-/** Started by other programs of KubeNode, and in no group of the help. */
+/** Started by KubeNode's own programs; not listed in the help. */
 const HIDDEN: Readonly<Record<string, Load>> = {
   'render-job': () => import('./commands/program/render-job.ts'),
 }

@@ -1,7 +1,7 @@
-// An option with a count: a mistyped one is refused with the rest of the command line, before any server is asked.
+// A count option: a bad number is refused with the rest of the command line, before any request.
 import { InvalidArgumentError, Option } from 'commander'
 
-/** The text stays as it was typed. */
+/** Keeps the text as typed. */
 export const countOption = (flags: string, help: string, least = 1): Option =>
   new Option(flags, help).argParser((text: string) => {
     if (/^\d{1,9}$/.test(text) && Number(text) >= least) return text

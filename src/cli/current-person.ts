@@ -1,8 +1,8 @@
-// The author of a hold or an approval: the user that the server knows us as.
+// The author of a hold or an approval: the username the server knows the caller by.
 import type { KubeClient } from '#kube/client.ts'
 import { currentPerson } from '#kube/current-person.ts'
 import type { Io } from '#lib/terminal/io.ts'
 
-/** If the server cannot tell, use this machine's user. */
+/** If the server does not know, use this machine's user. */
 export const authorOf = async (client: KubeClient, { env }: Io): Promise<string> =>
   (await currentPerson(client))?.name ?? env['USER'] ?? 'unknown'

@@ -1,12 +1,12 @@
-// Which options may come from the environment, under which name, and how a value is parsed. The command line wins.
+// Which options may come from the environment, under which name, and how values are parsed. The command line wins.
 import { InvalidArgumentError, type Command, type Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
 import { SHARED_OPTIONS, sharedVariable } from '#programs/run/shared-variables.ts'
 
 /**
- * Long-running programs are configured by their environment, as in a container. Options of one-time actions (a reason, --all, --reset)
- * never come from there: a forgotten variable would repeat them.
+ * Long-running programs are configured by their environment, as in a container. Options of one-time actions (a reason, --all, --reset) never come from there: a
+ * forgotten variable would repeat them.
  */
 const PROGRAMS: Readonly<Record<string, { readonly prefix: string; readonly only?: readonly string[] }>> = {
   run: { prefix: 'RUN' },
@@ -21,7 +21,7 @@ const PROGRAMS: Readonly<Record<string, { readonly prefix: string; readonly only
 const TRUE = ['1', 'true', 'yes']
 const FALSE = ['0', 'false', 'no']
 
-/** The path of a command is its words without the program: "apiserver backup". */
+/** A command's path is its words without the program's name: "apiserver backup". */
 function variableOf(path: string, option: Option): string | undefined {
   const name = option.long?.replace(/^--(no-)?/, '')
   if (name === undefined) return undefined
@@ -31,14 +31,14 @@ function variableOf(path: string, option: Option): string | undefined {
   return `KUBENODE_${program.prefix}_${name.replaceAll('-', '_').toUpperCase()}`
 }
 
-/** Names the variables in the help, and reads them before the command line of each command is parsed. */
+/** Lists the variables in the help, and reads them before each command line is parsed. */
 export function readEnvironment(program: Command, env: Readonly<Record<string, string | undefined>>): void {
   const visit = (command: Command, path: string): void => {
     for (const option of command.options) {
       const variable = variableOf(path, option)
-      // A hidden option is for our own programs, which give it on the command line.
+      // Hidden options are for KubeNode's own programs, which pass them on the command line.
       if (variable === undefined || option.hidden) continue
-      // Set after the option was registered: commander shows the name and leaves the parsing to us.
+      // Set after registration, so that commander shows the name but leaves the parsing to this file.
       option.envVar = variable
       replaceVariable(command, option)
     }
@@ -48,7 +48,7 @@ export function readEnvironment(program: Command, env: Readonly<Record<string, s
   visit(program, '')
 }
 
-/** Commander would append the command line's values to those of the variable. */
+/** Otherwise commander appends the command line's values to the variable's. */
 function replaceVariable(command: Command, option: Option): void {
   const { parseArg } = option
   if (parseArg === undefined) return
@@ -59,7 +59,7 @@ function replaceVariable(command: Command, option: Option): void {
 function take(command: Command, env: Readonly<Record<string, string | undefined>>): void {
   for (const option of command.options) {
     const text = option.envVar === undefined ? undefined : env[option.envVar]
-    // Shells and manifests set a variable to empty to leave it out.
+    // Shells and manifests unset a variable by making it empty.
     if (text === undefined || text === '') continue
     try {
       command.setOptionValueWithSource(option.attributeName(), valueOf(option, text), 'env')

@@ -1,12 +1,12 @@
-// kubectl does not find the local fleet by itself: advice to type kubectl there comes with its kubeconfig.
+// kubectl does not find the local fleet by itself, so advice to type kubectl there includes its kubeconfig.
 import { shownLine } from '#lib/printable.ts'
 import { sharedVariable } from '#programs/run/shared-variables.ts'
 import type { Place } from '#programs/run/unnamed-cluster.ts'
 
-/** "use kubectl for others" is no command line. */
+/** "use kubectl for others" is not a command line. */
 const KUBECTL_LINE = /(type|;|:) kubectl /
 
-/** One line, or undefined where kubectl is not advised, reads a kubeconfig that a person named, or no fleet runs around the folder. */
+/** One line; undefined if the output advises no kubectl, if the user named a kubeconfig, or if no fleet runs around the folder. */
 export async function kubectlNeeds(output: string, argv: readonly string[], place: Place): Promise<string | undefined> {
   if (!KUBECTL_LINE.test(output) || isNamed(argv, place)) return undefined
   const { unnamedKubeconfigs } = await import('#programs/run/unnamed-cluster.ts')

@@ -1,6 +1,6 @@
-// What people type whose hands know kubectl, Flux, Argo CD, Terraform or Ansible, and what to type here: one table.
+// One table: what users of kubectl, Flux, Argo CD, Terraform or Ansible type, and what to type here.
 
-/** What to type, and what it does or what differs; in both, whatever begins with `kubenode` is a command line that exists. */
+/** What to type, and what it does or how it differs. In both, anything that begins with `kubenode` is an existing command line. */
 export type Advice = readonly [type: string, note: string]
 
 const DECLARED: Advice = [
@@ -32,7 +32,7 @@ const HISTORY: Advice = [
   'kubenode release history',
   'commits, on the hub; revisions of a set: kubenode rollout history NAME',
 ]
-/** Nothing restarts what no rule calls broken. */
+/** Nothing restarts a component that no rule calls broken. */
 const REPAIR: Advice = [
   'kubenode repair node/NAME --reason WHY',
   'where a rule is true; a healthy host that you reboot yourself: kubenode maintenance plan machine/NAME --until TIME --reason WHY',
@@ -88,9 +88,9 @@ const IN_GIT: Advice = ['kubenode plan --dirty', 'values are declared in the fle
 const NOT_NEEDED: Advice = ['', 'KubeNode needs no such option; leave it out']
 
 /**
- * By the words after `kubenode`, with an option behind its command (`plan --out`); the longest row wins. Words in capitals are not typed themselves:
- * `install WORD` is a word that this command does not take, as of `ansible-playbook site.yml`, `KIND` a word that is no kind of KubeNode, `ANY` the option of
- * a command without a row of its own, and `SAME` an option that a command may have under another name.
+ * Keyed by the words after `kubenode`, with an option after its command (`plan --out`); the longest row wins. Words in capitals are placeholders: `install
+ * WORD` is a word that the command does not take, as in `ansible-playbook site.yml`; `KIND` is a word that is no KubeNode kind; `ANY` is an option of a command
+ * without its own row; `SAME` is an option that a command may have under another name.
  */
 export const HABITS: Readonly<Record<string, Advice>> = {
   // kubectl
@@ -268,7 +268,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   untaint: ['kubenode why-not node/NAME', 'it shows what blocks a repair and what lifts it'],
   validate: ['kubenode lint FOLDER', ''],
   workspace: CLUSTERS,
-  // Ansible, and the names of objects
+  // Ansible, and object names
   all: MACHINES,
   builder: ['kubenode image build', 'it builds the image of the programs'],
   command: NO_SHELL,
@@ -329,7 +329,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'rules lint WORD': RULES_FOLDER,
   'rules test WORD': RULES_FOLDER,
   'run WORD': PLAN,
-  // Kinds of others
+  // Kinds of other tools
   'KIND alert-providers': ['kubenode get pipelines', ''],
   'KIND alerts': ['kubenode get pipelines', ''],
   'KIND all': ['kubenode get machines,sets for what there is, or kubenode why for all that is wrong or waits', ''],
@@ -396,7 +396,7 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'KIND pods': ['kubectl get pods', ''],
   'KIND rollout': ['kubenode get sets', ''],
   'KIND rollouts': ['kubenode get sets', ''],
-  // Options of one command
+  // Options of single commands
   'maintenance list -o': ['kubenode get maintenanceevents -o json', 'of work that is over, too'],
   'maintenance list --output': ['kubenode get maintenanceevents -o json', 'of work that is over, too'],
   'diff --stat': ['kubenode plan', 'it counts what a commit changes in each cluster'],
@@ -556,10 +556,10 @@ export const HABITS: Readonly<Record<string, Advice>> = {
   'ANY -v': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
 }
 
-/** A word may be that of a method that every object has, such as `constructor`. */
+/** Own properties only: a word may be the name of an object method, such as `constructor`. */
 export const habitOf = (words: string): Advice | undefined => (Object.hasOwn(HABITS, words) ? HABITS[words] : undefined)
 
-/** Objects of Flux that its hands suspend, resume and reconcile; here all of these are done to a source. */
+/** Flux objects that people suspend, resume and reconcile. Here all of that is done on a source. */
 export const FLUX_KINDS: ReadonlySet<string> = new Set([
   'gitrepository',
   'git',

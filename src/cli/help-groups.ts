@@ -1,4 +1,4 @@
-// How `kubenode --help` lists the commands: in groups as kubectl does, the most used first, one short line each.
+// How `kubenode --help` lists commands: in groups as kubectl does, most used first, one short line each.
 import { type Command, Help } from 'commander'
 import { COMMAND_GROUPS } from './command-list.ts'
 
@@ -20,7 +20,7 @@ const placeOf = (command: Command): number => PLACES.findIndex(({ name }) => nam
 
 const MORE = '\nRun kubenode COMMAND --help for more about a command.\n'
 
-/** Of the list of all commands; that of the commands of a command is as they are registered. */
+/** For the top-level list. Subcommands keep their registration order. */
 export const groupedHelp: Partial<Help> = {
   visibleCommands(command) {
     const visible = Help.prototype.visibleCommands.call(this, command)

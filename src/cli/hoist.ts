@@ -1,4 +1,4 @@
-// People write `kubenode --context prod get machines` as they do with kubectl: options of the server before the command mean what they mean after it. Pure.
+// People write `kubenode --context prod get machines` as with kubectl: server options before the command work the same as after it. Pure.
 import type { Command } from 'commander'
 
 /** Each takes a value. */
@@ -7,10 +7,10 @@ const STAYS_WITH_VALUE = '--color'
 
 const isMoved = (word: string): boolean => MOVED.has(word.split('=', 1)[0] ?? '')
 
-/** How many words an option before the command has, with its value. */
+/** How many words an option before the command takes, including its value. */
 const lengthOf = (word: string): number => (!word.includes('=') && (isMoved(word) || word === STAYS_WITH_VALUE) ? 2 : 1)
 
-/** kubectl reads `-o=name` as `-o name`; of a short option the sign would be the begin of its value. */
+/** kubectl reads `-o=name` as `-o name`. Commander would make the equals sign part of the value. */
 export function withoutShortSigns(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--')
   const own = end < 0 ? argv : argv.slice(0, end)
@@ -18,7 +18,7 @@ export function withoutShortSigns(argv: readonly string[]): readonly string[] {
   return [...split, ...argv.slice(own.length)]
 }
 
-/** The words of the command, its arguments and what follows. */
+/** The command's words, its arguments and the rest. */
 export function afterOptions(argv: readonly string[]): readonly string[] {
   let at = 0
   for (let word = argv[at]; word?.startsWith('-') === true; word = argv[at]) at += lengthOf(word)
@@ -36,14 +36,14 @@ export function hoisted(program: Command, argv: readonly string[]): readonly str
   if (moved.length === 0) return argv
   const { command, length } = commandIn(program, argv.slice(at))
   const end = at + length
-  // A word that names no command is the mistake to complain about, and not an option that stands before it.
+  // If a word names no command, report that word, not an option before it.
   if (command.commands.length > 0) return [...kept, ...argv.slice(at)]
   const isKnown = command.options.some((o) => o.long === '--context')
   const words = [argv.slice(at, end), moved, argv.slice(end)]
   return [...kept, ...(isKnown ? words : [words[0], words[2], words[1]]).flatMap((part) => part ?? [])]
 }
 
-/** The command that the first words name, and how many they are. */
+/** The command that the first words name, and how many words that takes. */
 function commandIn(program: Command, words: readonly string[]): { readonly command: Command; readonly length: number } {
   let command = program
   let length = 0

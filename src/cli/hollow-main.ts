@@ -1,4 +1,4 @@
-// Entry point of a hollow fleet's process.
+// Entry point of a hollow fleet process.
 import { useCompileCache } from '#lib/compile-cache.ts'
 
 useCompileCache()

@@ -1,10 +1,10 @@
-// Handles output that cannot be written: a full disk, a closed terminal, a reader that exited. The exit code stays that of the command.
+// Handles output that cannot be written: a full disk, a closed terminal, a reader that exited. The exit code stays the command's.
 import type { EventEmitter } from 'node:events'
 import { numbered } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
 import { EXIT_ERROR, EXIT_OK } from '#lib/terminal/exit.ts'
 
-/** The part of `process` that is needed here. */
+/** The part of `process` that this file needs. */
 export interface Outputs {
   readonly stdout: Pick<EventEmitter, 'on'>
   readonly stderr: Pick<EventEmitter, 'on'> & { write(text: string): unknown }
@@ -13,12 +13,12 @@ export interface Outputs {
 }
 
 /**
- * The signal is aborted when the reader of a pipe has left (`kubenode … | head`), which is no error. A command that ends by itself continues
- * to its end, because its exit code may be a verdict; a command that only shows changes ends.
+ * The signal aborts when the reader of a pipe exits (`kubenode … | head`), which is not an error. A command that ends on its own still runs to the end, because
+ * its exit code may be a verdict; a command that only follows changes stops.
  */
 export function surviveLostOutput(process: Outputs): AbortSignal {
   const readerLeft = new AbortController()
-  // Progress, hints and log lines: losing them ends nothing.
+  // Progress, hints and log lines: losing them stops nothing.
   process.stderr.on('error', () => undefined)
   let isLost = false
   process.on('exit', (code) => {

@@ -1,4 +1,4 @@
-// What a command line lacked: the same line once more, with what was missing in its place.
+// Shows a failed command line again with the missing part filled in.
 import type { Argument, Command, CommanderError } from 'commander'
 import { shownLine } from '#lib/printable.ts'
 import type { Names } from './complete/candidates.ts'
@@ -14,10 +14,10 @@ const NO_OPTION = 'commander.missingMandatoryOptionValue'
 const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', NO_OPTION])
 
 const none = () => Promise.resolve([])
-/** A line that changes something is never ready to be run by a paste: its object has to be chosen. */
+/** Never print a ready-to-paste line for a command that changes something: the user has to pick the object. */
 const NO_NAMES: Names = { objects: none, components: none, namespaces: none, contexts: none }
 
-/** One line, or undefined for any other mistake. */
+/** One line; undefined for any other mistake. */
 export async function exampleOf(error: CommanderError, command: Command, io: Io): Promise<string | undefined> {
   if (!MISSING.has(error.code)) return undefined
   if (error.code === NO_OPTION && adviceOnUnknown(command) !== undefined) return undefined
@@ -25,7 +25,7 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
   const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
   const words = [...argumentsOf(command)]
   const [first = ''] = words
-  // Several words begin with their kind.
+  // With several words, the first is the kind.
   if (names === NO_NAMES && words.length === 1 && !first.includes('/')) words[0] = await withKind(first, path)
   for (const argument of command.registeredArguments.slice(words.length))
     if (argument.required) words.push(await wordFor(argument, [...path, ...words], names))
@@ -35,7 +35,7 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
   return shownLine(`(for example: ${['kubenode', ...path, ...words, ...options].join(' ')})`)
 }
 
-/** A kind and a name in two words are one here, and words that the command does not take are left out. */
+/** Joins a kind and a name into one word, and drops words that the command does not take. */
 function argumentsOf({ args, registeredArguments }: Command): readonly string[] {
   const given = args.filter((word) => !word.startsWith('-'))
   const most = registeredArguments.some((a) => a.variadic) ? given.length : registeredArguments.length
@@ -44,11 +44,11 @@ function argumentsOf({ args, registeredArguments }: Command): readonly string[] 
   return given.slice(0, most)
 }
 
-/** What Flux holds, one by one, is held here at its source. A kind of another tool has no name here. */
+/** Flux holds objects one by one; here their source is held. Kinds of other tools have no name here. */
 const kindHere = (word: string): string =>
   FLUX_KINDS.has(word) ? 'source' : kindOf(word) === undefined ? 'KIND' : word
 
-/** What changes something takes a kind too, since a name alone may be that of several objects. */
+/** Commands that change something need the kind too, because several objects may share the name. */
 async function withKind(word: string, path: readonly string[]): Promise<string> {
   const [kind, name] = (await exampleWord(path, '', NO_NAMES)).split('/')
   if (kind === undefined || name === undefined) return word
@@ -61,5 +61,5 @@ const wordFor = async (argument: Argument, typed: readonly string[], names: Name
 const pathOf = (command: Command): readonly string[] =>
   command.parent === null ? [] : [...pathOf(command.parent), command.name()]
 
-/** Of `--until <time>`: TIME. */
+/** `--until <time>` gives TIME. */
 const valueOf = (flags: string): string => /<([^<>]+)>/.exec(flags)?.[1]?.toUpperCase() ?? ''

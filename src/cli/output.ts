@@ -1,4 +1,4 @@
-// The one way in which commands offer output formats.
+// The `-o` option that all commands share.
 import { Option } from 'commander'
 
 export const outputOption = (choices: readonly string[]): Option =>

@@ -1,4 +1,4 @@
-// The outside world of a command that runs as a process: its streams, its folder, its environment, and the person at its terminal.
+// The outside world of a command running as a process: streams, folder, environment, and the user at the terminal.
 import type { Io } from '#lib/terminal/io.ts'
 
 async function askUser(question: string): Promise<string> {
@@ -11,7 +11,7 @@ async function askUser(question: string): Promise<string> {
   }
 }
 
-/** Of a terminal without a known size, as under `script`, which reports 0. */
+/** For a terminal without a known size, as under `script`, which reports 0. */
 const USUAL_WIDTH = 80
 
 const widthOf = (stream: NodeJS.WriteStream): number | undefined =>

@@ -1,4 +1,4 @@
-// The tree of commands, made from the list of them. A command line loads the file of its own command; the others are known from the outline.
+// The command tree, built from the command list. Each invocation loads its own command's file; the outline provides the others.
 import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
 import { withWrappedHints, wrapped } from '#lib/terminal/wrap.ts'
@@ -13,7 +13,7 @@ import { COLORS, hasColors, paintOf } from '#lib/terminal/paint.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { cliErrors } from './cli-errors.ts'
 
-/** Of the column of descriptions; in narrower windows they are below their terms. */
+/** Minimum width of the description column. In narrower windows descriptions go below their terms. */
 const MIN_HELP_WIDTH = 20
 const ITEM_INDENT = 2
 const DESCRIPTION_INDENT = 6
@@ -28,10 +28,10 @@ function narrowItem(this: Help, term: string, termWidth: number, description: st
   return `${' '.repeat(ITEM_INDENT)}${term}${indent}${lines.map((line) => line.trim()).join(indent)}`
 }
 
-/** Every command, as tests and generated pages read it. */
+/** Every command, for tests and generated pages. */
 export const buildProgram = (io: Io): Promise<Command> => programWith([...COMMAND_FILES.keys()], io)
 
-/** These commands can run, and the others of their files; of the rest there are names and help only. */
+/** Commands of these files can run; the rest have only names and help. */
 async function programWith(names: readonly string[], io: Io): Promise<Command> {
   const loads = new Set(names.flatMap((name) => COMMAND_FILES.get(name) ?? []))
   const files = await Promise.all([...loads].map((load) => load()))
@@ -46,7 +46,7 @@ async function programWith(names: readonly string[], io: Io): Promise<Command> {
   return program
 }
 
-/** What the list of commands shows of a command. */
+/** Adds what the command list shows of a command. */
 function addOutlined(program: Command, outlined: OutlinedCommand): void {
   const command = program.command(outlined.name, { hidden: outlined.isHidden }).description(outlined.help)
   command.aliases(outlined.aliases)
@@ -57,12 +57,12 @@ function addOutlined(program: Command, outlined: OutlinedCommand): void {
   })
 }
 
-/** Also of a command that help is asked about. */
+/** Includes a command that is only named in a help request. */
 const namedBy = (words: readonly string[]): readonly string[] => {
   const [first = '', second = ''] = words
   const asked = first === 'help' ? [first, second] : [first]
   const known = OUTLINE.commands.filter((c) => asked.some((word) => isCalled(c, word))).map((c) => c.name)
-  // Of a checkout that was updated, whose outline is older than its commands.
+  // An updated checkout, whose outline is older than its commands.
   return [...new Set([...known, ...asked.filter((word) => COMMAND_FILES.has(word))])]
 }
 
@@ -87,7 +87,7 @@ function emptyProgram(): Command {
     })
 }
 
-/** The options of the program say how a command prints; they are known once the command line is read. */
+/** Program options decide how a command prints, and are known only after parsing. */
 const ioFor = (program: Command, io: Io): Io => ({
   ...io,
   err: (text) => (program.opts<ProgramOptions>().quiet === true ? undefined : io.err(text)),
@@ -102,14 +102,14 @@ interface ProgramOptions {
   readonly quiet?: boolean
 }
 
-/** Of the help in a pipe. */
+/** Width of help output in a pipe. */
 const HELP_WIDTH = 80
 
-/** Of a command of a command: kubenode release retry. */
+/** For a subcommand: kubenode release retry. */
 const calledAs = (command: Command): string =>
   command.parent === null ? command.name() : `${calledAs(command.parent)} ${command.name()}`
 
-/** Output through Io, and no process.exit from inside. */
+/** Prints through Io and never calls process.exit. */
 function prepare(command: Command, io: Io): void {
   command.exitOverride()
   command.showHelpAfterError(`(run ${calledAs(command)} --help)`)
@@ -125,10 +125,10 @@ function prepare(command: Command, io: Io): void {
   for (const child of command.commands) prepare(child, io)
 }
 
-/** commander's own complaints, in our form. */
+/** Gives commander's errors this program's format. */
 const numbered = (text: string): string => text.replace(/^error: /, `${cliErrors.KN1002.code}: `)
 
-/** The command that a line names. */
+/** The command that the words name. */
 function commandOf(program: Command, argv: readonly string[]): Command {
   let command = program
   for (const word of afterOptions(argv)) {
@@ -139,7 +139,7 @@ function commandOf(program: Command, argv: readonly string[]): Command {
   return command
 }
 
-/** What a shell asks for while a line is typed. */
+/** Answers the shell's completion requests. */
 async function completed(words: readonly string[], io: Io): Promise<number> {
   try {
     const { complete } = await import('./complete/complete.ts')
@@ -164,7 +164,7 @@ export async function run(typed: readonly string[], given: Io): Promise<number> 
     await program.parseAsync(hoisted(program, argv), { from: 'user' })
     return EXIT_OK
   } catch (e) {
-    // commander has printed its message already; its own codes are 0 for help and version, 1 for misuse.
+    // commander has already printed its message. Its own codes are 0 for help and version, 1 for misuse.
     if (e instanceof CommanderError) {
       if (e.exitCode === 0) return EXIT_OK
       const { exampleOf } = await import('./missing.ts')

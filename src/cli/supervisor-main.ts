@@ -1,4 +1,4 @@
-// Entry point of the process that keeps an agent running and switches it: `supervisor-main.ts AGENT_PROGRAM --root NODE_FOLDER …`.
+// Entry point of the supervisor, which keeps an agent running and switches versions: `supervisor-main.ts AGENT_PROGRAM --root NODE_FOLDER …`.
 import { join } from 'node:path'
 import { argv, execPath, exit } from 'node:process'
 import { superviseAgent } from '#agent/self/supervisor.ts'
@@ -19,7 +19,7 @@ if (program === undefined || root === undefined) {
   exit(1)
 }
 try {
-  // Copies of the agent are run from there.
+  // Agent copies run from this folder.
   requireTrustedWay(root)
 } catch (e) {
   standardError.write(`${messageOf(e)}\n`)
@@ -28,6 +28,6 @@ try {
 const stop = untilEnded()
 const log = lineLogger(standardError)
 const state = join(root, 'state')
-// Between two agents no other handle keeps the process alive.
+// Nothing else keeps the process alive between two agents.
 setInterval(() => undefined, 2 ** 30)
 exit(await superviseAgent({ state, node: execPath, program, args, clock: systemClock, log, signal: stop.signal }))

@@ -1,4 +1,4 @@
-// What a command waits for, beside its data: on a terminal one block that is redrawn and removed at the end, elsewhere a line for each change.
+// Shows what a command waits for, next to its data: one redrawn block on a terminal that is removed at the end, otherwise one line per change.
 import { type PhaseProgress, phaseBar } from '#install/phase-bars.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -33,7 +33,7 @@ export interface LiveBlock {
   readonly showPhases: (phases: readonly PhaseProgress[]) => void
 }
 
-/** The phase under way in a line with a bar and, below it, several waits at once, each in a line with its time. */
+/** Draws the current phase with a bar and, below it, each pending wait with its time. */
 export function liveBlock(screen: Pick<Screen, 'show'>, clock: Pick<Clock, 'monotonic'>): LiveBlock {
   let bars: readonly string[] = []
   const waits = new Map<string, { readonly why: string; readonly since: number }>()

@@ -1,4 +1,4 @@
-// The one option that lets fleet code run where this machine cannot isolate it, with the same text in every command that runs such code.
+// The option that lets fleet code run where this machine cannot isolate it. Every command that runs such code has the same text.
 import { Option } from 'commander'
 
 export const weakCageOption = (): Option =>

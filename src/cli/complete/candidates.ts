@@ -1,4 +1,4 @@
-// What may follow the words typed so far: commands and flags from the tree itself, kinds from the API, names from where they are (`Names`).
+// What may follow the words typed so far: commands and flags from the command tree, kinds from the API, and object names from `Names`.
 import type { ResourceType } from '#api/schema/resource.ts'
 import { kindCalled, nounsByKind, nodes } from '../fleet/target.ts'
 import { type OutlinedCommand, type OutlinedOption, OUTLINE } from '../outline/outline.ts'
@@ -9,10 +9,10 @@ export interface Candidate {
   readonly help: string
 }
 
-/** Names that are somewhere else; each returns none rather than an error. */
+/** Names from servers and files; each returns an empty list instead of an error. */
 export interface Names {
   objects(type: ResourceType, typed: Typed): Promise<readonly string[]>
-  /** Those of a machine that have a log. */
+  /** Components of a machine that have a log. */
   components(machine: string, typed: Typed): Promise<readonly string[]>
   namespaces(typed: Typed): Promise<readonly string[]>
   contexts(typed: Typed): Promise<readonly string[]>
@@ -42,14 +42,14 @@ const namesAfterSlash = async (typed: Typed, names: Names): Promise<readonly Can
   return type === undefined ? [] : asCandidates((await names.objects(type, typed)).map((name) => `${noun}/${name}`))
 }
 
-/** `describe machine NAME`, as kubectl has it: of a command that takes the kind as a word of its own. */
+/** For a command that takes the kind as a separate word, as kubectl does: `describe machine NAME`. */
 function kindBefore({ command, arguments: [first = '', ...more], word }: Typed): ResourceType | undefined {
   if (first.includes('/') || word.includes('/')) return undefined
   const next = command.arguments[more.length + 1] ?? command.arguments.findLast((a) => a.isVariadic)
   return next === undefined ? undefined : kindOrUndefined(first)
 }
 
-/** `machine/NAME`, one word for each kind; or the kind, and then names. */
+/** `machine/NAME`, one word per kind; or the kind, followed by names. */
 const kindSlashName =
   (nouns: readonly string[], isRepeated = false): Ask =>
   async (typed, names) => {
@@ -66,7 +66,7 @@ const namesOf =
     return asCandidates((await Promise.all(kinds.map((kind) => names.objects(kindCalled(kind), typed)))).flat())
   }
 
-/** `machine/NAME`, or the name alone. */
+/** `machine/NAME`, or just the name. */
 const ofLogs: Ask = async (typed, names) => {
   if (typed.arguments.length > 0) return typed.arguments.length > 1 ? [] : componentsOf(typed, names)
   const alone = typed.word.includes('/') ? [] : await names.objects(kindCalled('machine'), typed)
@@ -92,7 +92,7 @@ const ofGet: Ask = async (typed, names) => {
 const ANY = ['machine', 'node', ...nounsByKind()]
 const HELD = ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release']
 
-/** What the arguments of a command name. A command that is not listed names files, or nothing. */
+/** What a command's arguments name. Commands not listed take files, or nothing. */
 const ARGUMENTS: Readonly<Record<string, Ask>> = {
   get: ofGet,
   describe: kindSlashName(ANY),
@@ -137,12 +137,12 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
   'machine revoke': namesOf('machine'),
 }
 
-/** Paths whose arguments are completed: a test holds them to the tree. */
+/** Commands whose arguments are completed; a test compares them with the tree. */
 export const completedCommands = (): readonly string[] => Object.keys(ARGUMENTS)
 
 const FORMS = ['wide', 'name', 'json', 'yaml']
 
-/** The shell itself knows the files. */
+/** The shell completes files itself. */
 export const FILES: Candidate = { word: ':files', help: '' }
 
 async function valuesOf(option: OutlinedOption, typed: Typed, names: Names): Promise<readonly Candidate[]> {
@@ -166,7 +166,7 @@ async function unfiltered(typed: Typed, names: Names): Promise<readonly Candidat
   const { command, path, pending, word } = typed
   if (pending !== undefined) return valuesOf(pending, typed, names)
   if (word.startsWith('-')) return [...flagsOf([...command.options, ...(path === '' ? [] : OUTLINE.options)]), HELP]
-  // `help rollout st…` completes as `rollout st…`.
+  // `help rollout st…` completes like `rollout st…`.
   if (path === 'help') return commandsOf(typedOf([...typed.arguments, word]).command.commands)
   const argument = command.arguments[typed.arguments.length] ?? command.arguments.findLast((a) => a.isVariadic)
   const isFile = argument !== undefined && argument.choices === undefined && !Object.hasOwn(ARGUMENTS, path)

@@ -1,15 +1,15 @@
-// A word that may stand where one is missing in a command line: with a real name where one is known, else with a word that says what belongs there.
+// An example for a missing word of a command line: a real name if one is known, else a placeholder.
 import { candidates, FILES, type Names } from './candidates.ts'
 
-/** Kinds that people name most, first. */
+/** Kinds that people use most come first. */
 const KNOWN_FIRST = ['set/', 'machine/', 'node/', 'operationpermit/', 'release/', 'source/']
 
-/** Each costs a question to the server. */
+/** Each is a request to the server. */
 const MOST_KINDS = 2
 
 const rank = (word: string): number => (KNOWN_FIRST.includes(word) ? KNOWN_FIRST.indexOf(word) : KNOWN_FIRST.length)
 
-/** `typed` ends where the missing word begins; `instead` is used when no name is known. */
+/** `typed` ends where the missing word begins; `instead` is used if no name is known. */
 export async function exampleWord(typed: readonly string[], instead: string, names: Names): Promise<string> {
   const after = async (word: string): Promise<readonly string[]> =>
     (await candidates([...typed, word], names)).map((c) => (c === FILES ? instead : c.word))

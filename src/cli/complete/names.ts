@@ -1,4 +1,5 @@
-// Names for completion: asked of the server within a bound that a person does not notice, and kept for some seconds. Whatever fails is no name, and never a word on the prompt.
+// Names for completion, requested from the server within a time that users do not notice, and cached for some seconds. A failure gives no names and prints
+// nothing.
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
@@ -13,15 +14,15 @@ import type { Io } from '#lib/terminal/io.ts'
 import type { Names } from './candidates.ts'
 import type { Typed } from './typed.ts'
 
-/** Of the whole question, with its connection. */
+/** For the whole request, including the connection. */
 const ASK_MS = 300
-/** Pressing the key again asks nothing; a new object appears soon. */
+/** A second press asks nothing; a new object shows up soon. */
 const KEEP_MS = 10_000
-/** Without a name, or an answer. */
+/** For an empty or missing answer. */
 const KEEP_NONE_MS = 3_000
-/** Names of before are better than none while a server is slow or away. */
+/** Old names are better than none while a server is slow or unavailable. */
 const KEEP_LATE_MS = 3_600_000
-/** More names than anyone scrolls through. */
+/** More names than people scroll through. */
 const MOST_NAMES = 500
 const MAX_NAME_CHARS = 253
 
@@ -38,7 +39,7 @@ export interface Asked {
 export function serverNames(io: Io, clock: Clock = systemClock): Names {
   const inTime: (ask: Asked['ask']) => ReturnType<Asked['ask']> = (ask) =>
     Promise.race([ask(), clock.sleep(ASK_MS).then(() => undefined)])
-  /** Names that are kept need no connection, and none of the code that makes one. */
+  /** Cached names need neither a connection nor the code for one. */
   const keptOf = async (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> => {
     const asks = [what, optionOr(typed, io, '--context') ?? '', typed.options.get('--namespace') ?? '']
     const key = [...asks, io.env['KUBERNETES_SERVICE_HOST'] ?? '', ...(await versionsOf(await kubeconfigs(typed, io)))]
@@ -46,7 +47,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
   }
   const asked = (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> =>
     keptOf(typed, what, async () => {
-      // Loading our own code is no question to a server.
+      // Loading code does not count toward the request's time.
       await import('#programs/run/connect.ts')
       return inTime(ask)
     })
@@ -77,7 +78,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
   }
 }
 
-/** A file that changed is read again. */
+/** A changed file is read again. */
 const versionsOf = (files: readonly string[]): Promise<readonly string[]> =>
   Promise.all(
     files.map(async (file) => {
@@ -86,7 +87,7 @@ const versionsOf = (files: readonly string[]): Promise<readonly string[]> =>
     }),
   )
 
-/** As the command itself would read it. */
+/** The option as the command itself would read it. */
 function optionOr({ command, options }: Typed, io: Io, flag: string): string | undefined {
   const variable = command.options.find((o) => o.long === flag)?.variable
   const text = variable === undefined ? undefined : io.env[variable]
@@ -114,7 +115,7 @@ async function kubeconfigs(typed: Typed, io: Io): Promise<readonly string[]> {
 
 type Config = Awaited<ReturnType<typeof connectionOf>>['config']
 
-/** Undefined for any other answer than success. */
+/** Undefined unless the request succeeds. */
 async function answerOf(config: Config, path: string, accept: string): Promise<object | undefined> {
   const { clientOf } = await import('#programs/run/connect.ts')
   const client = clientOf(config, 'kubenode-completion')
@@ -130,7 +131,7 @@ async function answerOf(config: Config, path: string, accept: string): Promise<o
 const listIn = (value: unknown, key: string): readonly unknown[] =>
   isObject(value) && Array.isArray(value[key]) ? (value[key] as readonly unknown[]) : []
 
-/** The first column of a table is the name, and a table without objects is small. */
+/** The first column is the name. A table without objects is small. */
 const firstCells = (table: unknown): readonly string[] =>
   listIn(table, 'rows').flatMap((row) => namesIn(listIn(row, 'cells')[0]))
 
@@ -142,7 +143,7 @@ function componentsIn(machine: unknown): readonly string[] {
   return all.flatMap((c) => (isObject(c) && !pods.includes(c['name']) ? namesIn(c['name']) : []))
 }
 
-/** What cannot be a name is not shown: it could steer the terminal. */
+/** Skips what cannot be a name: it could send control codes to the terminal. */
 const namesIn = (cell: unknown): readonly string[] =>
   typeof cell === 'string' && cell.length <= MAX_NAME_CHARS && /^[a-z0-9][-a-z0-9.:]*$/.test(cell) ? [cell] : []
 
@@ -152,7 +153,7 @@ function folderOf({ env }: Io): string | undefined {
   return home === undefined || home === '' ? undefined : join(home, '.cache', 'kubenode', 'completion')
 }
 
-/** Without a folder of our own nothing is kept. */
+/** Caches nothing without a private folder. */
 export async function kept(folder: string | undefined, asked: Asked, clock: Clock): Promise<readonly string[]> {
   const ask = () => asked.ask().catch(() => undefined)
   if (folder === undefined) return (await ask()) ?? []
@@ -160,7 +161,7 @@ export async function kept(folder: string | undefined, asked: Asked, clock: Cloc
   const before = await readKept(file, clock).catch(() => undefined)
   if (before?.isFresh === true) return before.names
   const old = before?.names ?? []
-  // Kept before the server is asked: while it does not answer, the next key press does not ask again.
+  // Write the cache before asking: if the server does not answer, the next press does not ask again.
   await keep(folder, file, old).catch(() => undefined)
   const names = await ask()
   if (names === undefined) return old

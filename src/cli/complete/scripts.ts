@@ -1,4 +1,4 @@
-// The scripts that shells source. Each asks the program itself, so that none is ever out of date, and shows nothing but its answers. The answer `:files` means names of files.
+// The scripts that shells source. Each calls the program, so none is ever out of date, and shows only its answers. The answer `:files` means file names.
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 

@@ -1,23 +1,23 @@
-// What the words typed so far are: the command, its arguments, its options, and the word that is being completed. Pure.
+// Parses the words typed so far: the command, its arguments, its options, and the word being completed. Pure.
 import { type OutlinedCommand, type OutlinedOption, OUTLINE, isCalled } from '../outline/outline.ts'
 
 export interface Typed {
   readonly command: Pick<OutlinedCommand, 'commands' | 'options' | 'arguments'>
-  /** The words of the command: `rollout status`. */
+  /** The command's words: `rollout status`. */
   readonly path: string
   readonly arguments: readonly string[]
-  /** Values of options by their long name: `--context`. */
+  /** Option values by long name: `--context`. */
   readonly options: ReadonlyMap<string, string>
   /** The option whose value is being typed. */
   readonly pending: OutlinedOption | undefined
-  /** Typed of the value or word, and what stands before it in the same word: `--context=`. */
+  /** The typed part of the value or word; and the part before it in the same word: `--context=`. */
   readonly word: string
   readonly prefix: string
 }
 
 const takesValue = (option: OutlinedOption | undefined): option is OutlinedOption => option?.takesValue === true
 
-/** What no command is typed of. */
+/** If no command is typed yet. */
 const PROGRAM: Typed['command'] = { ...OUTLINE, arguments: [] }
 
 export function typedOf(words: readonly string[]): Typed {
@@ -67,11 +67,11 @@ const split = (word: string): readonly [string, string?] => {
   return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
 }
 
-/** Options of the server may stand before the command. */
+/** Server options may come before the command. */
 const SERVER_OPTIONS: readonly OutlinedOption[] =
   OUTLINE.commands.find((c) => c.name === 'get')?.options.filter((o) => o.long !== '--output') ?? []
 
-/** The words of a line of bash up to the cursor; the last one is being typed. What bash itself splits at `=` and `:` stays one word. */
+/** The words of bash's line up to the cursor; the last one is being typed. Words that bash splits at `=` and `:` stay whole. */
 export function shellWords(line: string): readonly string[] {
   const words: string[] = []
   let word = ''

@@ -1,5 +1,5 @@
-// Finds the kind of an object that a user named without one: `kubenode why base`. One match is taken, and of a Machine and its own Node the Machine, which explains
-// both; others are listed as commands.
+// Finds the kind of an object that a user named without one: `kubenode why base`. A single match is used, and for a Machine and its own Node the Machine, which
+// explains both. Several matches are listed as commands.
 import type { Machine } from '#api/kinds/machine.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -10,7 +10,7 @@ import { findOne, namesOf, nearName } from '#explain/objects/find-object.ts'
 import { placeOf } from '#explain/objects/place.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
-/** What people name in conversation; other objects need their kind. */
+/** What people name in conversation. Other objects need their kind. */
 const SEARCHED = [
   'machine',
   'node',
@@ -31,9 +31,9 @@ export interface Search {
   readonly namespace: string
   /** As typed, for the list of commands: `why`. */
   readonly command: string
-  /** Of a command that shows few kinds only. */
+  /** For commands that show only some kinds. */
   readonly nouns?: readonly string[]
-  /** Of a command that shows what is recorded about each object: a Machine and its Node are two. */
+  /** For commands that show records of each object: a Machine and its Node are two. */
   readonly withNode?: boolean
 }
 
@@ -67,12 +67,12 @@ async function withKind(name: string, search: Search): Promise<readonly Named[]>
     throw new KubeNodeError(inspectErrors.KN1311_kinds({ name, commands: commands.join(', or ') }))
   }
   if (meant.length > 0) return meant.map(({ noun }) => named([`${noun}/${name}`]))
-  // What may not be read may be there.
+  // An object may exist where the caller may not read.
   if (forbidden.length > 0) throw forbidden[0]
   throw await noObject(name, search)
 }
 
-/** A Machine and the Node that its status names. */
+/** A Machine and the Node in its status. */
 function isOneHost(found: readonly Found[]): boolean {
   const own = found.find(({ noun }) => noun === 'machine')?.object as Machine | undefined
   const node = found.find(({ noun }) => noun === 'node')?.object

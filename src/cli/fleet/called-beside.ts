@@ -1,10 +1,10 @@
-// What commits are called: by the releases of the hub that the other contexts name, or by the repository around the current folder.
+// Titles of commits, from the hub's releases in the other contexts or from the repository around the current folder.
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { ServerOptions } from './connect.ts'
 
-/** What commits are called, for what is no Release. */
+/** Titles of commits, for objects other than Releases. */
 export async function releasesBeside(client: KubeClient, options: ServerOptions, io: Io): Promise<readonly Release[]> {
   const [{ contextsBeside }, { releasesKnown }] = await Promise.all([
     import('./contexts-beside.ts'),
@@ -13,7 +13,7 @@ export async function releasesBeside(client: KubeClient, options: ServerOptions,
   return releasesKnown(client, () => contextsBeside(options, io))
 }
 
-/** What these commits are called: as a Release says or, without a hub, the repository of the current folder. */
+/** Titles of these commits: from Releases or, without a hub, from the current folder's repository. */
 export async function calledBeside(
   client: KubeClient,
   commits: readonly string[],

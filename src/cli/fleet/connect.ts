@@ -1,4 +1,4 @@
-// The connection of a command: which cluster its options name, and the client that talks to it.
+// A command's connection: which cluster its options name, and the client for it.
 import type { Command } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -22,7 +22,7 @@ export interface NamespaceOptions {
   readonly namespace?: string
 }
 
-/** For commands that name objects which may have a namespace. */
+/** For commands on objects that may have a namespace. */
 export const withNamespace = (command: Command): Command =>
   command.option(
     '-n, --namespace <name>',
@@ -32,7 +32,7 @@ export const withNamespace = (command: Command): Command =>
 export const connect = async (options: ServerOptions, io: Io): Promise<KubeClient> =>
   (await connectionTo(options, io)).client
 
-/** What the options name; at a terminal a login program may prompt. */
+/** The cluster that the options name. At a terminal, a login program may prompt. */
 export async function chosenBy({ kubeconfig, context }: ServerOptions, io: Io): Promise<Connection> {
   const { chosenConnection } = await import('#programs/run/connect.ts')
   return chosenConnection({
@@ -65,7 +65,7 @@ export async function connectionTo(
   }
 }
 
-/** Who named no cluster is shown, before the first change, which one it goes to. */
+/** If the user named no cluster, show which one the first change goes to. */
 async function announcement(
   { unnamed, context, config }: Connection,
   printLine: (line: string) => void,

@@ -1,4 +1,4 @@
-// The other contexts of the kubeconfig: one of them may be the hub, which knows what this server does not.
+// The kubeconfig's other contexts: one of them may be the hub, which knows more than this server.
 import type { OtherCluster } from '#explain/with-hub.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { clientOf } from '#programs/run/connect.ts'
@@ -7,7 +7,7 @@ import { foundContexts, type Wanted } from '#programs/run/all-connections.ts'
 /** A kubeconfig with more contexts is not searched for the hub. */
 const MOST_CONTEXTS = 32
 
-/** Of the kubeconfig that the user named, but for the context that was named. */
+/** Contexts of the kubeconfig in use, except the one in use. */
 export const contextsBeside = (
   { kubeconfig, context }: { readonly kubeconfig?: string; readonly context?: string },
   { env, cwd }: Pick<Io, 'env' | 'cwd'>,

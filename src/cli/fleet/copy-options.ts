@@ -1,4 +1,4 @@
-// The options of commands that propose an edit of the fleet: where its working copy is, and whether it is written.
+// Options of commands that propose a fleet edit: where the working copy is, and whether to write it.
 import type { Command } from 'commander'
 import { weakCageOption } from '../weak-cage.ts'
 

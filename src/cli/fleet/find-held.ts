@@ -1,10 +1,10 @@
-// Finds the object that a hold is put on.
+// Finds the object to put a hold on.
 import type { KubeObject } from '#api/schema/object.ts'
 import { findObject } from '#explain/objects/find-object.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { kindCalled } from './target.ts'
 
-/** The held object in the user's words: `set/base`. */
+/** The held object as the user typed it: `set/base`. */
 export const findHeld = (client: KubeClient, { kind, name = '' }: HeldTarget, what: string): Promise<KubeObject> =>
   findObject(client, kindCalled(kind), name, what.split('/')[0])
 

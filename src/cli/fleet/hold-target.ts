@@ -1,4 +1,4 @@
-// What a hold is put on, as users name it: `set/base`. One noun means one kind in every command.
+// The target of a hold as users type it: `set/base`. A noun means the same kind in every command.
 import type { ErrorMessage } from '#lib/error-table.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { kindOf } from './name-word.ts'
@@ -21,7 +21,7 @@ const KINDS = {
 type HoldNoun = keyof typeof KINDS
 
 export interface HoldTargets {
-  /** Those that the command takes, in the order of its message. */
+  /** The nouns a command accepts, in the order of its message. */
   readonly nouns: readonly HoldNoun[]
   readonly refuse: (facts: { readonly what: string; readonly Object: string }) => ErrorMessage
 }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander'
 import { kindCalled, named } from './target.ts'
 
-/** The kind that has this word as one of its names; undefined: none. */
+/** The kind with this word among its names; undefined if there is none. */
 export function kindOf(word: string): string | undefined {
   try {
     return kindCalled(word).kind
@@ -11,7 +11,7 @@ export function kindOf(word: string): string | undefined {
   }
 }
 
-/** For an argument that names one object, of one of these kinds. */
+/** For an argument that names one object of one of these kinds. */
 export const nameOfKind =
   (...nouns: readonly [string, ...string[]]) =>
   (what: string): string => {
@@ -21,7 +21,7 @@ export const nameOfKind =
     throw new InvalidArgumentError(`Name a ${nouns[0]}: ${nouns[0]}/NAME, or NAME alone.`)
   }
 
-/** For an argument that takes several. */
+/** For an argument that takes several names. */
 export const namesOfKind =
   (noun: string) =>
   (what: string, before: readonly string[] | undefined): readonly string[] => [

@@ -1,16 +1,16 @@
-// The object of a hold as its commands take it: a name without a kind is looked for among what the command holds.
+// The object that a command holds. A bare name is searched among the kinds the command can hold.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type ServerOptions, connect } from './connect.ts'
 import { isKindWord } from './target.ts'
 import type { Io } from '#lib/terminal/io.ts'
 
 interface Search {
-  /** As typed, for the list of commands. */
+  /** As typed, for the list of suggestions. */
   readonly command: string
   readonly nouns: readonly string[]
 }
 
-/** `base` becomes `set/base`; what names its kind, or is one, is returned as it is. */
+/** `base` becomes `set/base`; a word with a kind, or a kind itself, is returned unchanged. */
 export async function withItsKind(
   what: string,
   { command, nouns }: Search,

@@ -1,14 +1,14 @@
-// The Releases that say what commits are called: of this server, or where it has none of the other contexts of the kubeconfig, one of which is the hub.
+// Releases with titles of commits: from this server or, if it has none, from the kubeconfig's other contexts, one of which may be the hub.
 import { type Release, release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { OtherCluster } from '#explain/with-hub.ts'
 
-/** Of one question to one context: an answer without titles is worth more than one that is late. */
+/** Limit per request and context: an answer without titles beats a late one. */
 const WITHIN_MS = 3_000
 
-/** Empty where no server that answers has some, or this user may not read them. */
+/** Empty if no server that answers has any, or the user may not read them. */
 export async function releasesKnown(
   own: Pick<KubeClient, 'list'>,
   others: () => Promise<readonly OtherCluster[]>,

@@ -1,4 +1,4 @@
-// The object that a user names on the command line (`machine/web-1`, `km web-1`, `node/x`) and how it is found on a server.
+// The object that a user names on the command line (`machine/web-1`, `km web-1`, `node/x`), and how to find it on a server.
 import { NOUNS } from '#api/nouns.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -12,7 +12,7 @@ import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
 export const nodes = coreKind('Node')
 
-/** Without their schemas, which most commands do not need. */
+/** Without schemas, which most commands do not need. */
 const KINDS = OUTLINE.kinds
 
 const namesOf = (k: OutlinedKind): readonly string[] => [
@@ -26,7 +26,7 @@ const namesOf = (k: OutlinedKind): readonly string[] => [
 const nounOf = (word: string): string | undefined =>
   Object.entries(NOUNS).find(([noun]) => word === noun || word === pluralOf(noun))?.[1]
 
-/** A kind by any of its names; only a few kinds of Kubernetes itself are supported. */
+/** A kind by any of its names. Only a few Kubernetes kinds are supported. */
 export function kindCalled(word: string): ResourceType {
   const asked = word.toLowerCase()
   if (['node', 'nodes', 'no'].includes(asked)) return nodes
@@ -44,19 +44,19 @@ export function kindCalled(word: string): ResourceType {
   throw new KubeNodeError(inspectErrors.KN1310({ word: JSON.stringify(word), detail }))
 }
 
-/** The short noun of each kind that has one, else its name: `set`, `release`. */
+/** The short noun of each kind, or its name: `set`, `release`. */
 export const nounsByKind = (): readonly string[] =>
   KINDS.filter((k) => k.kind !== 'Machine').map(
     (k) => Object.entries(NOUNS).find(([, kind]) => kind === k.kind)?.[0] ?? k.kind.toLowerCase(),
   )
 
-/** The words that `kubenode get` suggests: one for each kind. */
+/** The words that `kubenode get` suggests, one per kind. */
 export const kindWords = (): readonly string[] => ['nodes', ...KINDS.map((k) => k.plural)]
 
 export interface Named {
   readonly type: ResourceType
   readonly name: string
-  /** The word that was used for the kind. */
+  /** The word the user typed for the kind. */
   readonly noun: string
 }
 
@@ -70,7 +70,7 @@ export function named(words: readonly string[]): Named {
   return { type, name, noun: kind }
 }
 
-/** Is a kind, or the word of another tool for one. */
+/** A kind, or another tool's word for one. */
 export const isKindWord = (word: string): boolean => {
   try {
     return kindCalled(word) !== undefined
@@ -85,7 +85,7 @@ export interface NameOnly {
   readonly type?: never
 }
 
-/** Several `kind/name`, a kind and then names, or names alone. */
+/** Several `kind/name`, a kind followed by names, or bare names. */
 export function namedAll(words: readonly string[]): readonly (Named | NameOnly)[] {
   const [kind = '', ...names] = words
   if (!words.some((word) => word.includes('/')) && isKindWord(kind))
@@ -93,7 +93,7 @@ export function namedAll(words: readonly string[]): readonly (Named | NameOnly)[
   return words.map((word) => (word.includes('/') ? named([word]) : { name: word }))
 }
 
-/** For a command that shows one object. */
+/** For commands that show one object. */
 export const namedOne = (words: readonly string[]): Named | NameOnly => {
   const [only, ...others] = words
   const isName = only !== undefined && others.length === 0 && !only.includes('/') && !isKindWord(only)

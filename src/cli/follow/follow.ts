@@ -1,4 +1,4 @@
-// `kubenode watch`: one calm picture of rollouts and releases, redrawn in place on a terminal; in a pipe a line for each change and nothing else.
+// `kubenode watch`: one calm picture of rollouts and releases, redrawn in place on a terminal. In a pipe, one line per change and nothing else.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
@@ -32,7 +32,7 @@ export interface Followed {
   readonly wanted: readonly Named[]
   readonly namespace: string
   readonly isUntilDone: boolean
-  /** Of what is followed until it is done; without end when left out. */
+  /** For following until done; no limit if left out. */
   readonly timeoutMs?: number
 }
 
@@ -45,7 +45,7 @@ export async function followRollouts(client: KubeClient, followed: Followed, io:
     size: () => ({ columns: columns(), rows: process.stdout.rows || 50 }),
   })
   const start = systemClock.monotonic()
-  // A verdict is for scripts, so it is computed also when the reader of the picture has left.
+  // Scripts need the verdict, so compute it even if the reader of the output exited.
   const signal = followed.isUntilDone ? undefined : io.signal
   const isOver = (): boolean => signal?.aborted === true
   while (!isOver()) {
@@ -75,7 +75,7 @@ interface SeenWithHolds extends Seen {
   readonly place: string
 }
 
-/** The picture needs them only for a command that ends a hold. */
+/** Only commands that end a hold need them. */
 export const holdsOn = (client: KubeClient): Promise<readonly OperationalHold[]> =>
   listAll(new PartialReader(client), operationalHold)
 
@@ -115,11 +115,11 @@ interface Picture {
   readonly lines: readonly string[]
 }
 
-/** Phases that end without a person. */
+/** Phases that end without user action. */
 const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
 
-/** `columns`: of a terminal. A log has a line for each change, and bars would double them. */
+/** `columns`: width of a terminal. In a log, each change is a line already, so bars are left out. */
 function pictureOf({ sets, releases, holds, place }: SeenWithHolds, now: number, columns: number | undefined): Picture {
   const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
   const state = phases.some((p) => FAILED.has(p))
@@ -127,7 +127,7 @@ function pictureOf({ sets, releases, holds, place }: SeenWithHolds, now: number,
     : phases.some((p) => CONTINUES.has(p))
       ? 'InProgress'
       : 'Done'
-  // An age in a log would be another line every second.
+  // In a log, an age would add a line every second.
   const at = columns === undefined ? undefined : now
   const parts = [
     ...releases.map((r) => {
@@ -146,7 +146,7 @@ function pictureOf({ sets, releases, holds, place }: SeenWithHolds, now: number,
 
 const [LEAST_BAR, BAR] = [4, 30]
 
-/** How many machines have what the set declares. In a narrow window the bar is shorter, and then below the name; the counts stay. */
+/** How many machines have what the set declares. In a narrow window the bar shrinks, then moves below the name; the counts stay. */
 export function barLines({ metadata, status }: MachineComponentSet, columns: number): readonly string[] {
   const { total = 0, updated = 0, failed = 0 } = status?.counts ?? {}
   const { name = '' } = metadata

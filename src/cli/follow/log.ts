@@ -1,5 +1,5 @@
-// Asks the agent of one machine for a log, and prints the pages as they come. The private key for the answer stays in this process; the request is deleted at
-// the end, also when the user presses Ctrl-C.
+// Requests a log from one machine's agent and prints the pages as they arrive. The answer's private key stays in this process. The request is deleted at the
+// end, also after Ctrl-C.
 import { randomBytes } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { logRequest, type LogRequest } from '#api/kinds/log-request.ts'
@@ -16,9 +16,9 @@ import { isGone } from '#kube/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { logsErrors } from './log-errors.ts'
 
-/** A controller passes requests on at once, unless as many as it allows are open. */
+/** A controller forwards requests at once, unless its limit of open requests is reached. */
 const PASSED_ON_WITHIN_MS = 15_000
-/** An agent has its Machine within a second, and reads a slow journal for at most ten. */
+/** An agent receives its Machine within a second and spends at most ten on a slow journal. */
 const ANSWERED_WITHIN_MS = 20_000
 const POLL_MS = 1_000
 
@@ -34,7 +34,7 @@ export interface Asking {
   readonly sinceSeconds?: number
   readonly follow: boolean
   readonly signal: AbortSignal
-  /** The agent answers; awaited before anything is printed. */
+  /** Called and awaited when the agent answers, before anything is printed. */
   readonly onAnswer: () => Promise<void>
 }
 
@@ -62,7 +62,7 @@ export async function showLog(asking: Asking): Promise<void> {
   }
 }
 
-/** Each page replaces the one before, and a watch shows all of them in order; only a broken watch may miss some. */
+/** Each page replaces the previous one, and a watch delivers all in order. Only a broken watch may miss some. */
 async function readAnswer(asking: Asking, made: LogRequest, privateKey: string): Promise<void> {
   const { client, signal } = asking
   const name = made.metadata.name ?? ''
@@ -113,7 +113,7 @@ class Answer {
     this.#privateKey = privateKey
   }
 
-  /** True: it was the last page. */
+  /** True for the last page. */
   async take({ status, spec, metadata }: LogRequest): Promise<boolean> {
     const { io, onAnswer } = this.#asking
     const { phase, message = '', page = 0, sealed } = status ?? {}
@@ -138,7 +138,7 @@ class Answer {
     return phase === 'Done'
   }
 
-  /** Rejects when no agent answers in time, and says how far the request came. */
+  /** Rejects if no agent answers in time, with how far the request got. */
   async waitForFirst(signal: AbortSignal): Promise<void> {
     const { client, clock, machine } = this.#asking
     const name = machine.metadata.name ?? ''

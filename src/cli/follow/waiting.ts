@@ -1,4 +1,4 @@
-// The options of commands that can wait for an end: how long, and what does not belong together. A mistake is found before any request.
+// Options of commands that can wait for an end: the time limit, and which options conflict. Mistakes are reported before any request.
 import type { Command } from 'commander'
 import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -15,7 +15,7 @@ export const withWait = (command: Command): Command =>
     .option('-w, --watch', 'follow it until it is done: 0, or 1 when it failed')
     .option('--timeout <duration>', 'how long to follow it; then 1, and it continues')
 
-/** Undefined: it is shown once. */
+/** Undefined: show it once. */
 export function waitOf({ watch, timeout, output }: WaitOptions): { readonly timeoutMs?: number } | undefined {
   const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout)
   if (watch !== true && timeoutMs === undefined) return undefined

@@ -1,4 +1,4 @@
-// What one `kubenode get` asks for, and the objects that answer it.
+// What one `kubenode get` requests, and the objects it returns.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '#lib/printable.ts'
@@ -31,18 +31,18 @@ export interface GetOptions extends ServerOptions, NamespaceOptions {
   readonly showManagedFields?: boolean
 }
 
-/** `namespace` undefined: all of them. */
+/** `namespace` undefined: all namespaces. */
 export interface Asked {
   readonly client: KubeClient
   readonly namespace: string | undefined
   readonly options: GetOptions
   readonly form: Form
   readonly io: Io
-  /** Why what was asked for by name was not found: said after what was found. */
+  /** Errors about missing names, reported after the found objects. */
   readonly missed: unknown[]
 }
 
-/** The objects themselves, for the forms that no table has. */
+/** Whole objects, for formats other than tables. */
 export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Promise<readonly KubeObject[]> {
   const { client, namespace } = asked
   if (name !== undefined && asked.options.ignoreNotFound === true) {
@@ -66,5 +66,5 @@ export function listOptions({ namespace, options }: Asked, isNamespaced: boolean
   }
 }
 
-/** On a terminal nothing in an object steers it; in a pipe a program gets the value as it is. */
+/** On a terminal, object content must not send control codes. In a pipe, programs get the value unchanged. */
 export const forReader = (io: Io, text: string): string => (io.isTerminal ? printable(text) : text)

@@ -1,4 +1,4 @@
-// One line below a table of `kubenode get` on a terminal: what of the shown kinds needs attention. On stderr, so that a pipe gets the table alone.
+// One line below a `kubenode get` table on a terminal: which of the shown kinds need attention. Printed to stderr, so a pipe gets only the table.
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import { worstFirst } from '#explain/attention/finding.ts'
 import { LATE_CAUSE } from '#explain/late-heartbeat.ts'
@@ -7,10 +7,10 @@ import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { Wanted } from './wanted.ts'
 
-/** A cluster that needs longer gets its table without the line. */
+/** If a cluster takes longer, the table appears without the line. */
 const WITHIN_MS = 2_000
 
-/** Kinds that findings are about. */
+/** Kinds that findings cover. */
 const JUDGED: ReadonlySet<string> = new Set([
   'Cluster',
   'ComponentCanary',
@@ -23,11 +23,11 @@ const JUDGED: ReadonlySet<string> = new Set([
   'Release',
 ])
 
-/** Of a list as a whole: an object that is named is explained by `why`. */
+/** Only for whole lists: `why` explains a named object. */
 export const isNoted = (wanted: readonly Wanted[]): boolean =>
   wanted.length > 0 && wanted.every(({ type, name }) => name === undefined && JUDGED.has(type.kind))
 
-/** Undefined where nothing is known to need attention: the table says no more than that either. */
+/** Undefined if nothing is known to need attention; the table alone makes no such claim. */
 export async function attentionNote(
   wanted: readonly Wanted[],
   client: Pick<KubeClient, 'list'>,
@@ -37,7 +37,7 @@ export async function attentionNote(
   if (observed?.state !== 'Connected') return undefined
   const own = worstFirst(attentionOf([observed], systemClock.now())).filter(({ object }) => kinds.has(object.kind))
   const acting = own.filter(({ weight }) => weight === 'Act')
-  // What the table shows may be over.
+  // The state in the table may be out of date.
   if (acting.length === 0) return own.find(({ cause }) => cause === LATE_CAUSE)?.text
   const { sentence } = summaryOfAttention(acting, [observed])
   return `${sentence.replace(/ \(\)$/, '')}; to list all: kubenode why`

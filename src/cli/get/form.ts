@@ -1,4 +1,4 @@
-// What `-o` asks for: a table, names, YAML or JSON; templates and columns of one's own are left to kubectl. Pure; a mistake is found before any request.
+// Parses `-o`: a table, names, YAML or JSON. Templates and custom columns are left to kubectl. Pure; mistakes are reported before any request.
 import { InvalidArgumentError, Option } from 'commander'
 
 export type Form =
@@ -12,7 +12,7 @@ const FORMS = 'wide, name, json, yaml'
 
 const OF_KUBECTL = /^(jsonpath(-as-json|-file)?|go-template(-file)?|template(file)?|custom-columns(-file)?)(=|$)/
 
-/** Forms that hands know from elsewhere, and what prints the same here. */
+/** Formats that people know from other tools, and the equivalent here. */
 const OTHER_FORMS: Readonly<Record<string, string>> = {
   table: 'A table is what is shown without --output; -o wide has more columns.',
   text: 'A table is what is shown without --output; -o wide has more columns.',

@@ -1,4 +1,4 @@
-// Answers one `kubenode get`: the objects that it asks for, as a table or as data, and then each change where they are watched.
+// Runs one `kubenode get`: prints the objects as a table or as data and, with -w, each change.
 import { shownNamespace } from '#explain/objects/find-object.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -53,7 +53,7 @@ function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
   if (isWatched(options) && wanted.length > 1) refuse('--watch', 'several kinds or names')
 }
 
-/** It is read while the table is. */
+/** Read in parallel with the table. */
 async function noteFor(wanted: readonly Wanted[], { client }: Asked): Promise<string | undefined> {
   const { isNoted, attentionNote } = await import('./attention-note.ts')
   return isNoted(wanted) ? attentionNote(wanted, client) : undefined

@@ -1,4 +1,4 @@
-// What kubectl does well is not written again: templates, columns of one's own and an order by a field are answered with the command line of kubectl. Pure.
+// Templates, custom columns and sorting by a field are kubectl's job: the answer is the kubectl command line. Pure.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type ResourceType, qualifiedPlural } from '#api/schema/resource.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -15,7 +15,7 @@ export function refuseForKubectl(wanted: readonly Wanted[], options: GetOptions)
     throw new KubeNodeError(getErrors.KN1002_kubectlOption({ option, command: kubectlLine(wanted, options) }))
 }
 
-/** The same objects, with the options that kubectl has too. */
+/** The same objects, with the options that kubectl shares. */
 function kubectlLine(wanted: readonly Wanted[], options: GetOptions): string {
   const names = wanted.flatMap((w) => w.name ?? [])
   const kinds = [...new Set(wanted.map(({ type }) => kubectlKind(type)))]
@@ -24,14 +24,14 @@ function kubectlLine(wanted: readonly Wanted[], options: GetOptions): string {
   return ['kubectl', 'get', ...[...objects, ...optionsOf(wanted, options)].map(shellWord)].join(' ')
 }
 
-/** Other programs have machines too. */
+/** Qualified, because other projects have machines too. */
 const kubectlKind = (type: ResourceType): string => (type.group === '' ? type.plural : qualifiedPlural(type))
 
 function optionsOf(wanted: readonly Wanted[], options: GetOptions): readonly string[] {
   const { allNamespaces, context, fieldSelector, headers, ignoreNotFound, kubeconfig, output, selector, sortBy } =
     options
   const isNamespaced = allNamespaces !== true && wanted.some(({ type }) => type.namespaced)
-  // kubectl would look into the namespace default.
+  // kubectl would search the namespace default.
   const namespace = options.namespace ?? (isNamespaced ? SYSTEM_NAMESPACE : undefined)
   const value = (flag: string, text: string | undefined) => (text === undefined ? [] : [flag, text])
   const set = (flag: string, isSet: boolean | undefined) => (isSet === true ? [flag] : [])

@@ -1,11 +1,11 @@
-// Commits in tables that a person reads: twelve digits, as releases are named after them. A pipe, `-o wide`, json and yaml keep all forty. Pure.
+// Shortens commits to twelve digits in tables for people, as in release names. A pipe, `-o wide`, json and yaml keep all forty. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Form } from './form.ts'
 
 const HEAD = 'COMMIT'
 const WHOLE = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
-/** `width`: of the terminal; undefined in a pipe, where nothing is shortened. */
+/** `width`: of the terminal; undefined in a pipe, which shortens nothing. */
 export function shortCommits(
   head: readonly string[],
   { form, width }: { readonly form: Form; readonly width: number | undefined },

@@ -1,4 +1,4 @@
-// Prints what `kubenode get` found: tables, names, or whole objects.
+// Prints the results of `kubenode get`: tables, names, or whole objects.
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -44,14 +44,14 @@ export function listPath(type: ResourceType, asked: Asked): string {
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }
 
-/** Names of one kind are rows of one table. */
+/** Names of one kind share a table. */
 export async function showTables(wanted: readonly Wanted[], asked: Asked): Promise<void> {
   const groups = [...Map.groupBy(wanted, ({ type }) => type.kind).values()]
   let isFirst = true
   for (const group of groups) {
     const before = asked.missed.length
     const table = await tableOfKind(group, asked, groups.length === 1)
-    // Each has a reason of its own.
+    // The missing ones are reported with their reasons.
     if (table.rows.length === 0 && asked.missed.length > before) continue
     const isIgnored = asked.options.ignoreNotFound === true && group.some((w) => w.name !== undefined)
     if (table.rows.length === 0) asked.io.err(isIgnored ? '' : await nothingText(group, asked))
@@ -69,14 +69,14 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
     group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))),
     asked.missed,
   )
-  // One that was not found has no head.
+  // A missing object has no table header.
   const { head = [], resourceVersion = '' } = tables.find((t) => t.head.length > 0) ?? {}
   const table = { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
   if (first === undefined) return table
   return first.type.kind === CLUSTERS.kind ? withClusters(table, asked, isOneKind) : table
 }
 
-/** A member has no Releases, and some users may not list them: then the columns of the server are all there is. */
+/** A member cluster has no Releases, and some users may not list them. Then only the server's columns remain. */
 async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Promise<Table> {
   const { client, namespace, options } = asked
   const [{ release }, { cluster }, { newestReleases }] = await Promise.all([
@@ -95,7 +95,7 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels
-  // With -o wide the server has a column of the same name, which knows less.
+  // With -o wide the server has a column of the same name, with less information.
   const doubled = table.head.findIndex((title) => CLUSTER_HEAD.some((own) => own === title))
   const joined = (row: readonly string[], cells: readonly string[]) =>
     row.toSpliced(before, 0, ...cells).filter((_, i) => i !== doubled)
@@ -105,7 +105,7 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
     const [of, shown] = showsNamespace ? [first, second] : [namespace ?? '', first]
     const name = shown.slice(prefix.length)
     const status = statusOf.get(`${of}/${name}`)
-    // A server with older definitions has no such column.
+    // A server with older definitions lacks this column.
     const own = expires < 0 ? row : row.with(expires, expiresText(status, systemClock.now()))
     return joined(own, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
   })
@@ -125,7 +125,7 @@ async function serverTable({ type, noun, name }: Wanted, asked: Asked, shape: Ta
   throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }))
 }
 
-/** Kubectl's habit is to look into one namespace: the others are one option away. */
+/** Like kubectl, this reads one namespace; mention the option for the others. */
 async function nothingText([first]: readonly Wanted[], asked: Asked): Promise<string> {
   const { client, namespace } = asked
   if (first === undefined) return ''
@@ -142,10 +142,10 @@ async function nothingText([first]: readonly Wanted[], asked: Asked): Promise<st
 }
 
 const MOST_NAMED = 5
-/** Of which the labels are named. */
+/** How many objects to read for the list of labels. */
 const MOST_READ = 100
 
-/** Objects are there, and none has what was asked for: most often the label has another key. */
+/** Objects exist, but none matches: most often the label has another key. */
 async function unmatchedText(type: ResourceType, { client, namespace, options }: Asked): Promise<string | undefined> {
   const asked = [
     ...(options.selector === undefined ? [] : [`-l ${options.selector}`]),
@@ -169,7 +169,7 @@ function printTable({ head, rows }: Table, { options, io, form }: Asked): void {
   io.out(`${alignedRows(all, width, { paint: painterOf(head, io), hasHead: options.headers })}\n`)
 }
 
-/** Words of states, below the heads that have them. */
+/** Colors state words in columns with these headers. */
 export function painterOf(head: readonly string[], io: Io): (column: number, text: string) => string {
   const paint = paintOf(hasColors(io))
   return (i, text) => paint(toneOf(head[i] ?? '', text), text)
@@ -189,7 +189,7 @@ export async function showData(wanted: readonly Wanted[], asked: Asked): Promise
   const objects = found.flatMap((f) => f.objects)
   const shown = options.showManagedFields === true ? objects : objects.map(withoutManagers)
   const isOne = wanted.length === 1 && wanted[0]?.name !== undefined
-  // What is not found is nothing, and no empty list.
+  // Print nothing for a missing object, not an empty list.
   if ((isOne || asked.missed.length > 0) && objects.length === 0) return
   io.out(forReader(io, dataText(form, shown, isOne)))
 }

@@ -1,4 +1,4 @@
-// The table that the server prints of objects: columns of the kind, with their namespace and labels where they are asked for.
+// The server's table of objects: the kind's columns, with namespace and labels on request.
 import { type Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -12,16 +12,16 @@ export interface TableShape {
   readonly isWide: boolean
   readonly showsNamespace: boolean
   readonly showsLabels: boolean
-  /** Labels with a column of their own. */
+  /** Labels that get their own column. */
   readonly labelColumns: readonly string[]
-  /** Before each name, where several kinds are printed: `machine.kubenode.io/`. */
+  /** Prefix of each name if several kinds are printed: `machine.kubenode.io/`. */
   readonly prefix: string
 }
 
 export interface Table {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** Watching begins here. */
+  /** A watch starts from here. */
   readonly resourceVersion: string
 }
 
@@ -35,7 +35,7 @@ const isTable = (v: unknown): v is Answer => isObject(v) && v['kind'] === 'Table
 
 const ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 
-/** A server that starts, or that serves a kind since a moment ago, answers 429 for some seconds. */
+/** A server that just started, or just got a kind, answers 429 for some seconds. */
 const TOO_EARLY = 429
 const BAD_REQUEST = 400
 const TRIES = 10
@@ -49,7 +49,7 @@ async function answerOf(client: Pick<KubeClient, 'raw'>, path: string, clock: Pi
   }
 }
 
-/** Undefined: the server has no such object, or no such kind. */
+/** Undefined if the server has no such object or kind. */
 export async function tableAt(
   client: Pick<KubeClient, 'raw'>,
   path: string,
@@ -58,7 +58,7 @@ export async function tableAt(
 ): Promise<Table | undefined> {
   const { status, text } = await answerOf(client, path, clock)
   if (status === 404) return undefined
-  // A server, or a proxy before it, may refuse a path in plain text.
+  // A server, or a proxy in front of it, may refuse a path in plain text.
   const answer = parsed(text)
   if (status !== 200 || !isTable(answer)) {
     const message =
@@ -100,7 +100,7 @@ function tableOf({ columnDefinitions, rows, metadata }: Answer, shape: TableShap
   }
 }
 
-/** As kubectl: the name of a label without its prefix. */
+/** Like kubectl: a label's name without its prefix. */
 const headOf = (label: string): string => label.slice(label.lastIndexOf('/') + 1).toUpperCase()
 
 function metadataOf(object: unknown) {

@@ -1,4 +1,4 @@
-// Which objects the words of `kubenode get` name: KIND, KIND,KIND, KIND NAME…, or KIND/NAME…, as kubectl reads them. Pure.
+// Parses the arguments of `kubenode get`: KIND, KIND,KIND, KIND NAME…, or KIND/NAME…, as kubectl does. Pure.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { kindCalled, kindWords, named } from '../fleet/target.ts'
@@ -8,7 +8,7 @@ export interface Wanted {
   readonly type: ResourceType
   /** The user's word for the kind. */
   readonly noun: string
-  /** Undefined: every object of the kind. */
+  /** Undefined: all objects of the kind. */
   readonly name: string | undefined
 }
 
@@ -30,7 +30,7 @@ export function wantedOf(words: readonly string[]): readonly Wanted[] {
   })
 }
 
-/** Flux names the form of a source before its name. A source that has such a name is written source/git. */
+/** Flux puts the source type before the name. A source that is really called git is written source/git. */
 const FLUX_FORMS: ReadonlySet<string> = new Set(['all', 'bucket', 'chart', 'git', 'helm', 'oci'])
 
 function refuseForm({ kind }: ResourceType, noun: string, [form = '', ...names]: readonly string[]): void {

@@ -1,4 +1,5 @@
-// `kubenode get -w`: after the list, one row or object for each change. A watch that the server ends continues from a new list; no change is lost, and after the first list none is printed twice.
+// `kubenode get -w`: after the list, one row or object per change. If the server ends the watch, it continues from a new list: no change is lost, and after the
+// first list nothing is printed twice.
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectPath, qualifiedKind } from '#api/schema/resource.ts'
@@ -22,7 +23,7 @@ function selectorsOf({ type, name }: Wanted, asked: Asked) {
   return defined({ namespace, labelSelector, fieldSelector })
 }
 
-/** Where a watch begins; read before the list is shown, so that an object that is made in between is a change. Undefined: what is shown reports the error. */
+/** Where the watch starts. Read before the list is shown, so that an object created in between counts as a change. Undefined: the list reports the error. */
 export const watchStart = (wanted: Wanted, asked: Asked): Promise<Page | undefined> =>
   asked.client.list(wanted.type, selectorsOf(wanted, asked)).catch(() => undefined)
 
@@ -31,7 +32,7 @@ export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | u
   const { type } = wanted
   const selectors = selectorsOf(wanted, asked)
   const print = await printerOf(wanted, asked)
-  /** The version of each object that was printed last. */
+  /** The last printed version of each object. */
   const known = new Map<string, KubeObject>()
   let isFirst = true
   let first = start
@@ -47,7 +48,7 @@ export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | u
     for (const object of page.items) {
       const isNew = known.get(namespacedName(object))?.metadata.resourceVersion !== object.metadata.resourceVersion
       known.set(namespacedName(object), object)
-      // What the list before showed is not repeated.
+      // Do not repeat what the previous list showed.
       if (isNew && !isFirst) await print(object, 'MODIFIED')
     }
     isFirst = false
@@ -87,7 +88,7 @@ const styleOf = (head: readonly string[], { io, options }: Asked) => ({
   width: () => io.width?.(),
 })
 
-/** Only the server knows how a row of a kind looks: it is asked for the row of each changed object. */
+/** Only the server knows how to print a row of a kind, so request the row of each changed object. */
 async function rowPrinter(wanted: Wanted, asked: Asked): Promise<Print> {
   const { client, io } = asked
   const { type } = wanted

@@ -1,4 +1,4 @@
-// Prints what a command read for other programs: whole objects, or rows of its own, as JSON or YAML.
+// Prints results for other programs: whole objects, or custom rows, as JSON or YAML.
 import { shownJson } from '#lib/printable.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Io } from '#lib/terminal/io.ts'

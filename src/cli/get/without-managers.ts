@@ -1,4 +1,4 @@
-// Leaves out who wrote which field, as kubectl does: it is noise unless it is asked for.
+// Drops managedFields, as kubectl does: they are noise unless requested.
 import type { KubeObject } from '#api/schema/object.ts'
 
 export function withoutManagers<T extends KubeObject>(object: T): T {

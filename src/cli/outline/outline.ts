@@ -1,4 +1,5 @@
-// The commands, options and kinds as plain data (outline.json, which build/make-outline.ts makes and git does not keep): help, completion and suggestions need no command's own code.
+// The commands, options and kinds as plain data (outline.json, built by build/make-outline.ts and not in git), so that help, completion and suggestions load no
+// command's code.
 import type { ResourceType } from '#api/schema/resource.ts'
 import data from './outline.json' with { type: 'json' }
 
@@ -17,7 +18,7 @@ export interface OutlinedOption {
   readonly takesValue: boolean
   readonly isHidden: boolean
   readonly choices?: readonly string[]
-  /** The environment variable that it is read from. */
+  /** The environment variable it may come from. */
   readonly variable?: string
 }
 
@@ -37,7 +38,7 @@ export interface OutlinedKind extends ResourceType {
 }
 
 export interface Outline {
-  /** Of every command. */
+  /** Shared by every command. */
   readonly options: readonly OutlinedOption[]
   readonly commands: readonly OutlinedCommand[]
   readonly kinds: readonly OutlinedKind[]

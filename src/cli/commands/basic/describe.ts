@@ -1,4 +1,4 @@
-// `kubenode describe`: all about objects: what git declares, their status, why they wait, and their events.
+// `kubenode describe`: everything about an object: what git declares, its status, why it waits, and its events.
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { printable, shownLines } from '#lib/printable.ts'
@@ -34,7 +34,7 @@ async function describeOne(found: Found, io: Io): Promise<void> {
   )
 }
 
-/** As `kubenode events` shows them. */
+/** In the format of `kubenode events`. */
 async function eventLines(client: KubeClient, object: KubeObject): Promise<readonly string[]> {
   const [{ eventRows, eventsOf }, { alignedRows }] = await Promise.all([
     import('#explain/events.ts'),

@@ -4,7 +4,7 @@ import { type ErrorCode, KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../../cli-errors.ts'
 
-/** As people copy it: with or without the letters, with the colon behind it. */
+/** As people paste it: with or without letters, or with a trailing colon. */
 const NUMBER = /^(?:KN)?(\d{4,5}):?$/i
 
 async function explain(word: string, io: Io): Promise<void> {

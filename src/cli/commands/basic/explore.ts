@@ -1,4 +1,4 @@
-// `kubenode events | tree | watch`: what happened to objects, what belongs to them, and how a rollout continues.
+// `kubenode events | tree | watch`: the events of objects, the objects that belong to them, and a rollout's progress.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withNamespace, withServer } from '../../fleet/connect.ts'

@@ -1,4 +1,4 @@
-// Shows what happened to objects, what belongs to them, and follows rollouts and releases.
+// Shows events and trees of objects, and follows rollouts and releases.
 import { branchesOf } from '#explain/branches.ts'
 import { findObject, shownNamespace } from '#explain/objects/find-object.ts'
 import { treeLines } from '#explain/tree.ts'

@@ -1,4 +1,5 @@
-// `kubenode why` without an object: everything that is wrong or waits in the fleet, over all contexts of the kubeconfig, read in parallel and within a bound.
+// `kubenode why` without an object: everything that is wrong or waiting in the fleet, across all contexts of the kubeconfig, read in parallel within a time
+// limit.
 import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -15,7 +16,7 @@ import { readPrograms } from '#explain/running-programs.ts'
 const MOST_AT_ONCE = 16
 
 interface FleetWhy extends AttentionReport {
-  /** Contexts that are no part of the fleet. */
+  /** Contexts that are not part of the fleet. */
   readonly notes: readonly string[]
 }
 
@@ -34,7 +35,7 @@ export async function fleetWhy(wanted: Wanted): Promise<FleetWhy> {
   }
 }
 
-/** Several contexts of one server are several users of one cluster: it is read once. */
+/** Several contexts may be users of the same server; read each cluster once. */
 function onePerCluster(found: readonly FoundContext[]): {
   readonly kept: readonly FoundContext[]
   readonly notes: readonly string[]

@@ -1,4 +1,4 @@
-// `kubenode events`: what was reported of objects, and with `--watch` each new event, until Ctrl-C. Nothing is printed twice.
+// `kubenode events`: reported events of objects and, with `--watch`, each new one until Ctrl-C. Nothing is printed twice.
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -21,7 +21,7 @@ export async function showEvents(client: KubeClient, wanted: EventsWanted, io: I
   const { objects, types, isFollowed } = wanted
   const isWanted = (event: Event): boolean =>
     isAbout(event, objects) && (types === undefined || types.some((type) => type === event.type))
-  // Before the list: what is reported in between is in both, and printed once.
+  // Read before the list: events reported in between show up in both and are printed once.
   let from = isFollowed ? (await client.list(eventType, { limit: 1 })).resourceVersion : ''
   const printed = new Map<string, string | undefined>()
   const news = (events: readonly Event[]): readonly Event[] => {
@@ -51,7 +51,7 @@ export async function showEvents(client: KubeClient, wanted: EventsWanted, io: I
   }
 }
 
-/** Names stay whole, to be copied; a message that does not fit is below them. Later rows keep the columns of the first ones. */
+/** Names stay whole so that users can copy them; a long message goes on the next line. Later rows keep the first rows' columns. */
 function printer(io: Io): (events: readonly Event[]) => void {
   let widths: readonly number[] | undefined
   return (events) => {
@@ -69,7 +69,7 @@ export function linesOf(row: readonly string[], widths: readonly number[], most?
   if (most === undefined || whole.length <= most) return [whole]
   const [message = '', before] = [row.at(-1), row.slice(0, -1)]
   const aligned = alignedRow(before, widths)
-  // By the widths and not by the row: else short rows have columns and long ones none.
+  // Decided by column widths, not per row. Otherwise short rows would have columns and long ones none.
   const hasColumns = widths.slice(0, -1).reduce((sum, w) => sum + w + GAP, -GAP) <= most
   const start = hasColumns && aligned.length <= most ? [aligned] : wrapped(before.join('  '), most)
   return [...start, ...wrapped(`${' '.repeat(MESSAGE_INDENT)}${message}`, most)]

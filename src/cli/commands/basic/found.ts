@@ -1,4 +1,4 @@
-// The objects that describe, why and trace are about, with what explains them; a name without an object is reported after what was found.
+// The objects for describe, why and trace, with what explains them. A missing name is reported after the objects that were found.
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -14,11 +14,11 @@ export interface Found {
 
 export interface AllFound {
   readonly found: readonly Found[]
-  /** Why others were not found: reported after what was found. */
+  /** Errors about missing objects, reported after the found ones. */
   readonly missed: unknown[]
 }
 
-/** Words are read before any request. */
+/** Parses all words before any request. */
 export async function findAll(
   command: string,
   words: readonly string[],
@@ -57,7 +57,7 @@ export async function storyOf({ client, object }: Found): Promise<Story> {
   return readWhy(client, object, Date.now())
 }
 
-/** Programs that would have to move these objects on, and do not run. */
+/** Programs that should process these objects but do not run. */
 export async function storiesOfPrograms(found: readonly Found[]): Promise<readonly Story[]> {
   const [first] = found
   if (first === undefined) return []

@@ -1,4 +1,4 @@
-// `kubenode get`: lists and shows KubeNode objects with the words and options of kubectl, and never changes one.
+// `kubenode get`: lists and shows KubeNode objects with kubectl's words and options. Never changes one.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { withNamespace, withServer } from '../../fleet/connect.ts'
 import type { Io } from '#lib/terminal/io.ts'

@@ -1,4 +1,4 @@
-// `kubenode describe | why | trace`: shows KubeNode objects on a server, and never changes one.
+// `kubenode describe | why | trace`: shows KubeNode objects on a server. Never changes one.
 import { type Command, Option } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withNamespace, withServer } from '../../fleet/connect.ts'

@@ -1,4 +1,4 @@
-// Shows the log of one component on one machine: finds the machine, and asks its agent until the log ends or the user does.
+// Shows the log of one component on one machine: finds the machine and reads from its agent until the log or the user ends.
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -28,9 +28,9 @@ export interface LogsOptions extends ServerOptions {
 }
 
 const MOST_LINES = 100_000
-/** A kind without a name is half of what is needed, not the name of a machine. */
+/** A kind without a name is an incomplete argument, not a machine's name. */
 const KIND = /^(km|machines?|no|nodes?)$/
-/** Programs of KubeNode, as people call them: no machine has such a name. */
+/** Names people use for KubeNode's own programs; no machine is called that. */
 const PROGRAM = /^((deploy(ment)?\/)?kubenode-)?(sync|controllers?|defender|approvers?|artifacts|console|apiserver)$/
 const LONGEST_SINCE_MS = 30 * 86_400_000
 
@@ -80,7 +80,7 @@ export async function showLogs(
       onAnswer,
     })
   } catch (error) {
-    // Ending on request is no error, whatever the request in progress answered.
+    // The user ended it: ignore the error of the pending request.
     if (!ended.signal.aborted && io.signal?.aborted !== true) throw error
   } finally {
     await onAnswer()
@@ -105,7 +105,7 @@ function secondsOf(text: string): number {
 const wrongValue = (option: string, value: string, wanted: string): KubeNodeError =>
   new KubeNodeError(logsErrors.KN1002_log({ option, value: JSON.stringify(value), wanted }))
 
-/** A Node has the name of its Machine, unless it was imported under another. */
+/** A Node has its Machine's name, unless it was imported under another one. */
 async function machineOf(client: KubeClient, { type, name, noun }: Named): Promise<Machine> {
   if (type.kind === 'Machine') return findObject(client, machineType, name, noun)
   const same = await findOne(client, machineType, name)
@@ -131,7 +131,7 @@ function componentOf({ metadata, spec, status }: Machine, name: string | undefin
   return name
 }
 
-/** An agent that is away, or that never came, is said so at once. */
+/** Fails at once if the agent is away or never joined. */
 function agentKeyOf(found: Machine): string {
   const agent = agentOf(found)
   if (agent.isThere) return agent.publicKey

@@ -1,11 +1,11 @@
-// `kubenode trace`: which commit objects come from, or what became of a commit.
+// `kubenode trace`: which commit an object comes from, or what a commit became.
 import type { Io } from '#lib/terminal/io.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { releasesBeside } from '../../fleet/called-beside.ts'
 import { connectionTo } from '../../fleet/connect.ts'
 import { type ShowOptions, findAll, reportMissed } from './found.ts'
 
-/** Words of git that no object has as its name: the commit is one of the repository around the current folder. */
+/** Git revisions that cannot be object names: resolve the commit in the repository around the current folder. */
 const REVISION = /^(HEAD|@)$|[~^]/
 
 async function commitHere(word: string, io: Io): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-// `kubenode why`: what objects wait for and what to do first; without a name, all that is wrong or waits in the fleet.
+// `kubenode why`: what objects wait for and what to do first; without a name, everything that is wrong or waiting in the fleet.
 import { shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'

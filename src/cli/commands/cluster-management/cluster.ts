@@ -1,4 +1,4 @@
-// `kubenode cluster list | show | extend | kubeconfig`: Clusters of a hub: how long they live, and how to reach them.
+// `kubenode cluster list | show | extend | kubeconfig`: a hub's Clusters, their expiry, and access to them.
 import { Option, type Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -78,7 +78,7 @@ async function found(name: string, options: PlaceOptions, io: Io) {
   return { client, cluster: await findObject(client, cluster, { name, namespace }) }
 }
 
-/** Holds and policies that decide when a cluster expires. */
+/** Holds and policies that determine when a cluster expires. */
 async function limitsOn(client: KubeClient) {
   const [{ listAll }, { operationalHold }, { defenderPolicy }] = await Promise.all([
     import('#kube/list-all.ts'),

@@ -1,4 +1,5 @@
-// Extends the life of a Cluster: a hold from now until a later end. Each extension is a hold of its own, with its reason, so that limits count from its creation. Pure.
+// Extends a Cluster's life with a hold from now until a later end. Each extension is a separate hold with a reason, so that limits count from its creation.
+// Pure.
 import { createHash } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -11,7 +12,7 @@ import { instantMs } from '#lib/instant.ts'
 import { newHold } from '#permits/holds/new-hold.ts'
 import { clusterErrors } from '../../fleet/cluster-errors.ts'
 
-/** Longer needs a longer spec.ttl, which a commit declares. */
+/** A longer life needs a longer spec.ttl, declared in git. */
 const LONGEST_MS = 30 * 86_400_000
 const NAME_CHARS = 200
 
@@ -20,10 +21,10 @@ export interface ExtensionReason {
   readonly until?: string
 }
 
-/** By a duration, or to a time. */
+/** By a duration, or until a time. */
 type Wanted = { readonly byMs: number } | { readonly to: number }
 
-/** A mistyped one is reported before any request. */
+/** Reports a bad value before any request. */
 export function wantedEnd({ for: length, until }: ExtensionReason, now: number): Wanted {
   const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1010_extension({ given }))
   if (length !== undefined && until !== undefined) throw refuse('both --for and --until')
@@ -46,7 +47,7 @@ interface Known {
 
 export interface Extension {
   readonly hold: OperationalHold
-  /** When it would expire otherwise. */
+  /** When it would expire without the extension. */
   readonly before: string
 }
 
@@ -95,7 +96,7 @@ export function extension(
   return { hold, before: timestamp(expiresAt) }
 }
 
-/** The same end asked for twice is the same extension. */
+/** Requesting the same end twice gives the same extension. */
 function holdName(namespace: string, name: string, until: string): string {
   const digest = createHash('sha256').update(`${namespace}/${name}/${until}`).digest('hex').slice(0, 8)
   return `extend-${name.slice(0, NAME_CHARS)}-${digest}`

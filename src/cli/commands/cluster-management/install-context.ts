@@ -1,4 +1,4 @@
-// What the commands of an installation share: options of its settings, and the cluster with the place where progress is shown.
+// Shared by the installation commands: options of the settings, the cluster, and the progress display.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { durationMs } from '#lib/duration.ts'

@@ -1,4 +1,4 @@
-// `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
+// `kubenode install | check | upgrade | uninstall`: installs KubeNode in a cluster, checks it beforehand, upgrades it, and removes it completely.
 import { Option, type Command } from 'commander'
 import type { CheckOptions, InstallOptions, UninstallOptions } from '#install/install-options.ts'
 import type { Io } from '#lib/terminal/io.ts'

@@ -1,4 +1,4 @@
-// What a cluster is called where its name has to be typed: as it was installed, or as the kubeconfig calls it.
+// The cluster name a user has to type to confirm: the installed name, or the kubeconfig's.
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { type ServerOptions, chosenBy } from '../../fleet/connect.ts'
@@ -15,7 +15,7 @@ export async function clusterName(
 ): Promise<string> {
   const { cluster } = await storedValues(client)
   if (typeof cluster === 'string' && cluster !== '') return cluster
-  // The settings are deleted before the namespace is, by kubectl delete -f as well.
+  // Fallback: the settings are deleted before the namespace, by kubectl delete -f too.
   const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
   const named = namespace?.metadata.annotations?.[ANNOTATIONS.clusterName]
   if (named !== undefined && named !== '') return named

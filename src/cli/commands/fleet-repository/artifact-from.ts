@@ -1,4 +1,4 @@
-// `kubenode artifact from-deb | from-tar | from-image`: makes a MachineComponent from what a user downloaded.
+// `kubenode artifact from-deb | from-tar | from-image`: turns a user's download into a MachineComponent.
 import { Option, type Command } from 'commander'
 import type { FromFlags } from '#artifacts/authoring/from/make-from.ts'
 import type { Io } from '#lib/terminal/io.ts'

@@ -1,4 +1,4 @@
-// `kubenode artifact keys …`: makes signing keys and trust documents, and replaces the keys of a fleet.
+// `kubenode artifact keys …`: creates signing keys and trust documents, and replaces a fleet's keys.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { repeated } from '#lib/flags.ts'
@@ -6,7 +6,7 @@ import { repeated } from '#lib/flags.ts'
 async function newKey({ output }: { output: string }, io: Io): Promise<void> {
   const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])
   const { pem, publicKey } = generateKey()
-  // Never over an existing key: that could not be undone.
+  // Never overwrite an existing key: that cannot be undone.
   writeFileSync(output, pem, { mode: 0o600, flag: 'wx' })
   io.out(`${JSON.stringify(publicKey)}\n`)
   io.err(`the private key is in ${output}: keep it out of git\n`)
@@ -56,7 +56,7 @@ async function rotate(options: RotateCliOptions, io: Io): Promise<void> {
   const { components, newKey, oldKey, keep, localFleet } = options
   const expires = options.expires ?? new Date(now + YEAR_MS).toISOString()
   if (Number.isNaN(Date.parse(expires))) throw noTime(`${components}/trust/trust.json`, expires)
-  // Before anything is written: a folder that is no local fleet is a mistake.
+  // Checked before writing anything: the folder must be a local fleet.
   const nodes = localFleet === undefined ? [] : nodesOfLocalFleet(localFleet)
   const done = rotateKeys({ components, newKey, oldKeys: oldKey, keep, expires, now })
   io.out(`${done.trustPath}: sequence ${done.sequence}, signed with key ${done.key.keyId}, expires ${expires}\n`)

@@ -1,4 +1,4 @@
-// `kubenode artifact …`: packs, signs and verifies what agents install, and makes the keys for it.
+// `kubenode artifact …`: packs, signs and verifies what agents install, and creates the keys for it.
 import type { Command } from 'commander'
 import { RECIPE_NAMES } from '#artifacts/authoring/from/recipe-names.ts'
 import type { PackOptions } from '#artifacts/authoring/release-artifact.ts'

@@ -1,4 +1,4 @@
-// `kubenode diff A..B`: the rendered objects of two commits, line by line, cluster by cluster, without contacting any. Renders both in the cage.
+// `kubenode diff A..B`: the rendered objects of two commits, line by line and cluster by cluster, without contacting a cluster. Renders both in the cage.
 import type { Command } from 'commander'
 import type { DiffAsked } from '#forecast/plan/show-diff.ts'
 import type { Io } from '#lib/terminal/io.ts'

@@ -1,4 +1,4 @@
-// `kubenode rules enforce NAME`: what a rule that only looks would have done so far, and the commit that lets it repair.
+// `kubenode rules enforce NAME`: what a dry-run rule would have done so far, and the commit that lets it repair.
 import { nodeRemedier, type NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { operationName } from '#api/protocol/operations.ts'
@@ -42,10 +42,10 @@ export async function enforce(name: string, options: EnforceOptions, io: Io): Pr
   throw new KubeNodeError(rulesErrors.KN1384_remedier({ name, where }))
 }
 
-/** The newest, so that a reader can check some of them. */
+/** The newest ones, so that a reader can check a few. */
 const MOST_EXAMPLES = 5
 
-/** Records of incidents are kept until a day after they are closed, so this is no count over weeks. */
+/** Incident records are kept for a day after they close, so this is not a count over weeks. */
 function dryRunLines(rule: NodeRemedier, all: readonly RemedyOperationJob[]): readonly string[] {
   const { name = '' } = rule.metadata
   const jobs = all

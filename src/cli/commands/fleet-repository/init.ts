@@ -1,4 +1,4 @@
-// `kubenode init DIR`: makes a fleet repository of one's own.
+// `kubenode init DIR`: creates a user's own fleet repository.
 import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { defined } from '#lib/defined.ts'
@@ -24,7 +24,7 @@ export function register(program: Command, io: Io): void {
     .action((dir: string, options: InitFlags) => init(dir, options, io))
 }
 
-/** What brings it up on this machine comes first; the README continues from there. */
+/** The commands to start it on this machine; the README continues from there. */
 const NEXT = [
   'npm ci && git add -A && git commit -m "fleet: start"',
   'npx kubenode local up     # this fleet on this machine; a commit rolls out there',

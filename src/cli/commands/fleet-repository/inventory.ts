@@ -1,4 +1,4 @@
-// `kubenode inventory export`: what `kubenode plan --inventory` predicts from: machines and what restricts them, without Secrets and addresses.
+// `kubenode inventory export`: the input of `kubenode plan --inventory`: machines and what restricts them, without Secrets and addresses.
 import type { Command } from 'commander'
 import { timestamp } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'

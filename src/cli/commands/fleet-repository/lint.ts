@@ -1,4 +1,4 @@
-// `kubenode lint PATH…`: every problem of the objects, rules and kubeconfigs in files and of a fleet, before they reach a server.
+// `kubenode lint PATH…`: reports every problem of the objects, rules and kubeconfigs in files and of a fleet before they reach a server.
 import type { Command } from 'commander'
 import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
@@ -14,13 +14,13 @@ type Form = 'text' | 'json' | 'github'
 
 const count = (n: number, thing: string): string => `${n} ${thing}${n === 1 ? '' : 's'}`
 
-/** One line per finding, whatever its names and values contain. */
+/** One line per finding, whatever characters its names and values contain. */
 const asText = (f: Finding): string =>
   shownLine(
     `${f.file}:${f.line}:${f.column}: ${f.isWarning === true ? 'warning: ' : ''}${f.code}: ${f.object === undefined ? '' : `${f.object}: `}${f.message}`,
   )
 
-/** Annotations on a pull request. Their own escapes keep a hostile file name from adding commands. */
+/** Annotations on a pull request. Escaping keeps a hostile file name from injecting commands. */
 const asGithub = (f: Finding): string => {
   const escape = (s: string) => s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
   const property = (s: string) => escape(printableLine(s)).replaceAll(':', '%3A').replaceAll(',', '%2C')
@@ -32,7 +32,7 @@ interface Options {
   readonly weakCage: 'allow' | 'refuse'
 }
 
-/** A cage is only looked for where there is a fleet. */
+/** Check for a cage only if there is a fleet. */
 async function lintedFleets(
   paths: readonly string[],
   {

@@ -1,4 +1,4 @@
-// `kubenode local up`, which `npm start` runs: a whole fleet on this machine.
+// `kubenode local up`, also run by `npm start`: a whole fleet on this machine.
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { DRIVERS } from '#programs/local/driver.ts'

@@ -1,4 +1,4 @@
-// `kubenode plan`: what a commit would change, cluster by cluster, without contacting any cluster: renders two commits in the cage and compares them.
+// `kubenode plan`: what a commit would change, cluster by cluster. Renders two commits in the cage and compares them, without contacting a cluster.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { FAIL_ON, type FailOn } from '#forecast/plan/fail-on.ts'
@@ -12,7 +12,7 @@ import { weakCageOption, weakCageNote } from '../../weak-cage.ts'
 
 type PlanOptions = Omit<PlanAsked, 'weakCageNote'>
 
-/** GitHub takes 65,536 characters; some are left for the job that posts it. */
+/** GitHub takes 65,536 characters; the rest is for the job that posts it. */
 const MAX_CHARS = 60_000
 
 export function register(program: Command, io: Io): void {

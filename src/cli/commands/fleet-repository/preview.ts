@@ -1,4 +1,4 @@
-// `kubenode preview list | wait`: clusters of their own that branches have, and the wait of a job for one.
+// `kubenode preview list | wait`: preview clusters of branches, and a CI job's wait for one.
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
@@ -17,7 +17,7 @@ interface WaitOptions extends ServerOptions {
   readonly timeout: string
 }
 
-/** At least what git shows. */
+/** At least as long as git's short form. */
 const COMMIT = /^[0-9a-f]{7,40}$/
 
 function commitOf(text: string): string {

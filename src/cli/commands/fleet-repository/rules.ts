@@ -1,4 +1,4 @@
-// `kubenode rules test | lint | coverage | simulate | enforce`: checks the rules of a folder before any cluster has them, and lets one repair that only looked.
+// `kubenode rules test | lint | coverage | simulate | enforce`: checks a folder's rules before any cluster gets them, and lets a dry-run rule repair.
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'

@@ -1,4 +1,4 @@
-// `kubenode agent …`: makes the agent's bundle, joins this host, runs an agent.
+// `kubenode agent …`: builds the agent bundle, joins this host, runs an agent.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'

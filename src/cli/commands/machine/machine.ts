@@ -1,4 +1,4 @@
-// `kubenode import` and `kubenode machine join-command`: existing hosts, first only observed, then joined.
+// `kubenode import` and `kubenode machine join-command`: existing hosts are first only observed, then joined.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { Exit, EXIT_ERROR } from '#lib/terminal/exit.ts'

@@ -1,4 +1,4 @@
-// `kubenode provider …`: for people who write infra providers, and for those who run them.
+// `kubenode provider …`: for people who write infra providers or run them.
 import { resolve } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { shownLine } from '#lib/printable.ts'

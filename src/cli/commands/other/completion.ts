@@ -1,4 +1,4 @@
-// `kubenode completion SHELL`: a script that asks the program itself (`kubenode __complete`), so that it is never out of date.
+// `kubenode completion SHELL`: prints a script that calls `kubenode __complete`, so it is never out of date.
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { SCRIPTS, SHELLS } from '../../complete/scripts.ts'

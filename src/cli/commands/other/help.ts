@@ -1,4 +1,4 @@
-// `kubenode help COMMAND…`: what a command does. Help for what does not exist is an error, with the command that was probably meant.
+// `kubenode help COMMAND…`: shows a command's help. An unknown command is an error, with the closest match.
 import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -21,7 +21,7 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-/** In the words of an unknown command. */
+/** Same wording as for an unknown command. */
 async function refuse(command: Command, path: readonly string[], word: string): Promise<never> {
   const { helpAdvice } = await import('../../advice.ts')
   const advice = helpAdvice(path, word)

@@ -1,4 +1,4 @@
-// `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of a running one.
+// `kubenode apiserver backup | restore | check`: the data folder of an embedded server, even a running one.
 import { Option, type Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 
@@ -11,7 +11,7 @@ interface Given {
   readonly from?: string
 }
 
-/** The server has an option of the same name, and also takes it after the name of the command. */
+/** The server has an option of the same name and also accepts it after the subcommand. */
 const given = (command: Command): Given => command.optsWithGlobals<Given>()
 
 export function registerDataCommands(apiserver: Command, io: Io): void {

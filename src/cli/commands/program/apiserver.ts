@@ -1,4 +1,4 @@
-// `kubenode apiserver`: the embedded Kubernetes API server as a process of its own.
+// `kubenode apiserver`: runs the embedded Kubernetes API server as its own process.
 import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { registerDataCommands } from './apiserver-data.ts'
@@ -8,7 +8,7 @@ import { cliErrors } from '../../cli-errors.ts'
 import { PROGRAMS } from '#programs/all.ts'
 
 const DEFAULT_PORT = '6443'
-/** Enough to share what each process needs for itself, and few enough to be started again within seconds. */
+/** Enough to share each process's fixed cost, few enough to restart within seconds. */
 const PLANES_PER_PROCESS = 50
 
 export function register(program: Command, io: Io): void {

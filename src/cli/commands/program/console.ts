@@ -1,4 +1,4 @@
-// `kubenode console`: one page for every cluster of a kubeconfig, served on this machine to its user alone.
+// `kubenode console`: one page for every cluster of a kubeconfig, served on this machine to its user only.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import type { ConsoleAsked } from '#programs/run/own-console.ts'

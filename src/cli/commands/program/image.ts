@@ -1,4 +1,4 @@
-// `kubenode image …`: builds the image of KubeNode, and takes it to registries and hosts.
+// `kubenode image …`: builds the KubeNode image and copies it to registries and hosts.
 import { Option, type Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import type { BuildOptions } from '#install/image/build-here.ts'
@@ -97,7 +97,7 @@ export function register(program: Command, io: Io): void {
     .action((layout: string, flags: { address: string; namespace: string }) => load(layout, flags, io))
 }
 
-/** Passwords are never on the command line, where every user of the host reads them. */
+/** No passwords on the command line, where every user of the host can read them. */
 const withRegistry = (command: Command): Command =>
   command
     .option('--ca <file>', 'authority of the registry, as PEM')

@@ -1,4 +1,4 @@
-// The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Those of sync and the approver are beside them.
+// The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Options of sync and the approver are in `run-role-options.ts`.
 import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { forApprover, forListeners, forSync } from './run-role-options.ts'
@@ -40,7 +40,7 @@ export function withOptions(command: Command): Command {
   )
 }
 
-/** What hosts get, and who makes them. */
+/** What hosts get, and which providers create them. */
 function forHosts(command: Command): void {
   command
     .option(
@@ -60,7 +60,7 @@ function forHosts(command: Command): void {
     )
 }
 
-/** Role artifacts. */
+/** The artifacts role. */
 function forArtifacts(command: Command): void {
   command
     .option(
@@ -83,7 +83,7 @@ function forArtifacts(command: Command): void {
     .option('--artifacts-key <file>', 'key of that certificate, in PEM')
 }
 
-/** Role console. */
+/** The console role. */
 function forConsole(command: Command): void {
   command
     .option(
@@ -93,7 +93,7 @@ function forConsole(command: Command): void {
     .option('--console-listen <address:port>', 'where role console serves it; a free port of 127.0.0.1 when left out')
 }
 
-/** The webhook of role defender. */
+/** The Defender's webhook. */
 function forWebhook(command: Command): void {
   command
     .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
@@ -112,7 +112,7 @@ function forWebhook(command: Command): void {
     .option('--webhook-client-ca <file>', 'authority of the certificate that the API server sends to webhooks, if any')
 }
 
-/** Where rollout inspections, repairs and gates may call. */
+/** Allowed targets of rollout inspections, repairs and gates. */
 function forCalls(command: Command): void {
   command
     .option(

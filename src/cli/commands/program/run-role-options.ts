@@ -1,4 +1,4 @@
-// The options of the approver and of sync, and where a role serves its health and metrics.
+// Options of the approver and sync, and of the health and metrics endpoints.
 import { repeated } from '#lib/flags.ts'
 import { Option, type Command } from 'commander'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
@@ -7,7 +7,7 @@ import { RENDER_PLACES } from '#programs/run/render-place.ts'
 import { countOption } from '../../counted-option.ts'
 import { weakCageOption } from '../../weak-cage.ts'
 
-/** Role approver. */
+/** The approver role. */
 export function forApprover(command: Command): void {
   command
     .option(
@@ -22,7 +22,7 @@ export function forApprover(command: Command): void {
     )
 }
 
-/** Role sync. */
+/** The sync role. */
 export function forSync(command: Command): void {
   command
     .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
@@ -70,7 +70,7 @@ export function forSync(command: Command): void {
     )
 }
 
-/** Where health and metrics are served. */
+/** Where to serve health and metrics. */
 export function forListeners(command: Command): void {
   command
     .addOption(

@@ -1,4 +1,4 @@
-// `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
+// `kubenode run --roles …`: KubeNode's long-running programs, each role with its own leader election.
 import { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -31,7 +31,7 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-/** Only a process that follows a file may begin with no cluster at all, and so with no roles. */
+/** Only a process that follows a file may start without clusters, and so without roles. */
 type UncheckedOptions = Omit<RunOptions, 'roles'> & { readonly roles?: string }
 type FollowingOptions = UncheckedOptions & { readonly follow?: string }
 
@@ -41,7 +41,7 @@ function withRoles(options: UncheckedOptions): RunOptions {
   return { ...options, roles }
 }
 
-/** One for each `--`. */
+/** One group per `--`. */
 function groupsIn(more: readonly string[]): readonly (readonly string[])[] {
   if (more.length === 0) return []
   const end = more.indexOf(SEPARATOR)
@@ -49,7 +49,7 @@ function groupsIn(more: readonly string[]): readonly (readonly string[])[] {
 }
 const SEPARATOR = '--'
 
-/** As the options of the command itself, which has the same ones. */
+/** Same options as the command itself. */
 function optionsIn(command: Command, args: readonly string[]): UncheckedOptions {
   const other = withOptions(new Command(command.name()).copyInheritedSettings(command)).allowExcessArguments(false)
   return other.parse([...args], { from: 'user' }).opts<UncheckedOptions>()

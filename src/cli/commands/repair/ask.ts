@@ -1,4 +1,4 @@
-// Requests that a user makes by name: retry a node, or lift its protection for a while. Holds, since git is declarative and no user edits objects.
+// User requests for one object: retry a node, or lift its protection for a while. They are holds, because git is declarative and users do not edit objects.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { shortWord } from '#api/nouns.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -33,7 +33,7 @@ export function askHold({ verb, what, reason, for: length, author }: RepairReque
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
-    // A repeated request is a new one: it must count from its own time.
+    // Each repetition is a new request that counts from its own time.
     metadata: {
       name: `${verb}-${shortWord(kind.toLowerCase())}-${name.slice(0, 180)}-${Math.floor(now / 1_000).toString(36)}`,
     },

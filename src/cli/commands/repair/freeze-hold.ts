@@ -1,4 +1,4 @@
-// Builds Freezes: the name follows from the frozen object, so that a second freeze updates the first and a thaw finds it.
+// Builds Freezes. The name follows from the frozen object, so a second freeze updates the first and a thaw finds it.
 import { listAll } from '#kube/list-all.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -13,7 +13,7 @@ import { newHold, type HoldTarget, type HoldTexts } from '#permits/holds/new-hol
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import { freezeName } from '#permits/holds/names.ts'
 
-/** What a name without a kind may be: a cluster needs its kind. */
+/** Kinds that a bare name may refer to; a cluster needs its kind. */
 export const FREEZABLE_BY_NAME = ['machine', 'node', 'set', 'remedier'] as const
 
 const FREEZABLE: HoldTargets = {
@@ -21,7 +21,7 @@ const FREEZABLE: HoldTargets = {
   refuse: holdErrors.KN1325_freeze,
 }
 
-/** `machine/m-1`, or nothing for everything in the cluster. */
+/** `machine/m-1`, or nothing for the whole cluster. */
 export const freezeTarget = (what: string | undefined): HoldTarget =>
   what === undefined ? { kind: 'Cluster', selector: {} } : namedTarget(what, FREEZABLE)
 
@@ -40,13 +40,13 @@ export function freezeHold(request: FreezeRequest, now: number): OperationalHold
   )
 }
 
-/** A hub without machines is easily mistaken for the target cluster, and its freeze has no effect. */
+/** A freeze on a hub without machines has no effect, and a hub is easily mistaken for the target cluster. */
 export async function refuseEmpty(client: KubeClient): Promise<void> {
   try {
     if ((await client.list(machine, { limit: 1 })).items.length > 0) return
     if ((await client.list(nodeRemedier, { limit: 1 })).items.length > 0) return
   } catch (error) {
-    // A freeze does not need the right to read.
+    // A freeze does not require the right to read.
     if (isApiError(error)) return
     throw error
   }
@@ -55,11 +55,11 @@ export async function refuseEmpty(client: KubeClient): Promise<void> {
 
 export interface Thawed {
   readonly removed: readonly string[]
-  /** Freezes that are still in force: by other users, or of other objects. */
+  /** Freezes still in force: by other users, or on other objects. */
   readonly left: readonly OperationalHold[]
 }
 
-/** Deletes our own freeze of this object, or all freezes. */
+/** Deletes the caller's freeze of this object, or all freezes. */
 export async function thaw(client: KubeClient, what: string | undefined, all: boolean, now: number): Promise<Thawed> {
   const items = await listAll(client, operationalHold)
   const freezes = items.map(readable).filter((h) => h.spec.effect === 'Freeze' && isInForce(h, now))

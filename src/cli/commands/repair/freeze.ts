@@ -1,5 +1,5 @@
-// `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one object in it, and permits it again. With a node's folder, on that node
-// alone and without any server.
+// `kubenode freeze | thaw`: stops every disruption in a cluster, or of one object in it, and allows it again. With a node's folder it works on that node alone,
+// without a server.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withEvenIfAbsent } from '../../fleet/even-if-absent.ts'

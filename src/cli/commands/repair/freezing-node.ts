@@ -1,4 +1,4 @@
-// Freezes and thaws one node by a file in the folder of its agent.
+// Freezes and thaws one node with a file in its agent's folder.
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -7,7 +7,7 @@ import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { holdErrors } from './hold-errors.ts'
 import { freezeNode, thawNode } from './node-file.ts'
 
-/** A file on a node freezes that node until it is removed. */
+/** The file freezes the node until it is removed, so other options do not apply. */
 function refuseBeside(isGiven: boolean, what: string): void {
   if (!isGiven) return
   throw new KubeNodeError(holdErrors.KN1002_nodeFolder({ what }))

@@ -1,4 +1,4 @@
-// Freezes and thaws a cluster, or an object of it, for the person who runs the command.
+// The freeze and thaw commands for a cluster or an object in it.
 import { holdLine } from '#explain/hold-line.ts'
 import { placeOf } from '#explain/objects/place.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -24,7 +24,7 @@ export interface ThawOptions extends ServerOptions, EvenIfAbsent {
   readonly nodeFolder?: string
 }
 
-/** `n-1` is `machine/n-1`. */
+/** `n-1` means `machine/n-1`. */
 async function frozenCalled(
   command: string,
   what: string | undefined,
@@ -38,7 +38,7 @@ async function frozenCalled(
 export async function freeze(typed: string | undefined, options: FreezeOptions, io: Io): Promise<void> {
   const what = await frozenCalled('freeze', typed, options, io)
   const request = { what, reason: options.reason, for: options.for }
-  // A mistyped argument is reported before any request.
+  // Report a bad argument before any request.
   freezeHold({ ...request, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   if (options.evenIfAbsent !== true)
@@ -60,7 +60,7 @@ export async function thaw(typed: string | undefined, options: ThawOptions, io: 
   const target = freezeTarget(what)
   const client = await connect(options, io)
   const { removed, left } = await lift(client, what, options.all === true, systemClock.now())
-  // A deleted object may have left its freeze behind; without any freeze the name may be a mistake.
+  // A deleted object may leave its freeze behind. If there is no freeze, the name may be a typo.
   if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true) await findHeld(client, target, what)
   io.out(
     removed.length === 0

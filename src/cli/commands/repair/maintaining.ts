@@ -1,4 +1,4 @@
-// Plans work on machines for the person who runs the command, ends it, and lists what is not over.
+// Plans maintenance of machines, ends it, and lists what is not finished.
 import { machine } from '#api/kinds/machine.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { findObject } from '#explain/objects/find-object.ts'
@@ -27,7 +27,7 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { kindOf } from '../../fleet/name-word.ts'
 import { authorOf } from '../../current-person.ts'
 
-/** Plans of the same machine and time that are over. */
+/** Finished plans for the same machine and time. */
 const MOST_AGAIN = 100
 
 export interface PlanOptions extends ServerOptions {
@@ -37,7 +37,7 @@ export interface PlanOptions extends ServerOptions {
 }
 
 export async function plan(words: readonly string[], options: PlanOptions, io: Io): Promise<void> {
-  // Mistyped words are reported before any request.
+  // Report bad words before any request.
   const places = placesOf(words, kindOf)
   const reason = reasonOf(options.reason)
   const span = spanOf(options, systemClock.now())
@@ -47,7 +47,7 @@ export async function plan(words: readonly string[], options: PlanOptions, io: I
   const open = (await listAll(client, maintenanceEvent)).filter((e) => !isOver(e))
   const by = await authorOf(client, io)
   for (const target of found) {
-    // What was called off or is done stays for a month, and plans nothing any longer.
+    // A canceled or finished plan stays for a month and no longer has any effect.
     for (let again = 0; again < MOST_AGAIN; again++) {
       const event = plannedEvent(target, span, { reason, by }, again)
       const name = event.metadata?.name ?? ''
@@ -79,7 +79,7 @@ export async function record(
   const client = await connect(options, io)
   const found = await Promise.all([...new Set(names)].map((name) => findObject(client, maintenanceEvent, name)))
   const by = await authorOf(client, io)
-  // What cannot be ended is reported before anything is.
+  // Report what cannot be ended before ending anything.
   for (const event of found) withVerb(event, verb, by)
   for (const event of found) {
     const isNew = await recordOnce(client, event, (now) => withVerb(now, verb, by))

@@ -1,4 +1,5 @@
-// `kubenode maintenance plan | done | cancel | list`: work on machines that people plan, with the permits, drains and quiet of what a provider announces.
+// `kubenode maintenance plan | done | cancel | list`: planned work on machines, with the same permits, drains and quiet as maintenance that a provider announces.
+// maintenance.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'

@@ -1,4 +1,4 @@
-// The break-glass file of one node: created and deleted in the node's own folder, without any server.
+// One node's break-glass file, created and deleted in the node's own folder without a server.
 import { randomUUID } from 'node:crypto'
 import { access, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { timestamp } from '#lib/clock.ts'
@@ -6,7 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { configFile, frozenFile, joinFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
 import { holdErrors } from './hold-errors.ts'
 
-/** So that a mistyped folder does not look like a frozen node. */
+/** Otherwise a mistyped folder would seem to be a frozen node. */
 async function nodeFolder(path: string): Promise<NodeDir> {
   const dir = nodeDir(path)
   const marks = [dir.state, joinFile(dir), configFile(dir)]
@@ -23,7 +23,7 @@ export interface NodeFreeze {
   readonly author: string
 }
 
-/** Returns the file. A second freeze updates the reason. */
+/** Returns the file's path. A second freeze updates the reason. */
 export async function freezeNode(path: string, { reason, author }: NodeFreeze, now: number): Promise<string> {
   const file = frozenFile(await nodeFolder(path))
   const fresh = `${file}.${randomUUID()}`
@@ -36,7 +36,7 @@ export async function freezeNode(path: string, { reason, author }: NodeFreeze, n
   return file
 }
 
-/** Returns the deleted file; undefined when there was none. */
+/** Returns the deleted file's path; undefined if there was none. */
 export async function thawNode(path: string): Promise<string | undefined> {
   const file = frozenFile(await nodeFolder(path))
   if (!(await stat(file).then(isThere, isNotThere))) return undefined

@@ -1,4 +1,4 @@
-// Requests the repair of a node, or lifts its protection, for the person who runs the command.
+// Requests a node's repair, or lifts its protection.
 import { requestOutlook } from '#explain/repairs/observe.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -21,7 +21,7 @@ export interface RepairOptions extends ServerOptions, EvenIfAbsent {
 export async function repair(what: string, options: RepairOptions, io: Io): Promise<void> {
   const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
   const asked = { verb, what, reason: options.reason, for: options.for }
-  // A mistyped argument is reported before any request.
+  // Report a bad argument before any request.
   const request = askHold({ ...asked, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   const mayBeAbsent = options.evenIfAbsent === true

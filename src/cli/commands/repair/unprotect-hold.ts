@@ -1,4 +1,4 @@
-// Builds Unprotects: for the whole cluster or one object, for a short time. The name follows from the target, so that a second one updates the first.
+// Builds Unprotects: for the whole cluster or one object, for a short time. The name follows from the target, so a second one updates the first.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdName } from '#permits/holds/names.ts'
 import { holdErrors } from './hold-errors.ts'
@@ -14,7 +14,7 @@ const UNPROTECTABLE: HoldTargets = {
   refuse: holdErrors.KN1325_protection,
 }
 
-/** `cluster/prod`, or nothing for everything in the cluster. */
+/** `cluster/prod`, or nothing for the whole cluster. */
 export const unprotectTarget = (what: string | undefined): HoldTarget =>
   what === undefined ? { kind: 'Cluster', selector: {} } : namedTarget(what, UNPROTECTABLE)
 

@@ -1,5 +1,5 @@
-// `kubenode unprotect`: for a short time protected targets may be disrupted and deletions are not blocked, in the whole cluster or of one object. It expires by
-// itself.
+// `kubenode unprotect`: allows disruption of protected targets and does not block deletions for a short time, in the whole cluster or for one object. It
+// expires by itself.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -30,7 +30,7 @@ export function register(program: Command, io: Io): void {
       import('../../current-person.ts'),
     ])
     const request = { what, reason: options.reason, for: options.for }
-    // A mistyped argument is reported before any request.
+    // Report a bad argument before any request.
     unprotectHold({ ...request, author: 'unknown' }, systemClock.now())
     const client = await connect(options, io)
     if (what !== undefined && options.evenIfAbsent !== true) await findHeld(client, unprotectTarget(what), what)

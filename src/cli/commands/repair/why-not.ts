@@ -1,4 +1,4 @@
-// `kubenode why-not node/X`: what blocks its repair and how to unblock it; `kubenode repair`: what a user may request.
+// `kubenode why-not node/X`: what blocks its repair and how to unblock it. `kubenode repair`: requests a repair.
 import type { Command } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -59,7 +59,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
     io.out(shownJson(blockers(seen)))
     return
   }
-  // What follows was read from statuses that such a program keeps current.
+  // The answer below comes from statuses that these programs keep current.
   const stopped = stoppedStories(await stoppedPrograms(client, [nodeType.kind]), systemClock.now())
   io.out(shownInWindow(io, [...stopped.flatMap((story) => [...storyLines(story), '']), ...blockerLines(seen)]))
 }

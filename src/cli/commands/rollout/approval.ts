@@ -1,4 +1,4 @@
-// Builds an Approval for exactly what an object requests now. Later changes are not covered.
+// Builds an Approval for exactly what an object requests now. It does not cover later changes.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
@@ -20,10 +20,10 @@ export interface ApproveRequest {
 type ApprovableKind = NonNullable<Approval['spec']['of']>['kind']
 
 const LONGEST_MS = 7 * 86_400_000
-/** An object name has room for it and a digest. */
+/** Leaves room for a digest within an object name. */
 const MOST_OF_A_NAME = 100
 
-/** What is approved, as text for users, and a digest that distinguishes approvals of other users and other days. */
+/** What is approved as readable text, plus a digest that separates approvals by user and day. */
 const approvalName = (of: string, ...rest: readonly string[]): string =>
   `${withoutEnd(of.slice(0, MOST_OF_A_NAME), /[.-]/)}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
 
@@ -35,7 +35,7 @@ export function approvedFor(length: string): number {
   return ms
 }
 
-/** `asked` are the groups that count. */
+/** `asked`: the groups whose approval counts. */
 export function approvalOf(
   {
     object,

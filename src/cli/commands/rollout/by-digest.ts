@@ -1,4 +1,4 @@
-// Finds what asks for an approval of this digest now: a user who read it in a plan approves that and nothing else.
+// Finds the object that requests approval of this digest now: a user who read it in a plan approves exactly that.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -17,7 +17,7 @@ export interface Found {
   readonly request: ApprovalRequest
 }
 
-/** As plans write it, with its algorithm in front, or as statuses do. The whole of it, for a start could be matched on purpose. */
+/** With its algorithm in front, as in plans, or without, as in statuses. Always the full digest: a prefix could be matched on purpose. */
 export const digestIn = (what: string): string | undefined => /^(?:sha256:)?([0-9a-f]{64})$/.exec(what)?.[1]
 
 export async function findRequest(client: KubeClient, digest: string): Promise<Found> {

@@ -1,4 +1,4 @@
-// Edits of what git declares: found by comparing an object with the Inventory, reverted to the content that sync left on the object, or allowed by a hold.
+// Edits of objects that git declares: found by comparing the object with the Inventory, reverted to the content sync left on the object, or allowed by a hold.
 import { listAll } from '#kube/list-all.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -25,14 +25,14 @@ export interface FoundEdit extends Found {
   readonly edit: Edit
 }
 
-/** What can be edited against git, by the words of `kubenode get`. */
+/** Parses an object that can be compared with git, by the words of `kubenode get`. */
 export function editable(what: string): Named {
   const target = named([what])
   if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(editsErrors.KN1325_edit({ what }))
   return target
 }
 
-/** The object and its edit; undefined when it is in sync with git. */
+/** The object and its edit; undefined if it is in sync with git. */
 export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
   const { type, name, noun } = editable(what)
   const live = await findObject(client, type, name, noun)
@@ -44,15 +44,15 @@ export async function findEdit(client: KubeClient, what: string, now: number): P
 }
 
 export interface PutBack extends Edit {
-  /** Holds that let the edit take effect: deleted, or still in force because the caller may not delete them. */
+  /** Holds that kept the edit in effect: deleted, or still in force because the caller may not delete them. */
   readonly ended: readonly string[]
   readonly remaining: readonly string[]
 }
 
-/** Controllers write the status of an object at any time; such an update conflicts although no user edited the object again. */
+/** Controllers write an object's status at any time. That causes conflicts even if no user edited the object again. */
 const PUT_BACK_TRIES = 8
 
-/** Only the edit that was found first: one made in between is a newer decision of a user. */
+/** Reverts only the edit found first: a later one is a newer user decision. */
 async function overwriteEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
   let first: Edit | undefined
   for (let tries = 1; ; tries++) {
@@ -73,7 +73,7 @@ async function overwriteEdit(client: KubeClient, what: string, now: number): Pro
   }
 }
 
-/** A hold that allows the edit ends with it: the next edit needs a new one. Undefined: the object is in sync with git already. */
+/** Also ends the hold that allows the edit: the next edit needs a new one. Undefined: already in sync with git. */
 export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack | undefined> {
   const found = await overwriteEdit(client, what, now)
   if (found === undefined) return undefined
@@ -121,7 +121,7 @@ export function allowHold(request: AllowRequest, now: number): OperationalHold {
   )
 }
 
-/** Refuses a digest of anything but the current edit: the object may have been edited again. */
+/** Refuses a digest other than the current edit's: the object may have been edited again. */
 export async function checkDigest(client: KubeClient, { what, digest }: AllowRequest, now: number): Promise<void> {
   const found = await findEdit(client, what, now)
   if (found === undefined) throw new KubeNodeError(editsErrors.KN1374_inSync({ what }))

@@ -1,4 +1,4 @@
-// `kubenode put-back | allow-edit`: handles an object that was edited although git declares it, also while git or the hub is unavailable.
+// `kubenode put-back | allow-edit`: handles an edited object that git declares, even while git or the hub is unavailable.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -52,7 +52,7 @@ export function register(program: Command, io: Io): void {
     ])
     const { digest, reason } = options
     const request = { what, digest, reason, for: options.for, author: 'unknown' }
-    // A mistyped argument is reported before the server is asked.
+    // Report a bad argument before any request.
     allowHold(request, systemClock.now())
     const client = await connect(options, io)
     await checkDigest(client, request, systemClock.now())

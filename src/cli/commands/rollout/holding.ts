@@ -1,4 +1,4 @@
-// Pauses, resumes, retries and aborts for the person who runs the command: each is a hold that expires.
+// The pause, resume, retry and abort commands. Each creates or deletes a hold that expires.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { release } from '#api/kinds/release.ts'
 import { holdLine } from '#explain/hold-line.ts'
@@ -39,7 +39,7 @@ export async function pause(typed: string, options: HoldOptions, io: Io): Promis
   if (kind === 'Release') await warnOfContinuing(name, options, io)
 }
 
-/** Without the right to read the release the hold is there all the same. */
+/** The hold is in place even without the right to read the release. */
 async function warnOfContinuing(name: string, options: ServerOptions, io: Io): Promise<void> {
   const client = await connect(options, io)
   const found = await findOne(client, release, name).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// The holds behind pause, retry, abort and pin: named after the held object, so that a second one updates the first and resume finds it.
+// The holds behind pause, retry, abort and pin, named after the held object, so that a second one updates the first and resume finds it.
 import { listAll } from '#kube/list-all.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -18,7 +18,7 @@ export const HOLDABLE: HoldTargets = {
   refuse: rolloutErrors.KN1325_pause,
 }
 
-/** Kinds of the hub, which live in a namespace. */
+/** Hub kinds that have a namespace. */
 const NAMESPACED: ReadonlySet<string> = new Set(['FleetSource', 'Release'])
 
 export function heldTarget(what: string): HoldTarget {
@@ -36,7 +36,7 @@ export interface HoldRequest extends HoldTexts {
 
 const LONGEST_MS = 30 * 86_400_000
 
-/** A retry counts from its creation, so each one is a hold of its own; the others are one per object and can be extended. */
+/** A retry counts from its creation, so each one is a separate hold. The others are one per object and can be extended. */
 export function holdFor(request: HoldRequest, now: number): OperationalHold {
   const { target, effect, to } = request
   const base = holdName(target, effect)
@@ -50,13 +50,13 @@ export function holdFor(request: HoldRequest, now: number): OperationalHold {
 
 export interface Lifted {
   readonly removed: readonly string[]
-  /** Holds of other users that still apply to it. */
+  /** Other users' holds that still apply. */
   readonly left: readonly OperationalHold[]
 }
 
 const BINDING: ReadonlySet<HoldEffect> = new Set(['Pause', 'Pin', 'Freeze'])
 
-/** Deletes our own pause and pin of an object, or those of all users; a freeze is thawed, not resumed. */
+/** Deletes the caller's pause and pin of an object, or those of all users. A freeze needs a thaw. */
 export async function liftHolds(client: KubeClient, what: string, all: boolean, now: number): Promise<Lifted> {
   const target = heldTarget(what)
   const binding = (await listAll(client, operationalHold))

@@ -1,4 +1,4 @@
-// What is said where there are no releases.
+// The message for a server without releases.
 import { withHubHint } from '#explain/objects/hub-hint.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Io } from '#lib/terminal/io.ts'

@@ -1,4 +1,4 @@
-// Places a hold for the person who runs the command.
+// Creates a hold.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -10,7 +10,7 @@ import type { HoldRequest } from './holds.ts'
 
 type Unsigned = Omit<HoldRequest, 'author'>
 
-/** For an object that is looked for first; `refuse` throws where it does not need the hold. */
+/** Finds the object first; `refuse` throws if it does not need the hold. */
 export async function place(
   options: ServerOptions & EvenIfAbsent,
   io: Io,
@@ -19,7 +19,7 @@ export async function place(
   refuse: (found: KubeObject) => void = () => undefined,
 ): Promise<OperationalHold> {
   const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../../fleet/find-held.ts')])
-  // A mistyped argument is reported before any request.
+  // Report a bad argument before any request.
   holdFor({ ...request, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
   if (options.evenIfAbsent !== true) refuse(await findHeld(client, request.target, what))

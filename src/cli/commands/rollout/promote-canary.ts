@@ -1,4 +1,4 @@
-// Promotes a canary that has passed: proposes the edit that sets its versions in the sets of its machines.
+// Promotes a canary that passed: proposes the edit that puts its versions into the sets of its machines.
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { changeText, promotion } from '#explain/rollout/commit.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'

@@ -1,4 +1,4 @@
-// `kubenode reconcile`: a request to sync to read the repository of a source now.
+// `kubenode reconcile`: asks sync to read a source's repository now.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { withServer } from '../../fleet/connect.ts'

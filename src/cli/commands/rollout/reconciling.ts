@@ -1,4 +1,4 @@
-// Asks sync to read sources now, waits until it has, and reports what it found. Sync answers in the status with the time of the request.
+// Asks sync to read sources now, waits for it, and reports the result. Sync answers by writing the request's time into the status.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
@@ -28,7 +28,7 @@ export interface ReconcileOptions extends ServerOptions {
 }
 
 const POLL_MS = 300
-/** `kubenode reconcile now`, as one says it: the only source there is. */
+/** People type `kubenode reconcile now`: it means the only source. */
 const NOW = 'now'
 
 export async function reconcile(what: string | undefined, options: ReconcileOptions, io: Io): Promise<void> {
@@ -47,7 +47,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
     showProblem(io, shownLine(await withHubHint(client, 'no sources to reconcile')))
     throw new Exit(EXIT_ERROR)
   }
-  // With milliseconds: two requests of one second are two.
+  // With milliseconds, so that two requests in one second differ.
   const at = new Date(systemClock.now()).toISOString()
   for (const { metadata } of sources) {
     const value = { metadata: { annotations: { [ANNOTATIONS.reconcile]: at } } }
@@ -66,7 +66,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
   if (found.some((f) => !f.isGood)) throw new Exit(EXIT_DIFFERENT)
 }
 
-/** Sync reads nothing else, so a name alone is that of a source. */
+/** Sync reads nothing but sources, so a bare name is a source. */
 function sourceNameIn(what: string | undefined): string | undefined {
   if (what !== undefined && !what.includes('/') && !isKindWord(what)) return what
   const [noun, name, ...rest] = (what ?? 'source').split('/')

@@ -1,4 +1,4 @@
-// `kubenode history` and `kubenode release …`: which commits reached what, how far a commit has come through the stages, and what users ask of it.
+// `kubenode history` and `kubenode release …`: which commits reached what, a commit's progress through the stages, and requests on a release.
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
@@ -12,7 +12,7 @@ import type { FormOptions, StatusOptions } from './show-release.ts'
 const withRelease = (command: Command): Command =>
   withServer(command).argument('<name>', 'name of the release', nameOfKind('release'))
 
-/** What a person asks of a release, kept for some time. */
+/** A user's request on a release, kept for a while. */
 const withRequest = (command: Command): Command =>
   withRelease(command)
     .requiredOption('--reason <why>', 'why, for the audit trail')

@@ -1,4 +1,4 @@
-// `kubenode release retry | promote | abort`: what a user asks of a Release, as a hold with reason and end. A mistyped option is refused before the server is asked.
+// `kubenode release retry | promote | abort`: a user's request on a Release, as a hold with a reason and an end. A bad option is refused before any request.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -60,12 +60,12 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
     shownInWindow(io, [`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`]),
   )
   io.err(shownLine(`kubenode release status ${name}`))
-  // Only the cluster itself can try a revision again; here it would fail once more, at once.
+  // Only the cluster can retry a revision. A retry here would fail again at once.
   if (clusters.length > 0)
     io.err('a set that is Blocked is retried in its cluster: kubenode rollout retry NAME --reason WHY\n')
 }
 
-/** Only the soak is a matter of patience; what else a stage waits for has a command or a cause of its own. */
+/** Only a soak can be cut short. Everything else a stage waits for has its own command or cause. */
 export async function promoteRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
   const { name, release, place } = await asked(word, 'Promote', options, io)
   const soaking = soakingStage(release)

@@ -1,4 +1,4 @@
-// `kubenode rollback`: the commit that takes a set back, found by trying, and with --now a pin until it is there.
+// `kubenode rollback`: finds the commit that takes a set back by trying reverts. With --now it pins the set until that commit arrives.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -29,7 +29,7 @@ export async function rollback(name: string, options: RollbackOptions, io: Io): 
   ])
   const { reason, now: isNow = false } = options
   if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1376())
-  // A mistyped argument is reported before the server is asked.
+  // Report a bad argument before any request.
   const [{ holdFor }, target] = [await import('./holds.ts'), { kind: 'MachineComponentSet', name } as const]
   holdFor(
     { target, effect: 'Pin', to: name, reason: reason ?? '', for: options.for, author: 'unknown' },
@@ -54,7 +54,7 @@ interface WayBackAsked {
   readonly revision: number
 }
 
-/** Reverts that were tested and render exactly the goal; else a patch that does; else the components to write. */
+/** Tested reverts that render exactly the target; else a patch that does; else the components to write. */
 async function printWayBack(
   { client, set, change, revision }: WayBackAsked,
   options: RollbackOptions,
@@ -74,7 +74,7 @@ async function printWayBack(
   }))
   const isFound = 'way' in found && (found.way.kind === 'Reverts' || found.way.kind === 'Patch')
   const isThere = 'way' in found && found.way.kind === 'Declared'
-  // No commit leads back: the versions can still be written where the fleet declares them.
+  // No revert leads back, but the fleet's declaration of the versions can still be edited.
   if (!isFound && !isThere) {
     const { proposeVersions } = await import('#console/repository/propose-versions.ts')
     if (await proposeVersions(client, { sets: [set], changes: [change] }, options, io)) return
@@ -87,7 +87,7 @@ async function printWayBack(
     return
   }
   const { out, err } = wayBackLines(change, revision, found)
-  // Git reads the patch: it is printed unchanged.
+  // Git reads the patch, so print it unchanged.
   io.out('way' in found && found.way.kind === 'Patch' ? out : printable(out))
   io.err(printable(err))
 }

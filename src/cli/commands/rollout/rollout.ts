@@ -1,4 +1,4 @@
-// `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
+// `kubenode pause | resume | rollback | rollout | canary`: temporary commands create holds that expire; a lasting change is a commit that the user makes.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, withServer } from '../../fleet/connect.ts'
@@ -51,7 +51,7 @@ function registerHolds(program: Command, io: Io): void {
   ).action(async (what: string, options: ResumeOptions) => (await import('./holding.ts')).resume(what, options, io))
 }
 
-/** Other tools roll back releases. */
+/** Users of other tools try to roll back a release; here only a set rolls back. */
 function setToRollBack(what: string): string {
   if (what.includes('/') && kindOf(what.split('/', 1)[0] ?? '') === 'Release')
     throw new InvalidArgumentError(

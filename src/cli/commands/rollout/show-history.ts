@@ -22,7 +22,7 @@ import { printNoReleases } from './no-releases.ts'
 import type { FormOptions } from './show-release.ts'
 import { rolloutHistory } from './show-rollout.ts'
 
-/** A name alone is that of a cluster on the hub, of a set elsewhere. */
+/** A bare name is a cluster on the hub, and a set elsewhere. */
 async function withHistory(name: string, options: ServerOptions, io: Io): Promise<Named | undefined> {
   const search = { client: await connect(options, io), namespace: SYSTEM_NAMESPACE, command: 'history' }
   const [only] = await withKinds([{ name }], { ...search, nouns: ['cluster', 'set'] })
@@ -45,7 +45,7 @@ export async function showFleetHistory(what: string | undefined, options: FormOp
   }
   const rows = target === undefined ? fleetHistoryRows(seen) : clusterHistoryRows(target.name, seen)
   if (rows.length === 0) {
-    // Releases may name a cluster that was deleted; one that neither knows is a typing error.
+    // Releases may name a deleted cluster. A name that neither knows is a typo.
     if (target !== undefined) {
       await findObject(client, target.type, target.name, target.noun)
     }

@@ -1,4 +1,4 @@
-// Shows releases: how far they have come, those of each track, and what two of them give the clusters.
+// Shows releases: their progress, those of each track, and how two of them differ in clusters.
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newestReleases } from '#explain/newest-releases.ts'

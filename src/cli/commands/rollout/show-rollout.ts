@@ -1,4 +1,4 @@
-// Shows the rollout of a set, its revisions, and the state of a canary.
+// Shows a set's rollout, its revisions, and a canary's state.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { revisionCalled } from '#explain/rollout/revisions.ts'
 import { storyLines } from '#explain/finding.ts'
