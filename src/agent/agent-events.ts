@@ -10,7 +10,7 @@ export interface AgentEventsOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly machine: string
-  /** The uid from the certificate, not from the Machine that was read: the policy accepts only events about this one. */
+  /** The uid from the certificate, not from the Machine that the agent read: the policy accepts only events about this uid. */
   readonly machineUid: () => string | undefined
 }
 

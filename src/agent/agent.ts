@@ -32,33 +32,36 @@ import { watchNamed } from './watch.ts'
 export interface AgentOptions {
   /** The node's folder. */
   readonly path: string
-  /** The node is this host, not a folder: paths are the host's, and systemd runs components if it runs the host. */
+  /** The node is this host, not a folder: paths are the host's, and systemd runs the components if it runs the host. */
   readonly host?: boolean
   readonly version: string
   /** The slot that the agent itself runs from, as set by its supervisor. */
   readonly slot?: string
   /** Exits so that the supervisor starts another copy. */
   readonly endForSwitch?: () => never
-  /** Exits when the supervisor has ended: the next supervisor starts an agent of its own. Undefined without a supervisor. */
+  /** Exits when the supervisor has ended: the next supervisor starts its own agent. Undefined without a supervisor. */
   readonly endIfOrphan?: () => void
   /** The Node.js program that runs the agent; components that are scripts find it in their PATH. */
   readonly nodeBinary: string
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Where metadata services of clouds are; only tests name other places. */
+  /** Addresses of the clouds' metadata services; only tests change them. */
   readonly metadataOrigins?: NoticeWatchDeps['origins']
   /** Ends the agent. Components keep running. */
   readonly signal: AbortSignal
 }
 
-/** Left: the agent has removed itself, or a unit does. Reboot: the provider restarts the node; the request is a file in its folder. Reload: the configuration changed, restart the agent. */
+/**
+ * Left: the agent removed itself, or a unit is removing it. Reboot: the provider restarts the node; the request is a file in its folder. Reload: the
+ * configuration changed, restart the agent.
+ */
 export type AgentEnd = 'Stopped' | 'Reboot' | 'Reload' | 'Left'
 
 const NODE_LEASES = 'kube-node-lease'
 /** An agent that lost its supervisor exits within a second, whatever it is doing. */
 const LAST_ONE_ENDS_MS = 15_000
-/** An API server that is away does not keep a machine from rebooting. */
+/** An unreachable API server must not block a reboot. */
 const LAST_REPORT_MS = 2_000
 
 export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
@@ -83,7 +86,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
       isRequested && !(await hasOwnIdentity({ files, dir }))
         ? await sessionAlone({ files, dir })
         : await openSession({ ...options, files, dir, signal })
-    // Either source can say that a kubelet owns the Node; neither can make it ours again.
+    // Either source can hand the Node to a kubelet; neither can take it back.
     const config = { ...joined, registerNode: joined.registerNode && session.identity.registerNode !== false }
     let end = 'Stopped' as AgentEnd
     const onReboot = (): void => {
@@ -122,7 +125,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const tools = { ...options, parts, session, signal, onLeft }
     if (before !== undefined) beginLeaving(tools, before)
     else if (isRequested)
-      // Beside the heartbeats: the disk may be full.
+      // Runs in parallel with the heartbeats, because the disk may be full.
       void orderToLeave(tools, { format: 1, by: 'Person', phase: 'Components' }).catch(() => undefined)
     void session.followAuthorities().then(
       () => {
@@ -130,7 +133,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
         end = 'Reload'
         stop.abort(new Error('the authorities of the cluster changed'))
       },
-      // Its sleep throws when the signal aborts; a full disk is tried again with the next start.
+      // The sleep throws when the signal aborts; if the disk is full, the next start retries.
       () => undefined,
     )
     parts.machineWriter.touch()
@@ -193,19 +196,19 @@ function runForever(tools: Tools): readonly Promise<void>[] {
   const onListed = (found: Machine | undefined) => {
     if (found !== undefined) parts.machineWriter.compare((written) => hasReport(found, written))
   }
-  // After the last report no heartbeat may bring back a Lease that was deleted with the Machine.
+  // After the last report, do not recreate a Lease that was deleted with the Machine.
   const isLast = parts.target.leaving?.phase === 'Report'
   const leases = isLast ? [] : parts.config.registerNode ? [own, ofNode] : [own]
   return [
     watchNamed({ ...common, type: machineType, name: machine, onObject, onListed }, signal),
     keepLeases(lease, leases, signal),
     keep(() => parts.machineWriter.touch()),
-    // Its sleep throws when the signal aborts.
+    // The sleep throws when the signal aborts.
     parts.kubelet?.follow(signal).catch(() => undefined) ?? Promise.resolve(),
   ]
 }
 
-/** On the disk first: from here on nothing but the end of the host stops it. */
+/** Writes the order to disk first: after that, only the end of the host stops it. */
 async function orderToLeave(tools: Tools, leaving: Leaving): Promise<void> {
   const { parts, clock, log, signal } = tools
   await recordLeaving({ files: parts.files, dir: parts.dir, clock, log, signal }, leaving)
@@ -235,7 +238,7 @@ async function leftHost({ host, log }: AgentOptions, dir: NodeDir): Promise<Agen
   return 'Left'
 }
 
-/** What the Machine last said, without jobs and switch orders: those are valid only when read. */
+/** Follows the last order on disk, without jobs and switch orders: those are valid only when freshly read. */
 async function obeyKept(parts: Parts): Promise<void> {
   const kept = await readState(parts.files, machineFile(parts.dir), parseOrder)
   if (kept?.name === parts.machine) obey(parts, { ...withoutSwitches(kept), jobs: [] })
@@ -243,22 +246,22 @@ async function obeyKept(parts: Parts): Promise<void> {
 
 async function obeyMachine(tools: Tools, found: Machine | undefined): Promise<void> {
   const { parts, session } = tools
-  // A deleted Machine is no order: components keep running until a user removes the node.
+  // A deleted Machine is not an order: components keep running until a user removes the node.
   if (found === undefined || parts.target.leaving !== undefined) return
   const order = orderOf(found)
-  // Only its own Machine: one of the same name after it, as of a restored backup, never makes an agent leave.
+  // Only the agent's own Machine counts. A later Machine with the same name, for example from a restored backup, never makes the agent leave.
   if (order.leaving === true && order.uid === session.machineUid()) {
     const isObserved = order.isObserved === true && found.metadata.deletionTimestamp === undefined
     await orderToLeave(tools, { format: 1, by: 'Machine', phase: 'Components', ...(isObserved && { isObserved }) })
     return
   }
-  // Another object of the same name has an empty status.
+  // A different object with the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
   parts.machineWriter.compare((written) => !lacksReport(found, written))
   obey(parts, order)
   parts.logs.watch(found.spec.logs ?? [])
   noteNode(parts, found)
-  // Kept for a start without the API server. A full disk must not stop the agent from following the order.
+  // Saved so that the agent can start without the API server. A full disk must not stop the agent from following the order.
   await keepOrder(parts.files, machineFile(parts.dir), order)
 }
 
@@ -290,7 +293,7 @@ async function forgetOldReboot({ files, dir, facts }: Parts): Promise<void> {
 
 async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   const { jobs, logs, machineWriter, nodeWriter, components, drift, board, supervisor } = parts
-  // A machine that reboots should have said so before it falls silent.
+  // Report the reboot before the machine goes silent.
   if (end === 'Reboot') await machineWriter.flush(LAST_REPORT_MS)
   parts.frozen.close()
   await jobs.close()
@@ -303,7 +306,7 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   await parts.detection.close()
   parts.metrics?.close()
   await board.close()
-  // A step that hangs in the kernel ends with the boot.
+  // If a step hangs in the kernel, it ends with the boot.
   if (end === 'Reboot') await components.stopAll()
   supervisor.close()
   if (end === 'Reboot') await parts.reboots.begin()

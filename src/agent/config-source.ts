@@ -1,5 +1,5 @@
-// The configuration of this agent: agent.json, which a provider may have written from the cluster, and the file of the host's administrator.
-// From agent.json only keys that git may declare are used; a file with any other key is refused as a whole, and the last accepted one stays in force.
+// The agent's configuration: agent.json, which a provider may have written from the cluster, and the host administrator's file. From agent.json only
+// keys that git may declare are used. If it has any other key, the whole file is refused and the last accepted one stays in force.
 import { gitLimitProblems, HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
 import { parseConfig, type ParsedConfig } from '#api/agent-config/agent-config.ts'
 import { parsedConfig } from '#api/agent-config/agent-config-map.ts'
@@ -11,7 +11,7 @@ import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 import { configFile, goodConfigFile, hostConfigFile, type NodeDir } from './node-dir.ts'
 
-/** Undefined: there is no such file. */
+/** Undefined: the file does not exist. */
 export interface ConfigTexts {
   readonly declared: string | undefined
   readonly fromHost: string | undefined
@@ -35,7 +35,7 @@ export function declaredRefusal(dir: NodeDir, text: string | undefined): KubeNod
   return new KubeNodeError(agentErrors.KN3074_agent({ path: configFile(dir), why, hostFile: HOST_CONFIG_NAME }))
 }
 
-/** Each key of the host replaces that of agent.json. Pure. */
+/** Each key in the host's file replaces the same key in agent.json. Pure. */
 export function joinedConfig({ declared, fromHost }: ConfigTexts): ParsedConfig {
   if (fromHost === undefined) return parseConfig(declared)
   const own = parsedConfig(fromHost)
@@ -48,7 +48,7 @@ export function joinedConfig({ declared, fromHost }: ConfigTexts): ParsedConfig 
   return { ...joined, problems: [...problems, ...joined.problems] }
 }
 
-/** What the agent starts with: both texts in force. */
+/** The configuration that the agent starts with: both texts in force. */
 export async function configInForce(deps: ConfigDeps): Promise<ConfigTexts> {
   const { files, dir, log } = deps
   const found = await readConfigTexts(deps)
@@ -56,7 +56,7 @@ export async function configInForce(deps: ConfigDeps): Promise<ConfigTexts> {
   if (refusal !== undefined) {
     log.warn('agent.json is refused', { error: refusal })
     const kept = (await files.read(goodConfigFile(dir)))?.toString('utf8')
-    // Kept by an older release, which may have refused less.
+    // An older release kept this file, and may have refused less.
     return { ...found, declared: declaredRefusal(dir, kept) === undefined ? kept : undefined }
   }
   await keep(deps, found.declared)

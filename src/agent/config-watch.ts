@@ -1,5 +1,5 @@
-// Notices that the configuration changed, so that the agent restarts with it. A file that is no JSON object is half written or a mistake, and one with
-// keys that only the host may set is refused: neither changes anything.
+// Notices when the configuration changes, so that the agent restarts with it. A file that is not a JSON object is half written or a mistake, and a file
+// with host-only keys is refused: neither triggers a restart.
 import { isDeepStrictEqual } from 'node:util'
 import { basename, dirname } from 'node:path'
 import type { Clock, Timer } from '#lib/clock.ts'
@@ -16,11 +16,11 @@ export interface ConfigWatchDeps {
   readonly dir: NodeDir
   readonly clock: Pick<Clock, 'after'>
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** What the agent started with. */
+  /** The configuration that the agent started with. */
   readonly inForce: ConfigTexts
 }
 
-/** Events of the kernel can be lost; editors write a file in several steps. */
+/** Kernel events can be lost, and editors write a file in several steps. */
 const CHECK_EVERY_MS = 30_000
 const SETTLE_MS = 200
 
@@ -38,7 +38,7 @@ function readingOf(text: string | undefined): Read {
   }
 }
 
-/** Whether a running agent must start again to use this file instead of that one. */
+/** Whether a running agent must restart to apply the new file. */
 export function isAnotherConfig(before: string | undefined, after: string | undefined): boolean {
   const now = readingOf(after)
   return now.kind !== 'Broken' && !isDeepStrictEqual(readingOf(before), now)

@@ -1,4 +1,4 @@
-// The break-glass file: while `frozen` exists in the node's folder, the agent disrupts nothing on the node, whether the API server is reachable or not.
+// The break-glass file: while `frozen` exists in the node's folder, the agent disrupts nothing on the node, whether or not the API server is reachable.
 // An unknown state counts as frozen.
 import { basename, dirname } from 'node:path'
 import { timestamp, type Clock } from '#lib/clock.ts'
@@ -12,13 +12,13 @@ import { EACH_TICK_MS } from './shared-tick.ts'
 import { shortened } from '#lib/shortened.ts'
 
 export interface Frozen {
-  /** What the file says, or why it cannot be read. */
+  /** The content of the file, or why it cannot be read. */
   readonly why: string
   /** When the file was written; undefined when unknown. */
   readonly sinceMs: number | undefined
 }
 
-/** Users write a line; any other entry at that path freezes too, and is not read. */
+/** Users write one line. Any other entry at that path also freezes the node, and is not read. */
 const MOST_BYTES = 4_096
 const MOST_SHOWN = 100
 
@@ -44,7 +44,7 @@ const firstLine = (text: string): string => {
   return [...line.trim()].slice(0, MOST_SHOWN).join('')
 }
 
-/** For the Machine; undefined while nothing is frozen. */
+/** Condition for the Machine; undefined while the node is not frozen. */
 export const frozenCondition = (frozen: Frozen | undefined, path: string): Condition | undefined =>
   frozen === undefined
     ? undefined
@@ -57,9 +57,9 @@ export const frozenCondition = (frozen: Frozen | undefined, path: string): Condi
       }
 
 const MOST_MESSAGE = 200
-/** A user who removes the file sees work resume at once. */
+/** When a user removes the file, work resumes immediately. */
 const POLL_MS = EACH_TICK_MS
-/** Where the file system reports changes. */
+/** Interval where the file system reports changes. */
 const RECHECK_MS = 30_000
 
 export interface FrozenWatchDeps {
@@ -67,12 +67,12 @@ export interface FrozenWatchDeps {
   readonly dir: NodeDir
   readonly clock: Clock
   readonly log: Logger
-  /** Absent: polled instead. */
+  /** Absent: the file is polled instead. */
   readonly watchFolder?: WatchFolder
   readonly onChange: () => void
 }
 
-/** For the status. Code that is about to disrupt something reads the file itself, immediately before. */
+/** For the status. Code that is about to disrupt something reads the file itself, right before. */
 export class FrozenWatch {
   readonly #deps: FrozenWatchDeps
   #frozen: Frozen | undefined
@@ -94,7 +94,7 @@ export class FrozenWatch {
     const { files, dir, clock, log, onChange } = this.#deps
     const read = await readFrozen(files, dir)
     const before = this.#frozen
-    // Without a time of its own it counts from when we first saw it.
+    // If the file has no timestamp, use the time when the agent first observed it.
     const now = read && { ...read, sinceMs: read.sinceMs ?? before?.sinceMs ?? clock.now() }
     this.#frozen = now
     if (this.#isClosed || (before?.why === now?.why && before?.sinceMs === now?.sinceMs)) return
@@ -109,7 +109,7 @@ export class FrozenWatch {
     this.#isChecking = true
     do {
       this.#isTouched = false
-      // Before the check: a change in between is reported then.
+      // Start the watch before the check: a change in between is reported as an event.
       this.#listen()
       await this.check()
     } while (this.#isTouched && !this.#isClosed)

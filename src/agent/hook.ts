@@ -1,4 +1,4 @@
-// Runs a hook of a component: a program with arguments, no shell, for a bounded time.
+// Runs a component's hook: a program with arguments, no shell, with a time limit.
 import { existsSync } from 'node:fs'
 import { KubeNodeError } from '#lib/errors.ts'
 import { onNode, type NodeDir } from './node-dir.ts'
@@ -6,7 +6,7 @@ import { agentErrors } from './agent-errors.ts'
 import { programOutput } from './program-output.ts'
 
 const KEPT_BYTES = 4_096
-/** A package manager prints some hundred kilobytes; a program that prints more than this never stops. */
+/** A package manager prints a few hundred kilobytes; a program that prints more than this never stops. */
 export const FLOOD_BYTES = 16 * 2 ** 20
 const SHOWN = 120
 

@@ -1,7 +1,7 @@
-// A text that is read again in the background when it is old: the last one is there at once, and a change is reported.
+// A text that is read again in the background when it is old. The last value is available immediately, and a change is reported.
 import type { Clock } from '#lib/clock.ts'
 
-/** A changed route, and an upgraded control plane, are noticed with the next use after this. */
+/** A changed route or an upgraded control plane is noticed with the next use after this time. */
 const FRESH_MS = 60_000
 
 export class KeptReading {
@@ -22,7 +22,7 @@ export class KeptReading {
     this.#onChange = onChange
   }
 
-  /** Undefined until the first one was read. */
+  /** Undefined until the first read. */
   get value(): string | undefined {
     const now = this.#clock.monotonic()
     if (now - this.#readAt >= FRESH_MS) {

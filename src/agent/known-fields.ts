@@ -1,5 +1,5 @@
-// Writes to a server that is older than this agent: it refuses an object with any unknown field, so such fields are left out, as
-// an agent of that age would. Fields that the server knows are written as ever, with sentences as long as they may be.
+// Writes to a server that is older than this agent. Such a server rejects an object with an unknown field, so unknown fields are left out, as an agent
+// of the server's age would do. Known fields are written as usual, with texts as long as allowed.
 import type { Logger } from '#lib/log.ts'
 import { isObject } from '#lib/json.ts'
 import type { ApplyOptions, KubeClient } from '#kube/client.ts'
@@ -8,16 +8,16 @@ import { fitTexts } from '#api/schema/fit-texts.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 
-/** Only status fields are learned to be left out. A server names the first unknown field of each object, so sibling fields are learned one by one. */
+/** Only status fields can be left out. A server names the first unknown field of each object, so sibling fields are found one at a time. */
 const MAX_TRIES = 16
 /** Two minor releases add a handful of fields; more means another problem. */
 const MAX_FIELDS = 64
 const REFUSAL = /(?:^|\s)(\.(?:[^\s:[]|\[[^\]]*\])+): field not declared in schema/g
 
-/** Names on the way to a field; list indexes do not matter. */
+/** The names on the path to a field; list indexes do not matter. */
 export type FieldPath = readonly string[]
 
-/** The fields that a refusal names: `.status.components[name="a"].hint: field not declared in schema`. */
+/** The fields that a rejection names: `.status.components[name="a"].hint: field not declared in schema`. */
 export const unknownFields = (message: string): readonly FieldPath[] =>
   [...message.matchAll(REFUSAL)].map(([, path = '']) =>
     path
@@ -57,7 +57,7 @@ export class KnownFields {
       }
   }
 
-  /** Forgotten at exit: a newer server is noticed by the next agent at the latest. */
+  /** Kept until exit: at the latest, the next agent notices a newer server. */
   #learn(type: ResourceType, message: string): boolean {
     const known = this.#unknown.get(type.kind) ?? new Map<string, FieldPath>()
     const fresh = unknownFields(message).filter((path) => path[0] === 'status' && !known.has(path.join('.')))

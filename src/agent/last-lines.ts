@@ -1,16 +1,16 @@
 // The last lines of a program's output, safe for a status: few lines, bounded, without control characters, secrets masked.
 import { maskSecretsIn } from '#lib/mask-text.ts'
 
-/** Of one line, so that one dump does not fill the message. */
+/** Limit of one line, so that one dump does not fill the message. */
 const MAX_LINE_CHARS = 200
 
-/** How much of the end is read: many times what is shown, because half a secret is not recognized as one. */
+/** How much of the end is read: far more than is shown, because half a secret is not recognized as one. */
 export const READ_CHARS = 16_384
 
-/** Also whole escape sequences of terminals. */
+/** Includes whole terminal escape sequences. */
 const CONTROL = /(?!\t)\p{Cc}(?:\[[0-9;?]*[A-Za-z])?/gu
 
-/** The last `count` lines that have any text. */
+/** The last `count` lines that are not blank. */
 export const lastLines = (text: string, count: number): string =>
   maskSecretsIn(text.slice(-READ_CHARS))
     .split('\n')

@@ -1,4 +1,4 @@
-// The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
+// The Machine's orders to its agent. Kept on disk, so that an agent that starts without the API server knows what to keep running.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { ComponentOrder, Machine } from '#api/kinds/machine.ts'
@@ -14,13 +14,13 @@ export interface MachineOrder {
   readonly generation: number
   readonly components: readonly ComponentOrder[]
   readonly jobs: readonly string[]
-  /** The cloud whose metadata service is asked. */
+  /** The cloud whose metadata service is queried. */
   readonly notices?: NoticeCloud
-  /** What to do with files of others; Refuse when left out. */
+  /** What to do with files of other owners; default: Refuse. */
   readonly adoption?: AdoptionMode
-  /** The agent is to hand the host back and to leave it. */
+  /** The agent must hand back the host and leave it. */
   readonly leaving?: boolean
-  /** The Machine is only observed from now on: components stay as they are. */
+  /** From now on the Machine is only observed: components stay as they are. */
   readonly isObserved?: boolean
 }
 
@@ -30,13 +30,13 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
     generation: metadata.generation ?? 0,
-    // Components that run as pods are installed and reported by the machine controller.
+    // The machine controller installs and reports components that run as pods.
     components: (spec.components ?? [])
       .filter((c) => c.workload !== true)
       .map((c) => ({
         name: c.name,
         version: c.version,
-        // A server that does not fill in defaults leaves it out.
+        // A server that does not fill in defaults omits it.
         attempt: c.attempt ?? 1,
         ...defined({ config: c.config, switch: c.switch, onRemoval: c.onRemoval }),
       })),
@@ -58,13 +58,13 @@ export const parseOrder = (v: unknown): MachineOrder | undefined =>
     ? (v as unknown as MachineOrder)
     : undefined
 
-/** A switch order is valid only when read; one from the disk is none. */
+/** A switch order is valid only when freshly read, so one from the disk does not count. */
 export const withoutSwitches = (order: MachineOrder): MachineOrder => ({
   ...order,
   components: order.components.map(({ switch: _switch, ...rest }) => rest),
 })
 
-/** Each of our own status writes comes back as an event of the Machine, with the same order. */
+/** Each of the agent's own status writes returns as a Machine event with the same order. */
 export async function keepOrder(files: Files, path: string, order: MachineOrder): Promise<void> {
   const text = JSON.stringify(order)
   if ((await files.read(path))?.toString('utf8') !== text) await writeDurably(files, path, text)

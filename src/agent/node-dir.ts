@@ -1,4 +1,4 @@
-// Where the files of one node are: the only place that builds paths below the node's folder.
+// Where one node's files are: the only place that builds paths below the node's folder.
 import { join } from 'node:path'
 import { HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
 import { climbs } from '#api/agent-config/node-paths.ts'
@@ -7,13 +7,13 @@ import { agentErrors } from './agent-errors.ts'
 
 export interface NodeDir {
   readonly path: string
-  /** What paths of components are below: `/opt/x` on the node is `root/opt/x` here. "/" on a real host. */
+  /** Base of component paths: `/opt/x` on the node is `root/opt/x` here. "/" on a real host. */
   readonly root: string
   readonly state: string
   readonly logs: string
 }
 
-/** A node that is a whole host has its root at `/`, one that is a folder inside that folder. */
+/** A node that is a whole host has its root at `/`; a node that is a folder has its root inside that folder. */
 export const nodeDir = (path: string, root = join(path, 'root')): NodeDir => ({
   path,
   root,
@@ -23,21 +23,21 @@ export const nodeDir = (path: string, root = join(path, 'root')): NodeDir => ({
 
 export const joinFile = (d: NodeDir): string => join(d.path, 'join.json')
 export const configFile = (d: NodeDir): string => join(d.path, 'agent.json')
-/** The settings of this host's administrator for its agent; no provider writes it. */
+/** The host administrator's settings for the agent; providers never write this file. */
 export const hostConfigFile = (d: NodeDir): string => join(d.path, HOST_CONFIG_NAME)
 /** The newest agent.json that was accepted. */
 export const goodConfigFile = (d: NodeDir): string => join(d.state, 'last-good-agent.json')
-/** A trust document that root on this host puts in place of the one in force, for example after its keys were lost. */
+/** A trust document that root on this host provides instead of the one in force, for example after its keys were lost. */
 export const trustFromHostFile = (d: NodeDir): string => join(d.path, 'trust-from-host.json')
 export const bootIdFile = (d: NodeDir): string => join(d.path, 'boot-id')
-/** A provider that finds this file restarts the node with another boot id. */
+/** A provider that finds this file restarts the node with a new boot id. */
 export const rebootRequestFile = (d: NodeDir): string => join(d.path, 'reboot-requested')
-/** While it exists, the agent disrupts nothing on the node. Works without the API server. */
+/** While this file exists, the agent disrupts nothing on the node. Works without the API server. */
 export const frozenFile = (d: NodeDir): string => join(d.path, 'frozen')
 
-/** The order to leave, once it was received. */
+/** The order to leave, after it was received. */
 export const leavingFile = (d: NodeDir): string => join(d.state, 'leaving.json')
-/** A person on this host asks the agent to leave it; read at its start. */
+/** A user on this host requests that the agent leave; read when the agent starts. */
 export const leaveRequestFile = (d: NodeDir): string => join(d.path, 'leave.json')
 
 export const identityFile = (d: NodeDir): string => join(d.state, 'identity', 'identity.json')
@@ -60,12 +60,12 @@ export const artifactFile = (d: NodeDir, sha256: string): string => join(artifac
 
 export const componentsFolder = (d: NodeDir): string => join(d.state, 'components')
 export const componentFolder = (d: NodeDir, component: string): string => join(componentsFolder(d), component)
-/** Folders being removed; nothing in here is in use any longer. */
+/** Folders that are being removed; nothing in here is in use. */
 export const trashFolder = (d: NodeDir): string => join(d.state, 'trash')
 export const recordFile = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'record.json')
 export const processFile = (d: NodeDir, component: string): string =>
   join(componentFolder(d, component), 'process.json')
-/** There when the agent has enabled the unit of a component that other programs brought. */
+/** Exists when the agent has enabled a component's unit that another program installed. */
 export const enabledFile = (d: NodeDir, component: string): string =>
   join(componentFolder(d, component), 'enabled.json')
 export const slotsFolder = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'slots')
@@ -80,7 +80,7 @@ export const foreignFolder = (d: NodeDir, component: string): string => join(all
 /** What was on the node before components were adopted, one folder each. */
 export const originalsFolder = (d: NodeDir): string => join(d.state, 'kept')
 export const keptFolder = (d: NodeDir, component: string): string => join(originalsFolder(d), component)
-/** Originals that were not put back, on the node, once its agent has left. Of no agent: nothing removes them. */
+/** Originals that were not restored before the agent left. They belong to no agent, so nothing removes them. */
 export const savedFolder = (component: string): string => `/var/backups/kubenode/${component}`
 export const keptFile = (d: NodeDir, component: string): string => join(keptFolder(d, component), 'kept.json')
 
@@ -88,9 +88,9 @@ const jobsFolder = (d: NodeDir): string => join(d.state, 'jobs')
 export const jobFile = (d: NodeDir, uid: string): string => join(jobsFolder(d), `${uid}.json`)
 export const evidenceFolder = (d: NodeDir, job: string): string => join(d.state, 'evidence', job)
 
-/** A path of a component, as it is on this machine. */
+/** A component's path, as it is on this machine. */
 export function onNode(d: NodeDir, path: string): string {
-  // Callers have checked paths of the node; this check keeps an unchecked one inside the node's folder.
+  // Callers have checked the path; this check keeps an unchecked one inside the node's folder.
   if (climbs(path)) throw new KubeNodeError(agentErrors.KN8021_host({ path }))
   return join(d.root, path)
 }

@@ -1,4 +1,4 @@
-// The variables that tell every program on a node where it is: components, their hooks and probes, scripts of repairs, and checks of monitors. Pure.
+// Environment variables that describe the node to every program on it: components, their hooks and probes, repair scripts, and monitor checks. Pure.
 // `npm run gen` writes them into the pages of the contracts.
 
 import { defined } from '#lib/defined.ts'
@@ -7,7 +7,7 @@ export interface NodePlace {
   readonly machine: string
   readonly node: string
   readonly root: string
-  /** Of the Node.js that the agent runs on. */
+  /** Folder of the Node.js that the agent runs on. */
   readonly binFolder: string
 }
 
@@ -19,7 +19,7 @@ export const nodeVariables = ({ address, machine, node, root, binFolder }: NodeP
   KUBENODE_ROOT: root,
 })
 
-/** Checks of the state of a host are often programs for administrators. */
+/** Checks of a host's state are often administrator programs. */
 export const checkVariables = (
   variables: Readonly<Record<string, string>>,
   binFolder: string,
@@ -28,7 +28,7 @@ export const checkVariables = (
   PATH: `${binFolder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
 })
 
-/** Of the process of a component, under every supervisor. `env` of the component may replace the rest, but not what it is and where its root is. */
+/** For a component's process, under every supervisor. The component's `env` may override the rest, but not its name and its root. */
 export const componentVariables = (
   variables: Readonly<Record<string, string>>,
   component: string,

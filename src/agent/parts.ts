@@ -1,4 +1,4 @@
-// The parts of an agent and how they are connected, one line a part. Nothing here runs by itself: agent.ts starts and ends it.
+// The parts of an agent and how they are connected, one line per part. Nothing here starts anything: agent.ts starts and stops it.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { AllComponents } from './components/all-components.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
@@ -39,15 +39,15 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly notices: NoticeWatch
   readonly frozen: FrozenWatch
   readonly reboots: Reboots
-  /** Undefined where the node is a folder: a kubelet of its host is not its own. */
+  /** Undefined where the node is a folder: the host's kubelet is not the node's. */
   readonly kubelet: KubeletTrustWatch | undefined
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
-  /** The last report of an agent that leaves. */
+  /** Sends the last report of an agent that leaves. */
   readonly reportLeft: () => Promise<void>
 }
 
-/** The list of parts. Parts that report a change to one further down are called only after all of them are built. */
+/** The list of parts. A part that notifies a later part is called only after all of them are built. */
 export function buildParts(o: PartsOptions): Parts {
   const ground = groundOf(o)
   const { base, files, dir, config, facts, machine, target } = ground
@@ -120,7 +120,7 @@ const buildNodeObject = ({ client, log, node, facts, session, config, target }: 
     name: node,
     facts,
     machineUid: session.machineUid,
-    // A host that was given up, or whose Machine was deleted by force, would leave a Node that belongs to nothing.
+    // Otherwise a host that was given up, or whose Machine was force-deleted, would leave behind a Node without an owner.
     register: async () => config.registerNode && !target.isLeaving && (await session.isMachineThere()),
   })
 

@@ -1,4 +1,4 @@
-// Reads a permit right before something is disrupted, and judges it. The Defender's phase is the only expiry: clocks of nodes may be wrong.
+// Reads and checks a permit right before a disruption. Only the phase set by the Defender counts for expiry: clocks of nodes may be wrong.
 import { messageOf } from '#lib/errors.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
@@ -7,11 +7,11 @@ import { operationPermit, type Disruption, type OperationPermit } from '#api/kin
 import type { PermitReading } from './components/permit-reading.ts'
 
 export interface PermitUse {
-  /** It must name each of them. None for what disrupts nothing: then any permit granted to this node will do. */
+  /** The permit must list every one of these. Empty for work that disrupts nothing: then any permit granted to this node is enough. */
   readonly operations: readonly Disruption[]
-  /** UIDs under which this node may be named: of the Machine, of the Node. */
+  /** UIDs under which a permit may name this node: of the Machine, of the Node. */
   readonly targets: readonly string[]
-  /** What a switch would bring about. */
+  /** The version that a switch would install. */
   readonly target?: ComponentTarget
 }
 
@@ -38,5 +38,5 @@ export async function readPermit(
   }
 }
 
-/** An answer that took longer says little about now. */
+/** An answer that took longer is out of date. */
 const READ_MS = 5_000

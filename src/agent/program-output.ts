@@ -1,4 +1,4 @@
-// Runs one program without a shell and keeps the end of its output, however long: output beyond the bound costs the beginning, never the result.
+// Runs one program without a shell and keeps the end of its output, however long: exceeding the limit costs the beginning, never the result.
 import { spawn } from 'node:child_process'
 import { defined } from '#lib/defined.ts'
 
@@ -6,7 +6,7 @@ export interface ProgramCall {
   readonly program: string
   readonly args: readonly string[]
   readonly timeoutMs: number
-  /** Of each stream, counted from its end. */
+  /** Limit for each stream, counted from its end. */
   readonly maxBytes: number
   readonly environment: Readonly<Record<string, string>>
   readonly folder?: string
@@ -21,15 +21,15 @@ interface Kept {
 }
 
 export interface ProgramOutput {
-  /** Undefined: it ended with exit code 0. */
+  /** Undefined: it exited with code 0. */
   readonly problem: string | undefined
-  /** Undefined: it was not started, or ended by a signal. */
+  /** Undefined: it was not started, or a signal ended it. */
   readonly code: number | undefined
   readonly stdout: Kept
   readonly stderr: Kept
 }
 
-/** A child that inherited the output of an exited program may hold it open; the output until then is the result. */
+/** A child that inherited the output of an exited program may keep it open; the output until then is the result. */
 const DRAIN_MS = 1_000
 
 export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
@@ -78,7 +78,7 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
   })
 }
 
-/** Holds at most twice the bound, so that many small chunks are not copied one by one. */
+/** Holds at most twice the limit, so that many small chunks are not copied one by one. */
 class Tail {
   readonly #max: number
   #chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-// The one way in which an agent reboots its machine: a repair and a component use the same request. Two requests in one boot are one reboot.
+// The only way in which an agent reboots its machine: repairs and components use the same request. Two requests in one boot are one reboot.
 import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -19,11 +19,11 @@ export interface RebootsDeps {
   /** Undefined in a folder, and on a host that systemd does not run. */
   readonly systemctl: Systemctl | undefined
   readonly isHost: boolean
-  /** Ends the agent in order. */
+  /** Shuts the agent down cleanly. */
   readonly onReboot: () => void
 }
 
-/** In `readHostFacts`, of a kernel that does not tell: a reboot could not be recognized. */
+/** `readHostFacts` returns this if the kernel has no boot id: a reboot could not be recognized. */
 const UNKNOWN_BOOT = 'unknown'
 
 export class Reboots implements RebootPort {
@@ -47,7 +47,7 @@ export class Reboots implements RebootPort {
     const { isHost, systemctl, files, dir, bootId } = this.#deps
     if (bootId === UNKNOWN_BOOT) return 'the kernel of this host does not report a boot ID'
     if (isHost) return systemctl === undefined ? 'systemd does not run this host' : undefined
-    // A provider that emulates reboots writes the boot ID of each of its folders.
+    // A provider that emulates reboots writes a boot id into each of its folders.
     return (await files.read(bootIdFile(dir))) === undefined
       ? 'this node is a folder without a provider that restarts it'
       : undefined
@@ -61,7 +61,7 @@ export class Reboots implements RebootPort {
     onReboot()
   }
 
-  /** A provider that has not served the request in time must not serve it when nothing waits for it. */
+  /** A provider that missed the request must not serve it after the wait has ended. */
   async withdraw(component: string): Promise<void> {
     const { files, dir } = this.#deps
     const path = rebootRequestFile(dir)
@@ -69,7 +69,7 @@ export class Reboots implements RebootPort {
     if (request?.['component'] === component) await removeDurably(files, path)
   }
 
-  /** The last act of an agent that stopped its components. A host does it itself; for a folder its provider does. */
+  /** The last action of an agent that stopped its components. A host reboots itself; for a folder, the provider does it. */
   async begin(): Promise<void> {
     const { systemctl, log } = this.#deps
     await systemctl?.run('--no-block', 'reboot').catch((error: unknown) => log.error('cannot reboot', { error }))

@@ -1,4 +1,4 @@
-// Runs one thing for each name in a list: starts it when the name appears, and ends it when the name disappears.
+// Runs one task for each name in a list: starts it when the name appears, and ends it when the name disappears.
 
 export interface Running {
   readonly end: (why: Error) => void
@@ -11,7 +11,10 @@ export class RunningByName {
   readonly #most: number
   readonly #running = new Map<string, Running>()
 
-  /** Of more than `most` names only the first ones are started. A name that leaves the first ones while it is listed keeps running. */
+  /**
+   * If there are more than `most` names, only the first ones are started. A running name that drops out of the first ones keeps running while it is
+   * listed.
+   */
   constructor(start: (name: string) => Running, most = Infinity) {
     this.#start = start
     this.#most = most

@@ -1,4 +1,4 @@
-// The version of the API server, read only when a component must be compatible with it.
+// The API server's version, read only when a component must be compatible with it.
 import https from 'node:https'
 import { servedVersion } from '#api/served-version.ts'
 import { isTokenPair, type Credential } from './join/identity.ts'
@@ -7,7 +7,7 @@ export interface ServerPlace {
   readonly server: string
   readonly ca: string
   readonly pair: () => Credential
-  /** Variables of a proxy. */
+  /** Proxy variables. */
   readonly proxy?: Readonly<Record<string, string>> | undefined
 }
 

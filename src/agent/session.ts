@@ -44,35 +44,35 @@ export interface SessionDeps extends IdentityDeps {
 
 export interface Session {
   readonly identity: Identity
-  /** No server is asked or told anything. */
+  /** The agent contacts no server. */
   readonly isAlone?: true
   readonly client: HttpKubeClient
   readonly sealing: SealingKey
-  /** Start and end of our certificate, and who signed it. */
+  /** Start and end of the agent's certificate, and who signed it. */
   readonly certificateLife: () => (Life & { readonly authority?: string }) | undefined
-  /** Prints of the authorities that the server is verified with. */
+  /** Prints of the authorities used to verify the server. */
   readonly authorities: readonly string[]
-  /** Resolves once the cluster has others, and they are kept for the next start. */
+  /** Resolves after the cluster's authorities changed and are saved for the next start. */
   readonly followAuthorities: () => Promise<void>
-  /** Set when our token is not replaced in time. */
+  /** Set when the agent's token is not replaced in time. */
   readonly tokenCondition: () => Condition | undefined
-  /** Of the Machine that our certificate is for. */
+  /** UID of the Machine that the agent's certificate is for. */
   readonly machineUid: () => string | undefined
-  /** Read from the server. */
+  /** Reads the Machine from the server. */
   readonly isMachineThere: () => Promise<boolean>
   readonly serverVersion: () => Promise<string | undefined>
   /** Renews the certificate until the signal aborts. */
   readonly keep: (onRenewed?: () => void) => Promise<void>
 }
 
-/** How long a connection keeps its key pair before it reads it again. */
+/** How long a connection uses its key pair before it reads it again. */
 const PAIR_GOOD_FOR_MS = 60_000
-/** It is in memory: read before each of the rarer requests. */
+/** Reading it from memory is cheap, so it is read before each of the rarer requests. */
 const TOKEN_GOOD_FOR_MS = 1_000
 
-/** One connection that hangs blocks no other. */
+/** Two, so that one hanging connection does not block the other requests. */
 const AT_ONCE = 2
-/** An answer takes some milliseconds; a server that takes longer than this is overloaded, or unreachable. */
+/** An answer takes a few milliseconds; a slower server is overloaded or unreachable. */
 const PATIENCE_MS = 1_000
 
 export async function openSession(deps: SessionDeps): Promise<Session> {
@@ -150,13 +150,13 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     followAuthorities: () => followAuthorities(following, signal),
     tokenCondition: () => held && tokenCondition(held, clock.monotonic()),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair, proxy }),
-    // Its sleep throws when the signal aborts.
+    // The sleep throws when the signal aborts.
     keep: (onRenewed = () => undefined) => {
       const renewed = (next: Credential): void => {
         take(next)
         onRenewed()
       }
-      // What is reported of a token changes with its age, too.
+      // The reported state of a token also changes with its age.
       const tools = { clock, random, log, early, renew: () => renew(renewing).finally(onRenewed), onRenewed: renewed }
       return keepRenewing(tools, first, signal).catch(() => undefined)
     },

@@ -1,9 +1,9 @@
-// A clock whose longer waits end together: dozens of periods that each woke the process separately are due at the next full second, so that
-// an idle node wakes once for all of them. Short waits are as precise as before.
+// A clock that rounds longer waits up to the next full second, so that dozens of periodic tasks wake an idle node once instead of separately. Short
+// waits stay as precise as before.
 import { sleepOn, type Clock, type Timer } from '#lib/clock.ts'
 
 const TICK_MS = 1_000
-/** Period of work that is due on every tick: a little less than a tick, or it would miss the next one by a moment each time. */
+/** Period of work that runs on every tick: a little less than a tick, or it would just miss the next one every time. */
 export const EACH_TICK_MS = 900
 
 export function withSharedTick(clock: Clock): Clock {
@@ -19,7 +19,7 @@ export function withSharedTick(clock: Clock): Clock {
     const timer = clock.after(next * TICK_MS - clock.monotonic(), () => {
       armed = undefined
       const now = clock.monotonic()
-      // A timer may come a moment early; what is not due yet waits for one more.
+      // A timer may fire slightly early; anything not due yet waits for another one.
       for (const tick of [...due.keys()].filter((t) => t * TICK_MS <= now + 1).sort((a, b) => a - b)) {
         const all = due.get(tick) ?? []
         due.delete(tick)
@@ -34,7 +34,7 @@ export function withSharedTick(clock: Clock): Clock {
     if (ms < EACH_TICK_MS) return clock.after(ms, fn)
     const tick = Math.ceil((clock.monotonic() + ms) / TICK_MS)
     const all = due.get(tick) ?? new Set()
-    // The same function registered twice counts as two.
+    // Registering the same function twice counts as two.
     const own = (): void => fn()
     due.set(tick, all.add(own))
     arm()

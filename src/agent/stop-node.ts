@@ -29,7 +29,7 @@ export async function stopNode({ path, nodeBinary, clock, log }: StopOptions): P
   const components = await files.list(componentsFolder(dir))
   await Promise.all(components.map((component) => supervisor.stop(component)))
   supervisor.close()
-  // Processes that may outlive their component do not outlive the node.
+  // Processes may outlive their component, but not the node.
   for (const { process } of processesOfNode(dir.path)) send(process.pid, 'SIGKILL')
   lock.release()
 }

@@ -1,4 +1,4 @@
-// Watches one object by name. An agent's main cost is its requests, times ten thousand: this one reads one object and nothing else.
+// Watches one object by name. An agent's main cost is its requests, times ten thousand: this watch reads one object and nothing else.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -14,13 +14,13 @@ export interface NamedWatch<T extends KubeObject> {
   readonly log: Logger
   readonly type: ResourceType<T>
   readonly name: string
-  /** Undefined: there is no such object (any longer). */
+  /** Undefined: the object does not exist (any longer). */
   readonly onObject: (object: T | undefined) => void | Promise<void>
-  /** The object as each list has it, also one that did not change: the server may have gone back to an earlier state. */
+  /** Called with the object from each list, even if it did not change: the server may have reverted to an earlier state. */
   readonly onListed?: (object: T | undefined) => void
 }
 
-/** Until the signal aborts; never rejects. */
+/** Runs until the signal aborts; never rejects. */
 export async function watchNamed<T extends KubeObject>(o: NamedWatch<T>, signal: AbortSignal): Promise<void> {
   let isFailing = false
   const log = o.log.with({ watch: `${o.type.plural}/${o.name}` })

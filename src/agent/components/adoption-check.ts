@@ -1,4 +1,4 @@
-// What other programs have at the paths of the staged version; afterwards, what was kept of it.
+// Checks which files of other programs are in the way of the staged version. After the switch, reports which originals were kept.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { KnownDigests } from '../files/digest.ts'
 import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
@@ -19,7 +19,7 @@ export class AdoptionCheck {
   #report: AdoptionReport | undefined
   #inTheWay: string | undefined
   readonly #others: OtherUnits
-  /** Slot for which the report is of what was kept. */
+  /** The slot whose kept originals the report lists. */
   #keptIn: string | undefined
 
   constructor(
@@ -37,12 +37,12 @@ export class AdoptionCheck {
     return this.#report
   }
 
-  /** Why the staged version may not be switched to; undefined when nothing is in the way. */
+  /** Why the switch to the staged version is blocked; undefined when nothing blocks it. */
   get inTheWay(): string | undefined {
     return this.#inTheWay
   }
 
-  /** True when the report is another one. */
+  /** Returns true when the report changed. */
   async inspect(record: ComponentRecord | undefined): Promise<boolean> {
     const before = JSON.stringify(this.#report)
     const slot = record?.state === 'Staged' ? record.staged?.id : undefined

@@ -1,4 +1,5 @@
-// Compares a staged version with what other programs have at its paths: what equals it, what differs, and what adopting it would replace and restart.
+// Compares a staged version with the files that other programs have at its paths: which are equal, which differ, and what adopting would replace and
+// restart.
 import { join } from 'node:path'
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -21,17 +22,17 @@ import { linksOn } from './host-units.ts'
 export type AdoptionMode = NonNullable<Machine['spec']['adoption']>
 export type AdoptionReport = NonNullable<ComponentStatus['adoption']>
 
-/** One path that is not the component's yet. */
+/** A path that the component does not own yet. */
 export interface Standing {
   readonly link: NodeLink
   /** Undefined: a folder or a device, which is never replaced. */
   readonly original: Original | undefined
   readonly isEqual: boolean
-  /** What the process must do when it is replaced. */
+  /** What replacing this path requires of the process. */
   readonly effect: Effect
 }
 
-/** The paths that the component would take, with what is there compared; those that it has already are left out. */
+/** Compares every path that the component would take over with its current content. Skips paths that the component already owns. */
 export async function standingsOf(
   deps: KeptDeps,
   spec: MachineComponentSpec,
@@ -56,25 +57,25 @@ async function isSameContent(deps: KeptDeps, original: Original, ours: string): 
   return (await digestIn(deps, ours)) === original.sha256
 }
 
-/** A program always needs a restart; a file says what it needs. */
+/** A program always needs a restart; a file declares what it needs. */
 export function effectFor({ files = [], service }: MachineComponentSpec, { path }: NodeLink): Effect {
   const effect = files.find((f) => f.path === path)?.onChange ?? 'Restart'
   return effect === 'Reload' && service?.reloadSignal === undefined ? 'Restart' : effect
 }
 
-/** In the way of a component: other content, without the consent to replace it, or what is never replaced. */
+/** Paths that block the component: different content without consent to replace it, or an entry that is never replaced. */
 export const inTheWay = (standings: readonly Standing[], mode: AdoptionMode, kept: Kept | undefined) =>
   standings.filter(
     ({ original, isEqual }) =>
       original === undefined || (original.kind !== 'Absent' && !isEqual && mode !== 'Adopt' && !isKept(kept, original)),
   )
 
-/** Kept in this very adoption, which was interrupted before the link replaced it. */
+/** This adoption already kept the original, but was interrupted before the link replaced it. */
 const isKept = (kept: Kept | undefined, now: Original): boolean =>
   kept?.originals.some((o) => JSON.stringify(o) === JSON.stringify(now)) === true
 
 const MOST = 32
-/** A link may lead to a path of 4,095 characters, and a server refuses the whole report for one text that is too long. */
+/** A link target can have 4,095 characters, and a server rejects the whole report if one text is too long. */
 const MOST_CHARS = 512
 
 export function adoptionReport(
@@ -117,7 +118,7 @@ const whatDiffers = (original: Original | undefined): string =>
 
 const unitText = ({ unit, active, file }: KeptUnit): string => `${unit} (${active}, ${file})`
 
-/** After the adoption: which originals there are to put back. */
+/** After the adoption: the originals that can be restored. */
 export function keptReport(kept: Kept | undefined): AdoptionReport | undefined {
   if (kept === undefined || !isAdopted(kept)) return undefined
   const paths = kept.originals.filter((o) => o.kind !== 'Absent').map((o) => o.path)

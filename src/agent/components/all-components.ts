@@ -1,4 +1,5 @@
-// All components of the node: one worker each, created when the Machine names it or the disk has it, dropped when neither does.
+// All components of the node, one worker each. A worker is created when the component is in the Machine or on the disk, and dropped when it is in
+// neither.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
@@ -20,7 +21,7 @@ import { ComponentWorker } from './worker.ts'
 
 export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
   readonly readPermit: (target: ComponentTarget, permit: string, use: readonly Disruption[]) => Promise<PermitReading>
-  /** Undefined while it cannot be read; absent where versions are not checked against it. */
+  /** Undefined while the version cannot be read; absent where versions are not checked against it. */
   readonly serverVersion?: () => string | undefined
 }
 
@@ -56,7 +57,7 @@ export class AllComponents {
     for (const worker of this.#workers.values()) worker.wake()
   }
 
-  /** Runs now and then; a failure shows up again the next time. */
+  /** Runs periodically; a failure shows up again next time. */
   async sweep(): Promise<void> {
     const { clock, log } = this.#deps
     if (clock.monotonic() - this.#sweptAt < SWEEP_EVERY_MS) return
@@ -64,18 +65,18 @@ export class AllComponents {
     await sweepArtifacts(this.#deps).catch((error: unknown) => log.warn('cannot clean up old artifacts', { error }))
   }
 
-  /** A staged version may have been waiting for this. */
+  /** A staged version may be waiting for this. */
   wakeStaged(): void {
     for (const worker of this.#workers.values()) if (worker.record?.state === 'Staged') worker.wake()
   }
 
-  /** From here on every component leaves; the agent itself goes last. */
+  /** Every component starts leaving; the agent itself leaves last. */
   leave(isObserved: boolean): void {
     this.#leaving = { isObserved }
     for (const worker of this.#workers.values()) if (worker.component !== AGENT_COMPONENT) worker.setOrder('None')
   }
 
-  /** Nothing that the agent installed is on the node, but the agent. */
+  /** Nothing that the agent installed is left on the node, except the agent. */
   get areOff(): boolean {
     return this.workers.every((w) => w.component === AGENT_COMPONENT || w.record === undefined)
   }
@@ -97,7 +98,7 @@ export class AllComponents {
     return this.workers.flatMap((w) => w.record ?? [])
   }
 
-  /** As the Machine's status has them. */
+  /** The component reports for the Machine's status. */
   reports(): readonly ComponentStatus[] {
     return this.workers.flatMap((worker) => {
       const order = this.#order?.components.find((c) => c.name === worker.component)
@@ -105,12 +106,15 @@ export class AllComponents {
     })
   }
 
-  /** Paths of the node that hold files of others. */
+  /** Paths on the node that hold files of other owners. */
   get foreign(): readonly string[] {
     return this.workers.flatMap((w) => (w.record === undefined ? [] : w.foreign))
   }
 
-  /** For the end of the machine: what requires others is stopped before them, as a kubelet before its runtime. Whatever fails, all are tried. */
+  /**
+   * Stops everything before the machine goes down. A component stops before the ones it requires: the kubelet before its runtime. Tries all, even if some
+   * fail.
+   */
   async stopAll(): Promise<void> {
     const left = new Map<string, readonly string[]>()
     for (const { component, record } of this.workers) {
@@ -124,7 +128,7 @@ export class AllComponents {
     while (left.size > 0) {
       const required = new Set([...left.values()].flat())
       const free = [...left.keys()].filter((component) => !required.has(component))
-      // A circle is stopped at once.
+      // Components in a dependency cycle are stopped together.
       const next = free.length === 0 ? [...left.keys()] : free
       await Promise.allSettled(next.map((component) => this.#deps.processes.stop(component)))
       for (const component of next) left.delete(component)
@@ -148,7 +152,7 @@ export class AllComponents {
           ]),
         missingRequirement: (spec) => this.#missing(spec),
         onChange: () => {
-          // Components that wait for this one may continue.
+          // Components that wait for this one may be able to continue.
           for (const other of this.#workers.values())
             if (other !== worker && other.record?.state === 'Staged') other.wake()
           this.#sweep()
@@ -186,5 +190,5 @@ export class AllComponents {
   }
 }
 
-/** What a switch would bring about. */
+/** The version that a switch would install. */
 const staged = ({ component, record }: ComponentWorker): ComponentTarget => ({ name: component, ...record?.target })

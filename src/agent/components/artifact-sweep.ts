@@ -1,4 +1,4 @@
-// Removes artifacts that filled no slot on this node. Artifacts of slots stay: a modified program is restored from them.
+// Removes artifacts that are not used by any slot on this node. Artifacts of slots stay: a modified program is restored from them.
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import type { Files } from '../files/port.ts'
@@ -11,7 +11,7 @@ export interface SweepDeps {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** A file this young may be about to fill a slot, or be a partial download that will be resumed. */
+/** A file newer than this may be about to fill a slot, or be a partial download that will resume. */
 const YOUNG_MS = 24 * 3_600_000
 
 export async function sweepArtifacts({ files, dir, clock }: SweepDeps): Promise<void> {

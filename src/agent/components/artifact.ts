@@ -76,11 +76,11 @@ async function fetchTo(
   }
   const digest = hash.digest('hex')
   if (got !== size || digest !== sha256) {
-    // A short file is resumed; a wrong one may be wrong from its first byte.
+    // A short file can be resumed; a wrong one may be wrong from the first byte.
     if (got >= size) await files.remove(partial)
     throw new KubeNodeError(
       agentErrors.KN8012({ place, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }),
-      // A cut connection looks like a short file; the digest of a complete one will not change.
+      // A dropped connection leaves a short file. If the file is complete, a retry gives the same digest.
       {
         retry: got < size || from > 0 ? 'later' : 'never',
         ...(got < size && { data: { reason: 'FetchFailed' } }),
@@ -91,7 +91,7 @@ async function fetchTo(
   await files.syncFolder(artifactsFolder(dir))
 }
 
-/** Resumes an earlier download. The digest of the whole file shows at the end whether the pieces fit. */
+/** Resumes an earlier download. The digest of the whole file shows whether the pieces fit. */
 async function goOn(
   files: Files,
   partial: string,

@@ -1,4 +1,4 @@
-// Carries out what a repair with a permit asks of a component: a restart, or the same version from a copy that is fetched again.
+// Runs what a permitted repair requests from a component: a restart, or a reinstall of the same version from a fresh copy.
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { REFUSED, failed, type Asks } from './asks.ts'

@@ -8,13 +8,13 @@ export interface Ask {
   readonly done: (result: AskResult) => void
 }
 
-/** A step that was reported as failed must not take effect when the node thaws. */
+/** A step that was reported as failed must not run when the node thaws. */
 export const REFUSED: AskResult = { kind: 'Failed', message: 'the node was frozen by a file on the node' }
 export const failed = (message: string): AskResult => ({ kind: 'Failed', message })
 
 export class Asks {
   #waiting: Ask[] = []
-  /** Its switch is in progress. */
+  /** The request whose switch is in progress. */
   #reinstalling: Ask | undefined
 
   get next(): AskKind | undefined {
@@ -33,7 +33,7 @@ export class Asks {
     for (const ask of this.#waiting.splice(0)) ask.done(REFUSED)
   }
 
-  /** Answered when the switch ends. */
+  /** Holds the answer until the switch ends. */
   holdUntilSwitched(ask: Ask): void {
     this.#reinstalling = ask
   }

@@ -1,4 +1,4 @@
-// Why a component is not as declared: a reason from the catalog, a sentence, and the last lines of its output.
+// Why a component does not match its declaration: a reason from the catalog, a sentence, and the last lines of its output.
 import type { Reason } from '#api/catalogue.ts'
 import { stagingReason } from '#api/protocol/staging-reasons.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
@@ -8,11 +8,11 @@ import { lastLines } from '../last-lines.ts'
 export interface Cause {
   readonly because: Reason
   readonly message: string
-  /** The last lines of its log, when its own behavior is the cause. */
+  /** The last log lines, if the component's own behavior is the cause. */
   readonly output?: string
 }
 
-/** Any other error is lost I/O: with the API server, the network or the disk. */
+/** Any other error is a failed call to the API server, the network or the disk. */
 export function causeOf(error: unknown, otherwise: Reason): Cause {
   const message = messageOf(error)
   if (!isKubeNodeError(error)) return { because: otherwise, message: ofDisk(error) ?? message }
@@ -28,7 +28,7 @@ const DISK: Readonly<Record<string, string>> = {
   EPERM: 'the file or its folder is immutable, or a security module forbids it',
 }
 
-/** What the system refused, in words. A link or a rename changes the second of its paths. */
+/** The system's refusal in words. For a link or a rename, the second path is the one that changes. */
 function ofDisk(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
   const what = DISK[error.code]
@@ -37,21 +37,21 @@ function ofDisk(error: unknown): string | undefined {
   return numbered(agentErrors.KN8087_component({ path, why: `${what} (${error.code})` }))
 }
 
-/** A code with several causes carries the one that applies. */
+/** An error code with several causes carries the actual one. */
 const reasonIn = ({ reason }: Readonly<Record<string, unknown>>): Reason | undefined =>
   reason === 'FetchFailed' || reason === 'InvalidSpec' ? reason : undefined
 
-/** The last output line belongs in the sentence: it often names the mistake. */
+/** The last output line goes into the sentence, because it often shows the mistake. */
 function withOutput(cause: Cause, output: string): Cause {
   const last = output.split('\n').at(-1) ?? ''
   return last === '' ? cause : { ...cause, message: `${cause.message}; last output: ${last}`, output }
 }
 
-/** Of these reasons the last output of the component explains more than its exit code. */
+/** For these reasons the component's last output explains more than its exit code. */
 const EXPLAINED_BY_LOG: ReadonlySet<Reason> = new Set(['CrashLooping', 'ProbeFailed'])
 const SHOWN_LINES = 3
 
-/** Why an action is taken. The output is read now: the next start of the component deletes it. */
+/** Explains why an action is taken. Reads the output now, because the component's next start deletes it. */
 export async function explained(
   { because, reason: message }: { readonly because: Reason; readonly reason: string },
   lastOutput: () => Promise<string>,

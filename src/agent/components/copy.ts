@@ -10,7 +10,7 @@ import type { Files, Owner } from '../files/port.ts'
 export interface CopyAs {
   readonly mode: number
   readonly owner?: Owner | undefined
-  /** Of the content; another content is not put in place. */
+  /** The digest of the content; any other content is rejected. */
   readonly sha256?: string
 }
 
@@ -28,7 +28,10 @@ export async function copyFile(files: Files, from: string, to: string, as: CopyA
   return sha256
 }
 
-/** As `copyFile`, with times and extended attributes, or a link as it is. False where the medium has no such copies: then nothing is in place. */
+/**
+ * Like `copyFile`, but keeps times and extended attributes, and copies a link as a link. Returns false, and copies nothing, where the medium does not
+ * support it.
+ */
 export async function copyWhole(files: Files, from: string, to: string, sha256?: string): Promise<boolean> {
   const partial = `${to}${PARTIAL}`
   await files.remove(partial)
@@ -57,7 +60,7 @@ async function writeCopy(files: Files, from: string, to: string, { mode, owner }
   return hash.digest('hex')
 }
 
-/** A link gives way to a folder in two steps; a resumed copy finds neither, and starts over. */
+/** Replacing a link with a folder takes two steps. A resumed copy finds neither and starts over. */
 export async function copyTree(files: Files, from: string, to: string): Promise<void> {
   const partial = `${to}${PARTIAL}`
   await files.remove(partial)

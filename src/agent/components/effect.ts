@@ -1,5 +1,5 @@
-// What the process of a component must do when its slot changes: restart, reload or nothing. Only a change of files alone may spare the restart, and then
-// the files declare what they need.
+// What a component's process must do when its slot changes: restart, reload or nothing. A restart is skipped only if nothing but files changed, and the
+// files declare what they need.
 import { join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { slotFolder } from '../node-dir.ts'
@@ -15,7 +15,7 @@ export interface SlotOf {
 
 type FileChange = NonNullable<MachineComponentSpec['files']>[number]['onChange']
 
-/** The strictest of all files that changed; Reload needs a signal to do it with. */
+/** The strictest effect of all changed files. Reload needs a signal. */
 export function effectOf(changes: readonly FileChange[], reloadSignal: string | undefined): Effect {
   if (changes.includes('Restart')) return 'Restart'
   if (!changes.includes('Reload')) return 'None'

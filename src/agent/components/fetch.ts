@@ -1,5 +1,4 @@
-// Fetches bytes from the origins that the agent is configured to trust, never more than expected. Whether they are the right bytes
-// is for the digest to decide.
+// Downloads from the origins that the agent is configured to trust, never more bytes than expected. The caller checks the digest.
 import { createReadStream } from 'node:fs'
 import type http from 'node:http'
 import https from 'node:https'
@@ -14,8 +13,8 @@ import { agentErrors } from '../agent-errors.ts'
 
 export interface Fetcher {
   /**
-   * `place` is absolute, or below the artifact base. The stream fails when more than `maxBytes` arrive. It begins at byte `from`, whether or
-   * not the server supports ranges.
+   * `place` is absolute, or relative to the artifact base. The stream fails when more than `maxBytes` arrive. It starts at byte `from`, even if the server
+   * does not support ranges.
    */
   open(place: string, maxBytes: number, signal: AbortSignal, from?: number): AsyncIterable<Buffer>
 }
@@ -23,20 +22,20 @@ export interface Fetcher {
 export interface FetcherOptions {
   /** Ends with a slash: `https://…/`, `http://…/`, `file:///…/`. */
   readonly base: string
-  /** PEM: the only authorities for the origin of the base; those of the system when left out. */
+  /** PEM: the only authorities trusted for the base origin. Default: the system's authorities. */
   readonly ca?: string
-  /** Variables of a proxy, such as HTTPS_PROXY and NO_PROXY. */
+  /** Proxy variables, such as HTTPS_PROXY and NO_PROXY. */
   readonly proxy?: Readonly<Record<string, string>>
-  /** Further origins from which absolute URLs may fetch, such as `https://mirror.example.org`. */
+  /** Additional origins for absolute URLs, such as `https://mirror.example.org`. */
   readonly allowedOrigins?: readonly string[]
   readonly idleMs?: number
   readonly clock?: Pick<Clock, 'monotonic' | 'after'>
 }
 
 const MAX_REDIRECTS = 3
-/** A source that sends no byte for this long counts as dead. */
+/** A source that sends no bytes for this long is treated as dead. */
 const IDLE_MS = 30_000
-/** A source slower than this for as long counts as dead too: most components would take days. */
+/** A source that stays slower than this for the same time is also treated as dead: most components would take days. */
 const LEAST_BYTES_PER_MS = 1
 
 const failed = (place: string, why: string, cause?: unknown) =>
@@ -63,7 +62,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       try {
         const body =
           url.protocol === 'file:' ? createReadStream(fileURLToPath(url), { signal, start: from }) : await get(url)
-        // Only while waiting for the network: our own disk may be slow as well.
+        // Counts only time spent waiting for the network: the local disk may be slow too.
         let [askedAt, waitedMs, came] = [clock.monotonic(), 0, 0]
         for await (const chunk of body as AsyncIterable<Buffer>) {
           waitedMs += clock.monotonic() - askedAt
@@ -98,7 +97,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
             return response
           }
           response.destroy()
-          // The file there is now shorter than what we have: start from the beginning, the digest will decide.
+          // The server's file is now shorter than the local one: start over and check the digest.
           if (statusCode === 416 && range > 0) {
             range = 0
             continue
@@ -129,7 +128,7 @@ interface Asked {
   readonly agents: Agents | undefined
 }
 
-/** By the protocol of an address. */
+/** One agent for each URL protocol. */
 interface Agents {
   readonly 'http:': http.Agent
   readonly 'https:': https.Agent
@@ -156,7 +155,7 @@ function send(
     )
     refuseUpgrade(request)
     request.setTimeout(idleMs, () => request.destroy(new Error(`no data within ${idleMs} ms`)))
-    // The headers may arrive byte by byte.
+    // The headers may arrive one byte at a time.
     const head = clock.after(idleMs, () => request.destroy(new Error(`no answer within ${idleMs} ms`)))
     request.on('response', () => head.cancel())
     request.on('close', () => head.cancel())

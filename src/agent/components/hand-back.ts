@@ -1,4 +1,5 @@
-// Takes a component off the node in one of three ways. Every step may be repeated: what is not ours at a path is done, or belongs to another program.
+// Takes a component off the node in one of three ways. Every step can be repeated: a path that is no longer ours is already done, or belongs to another
+// program.
 import { dirname, join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
@@ -22,7 +23,7 @@ import { linksOn } from './host-units.ts'
 import { layoutOf, TREE, type NodeLink } from './layout.ts'
 import { isOfANode } from './removal.ts'
 
-/** `isUndo`: a first start failed, and what ran before runs again. */
+/** `isUndo`: the first start failed, and the previous program runs again. */
 type RestoreHow = Pick<Release & { readonly kind: 'Restore' }, 'restarts' | 'isUndo'>
 
 export interface HandBackDeps extends KeptDeps {
@@ -36,7 +37,7 @@ export interface InUse {
   readonly spec: MachineComponentSpec
 }
 
-/** Why the paths that are still ours cannot get their originals back: one is unknown, or its copy is not whole. */
+/** Why some of our paths cannot get their originals back: an original is unknown, or its copy is damaged. */
 export async function lostOriginal(deps: KeptDeps, { component, spec }: InUse): Promise<string | undefined> {
   const kept = await readKept(deps, component)
   const known = new Map((kept?.originals ?? []).map((o) => [o.path, o]))
@@ -50,7 +51,7 @@ export async function lostOriginal(deps: KeptDeps, { component, spec }: InUse): 
   return undefined
 }
 
-/** What was there before is there again, with its unit as it was. */
+/** Restores the original files, and the unit as it was. */
 export async function restore(deps: HandBackDeps, inUse: InUse, how: RestoreHow): Promise<void> {
   const { processes } = deps
   const { component, spec } = inUse
@@ -59,12 +60,12 @@ export async function restore(deps: HandBackDeps, inUse: InUse, how: RestoreHow)
   const links = layoutOf(spec).links
   const declared = new Set(links.map((l) => l.path))
   const unit = processes.release === undefined ? undefined : kept?.unit
-  // Before its files go: systemd's own links to a unit of the component would lead nowhere, and it would remember a failed one.
+  // Do this before removing the files: otherwise systemd's own links to the component's unit would dangle, and systemd would remember a failed unit.
   if (service !== undefined && unit === undefined) {
     await processes.stop(component)
     await processes.forget?.(component, service)
   }
-  // Paths of earlier versions went back to their originals when a switch left them.
+  // Paths of earlier versions got their originals back when a switch dropped them.
   for (const { path } of links) await restorePath(deps, component, kept, path)
   for (const { path } of kept?.originals ?? []) if (!declared.has(path)) await restorePath(deps, component, kept, path)
   if (service !== undefined && unit !== undefined)
@@ -73,7 +74,7 @@ export async function restore(deps: HandBackDeps, inUse: InUse, how: RestoreHow)
   await dropKept(deps, component)
 }
 
-/** One path, if it is ours: the original, or nothing where nothing was. */
+/** Restores one path, if it is ours: the original, or nothing if the path was empty before. */
 export async function restorePath(
   deps: KeptDeps,
   component: string,
@@ -107,8 +108,8 @@ async function putBack({ files, dir }: KeptDeps, component: string, original: Or
 }
 
 /**
- * Its slot cannot be read, and its originals are all that is known of it. Each path that is still the component's gets its original; a program without which the
- * host is no node, and a path whose original is damaged, keep the content that is in use.
+ * Hands back a component whose slot cannot be read; only its originals are known. Every path that the component still owns gets its original back. If
+ * the host needs the program to be a node, or the original is damaged, the path keeps its current content.
  */
 export async function letGoUnread(deps: HandBackDeps, component: string, keepsAll: boolean): Promise<void> {
   const { processes } = deps
@@ -130,7 +131,7 @@ export async function letGoUnread(deps: HandBackDeps, component: string, keepsAl
   await dropKept(deps, component)
 }
 
-/** False when an original could not be put back. */
+/** Returns false when an original could not be restored. */
 export async function putBackAll(deps: KeptDeps, component: string, keepsAll = false): Promise<boolean> {
   const kept = await readKept(deps, component)
   const originals = kept?.originals ?? []
@@ -153,7 +154,7 @@ export async function putBackAll(deps: KeptDeps, component: string, keepsAll = f
   return isWhole
 }
 
-/** A link that leads nowhere is removed. */
+/** Removes a dangling link. */
 async function keepContent(deps: KeptDeps, path: string, kept: Kept | undefined): Promise<void> {
   const { files, dir } = deps
   const from = await files.readLink(onNode(dir, path))
@@ -162,7 +163,7 @@ async function keepContent(deps: KeptDeps, path: string, kept: Kept | undefined)
   if ((await files.stat(onNode(dir, path)))?.kind === 'Link') await removeDurably(files, onNode(dir, path))
 }
 
-/** What runs stays, as plain files and a unit that need no agent. What was there before stays kept for as long as the agent is here. */
+/** Keeps the component running from plain files and a unit that need no agent. The originals stay on disk as long as the agent is on the host. */
 export async function keep(deps: HandBackDeps, inUse: InUse): Promise<void> {
   const { component, slot, spec } = inUse
   const kept = await readKept(deps, component)
@@ -177,7 +178,7 @@ export async function keep(deps: HandBackDeps, inUse: InUse): Promise<void> {
   await writeKept(deps, { ...(kept ?? empty), left: [...left.values()] })
 }
 
-/** A tree that gave way to its copy in two steps may be absent for a moment. */
+/** While a tree is replaced by its copy in two steps, the path can be absent for a moment. */
 async function isOursOrAbsent(deps: KeptDeps, component: string, path: string): Promise<boolean> {
   return (await isOurLink(deps, component, path)) || (await deps.files.stat(onNode(deps.dir, path))) === undefined
 }
@@ -201,7 +202,7 @@ async function leavePath(
   return copyFile(files, from, to, { mode: stat.mode, owner })
 }
 
-/** Deepest first; files that others put into them stay. */
+/** Deepest first; folders that hold other programs' files stay. */
 export async function removeFolders({ files, dir }: KeptDeps, kept: Kept | undefined): Promise<void> {
   for (const folder of [...(kept?.folders ?? [])].sort((a, b) => b.length - a.length)) {
     const path = onNode(dir, folder)
@@ -209,7 +210,7 @@ export async function removeFolders({ files, dir }: KeptDeps, kept: Kept | undef
   }
 }
 
-/** SHA-256 of each file in use, by its path on the node; what is in a tree has none. */
+/** SHA-256 of each file in use, by its path on the node. Files in a tree have no digest. */
 export async function digestsInUse({ files, dir, digests }: KeptDeps, inUse: InUse): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   for (const { path, inSlot } of layoutOf(inUse.spec).links) {

@@ -1,6 +1,6 @@
-// Which paths of a component are linked on this host: all, except a unit that yields to the host's own unit of that name, or to a mask. A kubelet that kubeadm
-// or a distribution set up keeps its unit, so that adopting it, changing its version and handing it back never restart it for the sake of a unit file. A mask
-// is a person's order, and is never replaced.
+// Which paths of a component are linked on this host: all of them, except a unit that gives way to the host's own unit of the same name, or to a mask. A
+// kubelet set up by kubeadm or a distribution keeps its unit, so adopting it, upgrading it and handing it back never restart it just for a unit file. A
+// mask is a user's decision and is never replaced.
 import { basename, dirname, join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { onNode } from '../node-dir.ts'
@@ -8,7 +8,7 @@ import { isOurLink, type KeptDeps } from './kept.ts'
 import { layoutOf, type NodeLink } from './layout.ts'
 
 export const UNITS = '/etc/systemd/system'
-/** Where systemd looks for a unit, in its order. */
+/** Folders in systemd's lookup order. */
 const UNIT_FOLDERS = [
   UNITS,
   '/run/systemd/system',
@@ -26,13 +26,13 @@ export async function linksOn(deps: KeptDeps, spec: MachineComponentSpec): Promi
 }
 
 interface UnitOfHost {
-  /** Of the component. */
+  /** The component's unit path. */
   readonly path: string
-  /** In force instead. */
+  /** The host's path that is in force instead. */
   readonly theirs: string
 }
 
-/** Units of the host that stay in force. One that is ours by now remains ours. */
+/** Host units that stay in force. A unit that we already own stays ours. */
 export async function unitsOfHost(deps: KeptDeps, spec: MachineComponentSpec): Promise<readonly UnitOfHost[]> {
   const found: UnitOfHost[] = []
   for (const { path, existing } of spec.files ?? []) {
@@ -57,7 +57,7 @@ async function unitOfHost(
   return undefined
 }
 
-/** Where a unit is masked, by an empty file or a link to nothing; undefined: it is not. */
+/** The path that masks the unit: an empty file or a link to /dev/null. Undefined: not masked. */
 export async function maskOf(
   { files, dir }: Pick<KeptDeps, 'files' | 'dir'>,
   unit: string,
@@ -75,7 +75,7 @@ export async function maskOf(
   return undefined
 }
 
-/** A unit that starts a program elsewhere would never run the version of the component. */
+/** If the unit starts a program at another path, the component's version would never run. */
 function startsOneOf(text: string, spec: MachineComponentSpec): boolean {
   const paths = new Set(layoutOf(spec).links.map((l) => l.path))
   return startedBy(text).some((path) => paths.has(path))

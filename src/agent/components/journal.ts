@@ -1,4 +1,4 @@
-// Changes of a component's record. Each is persisted before the agent continues; the protocol table says which steps may follow which.
+// Changes to a component's record. Each one is on disk before the agent continues; the protocol table defines which steps may follow which.
 import { basename } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -15,7 +15,7 @@ import { agentErrors } from '../agent-errors.ts'
 /** `undefined` removes a field. */
 export type RecordChange = { readonly [K in keyof ComponentRecord]?: ComponentRecord[K] | undefined }
 
-/** Messages go into a status field of this length. */
+/** Messages end up in a status field of this length. */
 const MAX_MESSAGE = 200
 const MAX_OUTPUT = 640
 
@@ -29,7 +29,7 @@ export class Journal {
   readonly #deps: JournalDeps
   readonly #component: string
   #record: ComponentRecord | undefined
-  /** Staging runs beside the component's loop; changes from the two must not overtake each other. */
+  /** Staging runs in parallel with the component's loop; their changes must not overtake each other. */
   readonly #oneAtATime = new Semaphore(1, { what: 'changes of the record of a component' })
 
   constructor(deps: JournalDeps, component: string) {
@@ -51,7 +51,7 @@ export class Journal {
     this.#record = (await readState(files, path, mine)) ?? (await this.#rebuilt())
   }
 
-  /** A damaged record, or one from a newer agent, is ignored; the link still names the version in use, and probes show whether it works. */
+  /** Replaces a damaged record, or one from a newer agent. The link still shows the version in use, and probes show whether it works. */
   async #rebuilt(): Promise<ComponentRecord | undefined> {
     const { files, dir, clock } = this.#deps
     const id = basename((await files.readLink(currentLink(dir, this.#component))) ?? '')
@@ -72,7 +72,7 @@ export class Journal {
     }
   }
 
-  /** Moves to the state that the table names; throws when the table has no such step, which is a bug of the plan. */
+  /** Moves to the next state in the table. Throws when the table has no such step, because that is a bug in the plan. */
   step(event: SwitchEvent, facts: SwitchFacts, change: RecordChange): Promise<ComponentRecord> {
     return this.#oneAtATime.run(() => this.#step(event, facts, change))
   }
@@ -98,7 +98,7 @@ export class Journal {
     const merged = { format: 1, component: this.#component, pins: [], ...before, ...rest }
     const next = withoutUndefined({
       ...merged,
-      // Belongs to the previous state unless given again.
+      // The message belongs to the previous state unless it is passed again.
       message: message?.slice(0, MAX_MESSAGE),
       reason,
       output: output?.slice(-MAX_OUTPUT),

@@ -1,4 +1,4 @@
-// The originals of a component: what was at each of its paths, and the state of its unit, before it was adopted. On the disk, and listed in one journal,
+// A component's originals: what was at each of its paths, and the state of its unit, before it was adopted. They are on disk, and listed in one journal,
 // before the first link replaces them.
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { currentLink, keptFile, keptFolder, onNode, type NodeDir } from '../node
 import { copyFile, copyWhole } from './copy.ts'
 import type { NodeLink } from './layout.ts'
 
-/** `isWhole`: kept with times and extended attributes, in a copy of its own. */
+/** `isWhole`: the copy also keeps times and extended attributes, and is not shared. */
 export interface OriginalFile {
   readonly kind: 'File'
   readonly path: string
@@ -26,7 +26,7 @@ export interface OriginalLink {
   readonly path: string
   readonly target: string
   readonly owner?: Owner
-  /** Of the file that it led to. */
+  /** Digest of the file that the link pointed to. */
   readonly sha256?: string
   readonly isWhole?: true
 }
@@ -40,7 +40,7 @@ export interface KeptProcess {
   readonly bootId: string
 }
 
-/** A unit of another program, as it was. */
+/** Another program's unit, as it was before. */
 export interface KeptUnit {
   readonly unit: string
   /** active, inactive, failed … */
@@ -49,7 +49,7 @@ export interface KeptUnit {
   readonly file: string
   /** Its main process, and when the kernel started it. */
   readonly main?: KeptProcess
-  /** It ran the declared program with the declared arguments. */
+  /** The unit ran the declared program with the declared arguments. */
   readonly isDeclared: boolean
 }
 
@@ -57,17 +57,17 @@ export interface Kept {
   readonly format: 1
   readonly component: string
   readonly originals: readonly Original[]
-  /** Made for the links: they go with the last of them when they are empty. */
+  /** Folders created for the links. Each is removed with its last link, if it is empty. */
   readonly folders: readonly string[]
   readonly unit?: KeptUnit
-  /** What an earlier removal left in place: it may be replaced again. */
+  /** Files that an earlier removal left in place; they may be replaced again. */
   readonly left?: readonly { readonly path: string; readonly sha256: string }[]
 }
 
 export interface KeptDeps {
   readonly files: Files
   readonly dir: NodeDir
-  /** Digests that were read before, for repeated comparisons of large programs. */
+  /** Digests that were already computed, so that large programs are not hashed again. */
   readonly digests?: KnownDigests
 }
 
@@ -97,17 +97,17 @@ export const readKept = ({ files, dir }: KeptDeps, component: string): Promise<K
 export const writeKept = ({ files, dir }: KeptDeps, kept: Kept): Promise<void> =>
   writeDurably(files, keptFile(dir, kept.component), JSON.stringify(kept))
 
-/** The journal first: without it the copies mean nothing. */
+/** Remove the journal first: without it the copies mean nothing. */
 export async function dropKept({ files, dir }: KeptDeps, component: string): Promise<void> {
   await removeDurably(files, keptFile(dir, component))
   await removeDurably(files, keptFolder(dir, component))
 }
 
-/** Other programs had files or a unit of this component. */
+/** Another program had files or a unit at this component's paths. */
 export const isAdopted = (kept: Kept | undefined): boolean =>
   kept !== undefined && (kept.unit !== undefined || kept.originals.some((o) => o.kind !== 'Absent'))
 
-/** Named by its content, so another one never replaces it; equal files with attributes of their own have copies of their own. */
+/** Named by its content, so different content never replaces it. Equal files with their own attributes get separate copies. */
 export const keptContent = (dir: NodeDir, component: string, original: OriginalFile | OriginalLink): string => {
   const { path, isWhole } = original
   const own = createHash('sha256').update(path).digest('hex').slice(0, OWN_CHARS)
@@ -116,7 +116,7 @@ export const keptContent = (dir: NodeDir, component: string, original: OriginalF
   return join(keptFolder(dir, component), name)
 }
 
-/** A copy that a failing disk damaged is no original. */
+/** A copy damaged by a failing disk cannot be restored. */
 export async function isIntact(
   deps: KeptDeps,
   component: string,
@@ -128,10 +128,10 @@ export async function isIntact(
 }
 
 const OWN_CHARS = 16
-/** Of the folder: a program that runs as another user is kept with that right, and no user may run the copy. */
+/** Mode of the folder. A copy of a set-user-id program keeps that bit, so no user may run it. */
 const PRIVATE = 0o700
 
-/** What is at a path now; undefined for a folder or a device, which is never replaced. */
+/** What is at the path now; undefined for a folder or a device, which are never replaced. */
 export async function originalAt(deps: KeptDeps, path: string): Promise<Original | undefined> {
   const { files, dir } = deps
   const full = onNode(dir, path)
@@ -152,7 +152,7 @@ export async function isOurLink({ files, dir }: KeptDeps, component: string, pat
   return target?.startsWith(`${currentLink(dir, component)}/`) === true
 }
 
-/** Keeps what is at those paths now, and leaves what was kept before for paths that are ours already. Nothing is replaced before this is durable. */
+/** Keeps the current content of these paths. For paths that are already ours, the earlier originals stay. Nothing is replaced before this is durable. */
 export async function keepOriginals(
   deps: KeptDeps,
   component: string,
@@ -186,8 +186,8 @@ export async function keepOriginals(
 }
 
 /**
- * Another program, such as a package that was upgraded, has put a file in place of one that was adopted: that is the original from now on, kept before the component
- * takes the path again. False where there is none to replace.
+ * Another program, such as an upgraded package, replaced an adopted file. That file becomes the new original, and is kept before the component takes the
+ * path again. Returns false when there is no original to replace.
  */
 export async function renewOriginal(deps: KeptDeps, component: string, path: string): Promise<boolean> {
   const { files, dir } = deps
@@ -204,11 +204,11 @@ export async function renewOriginal(deps: KeptDeps, component: string, path: str
   return true
 }
 
-/** Ours from the time before: the original is the one that was kept then. */
+/** We left this file here earlier: the original is the one that was kept back then. */
 export const isLeft = (kept: Kept | undefined, now: Original): boolean =>
   now.kind === 'File' && kept?.left?.some((l) => l.path === now.path && l.sha256 === now.sha256) === true
 
-/** Answers with what was kept: whole where the medium can, else content, mode and owner. */
+/** Returns what was kept: a full copy where the medium supports it, else content, mode and owner. */
 async function keepContent<T extends OriginalFile | OriginalLink>(
   deps: KeptDeps,
   component: string,

@@ -1,11 +1,11 @@
-// Where the parts of a component are inside its slot, and which paths on the node lead there. Every such path is a symbolic link through
-// `current`, so one rename switches programs and configuration together.
+// Where a component's parts are inside its slot, and which paths on the node lead to them. Every such path is a symbolic link through `current`, so one
+// rename switches programs and configuration together.
 import { basename } from 'node:path'
 import type { TemplateFormat } from '#api/templates/placeholders.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 
 interface PlacedBinary {
-  /** Inside the archive; undefined when the artifact is the program. */
+  /** Path inside the archive; undefined when the artifact itself is the program. */
   readonly source: string | undefined
   readonly inSlot: string
   readonly mode: number
@@ -15,13 +15,13 @@ interface PlacedFile {
   readonly inSlot: string
   readonly mode: number
   readonly template: string
-  /** Absent in statements older than formats. */
+  /** Absent in statements from before formats existed. */
   readonly format?: TemplateFormat
   readonly path: string
 }
 
 export interface NodeLink {
-  /** As the component declares it. */
+  /** The path as the component declares it. */
   readonly path: string
   readonly inSlot: string
 }
@@ -37,12 +37,12 @@ export interface Layout {
 export const TREE = 'tree'
 const BINARIES = 'binaries'
 
-/** Neither a tree nor a file that the component configures. */
+/** Not in a tree, and not a file that the component configures. */
 export const isProgram = ({ inSlot }: NodeLink): boolean => inSlot.startsWith(`${BINARIES}/`)
 
 const modeOf = (text: string): number => Number.parseInt(text, 8)
 
-/** The path inside the unpacked tree, if it is below it. */
+/** The rest of the path below the folder, if it is inside it. */
 const below = (path: string, folder: string | undefined): string | undefined =>
   folder !== undefined && path.startsWith(`${folder.replace(/\/$/, '')}/`)
     ? path.slice(folder.replace(/\/$/, '').length + 1)
@@ -73,7 +73,7 @@ export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>):
   }
 }
 
-/** A path that the agent may turn into a link; other targets are refused, even when signed. */
+/** A path that the agent may turn into a link. Any other target is refused, even in a signed statement. */
 export const isPlainPath = (path: string): boolean =>
   path.startsWith('/') &&
   path !== '/' &&

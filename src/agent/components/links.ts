@@ -1,4 +1,4 @@
-// The paths of a component on the node: symbolic links through `current`. What was there before is kept first, and only with consent.
+// The component's paths on the node: symbolic links through `current`. The original is kept first, and replaced only with consent.
 import { dirname, join } from 'node:path'
 import { makeFolderDurably, relink } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'

@@ -1,4 +1,4 @@
-// The content of a slot when it was filled: every file with its digest and its metadata. A file with unchanged metadata need not be read.
+// The content of a slot at the time it was filled: every file with its digest and metadata. A file with unchanged metadata is not read again.
 import { join } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
@@ -8,11 +8,11 @@ import { slotFolder, type NodeDir } from '../node-dir.ts'
 
 export const MANIFEST = 'manifest.json'
 
-/** Only this many files are watched; those linked into the node come first in every slot. */
+/** The limit of watched files; files linked into the node come first in every slot. */
 const MAX_FILES = 5_000
 
 export interface PlacedDigest {
-  /** In the slot. */
+  /** Path inside the slot. */
   readonly path: string
   readonly mode: number
   readonly sha256: string
@@ -63,7 +63,7 @@ export const readManifest = (
 const isFile = (v: unknown): boolean =>
   isObject(v) && typeof v['path'] === 'string' && typeof v['sha256'] === 'string' && typeof v['size'] === 'number'
 
-/** Whether the metadata is still what it was when the file was placed. */
+/** The metadata has not changed since the file was installed. */
 export const isAsDescribed = (file: ManifestFile, stat: FileStat | undefined): boolean =>
   stat?.kind === 'File' &&
   stat.size === file.size &&

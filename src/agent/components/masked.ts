@@ -1,4 +1,4 @@
-// The error of a component whose unit a person masked on the host: nothing may start it.
+// The error of a component whose unit a user masked on the host: the unit must not be started.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -6,7 +6,7 @@ import { unitName } from '../supervise/systemd/unit.ts'
 import { maskOf } from './host-units.ts'
 import type { KeptDeps } from './kept.ts'
 
-/** Undefined when it is not masked, or has no unit. */
+/** Undefined when the unit is not masked, or there is no unit. */
 export async function maskedError(
   deps: Pick<KeptDeps, 'files' | 'dir'>,
   { component, service }: MachineComponentSpec,

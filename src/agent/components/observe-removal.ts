@@ -1,4 +1,4 @@
-// Reads what the decision about the end of a component needs: what is kept, what is in use, and what was changed on the node since.
+// Reads what the removal decision needs: the originals, the files in use, and what changed on the node since.
 import type { Processes } from '../supervise/port.ts'
 import { digestsInUse, lostOriginal, type InUse } from './hand-back.ts'
 import { isAdopted, isOurLink, readKept, type KeptDeps } from './kept.ts'
@@ -10,7 +10,7 @@ import { planRemoval, type RemovalFacts } from './removal.ts'
 
 export interface RemovalDeps extends KeptDeps {
   readonly processes: Processes
-  /** Why a version may not be installed any more: revoked, below its floor, or too far from the API server. */
+  /** Why a version may no longer be installed: revoked, below its floor, or too far from the API server's version. */
   readonly refusal?: (spec: InUse['spec']) => Promise<string | undefined>
 }
 

@@ -1,20 +1,20 @@
-// Enabled units of the host that start a program of a component under another name than its own: adopting it would run two of them.
+// Finds enabled host units that start a component's program under a different unit name: adopting the component would run the program twice.
 import { basename, join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { onNode } from '../node-dir.ts'
 import type { KeptDeps } from './kept.ts'
 import { startedBy, UNITS } from './host-units.ts'
 
-/** Where a unit lies that an administrator wrote, and the links of those that are enabled. */
+/** Folders of units written by an administrator, and of the links to enabled units. */
 const FOLDERS = [UNITS, '/run/systemd/system']
 const OF_TARGET = /\.(?:wants|requires)$/
-/** A host has some sixty enabled services; what is beyond this is not compared. */
+/** A host has about sixty enabled services; units beyond this limit are not compared. */
 const MOST_UNITS = 512
 
 /** `/usr/bin/x` for `/bin/x`: the folders are the same on every host with a merged /usr. */
 const merged = (path: string): string => path.replace(/^\/(bin|sbin)\//, '/usr/$1/')
 
-/** The suffix may be left out in a component. */
+/** A component may omit the suffix. */
 const unitNameOf = ({ service }: MachineComponentSpec): string | undefined =>
   service?.unit === undefined || service.unit.endsWith('.service') ? service?.unit : `${service.unit}.service`
 
@@ -25,7 +25,7 @@ interface OtherUnit {
 
 type Deps = Pick<KeptDeps, 'files' | 'dir'>
 
-/** Units are read again when a name in their folders has changed. */
+/** Reads the units again when a name in their folders changes. */
 export class OtherUnits {
   readonly #deps: Deps
   #seen: { readonly key: string; readonly units: readonly OtherUnit[] } | undefined
@@ -67,7 +67,7 @@ export class OtherUnits {
     for (const folder of folders)
       for (const entry of await files.list(onNode(dir, folder))) {
         if (!entry.endsWith('.service') || ++count > MOST_UNITS) continue
-        // An alias is a link to the unit that it is another name of.
+        // An alias is a link to the actual unit.
         const unit = basename((await files.readLink(onNode(dir, join(folder, entry)))) ?? entry)
         if (found.has(unit)) continue
         const text = await files.read(onNode(dir, join(folder, entry))).catch(() => undefined)

@@ -1,11 +1,11 @@
-// What a permit says, as it was just read. It holds for the pass that read it.
+// The result of reading a permit just now. It is valid for the pass that read it.
 
-/** Unknown: it could not be read, and unknown never disrupts. */
+/** Unknown: the permit could not be read. Unknown never disrupts. */
 export type PermitReading =
   | {
       readonly kind: 'Granted'
       readonly permit: string
-      /** It was read for a reboot too, and names it. */
+      /** The pass also needed operation Reboot, and the permit lists it. */
       readonly forReboot?: boolean
     }
   | { readonly kind: 'NotGranted'; readonly permit: string; readonly why: string }

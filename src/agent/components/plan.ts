@@ -20,7 +20,7 @@ import {
 import type { ComponentRecord, OnRemoval, OpenSwitch, SecondStart, Slot } from './record.ts'
 import { isPinned, isSlotOf, targetOf } from './record.ts'
 
-/** Unread until the Machine was read once, now or before a restart: until then nothing is removed. None: it does not list the component. */
+/** Unread: the Machine was not read yet, neither now nor before a restart. Nothing is removed until then. None: the Machine does not list the component. */
 export type OrderReading = ComponentOrder | 'None' | 'Unread'
 
 export type ProcessReading = 'NoService' | 'Running' | 'Stopped' | 'Ended' | 'Crashed' | 'Frozen'
@@ -34,7 +34,7 @@ export interface ProbeReading {
 
 export interface StartFailure {
   readonly problem: string
-  /** Milliseconds until it is retried: another version may arrive first. */
+  /** Milliseconds until the next retry; another version may arrive first. */
   readonly backoffMs: number
 }
 
@@ -47,31 +47,31 @@ export interface ComponentSeen {
   readonly order: OrderReading
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
-  /** How the process that no longer runs ended. */
+  /** How the last process exited. */
   readonly end?: ProcessEnd | undefined
-  /** Set while the last attempt to start it failed. */
+  /** Set while the last start attempt failed. */
   readonly startFailure?: StartFailure | undefined
-  /** Milliseconds until the local brake lets a crashed or frozen process be started again. */
+  /** Milliseconds until the local brake allows a restart of a crashed or frozen process. */
   readonly brakeMs: number
   readonly probes: ProbeReading
   readonly permit: PermitReading | undefined
-  /** Read in this pass; undefined is unknown. */
+  /** Read in this pass; undefined means unknown. */
   readonly isNodePending: boolean | undefined
-  /** The first requirement of the staged version that is not met. */
+  /** The first unmet requirement of the staged version. */
   readonly missingRequirement: Missing | undefined
-  /** Milliseconds until staging may be tried again. */
+  /** Milliseconds until the next staging attempt. */
   readonly stageBackoffMs: number
-  /** The version being fetched right now, in the background. */
+  /** The version that is being fetched in the background. */
   readonly staging: Attempt | undefined
-  /** A repair with a permit requested it. */
+  /** Requested by a permitted repair. */
   readonly asked: 'Restart' | 'Reinstall' | undefined
-  /** The running or stored files differ from what was installed, and only a switch to a fresh copy fixes that. */
+  /** Running or stored files differ from what was installed, and only a switch to a fresh copy fixes that. */
   readonly isDrifted?: boolean
-  /** What to do with files of others. */
+  /** What to do with files of other owners. */
   readonly adoption?: AdoptionMode
-  /** Why the staged version cannot be put in place: files of others are there. */
+  /** Why the staged version cannot be installed: files of other owners are in the way. */
   readonly inTheWay?: string | undefined
-  /** A user on the node forbids every disruption; a running switch may finish, and a crashed process may be restarted. */
+  /** A user froze the node: no disruption may start. A running switch may finish, and a crashed process may be restarted. */
   readonly isNodeFrozen?: boolean
   /** The staged version declares `disruption: Reboot`. */
   readonly needsReboot?: boolean
@@ -84,7 +84,7 @@ export type ComponentAction =
   | {
       readonly kind: 'ReadPermit'
       readonly permit: string
-      /** It has to name Reboot as well. */
+      /** The permit must list Reboot as well. */
       readonly forReboot?: boolean
       readonly reason: string
     }
@@ -112,17 +112,17 @@ export type ComponentAction =
 
 export interface ComponentPlan {
   readonly action: ComponentAction | undefined
-  /** What it waits for, as text for users. */
+  /** What the component waits for, as text for users. */
   readonly waiting?: string
-  /** The reason as one word, where there is one. */
+  /** The reason as one word, if there is one. */
   readonly because?: Reason
   readonly requeueAfterMs?: number
 }
 
-/** How often permits are read while an order waits for one that is not Granted. */
+/** How often permits are read while an order waits for a Granted permit. */
 const PERMIT_RETRY_MS = 5_000
 
-/** A file that is moved away lets the component in within seconds. */
+/** After a file in the way is moved, the component is installed within seconds. */
 const FOREIGN_POLL_MS = 3_000
 
 const NODE_IS_FROZEN = 'the node is frozen by a file on the node; remove it with kubenode thaw --node-folder'
@@ -144,7 +144,7 @@ export function planComponent(seen: ComponentSeen): ComponentPlan {
     if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
     return act({ kind: 'Remove', reason: 'the Machine no longer lists this component' })
   }
-  // Repair requests under a permit and crashed processes come before new versions.
+  // Permitted repairs and crashed processes come before new versions.
   const now = planAsked(seen) ?? planHealth(seen)
   if (now?.action !== undefined) return now
   if (record !== undefined && record.onRemoval !== order.onRemoval)
@@ -190,7 +190,7 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: Compone
       return wait('waiting for another version, configuration or attempt')
     case 'Switching':
     case 'Probing':
-      // Both are written together with the open switch and end with it; any other record is treated as staged.
+      // Both fields are written and cleared together with the open switch; any other record is treated as staged.
       return planStaged(seen, record, order)
     default:
       return assertNever(record.state)
@@ -220,7 +220,7 @@ function planStaged(seen: ComponentSeen, record: ComponentRecord, order: Compone
 function planPermitted(seen: ComponentSeen, staged: Slot, permit: string): ComponentPlan {
   const reading = seen.permit?.permit === permit ? seen.permit : undefined
   const forReboot = seen.needsReboot === true && isRebootFor(staged, seen.record?.current, permit)
-  // Before anything is switched: nothing would end the wait.
+  // Check before anything is switched: otherwise the wait would never end.
   if (forReboot && (seen.boot === undefined || seen.boot.refusal !== undefined))
     return { ...wait(`${CANNOT_REBOOT}: ${seen.boot?.refusal ?? 'it is no machine'}`), because: 'RequirementUnmet' }
   if (reading === undefined)
@@ -286,7 +286,7 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
         ? wait('waiting for the restart backoff', brakeMs)
         : act({ kind: 'Start', reason: 'the process crashed' })
     case 'Frozen':
-      // The user who stopped the process froze the node so that it stays stopped.
+      // A user froze the node to keep this stopped process stopped.
       if (isNodeFrozen === true) return wait(NODE_IS_FROZEN)
       return brakeMs > 0
         ? wait('waiting for the restart backoff', brakeMs)
@@ -296,7 +296,7 @@ function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
   }
 }
 
-/** One exit that is no evidence against the version restarts the settle window; any further exit counts, whatever caused it. */
+/** One exit that is not evidence against the version restarts the settle window. Any further exit counts, whatever the cause. */
 function planOpenSwitch(seen: ComponentSeen): ComponentPlan {
   const { record, process, probes, end } = seen
   const open = record?.open
@@ -348,7 +348,7 @@ function planReboot(
     case 'Continue':
       return act({ kind: 'ContinueSwitch', reason: 'the machine has rebooted' })
     case 'GoBack':
-      // The cause of going back stays.
+      // The original cause of the revert stays.
       return isBack
         ? act({
             kind: 'RollBack',

@@ -1,18 +1,18 @@
-// Pure: turns the answers of one probe into a verdict. A wrong answer counts after the third in a row; silence counts only after the component
-// had its time to start.
+// Pure: turns the answers of one probe into a verdict. A wrong answer counts after three in a row. A missing answer counts only after the component had
+// time to start.
 import type { ProbeReading } from './plan.ts'
 import type { ProbeAnswer } from './probe.ts'
 
 export interface ProbeHistory {
   readonly settleMs: number
-  /** All three in monotonic time. */
+  /** Both in monotonic time. */
   readonly startedAt: number
   readonly passingSince: number | undefined
   readonly failures: number
   readonly last: ProbeAnswer | undefined
 }
 
-/** One wrong answer may be chance. */
+/** A single wrong answer may be chance. */
 const FAILURES_THAT_COUNT = 3
 /** No answer is required before this time. */
 export const START_MS = 10_000
@@ -38,7 +38,7 @@ function verdictOf(h: ProbeHistory, now: number): ProbeReading['verdict'] {
   return h.failures >= FAILURES_THAT_COUNT && !isStarting ? 'Failing' : 'Unknown'
 }
 
-/** The worst of all probes. A component without probes only has to run for the settle time. */
+/** The worst result of all probes. A component without probes only has to run for the settle time. */
 export function probeReading(histories: ReadonlyMap<string, ProbeHistory>, now: number): ProbeReading {
   const all = [...histories].map(([name, h]) => ({ name, h, verdict: verdictOf(h, now) }))
   const failing = all.find((p) => p.verdict === 'Failing')

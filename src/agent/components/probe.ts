@@ -1,4 +1,4 @@
-// Runs one probe of a component: a request, a connection, a file or a command on the node. Never throws; the answer states what was observed.
+// Runs one probe of a component: a request, a connection, a file check or a command on the node. Never throws; the answer describes what was observed.
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type http from 'node:http'
@@ -18,19 +18,19 @@ import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
 export type Probe = NonNullable<MachineComponentSpec['probes']>[number]
 
-/** NoAnswer: the process does not answer (yet, or any longer). Fail: it answered, and the answer is bad. */
+/** NoAnswer: the process does not answer (yet, or any longer). Fail: it answered, but the answer is bad. */
 export type ProbeAnswer = { readonly kind: 'Pass' } | { readonly kind: 'Fail' | 'NoAnswer'; readonly message: string }
 
 export interface ProbePlace {
   readonly dir: NodeDir
-  /** In the loopback network: every node on one machine has its own. */
+  /** A loopback address: every node on one machine has its own. */
   readonly address: string
   /** Milliseconds since 1970, for the age of files. */
   readonly now: () => number
   readonly environment: Readonly<Record<string, string>>
   /** Absent where systemd does not run the node. */
   readonly systemctl?: Pick<Systemctl, 'show'> | undefined
-  /** The Lease of the Node, as the API server has it. */
+  /** The Node's Lease, as the API server has it. */
   readonly leaseRenewal: () => Promise<LeaseRenewal>
 }
 
@@ -70,7 +70,7 @@ async function probeCri(socket: string, { dir }: ProbePlace, timeoutMs: number):
   return { kind: answer.kind === 'NotReady' ? 'Fail' : 'NoAnswer', message: `CRI: ${answer.message}` }
 }
 
-/** A renewal by the process before proves nothing, and neither does silence of the API server. */
+/** A renewal by the previous process proves nothing, and neither does a silent API server. */
 async function probeLease(
   { maxAge }: NonNullable<Probe['nodeLease']>,
   { leaseRenewal, now }: ProbePlace,
@@ -96,7 +96,7 @@ const probeHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: numb
       if (statusCode >= 200 && statusCode < 400) resolve(PASS)
       else resolve({ kind: 'Fail', message: `HTTP ${statusCode} from ${path}` })
     }
-    // A component's certificate proves nothing on loopback that the connection itself does not.
+    // On loopback, the component's certificate adds nothing to the connection itself.
     const request = tls
       ? https.get({ ...options, rejectUnauthorized: false }, onResponse)
       : nodeHttp.get(options, onResponse)

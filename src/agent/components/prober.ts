@@ -1,4 +1,4 @@
-// Probes one running component at its declared interval, faster while it settles, and keeps the result.
+// Probes one running component at its declared interval, faster while it settles, and stores the result.
 import type { Clock } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Random } from '#lib/random.ts'
@@ -9,17 +9,17 @@ import { afterAnswer, newHistory, probeReading, type ProbeHistory } from './prob
 export interface ProberDeps {
   readonly clock: Clock
   readonly random: Random
-  /** `watchedMs`: since the first probe of this process. */
+  /** `watchedMs`: time since the first probe of this process. */
   readonly runProbe: (probe: Probe, watchedMs: number) => Promise<ProbeAnswer>
   /** Called when the result may have changed. */
   readonly onChange: () => void
 }
 
-/** Interval while settling, so that a bad version is reverted soon. */
+/** Interval while settling, so that a bad version is reverted quickly. */
 const FASTEST_MS = 200
 /** A component without probes must run for this long after a switch. */
 const SETTLE_WITHOUT_PROBES_MS = 2_000
-/** A probe that starts or ends this late: the agent itself was stopped, and nothing is known about the time in between. */
+/** If a probe starts or ends this late, the agent itself was stopped, and the time in between is unknown. */
 const STOOD_STILL_MS = 10_000
 
 export class Prober {
@@ -28,7 +28,7 @@ export class Prober {
   readonly #startedAt: number
   readonly #histories = new Map<string, ProbeHistory>()
   readonly #timers = new Map<string, { cancel(): void }>()
-  /** Said by the timer and not counted: a timer may come a fraction of a millisecond early, and no other would follow. */
+  /** Set by the timer instead of computed: a timer can fire a fraction of a millisecond early, and no second one follows. */
   #isSettledWithoutProbes = false
   #reported: ProbeReading | undefined
   #isClosed = false
@@ -63,7 +63,7 @@ export class Prober {
     for (const timer of this.#timers.values()) timer.cancel()
   }
 
-  /** Every probe gets its whole settle time first. */
+  /** Restarts the full settle time of every probe. */
   #beginAgain(now: number): void {
     for (const { name, settle } of this.#probes) this.#histories.set(name, newHistory(parseDuration(settle), now))
   }
@@ -91,7 +91,7 @@ export class Prober {
     if (history === undefined) return
     const next = isAnswerOld ? history : afterAnswer(history, answer, now)
     this.#histories.set(probe.name, next)
-    // A component can settle by time alone: compare with the last reported result, not with the previous one.
+    // A component can settle just by waiting: compare with the last reported result, not with the previous one.
     const [before, after] = [this.#reported, this.#readingAt(now)]
     this.#reported = after
     if (before?.verdict !== after.verdict || before.isSettled !== after.isSettled) this.#deps.onChange()

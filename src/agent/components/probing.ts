@@ -1,4 +1,4 @@
-// The probes of the version in use: they run while its process may answer, and begin again with each start and each version.
+// The probes of the version in use: they run while its process can answer, and restart with each start and each version.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'

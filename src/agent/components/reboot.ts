@@ -1,36 +1,36 @@
-// Decides when a machine reboots for a component: to a version with `disruption: Reboot` once its files are in place, and at most once back. Only under a permit
-// that was read in this pass and names Reboot. A first install on a node that takes no pods yet has no permit, and so it reboots nothing: the version is in place
-// from the next boot on, and what must not run before that belongs into the image of the host.
+// Decides when a machine reboots for a component: once its files are in place for a version with `disruption: Reboot`, and at most once more on the way
+// back. A reboot needs a permit that was read in this pass and lists Reboot. A first install on a node that takes no pods yet has no permit, so it does
+// not reboot: the version takes effect with the next boot. Anything that must not run before that belongs in the host image.
 import type { Reason } from '#api/catalogue.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { PermitReading } from './permit-reading.ts'
 import type { OpenSwitch, PendingReboot, Slot } from './record.ts'
 
-/** The boot that the agent runs in. */
+/** The current boot. */
 export interface Boot {
   readonly id: string
   /** How long the machine has run. */
   readonly upMs: number
-  /** This agent has requested a reboot, for whatever reason, and ends. */
+  /** This agent has already requested a reboot, for any reason, and is exiting. */
   readonly isRequested: boolean
-  /** Why this machine cannot reboot; absent: it can. */
+  /** Why this machine cannot reboot; absent when it can. */
   readonly refusal?: string
 }
 
 export interface RebootPort {
   readonly boot: () => Promise<Boot>
-  /** Requests the reboot and has the agent end in order. */
+  /** Requests the reboot and shuts the agent down cleanly. */
   readonly request: (by: Readonly<Record<string, string>>) => Promise<void>
-  /** The component waits for it no longer. */
+  /** The component no longer waits for the reboot. */
   readonly withdraw: (component: string) => Promise<void>
 }
 
-/** From the files in place until the machine goes down: a permit that is renewed late, an API server that is updated. How long it takes to boot does not count. */
+/** From the files being in place until the machine goes down: covers a late permit renewal or an API server upgrade. The boot time itself does not count. */
 export const REBOOT_WITHIN_MS = 600_000
 export const NOT_FOR_REBOOT = 'not for operation Reboot'
 export const CANNOT_REBOOT = 'this version needs a reboot, which this node cannot do'
 
-/** Drift, and a version that is in use, are the same version: nothing changes that a reboot would bring into force. */
+/** A drift repair installs the version that is already in use, so a reboot would change nothing. */
 export const isRebootFor = (to: Slot, from: Slot | undefined, permit: string | undefined): boolean =>
   permit !== undefined && to.digest !== from?.digest
 
@@ -48,11 +48,11 @@ export type RebootStep =
   | { readonly kind: 'Wait'; readonly why: string }
   | { readonly kind: 'ReadPermit'; readonly permit: string }
   | { readonly kind: 'Reboot'; readonly permit: string }
-  /** The machine came up with the new version in place. */
+  /** The machine rebooted, and the new version is in place. */
   | { readonly kind: 'Continue' }
   | { readonly kind: 'GoBack'; readonly because: Reason; readonly reason: string }
 
-/** Undefined: no reboot is awaited, and the switch continues. */
+/** Undefined: no reboot is pending, and the switch continues. */
 export function rebootTo(seen: RebootSeen): RebootStep | undefined {
   const { open, boot } = seen
   const { reboot } = open
@@ -65,7 +65,7 @@ export function rebootTo(seen: RebootSeen): RebootStep | undefined {
   return late === undefined ? next(seen) : { kind: 'GoBack', because: 'InstallFailed', reason: late }
 }
 
-/** The old version is in place and stopped. Without a granted permit it is started in this boot: why, then, the reboot is pending. */
+/** The old version is in place and stopped. Without a granted permit it starts in the current boot, and the result explains why the reboot is pending. */
 export function rebootBack(seen: RebootSeen): Exclude<RebootStep, { kind: 'Continue' }> | undefined {
   const { open, boot } = seen
   if (open.back === undefined || open.back.from !== boot.id) return undefined
@@ -76,7 +76,7 @@ export function rebootBack(seen: RebootSeen): Exclude<RebootStep, { kind: 'Conti
 
 type NextStep = Exclude<RebootStep, { kind: 'Continue' | 'GoBack' }>
 
-/** Requested once in a boot; an agent that restarts in it requests it again, under a permit that it reads again. */
+/** Requests the reboot once per boot. If the agent restarts before the reboot, it reads the permit again and requests it again. */
 function next({ open: { permit }, boot, permit: read, isNodeFrozen }: RebootSeen): NextStep {
   const wait = (why: string): NextStep => ({ kind: 'Wait', why: `waiting to reboot: ${why}` })
   if (boot.isRequested) return { kind: 'Wait', why: 'rebooting' }

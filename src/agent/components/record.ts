@@ -7,12 +7,12 @@ import { PHASES } from '#api/phases.ts'
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
-/** As the set last said. */
+/** The latest value from the set. */
 export type OnRemoval = NonNullable<ComponentOrder['onRemoval']>
-/** How it leaves the node, decided once. */
+/** How the component leaves the node; decided once. */
 export type RemovalPlan = NonNullable<ComponentStatus['removal']>
 
-/** What the journal has of an order: it names the component once, and leaves out a configuration that is none. */
+/** The order as the journal stores it: without the component name, and without a configuration if there is none. */
 export const targetOf = ({ version, config, attempt }: Attempt): Attempt => ({
   version,
   attempt,
@@ -22,27 +22,27 @@ export const targetOf = ({ version, config, attempt }: Attempt): Attempt => ({
 /** A version with its configuration, unpacked and rendered. */
 export interface Slot extends Version {
   readonly id: string
-  /** SHA-256 over statement and configuration: equal on all nodes that have the same. */
+  /** SHA-256 of statement and configuration: equal on all nodes that have the same. */
   readonly digest: string
-  /** SHA-256 over the statement alone. Absent in slots that an older agent filled. */
+  /** SHA-256 of the statement alone. Absent in slots filled by an older agent. */
   readonly statement?: string
 }
 
-/** It exited once in its settle window in a way that is no evidence against the version, and was restarted; the next exit counts. */
+/** The process exited once in its settle window without evidence against the version, and was restarted. The next exit counts. */
 export interface SecondStart {
-  /** How it had ended. */
+  /** How the first process exited. */
   readonly how: string
-  /** False until it was started: the agent may exit in between. */
+  /** False until the restart: the agent may exit in between. */
   readonly isStarted: boolean
 }
 
-/** One reboot of the machine on the way to a version that declares it, or on the way back. */
+/** One reboot of the machine, either to a version that declares it or on the way back. */
 export interface PendingReboot {
-  /** The boot in which the files were put in place. The agent wakes up in another one: the machine has rebooted. */
+  /** The boot in which the files were put in place. A different boot id means that the machine rebooted. */
   readonly from: string
-  /** Wall clock, for people. */
+  /** Wall clock, for users. */
   readonly since: number
-  /** How long the machine had run: the wait is bounded by this, since the clocks of hosts are set. */
+  /** Uptime at that point. The wait is bounded by uptime, because host clocks get adjusted. */
   readonly upMs: number
 }
 
@@ -50,13 +50,13 @@ export interface PendingReboot {
 interface OpenReboot extends PendingReboot {
   /** The boot in which the new version was started. */
   readonly boot?: string
-  /** The machine rebooted once more within the settle window, which may be the power; the next time counts against the version. */
+  /** The machine rebooted again within the settle window, possibly because of a power failure. The next time counts against the version. */
   readonly isSecondBoot?: boolean
 }
 
 /**
- * Between two versions. `from` is the one to revert to. An agent from before there was `reboot` ignores it and `back`: it starts the version that is in place
- * without a reboot, probes it, and commits or reverts.
+ * A switch between two versions. `from` is the version to revert to. An agent from before `reboot` existed ignores `reboot` and `back`: it starts the
+ * version in place without a reboot, probes it, and commits or reverts.
  */
 export interface OpenSwitch {
   readonly to: Slot
@@ -64,13 +64,13 @@ export interface OpenSwitch {
   readonly permit?: string
   readonly phase: 'Switching' | 'Probing' | 'GoingBack'
   readonly secondStart?: SecondStart
-  /** Files and links are those of the new version, nothing of the component runs, and the machine has to reboot. */
+  /** Files and links belong to the new version, nothing of the component runs, and the machine must reboot. */
   readonly reboot?: OpenReboot
-  /** The same with the old version, after the machine had rebooted for the new one. */
+  /** The same for the old version, after the machine rebooted for the new one. */
   readonly back?: PendingReboot
 }
 
-/** Failed here in this attempt; not retried within it. */
+/** This version failed here in this attempt; not retried within it. */
 export interface Pin extends Attempt {
   readonly digest: string
 }
@@ -91,15 +91,15 @@ export interface ComponentRecord {
   readonly staged?: Slot
   readonly open?: OpenSwitch
   readonly pins: readonly Pin[]
-  /** The declared end of the component: its entry is removed before that end. */
+  /** The declared removal. The entry leaves the Machine before the removal starts. */
   readonly onRemoval?: OnRemoval
-  /** Decided, and finished whatever the Machine says meanwhile. */
+  /** Decided once, and finished whatever the Machine orders meanwhile. */
   readonly removal?: RemovalPlan
   /** Versions that passed their settle window here, newest last. */
   readonly healthy?: readonly HealthyVersion[]
 }
 
-/** One per failed attempt; older entries belong to attempts that ended. */
+/** One per failed attempt; older entries belong to finished attempts. */
 export const MAX_PINS = 8
 
 export function parseRecord(value: unknown): ComponentRecord | undefined {
@@ -158,7 +158,7 @@ export const isPinned = (record: ComponentRecord, target: Attempt): boolean =>
 /** Number of the next copy of the same version and configuration. */
 export const generationAfter = (slot: Slot | undefined): number => Number(slot?.id.split('-')[1] ?? 0) + 1
 
-/** No version that KubeNode brought is in its place or being switched to: what runs under its name is the host’s. */
+/** No KubeNode version is installed or being switched to: whatever runs under this name belongs to the host. */
 export const isLeftToHost = (record: Pick<ComponentRecord, 'current' | 'open'> | undefined): boolean =>
   record === undefined || (record.current === undefined && record.open === undefined)
 

@@ -1,4 +1,4 @@
-// What would happen to a component if it left now, kept until something that it depends on is different.
+// What would happen to a component if it left now. Cached until one of its inputs changes.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { KnownDigests } from '../files/digest.ts'
 import { keptFile } from '../node-dir.ts'
@@ -12,7 +12,7 @@ type SpecOf = (record: ComponentRecord | undefined) => Promise<MachineComponentS
 /** How the component differs from what was installed. */
 interface Change {
   readonly drift: string | undefined
-  /** Number of foreign files that were left in place. */
+  /** Number of foreign files left in place. */
   readonly foreign: number
 }
 
@@ -28,12 +28,12 @@ export class RemovalOutlook {
     this.#specInUse = specInUse
   }
 
-  /** Undefined until it was computed for the version in use: what was true of another one is never reported. */
+  /** Undefined until the plan is computed for the version in use: a plan for another version is never reported. */
   planFor(record: ComponentRecord | undefined): RemovalPlan | undefined {
     return record?.current !== undefined && record.current.id === this.#last?.slot ? this.#last.plan : undefined
   }
 
-  /** True when the plan was computed again. */
+  /** Returns true when the plan was computed again. */
   async inspect(record: ComponentRecord | undefined, { drift, foreign }: Change): Promise<boolean> {
     if (record?.current === undefined || record.open !== undefined || record.removal !== undefined) return false
     const { processes, files, dir } = this.#deps
@@ -52,7 +52,7 @@ export class RemovalOutlook {
     return true
   }
 
-  /** What was reported as harmless, and was allowed as such, restarts nothing. */
+  /** If the removal was reported as harmless, and allowed on that basis, it restarts nothing. */
   async now(record: ComponentRecord | undefined): Promise<RemovalPlan> {
     const now = await this.#planned(record)
     return now.restarts && this.#last?.plan.restarts === false ? { how: 'Keep', restarts: false } : now
@@ -66,7 +66,7 @@ export class RemovalOutlook {
     return observeRemoval(this.#deps, use, { wanted: record.onRemoval, isObserved: this.#isObserved() })
   }
 
-  /** Of the version in use nothing is known but what was kept. */
+  /** The version in use is unreadable; only the originals are known. */
   async #unread(record: ComponentRecord | undefined): Promise<RemovalPlan> {
     const keeps = this.#isObserved() || record?.onRemoval === 'Keep'
     const adopted = isAdopted(await readKept(this.#deps, this.#component))

@@ -1,5 +1,5 @@
-// Decides how a component leaves the node: what was there before is restored, what runs is kept, or the component is uninstalled. Pure. Restore never puts
-// older things over newer ones, what makes a node a node is never removed, and what is not known to be safe keeps running.
+// Decides how a component leaves the node: restore the originals, keep what runs, or uninstall. Pure. Restore never puts older files over newer ones. A
+// program that the host needs to be a node is never removed. Anything that is not known to be safe keeps running.
 import { basename } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { effectFor } from './adoption.ts'
@@ -11,25 +11,25 @@ import type { OnRemoval, RemovalPlan } from './record.ts'
 export interface RemovalFacts {
   readonly spec: MachineComponentSpec
   readonly version: string
-  /** As the set last said. */
+  /** The latest value from the set. */
   readonly wanted: OnRemoval | undefined
   readonly kept: Kept | undefined
   /** SHA-256 of what is in use, by path. */
   readonly inUse: ReadonlyMap<string, string>
-  /** A file that was changed on the node since it was installed. */
+  /** A file that changed on the node since the install. */
   readonly changed: string | undefined
-  /** An original that is unknown or not whole. */
+  /** An original that is unknown or damaged. */
   readonly lost: string | undefined
-  /** Why this version may not be installed any more. */
+  /** Why this version may no longer be installed. */
   readonly refused: string | undefined
-  /** The original process, from before the adoption, still runs. */
+  /** The process from before the adoption still runs. */
   readonly isOriginalProcess: boolean
   readonly isRunning: boolean
-  /** It ended without a failure and was not started again, as when a person stops it. */
+  /** The process exited without a failure and was not restarted, as after a user stops it. */
   readonly isStopped: boolean
-  /** No command can start its unit. */
+  /** The unit is masked, so no command can start it. */
   readonly isMasked: boolean
-  /** The components stay as they are, because the Machine is only observed from now on. */
+  /** From now on the Machine is only observed, so the components stay as they are. */
   readonly isObserved: boolean
 }
 
@@ -44,7 +44,7 @@ export function planRemoval(facts: RemovalFacts): RemovalPlan {
       ? { how: 'Restore', restarts: restoreRestarts(facts) }
       : keep(`${why}; originals: ${savedFolder(spec.component)}`)
   }
-  // Whether other programs had it before is unknown then; only the declared end removes it.
+  // It is unknown whether another program had it before; only a declared Uninstall removes it.
   if (facts.lost !== undefined && wanted !== 'Uninstall')
     return keep(`${facts.lost}, so ${facts.version} stays; copies of originals: ${savedFolder(spec.component)}`)
   if (makesANode(spec))
@@ -54,10 +54,10 @@ export function planRemoval(facts: RemovalFacts): RemovalPlan {
 
 const KEEP: RemovalPlan = { how: 'Keep', restarts: false }
 const keep = (message: string): RemovalPlan => ({ ...KEEP, message: message.slice(0, MAX_MESSAGE) })
-/** Of a status field. */
+/** The length limit of a status field. */
 const MAX_MESSAGE = 200
 
-/** Why what runs stays, although the originals are kept; undefined: they are put back. */
+/** Why the running version stays although the originals are kept. Undefined: the originals are restored. */
 function notRestored({ spec, version, kept, inUse, changed, lost, refused }: RemovalFacts): string | undefined {
   const why = changed ?? lost
   if (why !== undefined) return `${why}, so ${version} stays as it is`
@@ -85,7 +85,7 @@ function restoreRestarts(facts: RemovalFacts): boolean {
   const { spec, kept, inUse, isOriginalProcess, isRunning, isStopped, isMasked } = facts
   const unit = kept?.unit
   if (spec.service === undefined || isMasked) return false
-  // The unit is ours alone, or did not run before: it stops.
+  // Only we use the unit, or it did not run before: stop it.
   if (unit === undefined || unit.active !== 'active') return isRunning
   if (isOriginalProcess || isStopped) return false
   if (spec.service.exec !== undefined && !unit.isDeclared) return true
@@ -116,6 +116,6 @@ function makesANode(spec: MachineComponentSpec): boolean {
   return (unit !== undefined && NODE_PROGRAMS.has(unit)) || isOfANode(spec.component, paths)
 }
 
-/** The same, of a component of which only its paths are known. */
+/** The same check for a component of which only the paths are known. */
 export const isOfANode = (component: string, paths: readonly string[]): boolean =>
   NODE_PROGRAMS.has(component) || paths.some((p) => NODE_PROGRAMS.has(basename(p)) || PLUGINS.test(p))

@@ -1,9 +1,9 @@
-// Decides whether a version may be put back as the original that it is: not when it is revoked, below its floor, or too far from the API server. Pure.
+// Decides whether an original may be restored: not if its version is revoked, below its floor, or too far from the API server's version. Pure.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { type TrustDocument, floorProblem } from '#api/trust/trust-document.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 
-/** What is not known is no refusal: an agent whose API server is down hands back too. */
+/** An unknown fact is not a refusal: an agent can hand back while its API server is down. */
 export function restoreRefusal(
   spec: MachineComponentSpec,
   trust: Pick<TrustDocument, 'revoked' | 'floors'> | undefined,

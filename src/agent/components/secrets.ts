@@ -1,5 +1,4 @@
-// Secret values of a configuration: read from the object made for this machine, opened with its key, and merged into the values only while files are
-// rendered from them.
+// Secret values of a configuration: read from this machine's object, opened with its key, and merged into the values only while files are rendered.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -37,7 +36,7 @@ export async function withSecrets(
   return filled
 }
 
-/** The values alone, in the order of their places. */
+/** Only the values, in the order of their paths. */
 export const secretTexts = (
   deps: SecretDeps,
   component: string,
@@ -62,7 +61,7 @@ async function readSecret(
   return opened.value
 }
 
-/** A copy: the object from the server is not modified. */
+/** Returns a copy: the object from the server is not modified. */
 function withValue(values: JsonObject, [key = '', ...rest]: readonly string[], value: string): JsonObject {
   const below = Object.hasOwn(values, key) ? values[key] : undefined
   const next = rest.length === 0 ? value : withValue(isObject(below) ? below : {}, rest, value)

@@ -1,5 +1,5 @@
-// Fills a slot: unpacks the archive, renders files, syncs everything, and writes the completion mark last. The content is recorded
-// in a manifest, so that every later change is noticed.
+// Fills a slot: unpacks the archive, renders files, syncs everything, and writes the completion mark last. A manifest records the content, so every
+// later change is noticed.
 import { filled } from '#api/templates/fill.ts'
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ import type { Slot } from './record.ts'
 import { ARCHIVE_LIMITS, readTar, tarRefused, type TarFileSink, type TarSink } from '#artifacts/oci/component-tar.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-/** Written last into a slot: without it the slot is not whole. */
+/** Written last: a slot without it is incomplete. */
 const MARK = 'slot.json'
 
 export interface SlotContent {
@@ -39,7 +39,7 @@ export interface SlotDeps {
   readonly dir: NodeDir
 }
 
-/** The identity of an installation: the statement and the configuration, nothing that differs between nodes. */
+/** Identifies an installation: the statement and the configuration, nothing that differs between nodes. */
 export const installedDigest = (spec: MachineComponentSpec, configDigest: string | undefined): string =>
   createHash('sha256')
     .update(`${statementDigest(spec)}\n${configDigest ?? ''}`)
@@ -47,13 +47,13 @@ export const installedDigest = (spec: MachineComponentSpec, configDigest: string
 
 export const slotId = (digest: string, generation: number): string => `${digest.slice(0, 16)}-${generation}`
 
-/** The statement of a whole slot; undefined when the slot is not whole. */
+/** The statement of a complete slot; undefined when the slot is incomplete. */
 export const readSlot = async ({ files, dir }: SlotDeps, component: string, slot: string) =>
   readState(files, join(slotFolder(dir, component, slot), MARK), (v) =>
     isObject(v) && isObject(v['spec']) ? (v['spec'] as unknown as MachineComponentSpec) : undefined,
   )
 
-/** The definition in one slot, read once; one that is not there is looked for again. */
+/** Caches the definition in one slot. A missing one is read again next time. */
 export class KeptSpec {
   readonly #deps: SlotDeps
   readonly #component: string
@@ -77,7 +77,7 @@ export class KeptSpec {
   }
 }
 
-/** Finds a complete slot by its folder alone, after a journal was lost. */
+/** Finds a complete slot by its folder alone, after the journal is lost. */
 export async function slotByFolder({ files, dir }: SlotDeps, component: string, id: string): Promise<Slot | undefined> {
   return readState(files, join(slotFolder(dir, component, id), MARK), (v) => {
     if (!isObject(v) || !isObject(v['spec']) || typeof v['digest'] !== 'string') return undefined
@@ -89,7 +89,7 @@ export async function slotByFolder({ files, dir }: SlotDeps, component: string, 
   })
 }
 
-/** Idempotent: a complete slot is left alone, an incomplete one is rebuilt. `generation` above 0 is another copy of the same. */
+/** Idempotent: a complete slot is left alone, an incomplete one is rebuilt. A `generation` above 0 is another copy of the same version. */
 export async function fillSlot(deps: SlotDeps, target: Version, content: SlotContent, generation = 0): Promise<Slot> {
   const { files, dir } = deps
   const { spec, config } = content
@@ -121,20 +121,20 @@ export async function fillSlot(deps: SlotDeps, target: Version, content: SlotCon
   return slot
 }
 
-/** Remove the mark first: half a slot must never look complete. */
+/** Remove the mark first: a partly removed slot must never look complete. */
 export async function removeSlot({ files, dir }: SlotDeps, component: string, slot: string): Promise<void> {
   const folder = slotFolder(dir, component, slot)
   await removeDurably(files, join(folder, MARK))
   await files.remove(folder)
 }
 
-/** Where the files of a slot go. */
+/** Receives the files of a slot. */
 export interface SlotSink {
   folder(path: string): Promise<void>
   file(path: string, mode: number): Promise<TarFileSink>
 }
 
-/** The file was checked before, and is read once more here: what counts are the bytes that were unpacked. */
+/** The file was checked earlier and is hashed again here, because only the bytes that were unpacked count. */
 async function unpackChecked(
   files: Files,
   out: SlotSink,
@@ -154,7 +154,7 @@ async function unpackChecked(
   const digest = hash.digest('hex')
   if (digest === sha256) return
   const seen = { place: path, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }
-  // The next try checks the file first, and fetches another.
+  // The next attempt checks the file first, and downloads it again.
   throw new KubeNodeError(agentErrors.KN8012(seen), { retry: 'later' })
 }
 
@@ -227,7 +227,7 @@ async function renderFiles(
   }
 }
 
-/** Makes files and folders below one new folder, and remembers which folders to sync. */
+/** Creates files and folders below one new folder, and remembers which folders to sync. */
 class SlotWriter implements SlotSink {
   readonly #files: Files
   readonly #root: string

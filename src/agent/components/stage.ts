@@ -1,4 +1,4 @@
-// Prepares one version of a component on the node, up to the point where only the switch is left. Reads the API, disrupts nothing.
+// Prepares one version of a component on the node, so that only the switch remains. Reads the API and disrupts nothing.
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -21,9 +21,9 @@ export interface StageDeps extends ArtifactDeps {
   readonly trust: Pick<TrustStore, 'current'>
   readonly clock: Pick<Clock, 'now'>
   readonly platform: Platform
-  /** Throws when it cannot be installed on this node. Absent where there is no node. */
+  /** Throws when the version cannot be installed on this node. Absent where there is no real node. */
   readonly preflight?: Preflight
-  /** Absent where no secrets can be opened. */
+  /** Absent where secrets cannot be opened. */
   readonly secrets?: Pick<SecretDeps, 'machine' | 'privateKey'>
 }
 
@@ -51,9 +51,9 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   const trust = await deps.trust.current()
   if (trust.kind === 'None') throw refused(request, trust.reason, 'later')
   const verdict = judgeStatement(spec, trust.document, deps.clock.now())
-  // A newer document that was refused is the more likely cause, and the one to act on.
+  // A newer trust document that was refused is the more likely cause, and the one a user can fix.
   if (verdict.kind === 'Refused') throw refused(request, trust.refused ?? verdict.reason, 'never')
-  // Admission may have been away, and a signature says nothing about mistakes.
+  // Admission may have been unavailable, and a valid signature does not rule out mistakes.
   const [taken] = takenFromHost(spec)
   if (taken !== undefined)
     throw new KubeNodeError(
@@ -62,7 +62,7 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
         version,
         why: `${taken.name} belongs to ${taken.owner}, and a host does not run without it`,
       }),
-      // Its signature is good: what is signed asks for too much.
+      // The signature is valid, but the signed statement asks for too much.
       { retry: 'never', data: { reason: 'InvalidSpec' } },
     )
   signal.throwIfAborted()
@@ -82,7 +82,7 @@ async function readStatement(deps: StageDeps, component: string, version: string
   const name = componentObjectName(component, version)
   const found = await deps.client.get(machineComponent, { name })
   if (found === undefined) throw new KubeNodeError(agentErrors.KN8014({ component, version, name }), { retry: 'later' })
-  // Defaults are not part of the signed content; a server that did not fill them in makes no difference.
+  // Defaults are not part of the signed content, so it does not matter whether the server filled them in.
   const { spec } = applyDefaults(machineComponent.schema, found) as typeof found
   if (spec.component !== component || spec.version !== version)
     throw new KubeNodeError(

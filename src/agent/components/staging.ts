@@ -1,5 +1,5 @@
-// Prepares versions beside the loop of the component, so that a crashed process never waits for a download: one at a time, retried with backoff,
-// recorded when complete.
+// Prepares versions in parallel with the component's loop, so that a crashed process never waits for a download. One version at a time, retried with
+// backoff, recorded when complete.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -19,7 +19,7 @@ export interface StagingDeps {
   readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
   /** The version in use was modified on the node. */
   readonly isDrifted: () => boolean
-  /** Staging finished, or was postponed after a failure. */
+  /** Called when staging finished, or was postponed after a failure. */
   readonly onEnd: () => void
 }
 
@@ -38,12 +38,12 @@ export class Staging {
     this.#deps = deps
   }
 
-  /** The version being fetched right now. */
+  /** The version that is being fetched. */
   get target(): Attempt | undefined {
     return this.#open?.target
   }
 
-  /** Earliest retry; another target is tried at once. */
+  /** Time until the retry; a different target is tried immediately. */
   backoffMs(order: OrderReading): number {
     if (typeof order === 'string' || this.#failed === undefined || !isSameAttempt(order, this.#failed)) return 0
     return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
@@ -59,7 +59,7 @@ export class Staging {
     const open = { target, stop: new AbortController() }
     this.#open = open
     void this.#fetch(target, open.stop.signal)
-      // The disk refuses the journal; retried after the backoff.
+      // The journal could not be written; retried after the backoff.
       .catch((error: unknown) => this.#deps.log.error('cannot record the staging result', { error }))
       .finally(() => {
         if (this.#open === open) this.#open = undefined
@@ -67,7 +67,7 @@ export class Staging {
       })
   }
 
-  /** Records the requested version. */
+  /** Records the requested version. Returns whether it must be fetched. */
   async #isToBeFetched(target: Attempt): Promise<boolean> {
     const { journal, isDrifted } = this.#deps
     const { record } = journal
@@ -77,7 +77,7 @@ export class Staging {
     }
     if (isSameAttempt(record.target, target)) return true
     this.#failures = 0
-    // Only the attempt number is new, and the version works: nothing to fetch or switch.
+    // Only the attempt number changed, and the version works: nothing to fetch or switch.
     if (record.state === 'Healthy' && isSlotOf(record.current, target) && !isDrifted()) {
       await journal.write({ target })
       return false
@@ -102,13 +102,13 @@ export class Staging {
     }
   }
 
-  /** A modified slot is replaced by another copy: reusing the slot would treat it as complete. */
+  /** A modified slot is replaced by a fresh copy: reusing it would treat it as complete. */
   #freshCopy(target: Attempt): { readonly generation?: number } {
     const current = this.#deps.journal.record?.current
     return this.#deps.isDrifted() && isSlotOf(current, target) ? { generation: generationAfter(current) } : {}
   }
 
-  /** Nothing was disrupted, and the cause may be fixed elsewhere: a newly trusted key, a mirror, room on the disk. So it is retried. */
+  /** Nothing was disrupted, and the fix may come from elsewhere: a newly trusted key, a mirror, free disk space. So staging is retried. */
   async #refused(target: Attempt, error: unknown): Promise<void> {
     const { clock, random, log, journal } = this.#deps
     log.warn('cannot stage the component', { error })

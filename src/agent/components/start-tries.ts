@@ -1,4 +1,4 @@
-// Failing starts of one component: retried with growing delays, and blocking nothing else, since the next version may fix it.
+// Failed starts of one component: retried with growing delays. They block nothing else, because the next version may fix the problem.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -7,7 +7,7 @@ import { isPowerLoss } from './switch.ts'
 
 /** Delay after the first failed start. */
 const FIRST_MS = 2_000
-/** Delay between two failed starts. */
+/** Longest delay between two failed starts. */
 const MOST_MS = 60_000
 
 export class StartTries {

@@ -1,5 +1,5 @@
-// Switches a component from one slot to another, and back. Every step may be repeated; the journal says which switch is open, and the one symbolic link
-// says which version is in use.
+// Switches a component from one slot to another, and back. Every step can be repeated: the journal records the open switch, and one symbolic link
+// defines the version in use.
 import { dirname, join } from 'node:path'
 import { isReason } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
@@ -54,9 +54,9 @@ export interface SwitchDeps {
   readonly dir: NodeDir
   readonly processes: Processes
   readonly log: Logger
-  /** Its name, for advice. */
+  /** Name of the machine, for hints to users. */
   readonly machine?: string
-  /** What to do with files of others; Refuse when it is not known. */
+  /** What to do with files of other owners; Refuse when unknown. */
   readonly adoption?: () => AdoptionMode
   /** Throws when the hook fails. */
   readonly runHook: (command: readonly string[], timeoutMs: number) => Promise<void>
@@ -65,7 +65,7 @@ export interface SwitchDeps {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Stop: the files are put in place and nothing is started, since the machine reboots next. */
+/** Stop: install the files but start nothing, because the machine reboots next. */
 type Then = 'Start' | 'Stop'
 
 export class Switcher {
@@ -96,7 +96,7 @@ export class Switcher {
     await this.go()
   }
 
-  /** A repair puts a fresh copy of the same version into use; the caller has checked its permit. */
+  /** A repair switches to a fresh copy of the same version; the caller has checked its permit. */
   async beginAgain(to: Slot): Promise<void> {
     const { current } = this.#demand()
     await this.#journal.step(
@@ -121,12 +121,12 @@ export class Switcher {
       const spec = await this.#specOf(open.to)
       const then = await this.#beforeUse(spec, open)
       if (then === 'Wait') return
-      // A slot that is no longer complete cannot be reverted to, but it does not block its successor.
+      // An incomplete slot cannot be reverted to, but it does not block its successor.
       const before = open.from === undefined ? undefined : await readSlot(this.#deps, this.#component, open.from.id)
-      // Before anything is stopped that could not be started again.
+      // Check before anything is stopped: a masked unit could not be started again.
       const masked = await maskedError(this.#deps, spec)
       if (masked !== undefined) throw masked
-      // Those that come before the reboot ran before it.
+      // The hooks that run before the switch already ran before the reboot.
       const isBooted = open.reboot !== undefined
       if (!isBooted) await this.#hook(spec, 'preInstall')
       if (!isBooted) await this.#hook(spec, 'preSwitch')
@@ -155,17 +155,17 @@ export class Switcher {
       )
   }
 
-  /** Start: in this boot. Stop: the machine reboots first. Wait: it has not rebooted yet. */
+  /** Start: start in the current boot. Stop: the machine reboots first. Wait: the machine has not rebooted yet. */
   async #beforeUse(spec: MachineComponentSpec, open: OpenSwitch): Promise<Then | 'Wait'> {
     const { reboots } = this.#deps
     const { reboot, to, from, permit, phase } = open
-    // Without a way to reboot, as for an agent of another host that finds this journal, it is a switch like any other.
+    // Without a way to reboot, for example when an agent on another host finds this journal, this is a normal switch.
     if (reboots === undefined) return 'Start'
     if (reboot === undefined)
       return phase === 'Switching' && spec.disruption === 'Reboot' && isRebootFor(to, from, permit) ? 'Stop' : 'Start'
     const { id: boot } = await reboots.boot()
     if (reboot.from === boot) return 'Wait'
-    // On the disk before it is started: a version that takes the machine down with it is counted.
+    // Recorded before the start, so that a version that crashes the machine is counted.
     if (reboot.boot !== boot)
       await this.#journal.write({
         open: { ...open, reboot: { ...reboot, boot, ...(reboot.boot !== undefined && { isSecondBoot: true }) } },
@@ -178,12 +178,12 @@ export class Switcher {
     return { from: boot?.id ?? '', since: this.#deps.clock.now(), upMs: boot?.upMs ?? 0 }
   }
 
-  /** The permit was read as Granted in the pass that calls this. */
+  /** The caller has read the permit as Granted in this pass. */
   async reboot(): Promise<void> {
     const { open, message, reason, output } = this.#demand()
     const { reboots } = this.#deps
     if (open === undefined || reboots === undefined) return
-    // Back: the message stays the cause of going back.
+    // On the way back, the message stays the cause of the revert.
     if (open.phase !== 'GoingBack') await this.#journal.write({ message: 'rebooting' })
     else await this.#journal.write({ message, reason, output })
     await reboots.request({ component: this.#component })
@@ -209,7 +209,7 @@ export class Switcher {
     await this.dropOldSlots()
   }
 
-  /** Restarts a process that exited in its settle window. Recorded first: after an agent crash in between, the next exit still counts. */
+  /** Restarts a process that exited in its settle window. Recorded first: if the agent crashes in between, the next exit still counts. */
   async startAgain(how: string): Promise<void> {
     const { open } = this.#demand()
     if (open === undefined) return
@@ -227,8 +227,8 @@ export class Switcher {
   }
 
   /**
-   * Reverts to the previous version. Needs neither the API server nor a permit. After a reboot for the new version it first puts the old one in place and
-   * leaves it stopped; the next call, after the reboot or because there is none, starts it. `pending`: why there is none.
+   * Reverts to the previous version. Needs neither the API server nor a permit. If the machine rebooted for the new version, the first call installs the
+   * old one and leaves it stopped. The next call starts it, after the reboot or because there is none; `pending` explains why there is none.
    */
   async goBack(given: Cause, pending?: string): Promise<void> {
     const record = this.#demand()
@@ -248,7 +248,7 @@ export class Switcher {
       reason,
       message,
     })
-    // Written first: after a crash the reverted version must not be taken for the new one.
+    // Written first: after a crash the reverted version must not be mistaken for the new one.
     if (open.phase !== 'GoingBack')
       await this.#journal.write({ open: { ...open, phase: 'GoingBack' }, message, reason, output })
     const isSame = open.from?.digest === open.to.digest
@@ -287,7 +287,7 @@ export class Switcher {
     await this.start()
   }
 
-  /** Decided once: whatever interrupts it, it is finished in the same way. */
+  /** Decided once: after an interruption, the removal finishes the same way. */
   async remove(planned: RemovalPlan): Promise<void> {
     const record = this.#demand()
     const removal = record.removal ?? planned
@@ -333,7 +333,7 @@ export class Switcher {
     await dropKept(this.#deps, component)
   }
 
-  /** Renamed away in one step, whatever happens while its files are removed. */
+  /** Renames the folder away in one step, then removes its files. */
   async #throwAway(): Promise<void> {
     const { files, dir } = this.#deps
     const folder = componentFolder(dir, this.#component)
@@ -345,7 +345,7 @@ export class Switcher {
     await files.remove(trash)
   }
 
-  /** Keeps the slot in use, the one to revert to and the staged one. */
+  /** Keeps the slot in use, the slot to revert to, and the staged slot. */
   async dropOldSlots(): Promise<void> {
     const { files, dir } = this.#deps
     const { current, previous, staged, open } = this.#demand()
@@ -392,7 +392,7 @@ export class Switcher {
     if (effect === 'Reload' && reloadSignal !== undefined) processes.signal(this.#component, reloadSignal)
   }
 
-  /** Keeps what other programs have at its paths, if they may be replaced. `notThis`: the process that runs from files that are about to be replaced. */
+  /** Keeps the originals at the component's paths, if they may be replaced. `notThis`: the process that runs from files that are about to be replaced. */
   async #adopt(
     { id, spec }: SlotOf,
     from: SlotOf | undefined,
@@ -410,7 +410,7 @@ export class Switcher {
     return { kept, ...(replaced && kept.unit?.main !== undefined && { notThis: kept.unit.main }) }
   }
 
-  /** Told by what was kept, and not by what is there: an interrupted adoption restarts the same. */
+  /** Compares the kept originals, not the current files, so that an interrupted adoption makes the same restart decision. */
   async #isReplaced(kept: Kept, { id, spec }: SlotOf): Promise<boolean> {
     const inUse = await digestsInUse(this.#deps, { component: this.#component, slot: id, spec })
     return layoutOf(spec).links.some((link) => {
@@ -459,7 +459,7 @@ export class Switcher {
     }
   }
 
-  /** What other programs had runs again, in its own version. */
+  /** Runs the previous program again, in its own version. */
   async #undoFirst(inUse: InUse): Promise<void> {
     const kept = await readKept(this.#deps, this.#component)
     const { unit } = kept ?? {}
@@ -473,10 +473,10 @@ export class Switcher {
   }
 }
 
-/** Leaves room in a status for why a reboot is pending. */
+/** Leaves room in the status for why a reboot is pending. */
 const MAX_CAUSE = 90
 
-/** The simulated power cut of a test must not look like a failed step. */
+/** A simulated power cut in a test must not look like a failed step. */
 export const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'
 
 function withPin({ pins, target }: ComponentRecord, { digest, version, config }: Slot): readonly Pin[] {
@@ -484,6 +484,6 @@ function withPin({ pins, target }: ComponentRecord, { digest, version, config }:
   return [...pins, pin].slice(-MAX_PINS)
 }
 
-/** Undefined for a slot that an older agent filled. */
+/** Undefined for a slot filled by an older agent. */
 const healthyVersionOf = ({ version, statement, config }: Slot): HealthyVersion | undefined =>
   statement === undefined ? undefined : { version, digest: statement, ...defined({ config }) }

@@ -1,4 +1,4 @@
-// Where a trust document may come from: below the artifact base, or else from the join bundle. Neither source is trusted by itself.
+// Where a trust document can come from: below the artifact base, or else from the join bundle. Neither source is trusted on its own.
 import { MAX_TRUST_BYTES } from '#api/trust/trust-document.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'

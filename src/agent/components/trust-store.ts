@@ -1,4 +1,4 @@
-// The trust document in force on this node. It only moves forward; the highest sequence survives restarts and reinstalls of anything.
+// The trust document in force on this node. It only moves forward; the highest sequence number survives restarts and reinstalls.
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
@@ -15,9 +15,9 @@ export interface TrustStoreDeps {
   readonly clock: Pick<Clock, 'now'>
   /** The document that the node joined with. */
   readonly anchor: TrustAnchor
-  /** The newest signed document that can be fetched; undefined when there is none. */
+  /** Fetches the newest signed document; undefined when there is none. */
   readonly fetchNewest: () => Promise<unknown>
-  /** A newer document was offered and refused, or the refusal ended. */
+  /** Called when a newer document was refused, or the refusal ended. */
   readonly onRefusal?: (refusal: TrustRefusal | undefined) => void
 }
 
@@ -25,12 +25,12 @@ export type TrustReading =
   | {
       readonly kind: 'Trusted'
       readonly document: TrustDocument
-      /** Why the newest offered document is not this one. */
+      /** Why the newest offered document is not in force. */
       readonly refused?: string
     }
   | { readonly kind: 'None'; readonly reason: string }
 
-/** The last offered document is not the one in use. */
+/** The last offered document was refused and is not in force. */
 export interface TrustRefusal {
   readonly message: string
   readonly sinceMs: number
@@ -38,7 +38,7 @@ export interface TrustRefusal {
 
 const MOST_MESSAGE = 200
 
-/** For the Machine; undefined while the newest document is the one in use. */
+/** Condition for the Machine; undefined while the newest document is in force. */
 export const trustCondition = (refusal: TrustRefusal | undefined): Condition | undefined =>
   refusal === undefined
     ? undefined
@@ -69,14 +69,14 @@ export class TrustStore {
     this.#deps = deps
   }
 
-  /** Why the newest offered document is not used; undefined when it is. */
+  /** Why the newest offered document is not in force; undefined when it is. */
   get refusal(): TrustRefusal | undefined {
     return this.#refusal
   }
 
   /**
-   * Checks for a newer document first; without one the last accepted stays in force. Components ask at the same moment: they share
-   * one check, since two would overwrite each other's document.
+   * Checks for a newer document first. If there is none, the last accepted document stays in force. Components ask at the same moment and share one check,
+   * because two checks would overwrite each other's document.
    */
   current(): Promise<TrustReading> {
     this.#check ??= this.#checkForNewer().finally(() => {
@@ -111,8 +111,8 @@ export class TrustStore {
   }
 
   /**
-   * Lost keys cannot sign their successors. Instead root on this host, which could replace the agent as well, puts a document in place: it must
-   * verify with its own keys and may not be older than the one in force. One that does not verify is left where it is, and reported.
+   * Lost keys cannot sign their successors. Instead root on this host, who could replace the agent anyway, provides a document. It must verify with its
+   * own keys and may not be older than the one in force. A document that does not verify stays where it is, and is reported.
    */
   async #adoptFromHost(): Promise<void> {
     const { files, path, fromHost, clock } = this.#deps

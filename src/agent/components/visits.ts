@@ -1,4 +1,4 @@
-// Work of others between two steps of a component. What was not begun when the component closes resolves without being done.
+// Work that other parts do between two steps of a component. Work that has not started when the component closes resolves without running.
 interface Visit {
   readonly run: () => Promise<void>
   readonly drop: () => void

@@ -16,16 +16,16 @@ export interface WorkerDeps extends JournalDeps, SwitchDeps {
   readonly log: Logger
   readonly stage: (request: StageRequest, signal: AbortSignal) => Promise<Staged>
   readonly readPermit: (permit: string, forReboot: boolean) => Promise<PermitReading>
-  /** Whether the node still carries the taint for pending components; undefined when it cannot be read. */
+  /** Whether the node still has the taint for pending components; undefined when it cannot be read. */
   readonly readNodePending: () => Promise<boolean | undefined>
   readonly runProbe: (probe: Probe, component: string, watchedMs: number) => Promise<ProbeAnswer>
-  /** Whether a user on the node forbids every disruption; absent where that is not possible. */
+  /** Whether a user on the node forbids disruptions; absent where that is not possible. */
   readonly isNodeFrozen?: () => Promise<boolean>
-  /** Why a version may not be installed any more; absent where that cannot be known. */
+  /** Why a version may no longer be installed; absent where that cannot be determined. */
   readonly refusal?: (spec: MachineComponentSpec) => Promise<string | undefined>
   /** The node is handed back with its components in place. */
   readonly isObserved?: () => boolean
-  /** The first requirement on other components that is not met. */
+  /** The first unmet requirement on other components. */
   readonly missingRequirement: (spec: MachineComponentSpec) => Missing | undefined
   /** Called when a change may matter to other components. */
   readonly onChange: () => void

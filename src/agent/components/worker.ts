@@ -1,4 +1,4 @@
-// The loop of one component: read, plan, act, one action at a time. Fetching runs beside it, so that a crashed process never waits for a download.
+// The loop of one component: read, plan, act, one action at a time. Downloads run in parallel, so a crashed process never waits for one.
 import { assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Reason } from '#api/catalogue.ts'
@@ -31,7 +31,7 @@ import type { WorkerDeps } from './worker-deps.ts'
 
 /** Delay after an action failed for a temporary reason. */
 const ACT_RETRY_MS = 2_000
-/** A change by an action is reported when the action ends, or after this time. */
+/** A change made by an action is reported when the action ends, or after this time. */
 const REPORT_AFTER_MS = 1_000
 const READS: ReadonlySet<ComponentAction['kind']> = new Set(['ReadPermit', 'ReadNode'])
 
@@ -109,7 +109,7 @@ export class ComponentWorker {
     return this.#waitingBecause
   }
 
-  /** Why its removal has not ended; it is repeated. */
+  /** Why the removal has not finished; it is retried. */
   get removalProblem(): string | undefined {
     return this.#removalProblem
   }
@@ -128,12 +128,12 @@ export class ComponentWorker {
     return this.#drift
   }
 
-  /** Paths of the node where foreign files were left in place. */
+  /** Paths on the node where foreign files were left in place. */
   get foreign(): readonly string[] {
     return this.#foreign
   }
 
-  /** What adopting the files of others would do, or has kept. */
+  /** What adopting other owners' files would do, or which originals it kept. */
   get adoption(): AdoptionReport | undefined {
     return this.#adoption.report
   }
@@ -152,7 +152,7 @@ export class ComponentWorker {
     this.#deps.onChange()
   }
 
-  /** Runs between two steps; not while a switch is open or nothing is in use. */
+  /** Runs the work between two steps, but not while a switch is open or nothing is in use. */
   between(work: () => Promise<void>): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
     const isCalm = (): boolean =>
@@ -176,7 +176,7 @@ export class ComponentWorker {
     this.wake()
   }
 
-  /** For repairs with a granted permit. Resolves when the action is done and the component has settled again, or was reverted. */
+  /** For repairs with a granted permit. Resolves when the action is done and the component has settled, or was reverted. */
   ask(kind: AskKind): Promise<AskResult> {
     const { record } = this
     if (record?.current === undefined) return Promise.resolve(failed(`${this.component} is not installed`))
@@ -239,11 +239,11 @@ export class ComponentWorker {
       return
     }
     this.#log.info('component action', { action: plan.action.kind, reason: plan.action.reason })
-    // Observing changes nothing: a wait continues until an action is done.
+    // Observing changes nothing: the wait continues until an action is done.
     const isRead = READS.has(plan.action.kind)
     if (!isRead) this.#waiting = this.#waitingBecause = undefined
     await this.#actAndReport(plan.action)
-    // Reported together: a version that is Healthy without it would be handed back as if nothing restarted.
+    // Report both together: otherwise a Healthy version without its removal plan would be handed back as if nothing restarted.
     if (plan.action.kind === 'Commit' || plan.action.kind === 'RollBack') await this.#inspectRemoval()
     this.#isDirty = true
     if (!isRead) this.#deps.onChange()
@@ -253,7 +253,7 @@ export class ComponentWorker {
     return this.#removal.inspect(this.record, { drift: this.#drift, foreign: this.#foreign.length })
   }
 
-  /** Long steps are reported while they last: a stop, a hook, a start that waits. */
+  /** Long steps are reported while they run: a stop, a hook, a slow start. */
   async #actAndReport(action: ComponentAction): Promise<void> {
     const reporting = this.#deps.clock.after(REPORT_AFTER_MS, () => this.#deps.onChange())
     try {
@@ -329,7 +329,7 @@ export class ComponentWorker {
         return this.#switcher.reboot()
       case 'ReadNode':
         this.#isNodePending = await this.#deps.readNodePending()
-        // Unknown: do nothing, ask again later.
+        // Unknown: do nothing and ask again later.
         if (this.#isNodePending === undefined) await this.#deps.clock.sleep(ACT_RETRY_MS)
         return
       case 'Switch':
@@ -341,13 +341,13 @@ export class ComponentWorker {
       case 'UseInPlace':
         return this.#useInPlace()
       case 'Commit':
-        // The modification is in the previous copy; the next check reports on this one.
+        // The modified files are in the previous copy; the next check covers this one.
         this.#drift = undefined
         this.#foreign = []
         await this.#switcher.commit()
         return this.#asks.switched({ kind: 'Done' })
       case 'StartAgain':
-        // Another settle window begins with the next start.
+        // The next start begins a new settle window.
         this.#probing.stop()
         return this.#switcher.startAgain(action.how)
       case 'RollBack':
@@ -391,7 +391,7 @@ export class ComponentWorker {
     }
   }
 
-  /** The message belongs to the state, which stays. */
+  /** The message belongs to the state, and the state does not change. */
   async #noteRemoval(onRemoval: OnRemoval | undefined): Promise<void> {
     const { message, reason, output } = this.record ?? {}
     await this.#journal.write({ onRemoval, message, reason, output })
@@ -401,7 +401,7 @@ export class ComponentWorker {
     await this.#journal.step('degrade', { probeFails: true }, { message, reason, output })
   }
 
-  /** The order names the version in use again, for example after a revert: nothing to switch. */
+  /** The order again asks for the version in use, for example after a revert: nothing to switch. */
   async #useInPlace(): Promise<void> {
     await this.#journal.step('useInPlace', { sameAsInUse: true }, { staged: undefined })
     await this.#switcher.dropOldSlots()

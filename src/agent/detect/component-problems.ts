@@ -1,4 +1,4 @@
-// Pure: whether a component has a problem that the node must show, and which.
+// Pure: whether a component has a problem that the node must report, and which one.
 import type { ProbeReading, ProcessReading } from '../components/plan.ts'
 import type { ComponentRecord } from '../components/record.ts'
 
@@ -16,7 +16,7 @@ export interface ComponentObservation {
   readonly startProblem?: string | undefined
 }
 
-/** During a switch nothing counts as a problem: the switch reverts by itself when necessary. */
+/** During a switch nothing counts as a problem: the switch reverts by itself if necessary. */
 export function problemOf({
   record,
   process,

@@ -1,4 +1,4 @@
-// Finds problems of the node beside its components: monitors, built-in detectors, their events and counters, and what other writers report.
+// Finds problems of the node outside its components: monitors, built-in detectors, their events and counters, and reports of other writers.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -28,7 +28,7 @@ export interface DetectionDeps {
   readonly random: Random
   readonly log: Logger
   readonly bootId: string
-  /** Of the programs that check. */
+  /** Environment of the check programs. */
   readonly environment: Readonly<Record<string, string>>
   readonly client: KubeClient
   readonly agentEvents: AgentEvents
@@ -65,9 +65,9 @@ export class Detection {
     this.detectors = new Detectors({ ...deps, settings: config.detectors, board, clock })
   }
 
-  /** After the board has loaded its saved state. */
+  /** Call after the board has loaded its saved state. */
   async start(): Promise<void> {
-    // A condition taken from another writer in the first write would count as ours ever after.
+    // Otherwise the first write could take over another writer's condition, and it would count as the agent's from then on.
     this.#deps.board.leave('Unknown')
     await this.monitors.start()
     this.detectors.start()
@@ -82,7 +82,7 @@ export class Detection {
     await this.monitors.close()
   }
 
-  /** Reports changes of conditions that no monitor reports: those of components, log rules and built-in detectors. */
+  /** Reports changes of conditions that monitors do not report: those of components, log rules and built-in detectors. */
   turned({ type, isTrue, reason, message }: Problem, changedBy: string): void {
     // A condition of one component is reported for that component.
     if (type === COMPONENT_UNHEALTHY || this.monitors.reports(changedBy)) return
@@ -90,7 +90,7 @@ export class Detection {
     this.events.report(source, changeEvent(type, { status: isTrue ? 'True' : 'False', reason, message }))
   }
 
-  /** A repair step succeeded: the conditions it is known to fix end, unless they were seen again since the step began. */
+  /** A repair step succeeded: ends the conditions that it is known to fix, unless they were observed again since the step began. */
   repaired(operation: OperationName, beganAt: number): void {
     this.monitors.repaired(operation, beganAt)
   }
@@ -103,7 +103,7 @@ export class Detection {
       board.leave(found === undefined ? new Set() : foreignConditions(found, FIELD_MANAGERS.agent, clock.now()))
       againMs = OBSERVE_NODE_MS
     } catch {
-      // While the server is unreachable no other client writes the Node.
+      // While the server is unreachable, other clients cannot write the Node either.
     }
     if (this.#isClosed) return
     this.#timer = clock.after(random.jitter(againMs), () => void this.#observeNode())

@@ -1,8 +1,8 @@
-// Pure: conditions of the Node that another writer, such as node-problem-detector, keeps fresh. The agent leaves them alone.
+// Pure: conditions of the Node that another writer, such as node-problem-detector, keeps fresh. The agent does not touch them.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
-/** node-problem-detector sends a heartbeat every five minutes: it may miss three. */
+/** node-problem-detector sends a heartbeat every five minutes; it may miss three. */
 const FRESH_MS = 15 * 60_000
 
 export function foreignConditions(node: KubeObject, ownManager: string, now: number): ReadonlySet<string> {
@@ -13,7 +13,7 @@ export function foreignConditions(node: KubeObject, ownManager: string, now: num
   return new Set(fresh.map((c) => String(c['type'])).filter((type) => others.has(type)))
 }
 
-/** Condition types whose heartbeat belongs to another manager. */
+/** Condition types whose heartbeat another manager owns. */
 function ownedByOthers(node: KubeObject, ownManager: string): ReadonlySet<string> {
   const entries = Array.isArray(node.metadata['managedFields']) ? node.metadata['managedFields'] : []
   const types = new Set<string>()

@@ -1,14 +1,14 @@
 // Pure: splits bytes into lines. A line that is too long is cut at the limit; invalid text becomes replacement characters.
 export interface LineState {
-  /** Bytes after the last line end. */
+  /** Bytes after the last newline. */
   readonly rest: Buffer
-  /** The line that is being skipped because its beginning was already too long. */
+  /** The rest of a line is being skipped because its beginning was already too long. */
   readonly isSkipping: boolean
 }
 
 export const NO_LINE: LineState = { rest: Buffer.alloc(0), isSkipping: false }
 
-/** No meaningful log line is longer. */
+/** Meaningful log lines are never longer. */
 export const MAX_LINE_BYTES = 16_384
 
 export function cutLines(

@@ -1,4 +1,4 @@
-// Sends events of this node to the API server. Each source and reason has a budget of its own, so that a storm of one does not suppress the others.
+// Sends this node's events to the API server. Each source and reason has its own budget, so a storm of one does not suppress the others.
 import { AGENT_SOURCES_PREFIX } from '#api/names.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { AgentEvents } from '../agent-events.ts'
@@ -17,7 +17,7 @@ const MAX_RECORDERS = 512
 export class NodeEvents {
   readonly #deps: NodeEventsDeps
   readonly #recorders = new Map<string, EventRecorder>()
-  /** Dropped events: of a storm, or while the server was unreachable. */
+  /** Events dropped in a storm, or while the server was unreachable. */
   lost = 0
 
   constructor(deps: NodeEventsDeps) {

@@ -1,4 +1,4 @@
-// Holds the problems of the node: each source has its own, kept over restarts of the agent; the reporter of conditions reads them combined.
+// Holds the node's problems. Each source has its own, kept over restarts of the agent; the condition reporter reads them combined.
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -36,23 +36,23 @@ export interface BoardDeps {
   readonly clearAfterMs: number
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
   readonly onChange: () => void
-  /** A changed condition and the source that changed it; not one that is false from the beginning. */
+  /** Called with a changed condition and the source that changed it, but not for a condition that starts as false. */
   readonly onTurn?: (problem: Problem, source: string) => void
 }
 
-/** What a source may find, and which of it ends by silence. */
+/** Which conditions a source may report, and which of them expire. */
 export interface SourceRights {
   readonly owns: (type: string) => boolean
   readonly expiries?: readonly Expiry[]
 }
 
-/** How often read positions of logs are saved; after a crash the lines in between are read twice, which changes nothing. */
+/** How often log read positions are saved. After a crash the lines in between are read twice, which is harmless. */
 const SAVE_EVERY_MS = 5_000
 const COMPONENTS = 'components'
-/** Conditions kept by an agent that knew no sources: each source that may find one takes it over. */
+/** Conditions saved by an older agent without sources: each source that may report a condition takes it over. */
 const EARLIER_AGENT = 'earlier agent'
 
-/** Rules of one file with the same condition and reason are one source: what one of them starts, each of them may end. */
+/** Rules of one file with the same condition and reason are one source: any of them may end a condition that another one started. */
 const logSource = (path: string, { reason }: LogRule): string => `log ${path} ${reason}`
 
 export class ProblemBoard {
@@ -78,7 +78,7 @@ export class ProblemBoard {
     })
   }
 
-  /** The conditions to report: without those that other writers report. */
+  /** The conditions to report, without those that other writers report. */
   get problems(): readonly Problem[] {
     const foreign = this.#foreign
     return this.#all.filter((p) => (foreign === 'Unknown' ? isOfComponents(p.type) : !foreign.has(p.type)))
@@ -88,7 +88,7 @@ export class ProblemBoard {
     return [...this.#problems.values()].sort((a, b) => (a.type < b.type ? -1 : 1))
   }
 
-  /** Conditions that another writer keeps fresh on the Node; while this is unknown only those of our components are reported. */
+  /** Sets the conditions that another writer keeps fresh on the Node. Until they are known, the agent reports only the conditions of its components. */
   leave(types: ReadonlySet<string> | 'Unknown'): void {
     const before = this.#foreign
     this.#foreign = types
@@ -107,11 +107,11 @@ export class ProblemBoard {
     const cursors = await readState(files, cursorsFile(dir), parseCursors)
     for (const { path, rules } of sources) this.#follow(path, rules, cursors?.[path])
     this.read()
-    // Saves findings at once; read positions alone wait for the interval.
+    // Saves findings immediately; read positions alone wait for the interval.
     if (this.#tails.size > 0) this.#saver.saveIn()
   }
 
-  /** The conditions of one source. What an earlier agent kept for it stays, unless the source may no longer find it. */
+  /** Opens the conditions of one source. Conditions saved by an earlier agent stay, unless the source may no longer report them. */
   open(source: string, rights: SourceRights): ConditionStore {
     this.#sources.set(source, rights)
     const own = [...(this.#findings.get(source) ?? [])].filter(([type]) => rights.owns(type))
@@ -134,7 +134,7 @@ export class ProblemBoard {
     this.#set(source, undefined)
   }
 
-  /** All sources are open: drops what a previous agent kept of sources that the configuration no longer has. */
+  /** Call after all sources are open: drops saved conditions of sources that the configuration no longer has. */
   dropUnopened(): void {
     for (const source of this.#findings.keys()) if (!this.#sources.has(source)) this.#set(source, undefined)
   }
@@ -144,7 +144,7 @@ export class ProblemBoard {
     return this.#problems.get(type)
   }
 
-  /** Checks the components, and conditions that may have ended by now. */
+  /** Checks the components, and conditions that may have expired. */
   read(): void {
     if (this.#isClosed) return
     const { clearAfterMs, components, clock } = this.#deps
@@ -186,7 +186,7 @@ export class ProblemBoard {
     for (const { source, ...p } of list)
       next.set(source, (next.get(source) ?? new Map<string, Problem>()).set(p.type, restored(p)))
     this.#findings = next
-    // Of the same boot: since when a condition is true may be older than the source that holds it now.
+    // In the same boot, a condition may have been true for longer than its current source has held it.
     const before = isSameBoot ? combinedBefore(problems) : new Map<string, Combined>()
     this.#problems = combine(before, this.#findings, now)
   }
@@ -227,7 +227,7 @@ export class ProblemBoard {
     this.#report(before, source)
     if (isEqual(earlier, problems)) return
     void this.#saver.save()
-    // A new problem may end by itself: schedule its end.
+    // A new problem may expire: schedule its end.
     queueMicrotask(() => this.read())
   }
 
@@ -246,7 +246,7 @@ export class ProblemBoard {
 
   #state() {
     const { files, dir, bootId } = this.#deps
-    // A repair waits until the condition of its component is False, so the next agent must report it too.
+    // A repair waits until its component's condition is False, so the next agent must report it too.
     const isKept = (p: Problem): boolean => p.isKept || isOfOneComponent(p.type)
     const findings = [...this.#findings].flatMap(([source, problems]) =>
       [...problems.values()].filter(isKept).map((p) => ({ ...p, source })),
@@ -254,7 +254,7 @@ export class ProblemBoard {
     const kept = { bootId, problems: this.#all.filter(isKept), findings }
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
     const write = async (): Promise<void> => {
-      // First the findings, then the read positions: a crash in between reads twice and loses nothing.
+      // Findings first, then read positions: after a crash in between, lines are read twice but none are lost.
       await writeDurably(files, problemsFile(dir), JSON.stringify(kept))
       await writeDurably(files, cursorsFile(dir), JSON.stringify(cursors))
     }
@@ -288,7 +288,7 @@ const isProblem = (p: unknown): p is Problem =>
 
 interface Kept {
   readonly bootId: string
-  /** The reported conditions; agents before this format kept nothing else. */
+  /** The reported conditions; older agents saved nothing else. */
   readonly problems: readonly Problem[]
   readonly findings: readonly Combined[] | undefined
 }

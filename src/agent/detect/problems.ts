@@ -1,5 +1,5 @@
-// Pure: what one source of conditions found about the node (`sources.ts` combines them). A problem of a component stays until the component was healthy for a while,
-// one from a log until its rule ends it or the node has rebooted.
+// Pure: what one source found about the node (`sources.ts` combines the sources). A component problem stays until the component was healthy for a while.
+// A log problem stays until its rule ends it or the node reboots.
 import type { ComponentProblem } from './component-problems.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { COMPONENT_UNHEALTHY, componentConditionType } from '#api/node-conditions.ts'
@@ -9,15 +9,15 @@ import type { Regex } from '#lib/regex.ts'
 export interface Problem {
   readonly type: string
   readonly isTrue: boolean
-  /** Unknown: the check that should decide cannot. */
+  /** Unknown: the deciding check cannot run. */
   readonly isUnknown?: boolean
   readonly reason: string
   readonly message: string
-  /** Wall clock: since when it is so. */
+  /** Wall clock: start of the current status. */
   readonly since: number
-  /** Monotonic clock: when it was last seen. */
+  /** Monotonic clock: last observed. */
   readonly seenAt: number
-  /** True: ends with the next boot and not with this process. */
+  /** True: survives a restart of the agent and ends with the next boot. */
   readonly isKept: boolean
 }
 
@@ -45,7 +45,7 @@ const cutToWhole = (text: string): string => text.slice(0, MAX_MESSAGE).replace(
 
 const HEALTHY = 'AllComponentsHealthy'
 
-/** Takes all components at once: the summary and one condition for each that ever had a problem. */
+/** Takes all components at once: updates the summary, and one condition for each component that ever had a problem. */
 export function withComponents(
   problems: Problems,
   found: ReadonlyMap<string, ComponentProblem | undefined>,
@@ -92,7 +92,7 @@ export function withComponents(
   )
 }
 
-/** When the result of `withComponents` may change without a new input; undefined: never. */
+/** When the result of `withComponents` may change without new input; undefined: never. */
 export function nextClearMs(problems: Problems, now: Now, clearAfterMs: number): number | undefined {
   const waits = [...problems.values()].flatMap((p) =>
     p.isTrue && p.type.startsWith(componentConditionType('')) ? [Math.max(0, p.seenAt + clearAfterMs - now.mono)] : [],
@@ -100,12 +100,12 @@ export function nextClearMs(problems: Problems, now: Now, clearAfterMs: number):
   return waits.length === 0 ? undefined : Math.min(...waits)
 }
 
-/** Records the result of a monitor or a detector for its own condition. */
+/** The result of a monitor or a detector for its own condition. */
 export interface Finding {
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
   readonly message: string
-  /** True: ends with the next boot and not with this process. */
+  /** True: survives a restart of the agent and ends with the next boot. */
   readonly isKept: boolean
 }
 
@@ -126,20 +126,20 @@ export const withFinding = (
     isKept,
   })
 
-/** It was seen again. */
+/** Records that the condition was observed again. */
 export function withSighting(problems: Problems, type: string, now: Now): Problems {
   const old = problems.get(type)
   return old === undefined ? problems : new Map(problems).set(type, { ...old, seenAt: now.mono })
 }
 
-/** Ends a condition that was not confirmed for this long; with the status and message it then gets. */
+/** Ends a condition that was not confirmed for this long, and gives it this reason and message. */
 export interface Expiry {
   readonly condition: string
   readonly clearAfterMs: number | undefined
   readonly healthy?: { readonly reason: string; readonly message: string }
 }
 
-/** `steps` bounds what all rules that see the line may cost together. */
+/** `steps` bounds the total cost of all rules for this line. */
 export function withLine(
   problems: Problems,
   rules: readonly LogRule[],

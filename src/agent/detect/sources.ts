@@ -1,8 +1,8 @@
-// Pure: one condition of the node from what its sources found. It is True while any source says so, else Unknown while any source cannot say,
-// else False: a source that finds nothing never hides the problem of another one.
+// Pure: combines the findings of all sources into one condition of the node. It is True while any source reports True, else Unknown while any source
+// reports Unknown, else False: a source that finds nothing never hides another one's problem.
 import { MAX_TYPES, type Now, type Problem, type Problems } from './problems.ts'
 
-/** A condition as it is reported, with the source whose reason and message it has. */
+/** A condition as reported, with the source of its reason and message. */
 export interface Combined extends Problem {
   readonly source: string
 }
@@ -15,7 +15,7 @@ export function combine(before: ReadonlyMap<string, Combined>, findings: Finding
   for (const [source, problems] of findings)
     for (const problem of problems.values())
       byType.set(problem.type, [...(byType.get(problem.type) ?? []), { ...problem, source }])
-  // Conditions that are reported already keep their place when there are too many.
+  // Conditions that are already reported keep their place when there are too many.
   const types = [...byType.keys()].sort((a, b) => Number(before.has(b)) - Number(before.has(a)))
   const combined = types.slice(0, MAX_TYPES).flatMap((type): readonly (readonly [string, Combined])[] => {
     const reported = spokesman(byType.get(type) ?? [])
@@ -24,7 +24,7 @@ export function combine(before: ReadonlyMap<string, Combined>, findings: Finding
   return new Map(combined)
 }
 
-/** The finding that the condition shows: of those that are true the first one, so that its reason stays; of those that are over the last one. */
+/** The finding that the condition shows: the oldest true one, so that the reason stays stable. Else the oldest unknown one, else the newest. */
 function spokesman(found: readonly Combined[]): Combined | undefined {
   const oldest = (some: readonly Combined[]) => [...some].sort((a, b) => a.since - b.since || order(a, b))[0]
   const newest = (some: readonly Combined[]) => [...some].sort((a, b) => b.since - a.since || order(a, b))[0]
@@ -33,7 +33,7 @@ function spokesman(found: readonly Combined[]): Combined | undefined {
 
 const order = (a: Combined, b: Combined): number => (a.source < b.source ? -1 : 1)
 
-/** A condition that stays true while its sources change is not a new one. */
+/** A condition that stays true while its sources change is not new. */
 function sinceOf(before: Combined | undefined, reported: Combined, now: Now): number {
   if (before === undefined) return reported.since
   const isSame = before.isTrue === reported.isTrue && (before.isUnknown ?? false) === (reported.isUnknown ?? false)

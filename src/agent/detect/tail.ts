@@ -1,5 +1,5 @@
-// Follows one log file: over rotation (another file under the name), truncation (the file shrank) and times when it does not exist. A new file is
-// read from its end; after a restart of the agent reading resumes where it stopped.
+// Follows one log file through rotation (a new file with the same name), truncation (the file shrank) and times when the file does not exist. A new file
+// is read from its end; after an agent restart, reading resumes where it stopped.
 import { closeSync, fstatSync, openSync, readSync, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
@@ -15,17 +15,17 @@ export interface TailOptions {
   readonly path: string
   readonly clock: Clock
   readonly cursor: Cursor | undefined
-  /** Old lines: written before the file was followed. */
+  /** `isOld`: the lines were written before the file was followed. */
   readonly onLines: (lines: readonly string[], isOld: boolean) => void
   readonly pollMs?: number
-  /** How much of a new file is read from before its end. */
+  /** How many bytes before the end of a new file are read. */
   readonly oldBytes?: number
 }
 
-/** Events of the file system are fast but get lost; a periodic check finds everything. */
+/** File system events are fast but get lost; a periodic check finds everything. */
 const POLL_MS = 1_000
 const CHUNK = 65_536
-/** Limit of one read; the rest waits for the next turn of the loop, so that a storm of lines blocks nothing else. */
+/** Limit of one read; the rest waits for the next turn of the event loop, so that a storm of lines blocks nothing else. */
 const MAX_AT_ONCE = 4 * 2 ** 20
 
 export class Tail {
@@ -34,7 +34,7 @@ export class Tail {
   #fd: number | undefined
   #inode = 0
   #offset = 0
-  /** Everything before it is old. */
+  /** Everything before this offset is old. */
   #newFrom = 0
   #line: LineState = NO_LINE
   #isFirst = true
@@ -90,13 +90,13 @@ export class Tail {
     this.#timer = this.#o.clock.after(this.#o.pollMs ?? POLL_MS, () => this.#read())
   }
 
-  /** True when more is left to read. */
+  /** Returns true when more is left to read. */
   #readAll(): boolean {
     try {
       if (this.#fd === undefined && !this.#open()) return false
       if (this.#readToEnd()) return true
       const named = statSync(this.#o.path, { throwIfNoEntry: false })
-      // The old file is read to its end before the new one starts.
+      // Read the old file to its end before starting the new one.
       if (named !== undefined && named.ino !== this.#inode) {
         this.#closeFile()
         return this.#open() && this.#readToEnd()
@@ -122,7 +122,7 @@ export class Tail {
     this.#newFrom = isMet ? stat.size : 0
     if (isFirst && cursor?.inode === this.#inode && cursor.offset <= stat.size) this.#offset = cursor.offset
     else this.#offset = isMet ? Math.max(0, stat.size - (this.#o.oldBytes ?? 0)) : 0
-    // Most likely in the middle of a line.
+    // The offset is most likely in the middle of a line.
     if (isMet && this.#offset > 0 && this.#offset < stat.size) this.#line = { rest: NO_LINE.rest, isSkipping: true }
     return true
   }

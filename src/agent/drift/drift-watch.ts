@@ -1,5 +1,5 @@
-// Keeps installed components unmodified: checks a component when the file system reports a change, every few seconds where it cannot report
-// them, and periodically in any case. Runs between two steps of a component, never during a switch.
+// Keeps installed components unmodified: checks a component when the file system reports a change, every few seconds where it cannot, and periodically
+// in any case. Runs between two steps of a component, never during a switch.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -26,17 +26,17 @@ export interface DriftDeps extends RestoreDeps {
   readonly inspectRunning: (inUse: InUse) => Promise<readonly Finding[]>
   readonly watchFolder?: WatchFolder
   readonly onHealed: (component: string, what: string) => void
-  /** Another program changed it so often that it is no longer restored for now. */
+  /** Another program changed it so often that restoring stops for now. */
   readonly onLeft: (component: string, what: string) => void
 }
 
 /** A change is found within seconds even without an event. */
 const POLL_MS = 4_000
-/** Interval of the check where events are reported, since some may be missing. */
+/** Check interval where changes are reported as events, because some may be lost. */
 const INSPECT_ANYWAY_MS = 60_000
-/** Delay after an event: a program that writes one file mostly writes a second one. */
+/** Delay after an event: a program that writes one file usually writes a second one. */
 const SOON_MS = 500
-/** Each check covers this many files of a large tree that are not watched closely: all 5,000 within twenty minutes. */
+/** Files checked per round in a large tree that is not watched closely: covers all 5,000 within twenty minutes. */
 const SLOW_FILES = 250
 
 interface Watched {
@@ -44,7 +44,7 @@ interface Watched {
   readonly left: Set<string>
   inUse: InUse
   slowAt: number
-  /** Every change will be reported by the file system. */
+  /** The file system reports every change. */
   isWatched: boolean
   /** Undefined: not checked yet, or changed since. */
   inspectedAt: number | undefined
@@ -87,7 +87,7 @@ export class DriftWatch {
     return this.#busy
   }
 
-  /** A known difference that the file system does not report. */
+  /** For a known difference that the file system does not report. */
   inspectSoon(component: string): void {
     this.#touched(component)
   }
@@ -146,7 +146,7 @@ export class DriftWatch {
     if (watched === undefined) return worker.setDrift(undefined)
     const { clock, processes, inspectRunning } = this.#deps
     const { inUse } = watched
-    // Both are read before the check: a change meanwhile is reported as an event, or shows as a difference.
+    // Read both before the check: a later change is reported as an event, or shows up as a difference.
     watched.inspectedAt = clock.monotonic()
     watched.pid = processes.main?.(component)
     watched.isWatched = await this.#touches.listen(inUse, processes.unitFile?.(component))
@@ -188,7 +188,7 @@ export class DriftWatch {
       await readSlot(this.#deps, component, slot),
       await readManifest(this.#deps, component, slot),
     ]
-    // A slot that an older agent filled has no manifest.
+    // A slot filled by an older agent has no manifest.
     if (spec === undefined || manifest === undefined) return undefined
     const fresh: Watched = {
       heals: new Map(),
@@ -203,7 +203,7 @@ export class DriftWatch {
     return fresh
   }
 
-  /** The important files each time, and some of the rest in rotation. */
+  /** The important files every time, plus some of the rest in rotation. */
   #next(watched: Watched) {
     const close = closelyWatched(watched.inUse)
     const all = watched.inUse.manifest.files

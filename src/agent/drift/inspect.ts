@@ -1,4 +1,4 @@
-// Finds differences between a component in use and its installation. Cheap: compares the metadata of a few dozen entries, and reads only those whose
+// Finds differences between a component in use and its installation. Cheap: compares the metadata of a few dozen entries, and reads only files whose
 // metadata differs.
 import { join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -13,7 +13,7 @@ export type Finding =
   | { readonly kind: 'Link'; readonly key: string; readonly link: NodeLink; readonly what: string }
   | { readonly kind: 'File'; readonly key: string; readonly file: ManifestFile; readonly what: string }
   | { readonly kind: 'Unit'; readonly key: string; readonly what: string }
-  /** The process differs from the installed program: only a restart changes that, so it waits for an order. */
+  /** The process differs from the installed program: only a restart fixes that, so it waits for an order. */
   | { readonly kind: 'Running'; readonly key: string; readonly what: string }
 
 export interface InspectDeps {
@@ -28,7 +28,7 @@ export interface InUse {
   readonly manifest: Manifest
 }
 
-/** Programs inside an unpacked tree that are watched as closely as what is linked into the node. */
+/** Programs inside an unpacked tree that are watched as closely as files linked into the node. */
 const MAX_PROGRAMS = 64
 
 /** Files whose modification must be found within seconds; the rest of a large tree is checked in the slow round. */
@@ -61,7 +61,7 @@ export async function inspectFiles(
   watched: readonly ManifestFile[],
 ): Promise<readonly Finding[]> {
   const found: Finding[] = []
-  // As users of the host know it; computed for what was changed only.
+  // The path as users of the host know it; computed only for changed files.
   const nameOf = (inSlot: string) => layoutOf(spec).links.find((l) => l.inSlot === inSlot)?.path ?? inSlot
   for (const file of watched) {
     const path = join(slotFolder(dir, component, slot), file.path)

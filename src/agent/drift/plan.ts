@@ -1,22 +1,23 @@
-// Decides what is restored at once and what is left: a difference that needs a restart waits for an order, and repeated modification by another program wins.
+// Decides what is restored immediately and what is left alone. A difference that needs a restart waits for an order. If another program keeps modifying
+// a file, the other program wins.
 import type { Finding } from './inspect.ts'
 
-/** Up to this many restores within the window help; more are a fight with another program, which a node must not have. */
+/** Up to this many restores within the window help. More would be a fight with another program, and a node must not fight. */
 export const MAX_HEALS = 3
 export const HEAL_WINDOW_MS = 600_000
 
 export interface Past {
   /** When each path was restored, in monotonic time. */
   readonly heals: ReadonlyMap<string, readonly number[]>
-  /** Abandoned: left as they are until a switch brings a fresh copy. */
+  /** Paths that are no longer restored until a switch installs a fresh copy. */
   readonly left: ReadonlySet<string>
 }
 
 export interface DriftPlan {
   readonly heal: readonly Finding[]
-  /** Newly abandoned. */
+  /** Paths that are abandoned now. */
   readonly giveUp: readonly Finding[]
-  /** For the status; undefined: everything is as installed, or is about to be restored. */
+  /** Text for the status; undefined: everything is as installed, or about to be restored. */
   readonly report: string | undefined
 }
 

@@ -21,7 +21,7 @@ export interface RestoreDeps {
   readonly platform: Platform
 }
 
-/** Per component; the oldest is deleted. */
+/** Limit per component; the oldest is deleted. */
 const MAX_FOREIGN = 5
 const MAX_FOREIGN_BYTES = 2 ** 20
 
@@ -33,12 +33,12 @@ export async function restoreLink(
   const { files, dir } = deps
   const path = onNode(dir, finding.link.path)
   if ((await files.readLink(path)) === undefined) {
-    // What a package upgrades is to be there when the node is handed back, not what was there before the upgrade.
+    // If a package was upgraded, handing the node back must restore the upgraded file, not the one from before.
     const isNewOriginal = isProgram(finding.link) && (await renewOriginal(deps, component, finding.link.path))
     if (!isNewOriginal) await keepForeign(deps, component, path)
   }
   const stat = await files.stat(path)
-  // A link is replaced by rename; a folder in its place must be removed first, and only an empty one is ours to remove.
+  // A link is replaced by rename. A folder in its place must be removed first, and the agent may only remove an empty one.
   if (stat?.kind === 'Directory') throw new KubeNodeError(agentErrors.KN8044({ path: finding.link.path, component }))
   await relink(files, path, join(currentLink(dir, component), finding.link.inSlot))
 }
@@ -60,12 +60,12 @@ export async function restoreFile(deps: RestoreDeps, inUse: InUse, file: Manifes
   await files.rename(`${path}${PARTIAL}`, path)
   await files.syncFolder(dirname(path))
   const placed = await describe(files, folder, file)
-  // Another program may have replaced it in the same moment: only verified content is recorded as ours, anything else is checked again.
+  // Another program may have replaced the file at the same moment: record only verified content, and check anything else again.
   const isOurs = (await digestOf(files, path)) === file.sha256
   return placed !== undefined && isOurs && isAsDescribed(placed, await files.stat(path)) ? placed : file
 }
 
-/** From the second copy of a rendered file, or again from the artifact. */
+/** Copies a rendered file from its second copy, or reads the artifact again. */
 async function writeOriginal(
   { files, dir, platform }: RestoreDeps,
   { component, slot, spec }: InUse,
@@ -119,7 +119,7 @@ async function fileSink(files: Files, path: string, mode: number): Promise<FileS
   }
 }
 
-/** Never larger than a readable text; programs are identified by their digest. */
+/** Keeps only what fits a readable text; a program is identified by its digest. */
 export async function keepForeign({ files, dir }: RestoreDeps, component: string, path: string): Promise<void> {
   const stat = await files.stat(path)
   if (stat?.kind !== 'File' || stat.size > MAX_FOREIGN_BYTES) return

@@ -1,4 +1,5 @@
-// Whether the process of a component runs the installed program. The disk check finds a replaced file; this finds a process started from it meanwhile.
+// Checks that a component's process runs the installed program. The disk check finds a replaced file; this check finds a process that was started from
+// it.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readlink } from 'node:fs/promises'
@@ -40,7 +41,7 @@ export class RunningPrograms {
     ]
   }
 
-  /** Undefined when it cannot be determined: a script runs in its interpreter, and processes of other users are not readable. */
+  /** Undefined when it cannot be determined: a script runs in its interpreter, and other users' processes are not readable. */
   async #digest(pid: number, installed: string): Promise<string | undefined> {
     try {
       if (await isScript(installed)) return undefined
@@ -54,7 +55,7 @@ export class RunningPrograms {
   }
 }
 
-/** The path in the slot that a path on the node leads to. */
+/** The path in the slot that a path on the node points to. */
 function placeOf(spec: InUse['spec'], path: string): string | undefined {
   for (const link of layoutOf(spec).links) {
     if (link.path === path) return link.inSlot

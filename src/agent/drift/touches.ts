@@ -1,4 +1,4 @@
-// Watches each component's files on the disk for changes. Files that cannot be watched are checked periodically instead.
+// Watches the files of each component for changes. Files that cannot be watched are checked periodically instead.
 import { basename, dirname, join } from 'node:path'
 import { layoutOf } from '../components/layout.ts'
 import type { Files } from '../files/port.ts'
@@ -6,7 +6,7 @@ import type { WatchFolder } from '../files/folder-watch.ts'
 import { onNode, slotFolder, type NodeDir } from '../node-dir.ts'
 import { closelyWatched, type InUse } from './inspect.ts'
 
-/** Each is a kernel watch, of which a host has a few thousand for all programs. */
+/** Each folder uses a kernel watch; a host has a few thousand for all programs. */
 const MAX_FOLDERS = 64
 
 export interface TouchesDeps {
@@ -24,7 +24,7 @@ export class Touches {
     this.#deps = deps
   }
 
-  /** Rebuilt each time, since folders are created and deleted. Returns whether every change will be reported. */
+  /** Rebuilt every time, because folders are created and deleted. Returns whether every change will be reported. */
   async listen(inUse: InUse, unitFile: string | undefined): Promise<boolean> {
     const { component } = inUse
     this.forget(component)
@@ -52,7 +52,7 @@ export class Touches {
     for (const component of this.#watchers.keys()) this.forget(component)
   }
 
-  /** By folder. */
+  /** Watched names, by folder. */
   async #names(inUse: InUse, unitFile: string | undefined): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const { dir } = this.#deps
     const slot = slotFolder(dir, inUse.component, inUse.slot)
@@ -69,7 +69,7 @@ export class Touches {
     }
     return names
   }
-  /** For a missing path, the nearest ancestor in which its creation would be reported. */
+  /** For a missing path: the nearest ancestor folder that reports its creation. */
   async #hearable(path: string): Promise<string> {
     let watched = path
     while (watched !== '/' && (await this.#deps.files.stat(dirname(watched))) === undefined) watched = dirname(watched)

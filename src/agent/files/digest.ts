@@ -1,4 +1,4 @@
-// The content of a file as one digest.
+// Computes the digest of a file's content.
 import { createHash } from 'node:crypto'
 import type { Files } from './port.ts'
 
@@ -8,7 +8,7 @@ export async function digestOf(files: Files, path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Far more than one component has. */
+/** Far more files than one component has. */
 const MOST = 256
 
 /** Reads a file again only when its metadata changed. */

@@ -1,11 +1,11 @@
-// Writes that are complete or absent: a new file beside the old one, synced, renamed over it, and the folder synced.
+// Writes files completely or not at all: a new file beside the old one, synced, renamed over it, and the folder synced.
 import { dirname } from 'node:path'
 import type { Files, Owner } from './port.ts'
 
-/** Suffix of a file being written; after a crash any program may remove it. */
+/** Suffix of a file that is being written; after a crash any program may remove it. */
 export const PARTIAL = '.partial'
 
-/** What failed leaves nothing beside the path: on a full disk the rest of a large copy would keep it full. */
+/** A failed write removes its partial file: on a full disk, the remains of a large copy would keep it full. */
 export async function orRemoved<T>(files: Files, partial: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -32,10 +32,10 @@ export async function writeDurably(files: Files, path: string, content: Buffer |
   await files.syncFolder(dirname(path))
 }
 
-/** Points a symbolic link somewhere else in one step that a reader sees whole. */
+/** Changes the target of a symbolic link in one step; a reader never observes it half done. */
 export async function relink(files: Files, path: string, target: string, owner?: Owner): Promise<void> {
   if ((await files.readLink(path)) === target) {
-    // It may have been created by a process that died before it was durable.
+    // The link may have been created by a process that died before it was durable.
     await files.syncFolder(dirname(path))
     return
   }
@@ -56,7 +56,7 @@ export async function removeDurably(files: Files, path: string): Promise<void> {
   await files.syncFolder(dirname(path))
 }
 
-/** Each folder that had to be made is entered durably in the one above it. */
+/** Each created folder is made durable in its parent. */
 export async function makeFolderDurably(files: Files, path: string, mode?: number): Promise<void> {
   const missing: string[] = []
   for (let at = path; (await files.stat(at)) === undefined && at !== dirname(at); at = dirname(at)) missing.unshift(at)
@@ -66,10 +66,10 @@ export async function makeFolderDurably(files: Files, path: string, mode?: numbe
   }
 }
 
-/** State files are small; a larger one is not ours. */
+/** State files are small; a larger file was not written by the agent. */
 const MAX_STATE_BYTES = 4 * 2 ** 20
 
-/** Undefined when there is none, or when `parse` rejects it: a broken state file is set aside, not obeyed. */
+/** Undefined when the file is missing, or when `parse` rejects it: a broken state file is set aside, not used. */
 export async function readState<T>(
   files: Files,
   path: string,

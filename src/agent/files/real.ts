@@ -20,7 +20,7 @@ import type { Files, FileStat, FileWriter } from './port.ts'
 import { defined } from '#lib/defined.ts'
 
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
-/** With another file system on it, it is in use. */
+/** EBUSY: the folder is a mount point. */
 const NOT_EMPTY: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'EBUSY'])
 const isAbsent = (e: unknown): boolean => e instanceof Error && 'code' in e && ABSENT.has(String(e.code))
 
@@ -43,10 +43,10 @@ const writerTo = (handle: FileHandle): FileWriter => ({
   close: () => handle.close(),
 })
 
-/** Node.js knows no extended attributes; the program of every distribution copies them. That of busybox refuses the option. */
+/** Node.js does not support extended attributes; `cp` of every distribution copies them. The cp of busybox rejects the option. */
 const COPY = ['cp', '--no-dereference', '--preserve=all', '--no-clobber', '--'] as const
 const COPY_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' }
-/** The largest programs of a node have some hundred megabytes; a slow disk takes a minute for them. */
+/** The largest programs of a node have a few hundred megabytes; a slow disk takes a minute for them. */
 const COPY_WITHIN_MS = 10 * 60_000
 
 function copied(from: string, to: string): Promise<boolean> {
@@ -60,7 +60,7 @@ function copied(from: string, to: string): Promise<boolean> {
 export const realFiles: Files = {
   async read(path) {
     const s = await present(stat(path), undefined)
-    // A named pipe has no end, nor has /dev/zero; a masked unit is a link to /dev/null.
+    // A named pipe and /dev/zero never end; a masked unit is a link to /dev/null.
     return s === undefined || s.isFile() ? present(readFile(path), undefined) : Buffer.alloc(0)
   },
 
@@ -94,7 +94,7 @@ export const realFiles: Files = {
   async create(path, mode, owner) {
     const handle = await open(path, CREATE_ONLY, mode)
     if (owner !== undefined) await handle.chown(owner.uid, owner.gid)
-    // The umask of the parent process must not decide the mode of a component's files, and a change of the owner takes bits away.
+    // The parent process's umask must not affect the mode of a component's files, and changing the owner clears bits.
     await handle.chmod(mode)
     return writerTo(handle)
   },
@@ -105,7 +105,7 @@ export const realFiles: Files = {
       return false
     }
     if ((await lstat(to)).isSymbolicLink()) return true
-    // Opened for reading: it may be closed to every writer.
+    // Opened for reading, because the file may be read-only for everyone.
     const handle = await open(to, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
       await handle.sync()

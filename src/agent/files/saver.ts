@@ -1,4 +1,4 @@
-// Saves a state again and again, one save at a time; a state that is on the disk already is not written.
+// Saves a state repeatedly, one save at a time; skips the write if the disk already has the state.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 
@@ -8,7 +8,7 @@ export interface SaverOptions {
   /** Logged when a save fails. */
   readonly failure: string
   readonly everyMs: number
-  /** The state as it is now, and how it is written. */
+  /** The current state, and how to write it. */
   readonly state: () => { readonly text: string; readonly write: () => Promise<void> }
 }
 
@@ -22,7 +22,7 @@ export class Saver {
     this.#o = options
   }
 
-  /** The next save is due after this time, and then regularly. */
+  /** Schedules the next save after this time, and then regularly. */
   saveIn(ms = this.#o.everyMs): void {
     this.#timer?.cancel()
     this.#timer = this.#o.clock.after(ms, () => {
@@ -39,7 +39,7 @@ export class Saver {
     return this.#saving
   }
 
-  /** No further save is due by time. */
+  /** Cancels scheduled saves. */
   stop(): void {
     this.#timer?.cancel()
   }

@@ -1,16 +1,16 @@
-// What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status takes its place. Pure.
+// What is on a hollow node's disk when its process starts. A hollow node has no disk, so its Machine's status is used instead. Pure.
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { Attempt } from '#api/protocol/component-order.ts'
 import type { ComponentRecord, OpenSwitch, Slot } from '../components/record.ts'
 
-/** The version in use, and the one that was being staged. */
+/** The version in use, and the version that was being staged. */
 export interface AdoptRequest {
   readonly report: ComponentStatus
   readonly inUse: Attempt | undefined
   readonly wanted: Attempt | undefined
-  /** It waited for a reboot from this boot, under this permit. */
+  /** The component was waiting for a reboot from this boot, under this permit. */
   readonly reboot: Pick<OpenSwitch, 'permit' | 'reboot'> | undefined
 }
 
@@ -34,13 +34,13 @@ function rebootOf(
   return { ...defined({ permit }), reboot: { from, since: Date.parse(rebootingSince) || 0, upMs } }
 }
 
-/** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
+/** A report does not name the configuration. If it describes the ordered attempt, it has the ordered configuration. */
 function targetOf(version: string, { attempt }: ComponentStatus, order: ComponentOrder | undefined): Attempt {
   const config = order?.version === version ? order.config : undefined
   return { version, attempt: attempt ?? order?.attempt ?? 1, ...defined({ config }) }
 }
 
-/** Undefined: nothing worth keeping is known; it is installed as on a new node. */
+/** Undefined: nothing worth keeping is known, so the component is installed as on a new node. */
 export function recordOf(
   { report, inUse, wanted, reboot }: AdoptRequest,
   current: Slot | undefined,

@@ -1,12 +1,12 @@
-// The certificate of one hollow agent, with the name and groups of a real one: made with the key of the cluster's authority, since thousands of requests to join
-// are not what a hollow fleet is for. Never on a cluster with nodes that count.
+// The certificate of one hollow agent, with the name and groups of a real one. It is signed directly with the cluster authority's key, because testing
+// thousands of join requests is not the point of a hollow fleet. Never use it on a cluster with nodes that matter.
 import { AGENTS_GROUP, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
 import { issueCertificate, type KeyAndCertificate } from '#lib/x509/certificates.ts'
 
 /** Longer than any run. */
 const LIFE_DAYS = 7
 
-/** The Node of a hollow host has the name of its Machine. */
+/** The Node of a hollow host has the same name as its Machine. */
 export const hollowCertificate = (
   authority: KeyAndCertificate,
   machine: string,

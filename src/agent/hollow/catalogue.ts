@@ -1,4 +1,4 @@
-// What all hollow nodes of a process share about components: each statement and configuration is read once and never changes.
+// Component data shared by all hollow nodes of a process: each statement and configuration is read once and never changes.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -22,7 +22,7 @@ export class Catalogue {
     this.#client = client
   }
 
-  /** As the agent stages, but without artifacts and trust: there are none. */
+  /** Stages like the agent, but without artifacts and trust, because there are none. */
   stage({ generation = 0, ...order }: StageRequest): Promise<Staged> {
     const key = JSON.stringify([order.name, order.version, order.config, generation])
     const known = this.#staged.get(key)

@@ -1,14 +1,14 @@
-// Faults of a hollow node that a real one would discover: which versions work on it, how long fetching takes, and what it reports wrongly.
+// Faults of a hollow node that a real node would discover: which versions work, how long fetching takes, and what it misreports.
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 
-/** What happens to a version once it is started. Only components with a service can crash, and only those with probes can fail them. */
+/** What happens to a version after its start. Only components with a service can crash, and only those with probes can fail them. */
 type Fate = 'Works' | 'ProbeFails' | 'Crashes'
 
 export interface HollowFaults {
   readonly fate: (machine: string, component: string, version: string) => Fate
   /** Virtual or real time from the order of a version until it is staged. */
   readonly stageMs: (machine: string, component: string, version: string) => number
-  /** Reported in place of the truth. */
+  /** Reported instead of the truth. */
   readonly report: (machine: string, truth: ComponentStatus) => ComponentStatus
   /** A kubelet beside it creates its Node and renews its Lease. */
   readonly hasKubelet?: (machine: string) => boolean

@@ -1,5 +1,6 @@
-// Thousands of hollow nodes in one process. One list-watch of all Machines serves them all: ten thousand named watches would be ten thousand streams. What each
-// node writes goes over one client and one identity, or over its own, as a real agent has it: then a server judges and queues each of them by itself.
+// Thousands of hollow nodes in one process. One list-watch of all Machines serves them all, because ten thousand named watches would be ten thousand
+// streams. The nodes write through one shared client and identity, or each through its own, like a real agent: then a server authorizes and queues each
+// of them separately.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -15,7 +16,7 @@ import { HollowNode } from './node.ts'
 export interface HollowFleetOptions {
   /** May read and write everything that the agents of all the fleet's nodes may. */
   readonly client: KubeClient
-  /** Of one agent, by its Machine; without it all write over the client above. */
+  /** Client of one agent, by its Machine; without it all agents write through the client above. */
   readonly clientOf?: (machine: string, uid: string) => ClosableClient
   readonly clock: Clock
   readonly random: Random
@@ -26,16 +27,16 @@ export interface HollowFleetOptions {
   readonly leaseMs?: number
   /** False where another program creates the Nodes. */
   readonly registerNodes?: boolean
-  /** Has a provider restart the host of a machine. Undefined: none does. */
+  /** Has the provider restart a machine's host. Undefined: no provider can. */
   readonly reboot?: (machine: string) => Promise<void>
 }
 
-/** What is known of a host when it starts. */
+/** What is known about a host when it starts. */
 interface HostSeen {
   readonly latest?: Machine
-  /** Of its Machine. */
+  /** UID of its Machine. */
   readonly uid?: string | undefined
-  /** What its agent kept on its disk. */
+  /** What its agent kept on disk. */
   readonly records?: readonly ComponentRecord[]
 }
 
@@ -70,7 +71,7 @@ export class HollowFleet {
     })
   }
 
-  /** A host starts; its Machine may come later. `latest` is newer than what the watch has delivered so far. */
+  /** A host starts; its Machine may appear later. `latest` is newer than anything that the watch has delivered so far. */
   add(machine: string, bootId: string, { latest, uid = latest?.metadata.uid, records }: HostSeen = {}): HollowNode {
     const known = this.#nodes.get(machine)
     if (known !== undefined) return known
@@ -107,7 +108,7 @@ export class HollowFleet {
     this.#clients.delete(machine)
   }
 
-  /** The host restarts: another boot, the same disk. */
+  /** The host restarts: a new boot, the same disk. */
   async reboot(machine: string, bootId: string, seen: HostSeen = {}): Promise<void> {
     const records = this.#nodes.get(machine)?.records()
     await this.remove(machine)
@@ -122,7 +123,7 @@ export class HollowFleet {
     return [...this.#nodes.values()]
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#informer.run(signal)
     await Promise.all(this.nodes.map((n) => n.close()))

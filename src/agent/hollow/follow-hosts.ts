@@ -1,4 +1,4 @@
-// Keeps a fleet equal to the provider's folder: a new file is a host that starts, a deleted one is a host that ends, another boot id is a restart.
+// Keeps a fleet in sync with the provider's folder: a new file starts a host, a deleted file ends it, and a changed boot id restarts it.
 import { type FSWatcher, watch } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -9,9 +9,9 @@ import { type HollowParams, parseParams } from '#providers/hollow/params.ts'
 import type { HollowFaults } from './faults.ts'
 import type { HollowFleet } from './fleet.ts'
 
-/** Events of the kernel may be lost when very many arrive at once. */
+/** Kernel events may be lost when very many arrive at once. */
 const POLL_ALL_MS = 10_000
-/** Files read at the same time. */
+/** Number of files read in parallel. */
 const AT_ONCE = 32
 
 interface Known {
@@ -29,7 +29,7 @@ export class HostFollower {
     this.#dir = dir
   }
 
-  /** What the hosts' parameters select. */
+  /** The faults that the hosts' parameters select. */
   get faults(): HollowFaults {
     const of = (machine: string) => this.#known.get(machine)?.params
     return {
@@ -47,12 +47,12 @@ export class HostFollower {
     }
   }
 
-  /** Its provider restarts it, and the file of the host names another boot. */
+  /** Its provider restarts the host and writes a new boot id into the host's file. */
   async reboot(machine: string): Promise<void> {
     await writeFile(rebootFile(this.#dir, machine), '{}\n', { mode: 0o600 })
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(fleet: HollowFleet, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
     const folder = hostsFolder(this.#dir)
     const watcher: FSWatcher = watch(folder, (_, file) => {

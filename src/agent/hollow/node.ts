@@ -1,4 +1,4 @@
-// One hollow node: the agent's own component loops, status and Node report, on a null disk and null processes. Never a promise that rejects.
+// One hollow node: the agent's own component loops, status and Node report, on a null disk and null processes. Its promises never reject.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -45,9 +45,9 @@ export interface HollowNodeOptions {
   readonly leaseMs: number | undefined
   /** False: another program owns its Node. */
   readonly registerNode: boolean
-  /** Has the host rebooted, soon: another node takes the place of this one. Undefined: nothing can. */
+  /** Schedules a reboot of the host: another hollow node replaces this one. Undefined: the host cannot reboot. */
   readonly reboot?: ((machine: string) => Promise<void>) | undefined
-  /** What is on its disk after a reboot; undefined: only its Machine tells. */
+  /** What is on its disk after a reboot; undefined: only its Machine shows that. */
   readonly records?: readonly ComponentRecord[] | undefined
 }
 
@@ -81,7 +81,7 @@ export class HollowNode {
   #isSilent = false
   #isClosed = false
   #lastSeenAt: number
-  /** Renewals since all of its Leases was written. */
+  /** Renewals since the last full write of its Leases. */
   #shortFor = WHOLE_EACH
   #heartbeat: { cancel(): void } | undefined
   #reportTimer: { cancel(): void } | undefined
@@ -131,7 +131,7 @@ export class HollowNode {
     if (leaseMs !== undefined) this.#heartbeat = clock.after(random.next() * leaseMs, () => void this.#renew(leaseMs))
   }
 
-  /** What its Machine declares now. */
+  /** Applies what its Machine declares now. */
   obey(machine: Machine): void {
     const before = this.#seen
     this.#seen = machine
@@ -144,7 +144,7 @@ export class HollowNode {
     return undefined
   }
 
-  /** What its Machine has after a list: a store that was restored has an earlier report. */
+  /** Compares its last report with the Machine from a list: a restored store has an earlier report. */
   compare(machine: Machine): void {
     if (!this.#isSilent) this.#machineWriter.compare((written) => hasReport(machine, written))
   }
@@ -170,7 +170,7 @@ export class HollowNode {
     return this.#isSilent
   }
 
-  /** The agent dies and starts again with what its journal has. */
+  /** The agent dies and starts again from its journal. */
   async crash(): Promise<void> {
     const records = this.records()
     await this.#components?.close()
@@ -262,7 +262,7 @@ export class HollowNode {
     })
     this.#processes = processes
     this.#components = components
-    // What ran when the agent died is still running.
+    // Processes that ran when the agent died are still running.
     for (const { component, current } of isBoot ? [] : records) {
       const service = current && catalogue.specOf(current.id)?.service
       if (current !== undefined && service !== undefined)
@@ -286,7 +286,7 @@ export class HollowNode {
     }
   }
 
-  /** Staging and starting take no time here: consecutive steps are one report, as on a slow disk. */
+  /** Staging and starting take no time here, so consecutive steps are merged into one report, as on a slow disk. */
   #reportSoon(): void {
     this.#reportTimer ??= this.#o.clock.after(GATHER_MS, () => {
       this.#reportTimer = undefined
@@ -339,11 +339,11 @@ export class HollowNode {
     return nodeStatus(observed, this.#o.clock.now(), { ready: true })
   }
 
-  /** Its own Lease, and that of its Node, without which the node controller does not believe that the Node is Ready. */
+  /** Renews its own Lease, and the Lease of its Node: without it the node controller does not consider the Node Ready. */
   async #renew(leaseMs: number): Promise<void> {
     const { client, clock, random, log, registerNode } = this.#o
     const { machine } = this
-    // A policy holds the Lease of an agent to its own Machine.
+    // A policy ties an agent's Lease to its own Machine.
     const machineUid = () => this.#seen?.metadata.uid
     const own = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(machine), holder: machine, machineUid }
     const leases = registerNode ? [own, { namespace: NODE_LEASES, name: machine, holder: machine }] : [own]

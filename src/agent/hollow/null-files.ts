@@ -1,4 +1,4 @@
-// A disk that accepts every write and keeps only what it was given: the records of a previous agent, and for each slot its statement.
+// A disk that accepts every write and stores only what it was given: a previous agent's records, and the statement of each slot.
 import { basename, dirname } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentRecord } from '../components/record.ts'
@@ -34,7 +34,7 @@ export function nullFiles({ dir, records, specOf }: NullFilesOptions): Files {
     stream: async function* () {
       throw new Error('a hollow node has no artifacts')
     },
-    // State folders always exist; no foreign file is in a component's way.
+    // State folders always exist; no foreign file blocks a component.
     stat: (path) => Promise.resolve(path.startsWith(inRoot) ? undefined : FOLDER),
     list: (path) => Promise.resolve(path === componentsFolder(dir) ? records.map((r) => r.component) : []),
     readLink: () => Promise.resolve(undefined),

@@ -1,4 +1,4 @@
-// Simulated processes of components: started and stopped at once, crashed if the version is one that crashes.
+// Simulated component processes: they start and stop immediately, and crash if the version is one that crashes.
 import type { ProcessReading } from '../components/plan.ts'
 import type { Processes, StartRequest } from '../supervise/port.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
@@ -52,7 +52,7 @@ export class NullProcesses implements Processes {
     this.#listeners = [...this.#listeners, listener]
   }
 
-  /** It exits: by a fault of its own, or killed from outside. */
+  /** The process exits: by a fault of its own, or killed from outside. */
   crash(component: string, end: ProcessEnd = ITS_OWN): void {
     if (!this.#readings.has(component)) return
     this.#ends.set(component, end)

@@ -1,5 +1,5 @@
-// Makes what hosts download, or what is carried to hosts without a way out: one compressed archive for each kind of processor, and the script that checks
-// and unpacks it. Equal inputs give equal bytes, so that the digest of the script can be a setting of an installation.
+// Builds the files that hosts download, or that are carried to hosts without network access: one compressed archive per architecture, and the script
+// that checks and unpacks it. Equal inputs give equal bytes, so the script's digest can be a setting of an installation.
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,19 +18,19 @@ import { archiveName, joinScript, type Archive } from './join-script.ts'
 
 export interface ArchivesOptions {
   readonly root: string
-  /** Absolute. */
+  /** Absolute path. */
   readonly out: string
-  /** Programs of Node.js, at most one for each kind of processor. */
+  /** Node.js programs, at most one per architecture. */
   readonly nodes: readonly string[]
-  /** What Node.js needs and small hosts lack, by kind of processor; of this machine when left out. */
+  /** Libraries that Node.js needs and small hosts lack, per architecture. Default: those of this machine. */
   readonly libraries?: Readonly<Partial<Record<Archive['arch'], readonly TarFile[]>>>
 }
 
-/** Tar, which is everywhere, with gzip, which is too; a higher level takes twice as long for one percent. */
+/** Tar and gzip exist everywhere; a higher level takes twice as long for one percent. */
 const LEVEL = 6
 const PIECE_BYTES = 1024 * 1024
 
-/** The archives, then join.sh. */
+/** Returns the archives, then join.sh. */
 export async function makeArchives({ root, out, nodes, libraries }: ArchivesOptions): Promise<readonly Bundled[]> {
   mkdirSync(out, { recursive: true })
   const made: Bundled[] = []
@@ -62,10 +62,10 @@ function archOf(node: string): Archive['arch'] {
   return arch
 }
 
-/** Every build of Node.js reads this variable; a program for another processor cannot be asked. */
+/** Every build of Node.js contains this variable's name; a program for another architecture cannot be executed to check. */
 const OF_NODE = 'NODE_OPTIONS'
 
-/** Refuses a program that is not Node.js: hosts would find out when they join. */
+/** Refuses a program that is not Node.js: otherwise hosts would find out only when they join. */
 export function checkNode(node: string): void {
   archOf(node)
   if (!readFileSync(node).includes(OF_NODE))
@@ -83,7 +83,7 @@ async function makeArchive({ root, node, libraries, file }: ArchiveOptions): Pro
   const scratch = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))
   try {
     await bundleAgent({ root, out: scratch, prefix: '/opt/kubenode' })
-    // Node.js is read where it is: a pod's folder for temporary files, which is memory, has no room for a copy.
+    // Reads Node.js where it is: a pod's temporary folder is in memory and has no room for a copy.
     const fileOf = (path: string, from: string): TarFile => {
       const isProgram = path === 'bin/node' || (statSync(from).mode & 0o100) !== 0
       return { kind: 'File', path, mode: isProgram ? PROGRAM_MODE : FILE_MODE, content: () => readFileSync(from) }
@@ -102,7 +102,7 @@ async function makeArchive({ root, node, libraries, file }: ArchiveOptions): Pro
   }
 }
 
-/** Small ones, so that a slow disk blocks nothing else. */
+/** Small pieces, so that a slow disk blocks nothing else. */
 function* pieces(entries: readonly TarEntry[]): Generator<Buffer> {
   for (const piece of tarPieces(entries))
     for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES)

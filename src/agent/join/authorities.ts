@@ -1,6 +1,6 @@
-// Which authorities the agent verifies its API server with. While a cluster replaces its authority, the agent takes the published list, but only after the
-// server could be verified with it, and reports what it trusts: the old authority is not removed before all agents follow. Once the new one signs, the agent
-// asks for a certificate of it: the old one is not removed before that, either.
+// Which authorities the agent uses to verify its API server. While a cluster replaces its authority, the agent switches to the published list, but only
+// after it could verify the server with it, and reports what it trusts: the old authority stays until all agents have followed. Once the new authority
+// signs certificates, the agent requests one from it; the old authority also stays until then.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -19,10 +19,10 @@ const KEY = 'ca.crt'
 
 /** A rotation waits for the slowest agent; 10,000 agents cost an API server six small reads a second. */
 const EVERY_MS = 30 * 60_000
-/** A host that restarts every quarter of an hour must follow, too. */
+/** A host that restarts every 15 minutes must be able to follow too. */
 const FIRST_MS = 60_000
 const JITTER = 0.5
-/** A cluster that signs agents with another authority than its server, always, must not renew for ever. */
+/** Some clusters always sign agents with a different authority than the server's: they must not renew forever. */
 const MOST_EARLY_RENEWALS = 4
 
 export interface AuthoritiesDeps {
@@ -30,19 +30,19 @@ export interface AuthoritiesDeps {
   readonly random: Random
   readonly log: Logger
   readonly client: Pick<KubeClient, 'get'>
-  /** PEM of what the agent trusts now. */
+  /** PEM of the authorities that the agent trusts now. */
   readonly trusted: string
-  /** Reads something from the server, verified with these alone. */
+  /** Reads something from the server, verified with only these authorities. */
   readonly tryOut: (authorities: string) => Promise<void>
-  /** Of those, the one that signed our certificate; undefined when there is none, or a token instead. */
+  /** The trusted authority that signed the agent's certificate; undefined when there is none, or when the agent uses a token. */
   readonly signer: () => string | undefined
-  /** Does not wait for two thirds of the certificate's life. */
+  /** Renews without waiting for two thirds of the certificate's lifetime. */
   readonly renewEarly: () => void
-  /** They work: kept for the next start. */
+  /** The authorities work: save them for the next start. */
   readonly keep: (authorities: string) => Promise<void>
 }
 
-/** Ends once another list was kept: the agent restarts with it. */
+/** Returns after a new list was saved: the agent restarts with it. */
 export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps
   let failed: string | undefined
@@ -64,7 +64,7 @@ export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSign
     try {
       await deps.tryOut(published)
     } catch (error) {
-      // As behind an address with a certificate of another authority: the agent stays with what works.
+      // For example, the address may have a certificate of another authority: keep the authorities that work.
       if (failed !== published)
         log.warn('cannot verify the API server with the published authorities', { error: messageOf(error) })
       failed = published
@@ -76,7 +76,7 @@ export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSign
   }
 }
 
-/** Whether the server shows that another authority than ours signs now. One that cannot be reached shows nothing. */
+/** Whether the server shows that a different authority signs certificates now. An unreachable server shows nothing. */
 async function isSignerReplaced({ trusted, signer, tryOut }: AuthoritiesDeps): Promise<boolean> {
   const ours = signer()
   const others = certificatesIn(trusted).filter((pem) => authorityPrints(pem)[0] !== ours)

@@ -1,10 +1,10 @@
-// Waits until the agent of this host has joined, or returns the last error of its log, so that the user need not search for it.
+// Waits until this host's agent has joined, or returns the last error in its log, so that the user need not search for it.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 
 export interface AwaitJoined {
-  /** The bundle: the agent deletes it once it has joined. */
+  /** The bundle file: the agent deletes it after it joined. */
   readonly joinFile: string
   readonly unit: string
   /** When the agent was started. */
@@ -16,10 +16,10 @@ export interface AwaitJoined {
 /** A cluster answers within seconds; an approver that is restarting takes longer. */
 const PATIENCE_MS = 60_000
 const POLL_MS = 250
-/** The end of a log that repeats itself. */
+/** Number of log lines read: the log repeats itself. */
 const LINES = 50
 
-/** Undefined once it has joined; otherwise why not. */
+/** Undefined after the agent joined; otherwise the reason why not. */
 export async function awaitJoined(wait: AwaitJoined): Promise<string | undefined> {
   const { joinFile, unit, since, clock, outputOf = output } = wait
   const until = clock.monotonic() + PATIENCE_MS
@@ -35,7 +35,7 @@ export async function awaitJoined(wait: AwaitJoined): Promise<string | undefined
   }
 }
 
-/** A whole line, or the value of a field in a line of JSON. */
+/** The whole line, or the value of a field in a JSON line. */
 const lastError = (log: string): string | undefined =>
   log
     .split('\n')

@@ -15,21 +15,21 @@ export interface JoinBundle {
   readonly ca: string
   readonly token: string
   readonly machine: string
-  /** Of the Machine; unknown to older controllers. */
+  /** UID of the Machine; missing from bundles made by older controllers. */
   readonly uid?: string
   readonly node: string
   readonly cluster: string
-  /** What the agent becomes; a certificate when nothing is said. */
+  /** The kind of identity that the agent gets; default: a certificate. */
   readonly form?: AgentIdentity
   /** False: a kubelet has registered the Node, and keeps it and its Lease. */
   readonly registerNode?: boolean
-  /** Lifetime of the certificate; a week by default. */
+  /** Lifetime of the certificate; default: one week. */
   readonly certificateSeconds?: number
-  /** Where relative URLs of artifacts begin. */
+  /** Base of relative artifact URLs. */
   readonly artifactBase: string
   /** PEM. */
   readonly artifactCa?: string
-  /** The address of the Node; the one towards the API server when left out. */
+  /** The Node's address; default: the host's address towards the API server. */
   readonly nodeAddress?: string
   readonly proxy?: HostProxy
   readonly trust: TrustAnchor
@@ -62,14 +62,14 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     ...(typeof value['artifactCaData'] === 'string' && { artifactCa: pemOf(text('artifactCaData'), 'artifactCaData') }),
     ...(typeof value['nodeAddress'] === 'string' && { nodeAddress: value['nodeAddress'] }),
     ...defined({ proxy }),
-    // Anything but an explicit yes leaves the Node to its current owner: two writers would fight over it.
+    // Without an explicit true, the Node stays with its current owner: two writers would conflict.
     ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
     ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),
     ...trust,
   }
 }
 
-/** An unknown one is of a later version: the agent does not join in another form than the one it was given. */
+/** An unknown form comes from a later version: the agent does not join in any other form than the given one. */
 function formOf({ form, uid }: Readonly<Record<string, unknown>>): Pick<JoinBundle, 'form'> {
   if (form === undefined) return {}
   const known = AGENT_IDENTITIES.find((f) => f === form)
@@ -78,14 +78,14 @@ function formOf({ form, uid }: Readonly<Record<string, unknown>>): Pick<JoinBund
   return { form: known }
 }
 
-/** As in a kubeconfig, base64 of PEM; plain PEM is accepted too. */
+/** Base64 of PEM, as in a kubeconfig; plain PEM is accepted too. */
 function pemOf(data: string, name = 'caData'): string {
   const text = data.startsWith('-----BEGIN') ? data : Buffer.from(data, 'base64').toString('utf8')
   if (!text.includes('-----BEGIN CERTIFICATE-----')) throw wrong(`${name} is not a certificate`)
   return text
 }
 
-/** An anchor alone, or an anchor with the document that is current. */
+/** An anchor alone, or an anchor with the current document. */
 function trustOf(value: unknown): Pick<JoinBundle, 'trust' | 'trustDocument'> {
   if (isTrustAnchor(value)) return { trust: value, trustDocument: undefined }
   if (isObject(value) && isTrustAnchor(value['anchor']))

@@ -1,4 +1,4 @@
-// Pure: the join line as user data of cloud-init. The line is in a file that only root reads, so that its token is in no list of processes.
+// Pure: the join line as cloud-init user data. The line is in a file that only root can read, so that its token never shows up in a process list.
 
 const FILE = '/run/kubenode-join'
 

@@ -1,4 +1,5 @@
-// How an agent with a rejected certificate asks to rejoin: at an endpoint that only queues, with a request signed by a new key and a proof by the old one.
+// How an agent with a rejected certificate requests to rejoin: at an endpoint that only queues, with a request signed by a new key and a proof by the
+// old one.
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 import type { DoorReply } from '#identity/door/door.ts'
 import { DOOR_PATH } from '#api/names.ts'
@@ -18,11 +19,11 @@ export type Knock =
   /** A user decides. */
   | { readonly kind: 'Waiting'; readonly retryMs: number }
   | { readonly kind: 'Refused'; readonly why: string }
-  /** This API server has none; kube-apiservers never do. */
+  /** This API server has no such endpoint; kube-apiservers never do. */
   | { readonly kind: 'NoDoor' }
 
 export interface KnockDeps extends IdentityDeps {
-  /** Without an identity, since the server accepts none. */
+  /** A client without an identity, because the server accepts none. */
   readonly client: Pick<KubeClient, 'raw'>
   readonly signal: AbortSignal
 }
@@ -58,7 +59,7 @@ export async function knock(deps: KnockDeps, identity: Identity, old: Pair): Pro
   }
 }
 
-/** Undefined for anything that is no answer of this endpoint. */
+/** Undefined for anything that is not an answer of this endpoint. */
 async function ask(
   { client, signal }: KnockDeps,
   method: 'GET' | 'POST',
@@ -68,13 +69,13 @@ async function ask(
     const { text } = await client.raw({ method, path: DOOR_PATH, signal, ...defined({ body }) })
     return replyIn(text)
   } catch (e) {
-    // A server that refuses anonymous requests.
+    // The server rejects anonymous requests.
     if (isApiError(e)) return undefined
     throw e
   }
 }
 
-/** Longer than any real answer; a day is as good as never to a waiting agent. */
+/** Longer than any real answer; for a waiting agent, a day is as good as never. */
 const MOST_RETRY_SECONDS = 86_400
 const isRetry = (value: unknown): value is number =>
   typeof value === 'number' && value > 0 && value <= MOST_RETRY_SECONDS

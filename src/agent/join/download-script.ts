@@ -1,24 +1,24 @@
-// Pure: lines of shell that download one file with curl or wget, from a server whose authority is in a file.
+// Pure: shell lines that download one file with curl or wget, from a server whose authority is in a file.
 import { agentErrors } from '../agent-errors.ts'
 import { shellError } from './shell-error.ts'
 
 export interface Download {
-  /** Words of the shell. */
+  /** A shell word. */
   readonly url: string
-  /** Name of a file; an empty word: the authorities of the host. */
+  /** File name as a shell word; empty: the host's authorities. */
   readonly ca: string
   readonly to: string
-  /** As it is shown in errors. */
+  /** The URL as shown in errors. */
   readonly shownUrl: string
-  /** What runs when the file cannot be written: most often the disk is full. */
+  /** Runs when the file cannot be written, usually because the disk is full. */
   readonly unwritten: string
 }
 
-/** The names of variables that curl, wget and Node.js have in common are the small ones. */
+/** Curl, wget and Node.js have only the lowercase variable names in common. */
 export const PROXY_OF_HOST =
   'export https_proxy="${https_proxy:-${HTTPS_PROXY:-}}" no_proxy="${no_proxy:-${NO_PROXY:-}}"'
 
-/** A certificate that they do not trust: 51, 60 and 77 of curl, 5 of wget. A file that they cannot write: 23 of curl, 3 of wget. */
+/** Exit codes for an untrusted certificate: 51, 60 and 77 of curl, 5 of wget. For a file that cannot be written: 23 of curl, 3 of wget. */
 export const downloadScript = ({ url, ca, to, shownUrl, unwritten }: Download): string =>
   [
     `c=${ca}`,

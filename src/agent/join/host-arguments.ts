@@ -1,4 +1,4 @@
-// The words after `agent.mjs join` and `agent.mjs leave`: what is not understood is named, and nothing is done.
+// Parses the words after `agent.mjs join` and `agent.mjs leave`. A word that it does not understand is reported, and nothing is done.
 import { parseArgs } from 'node:util'
 
 type Kind = 'boolean' | 'string'
@@ -12,7 +12,7 @@ export type HostArguments<K extends string> =
     }
   | { readonly kind: 'Wrong'; readonly word: string; readonly why: string }
 
-/** `plain`: how many words that are no options there may be at most. */
+/** `plain`: the maximum number of words that are not options. */
 export function hostArguments<K extends string>(
   args: readonly string[],
   known: Readonly<Record<K, Kind>>,
@@ -40,7 +40,7 @@ export function hostArguments<K extends string>(
       return { kind: 'Wrong', word, why: 'its value is missing' }
     values[name] = value
   }
-  // Not shown: it may be a part of a join bundle, and that is a secret.
+  // Not shown: the word may be part of a join bundle, which is a secret.
   if (parts.length > plain) return { kind: 'Wrong', word: `word ${plain + 1}`, why: 'no such word is expected' }
   return { kind: 'Words', flags, values, plain: parts }
 }

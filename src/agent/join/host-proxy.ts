@@ -1,11 +1,11 @@
-// The proxy of a host: for downloads, and for the API server where the join command said so.
+// The host's proxy: for downloads, and for the API server if the join command set that.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 
 export interface HostProxy {
-  /** May hold a password, so it is never logged. */
+  /** May contain a password, so it is never logged. */
   readonly url: string
   /** Hosts that are reached directly, as in NO_PROXY. */
   readonly not?: string
@@ -14,7 +14,7 @@ export interface HostProxy {
 
 const MAX_CHARS = 4_096
 
-/** Undefined when there is none. Throws for one that nothing could use. */
+/** Undefined when there is no proxy. Throws for one that no client could use. */
 export function parseHostProxy(value: unknown): HostProxy | undefined {
   if (value === undefined) return undefined
   const { url, not, api } = isObject(value) ? value : {}
@@ -31,13 +31,13 @@ export function parseHostProxy(value: unknown): HostProxy | undefined {
 
 const isProxyUrl = (url: string): boolean => ['http:', 'https:'].includes(URL.parse(url)?.protocol ?? '')
 
-/** As Node.js takes it for its agents. */
+/** In the form that Node.js agents accept. */
 export const proxyEnv = ({ url, not }: HostProxy): { readonly [name: string]: string } => ({
   HTTPS_PROXY: url,
   HTTP_PROXY: url,
   ...defined({ NO_PROXY: not }),
 })
 
-/** Undefined unless the join command said that the API server is behind it. */
+/** Undefined unless the join command put the API server behind the proxy. */
 export const apiProxy = ({ proxy }: { readonly proxy?: HostProxy }) =>
   proxy?.api === true ? proxyEnv(proxy) : undefined

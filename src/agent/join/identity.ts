@@ -1,4 +1,4 @@
-// The identity of this agent: its machine, cluster, key and certificate. Bound to the host it was made on: a copied disk image is refused.
+// The agent's identity: its machine, cluster, key and certificate. Bound to the host it was created on: a copied disk image is refused.
 import { X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,23 +21,23 @@ export interface Identity {
   readonly ca: string
   readonly machine: string
   readonly node: string
-  /** Of the Machine that the certificate is for. */
+  /** UID of the Machine that the certificate is for. */
   readonly uid?: string
   readonly cluster: string
-  /** What the host joined with; a certificate when nothing is said. */
+  /** The kind of identity that the host joined with; default: a certificate. */
   readonly form?: AgentIdentity
-  /** Whether the agent creates and keeps the Node, as decided at the join; true by default. */
+  /** Whether the agent creates and keeps the Node, as decided at the join; default: true. */
   readonly registerNode?: boolean
   readonly artifactBase: string
-  /** PEM: whom to trust there; the authorities of the system when left out. */
+  /** PEM: authorities trusted for artifacts; default: those of the system. */
   readonly artifactCa?: string
-  /** The address of the Node; the one towards the API server when left out. */
+  /** The Node's address; default: the host's address towards the API server. */
   readonly nodeAddress?: string
   readonly proxy?: HostProxy
   readonly trust: TrustAnchor
   /** Distinguishes this host from a copy of its disk. */
   readonly host: string
-  /** Digest of the token that was used to join: finding it again is no reason to rejoin. */
+  /** Digest of the token used for the join: finding the same token again is not a reason to rejoin. */
   readonly joinedWith?: string
 }
 
@@ -47,10 +47,10 @@ export interface Pair {
   readonly certificate: string
 }
 
-/** Of an agent that is a service account: the key opens tokens that are sealed to it, and never leaves the host. */
+/** For an agent with a service account: the key opens tokens that are sealed to it, and never leaves the host. */
 export interface TokenPair {
   readonly key: string
-  /** Of the Machine whose account it is. */
+  /** UID of the account's Machine. */
   readonly uid: string
   readonly token: string
   readonly askAgainMs: number
@@ -65,7 +65,7 @@ export interface IdentityDeps {
   readonly dir: NodeDir
 }
 
-/** The host's machine id if there is one, and the folder itself: a copy of it is another folder. */
+/** The host's machine id if it exists, plus the folder itself: a copy is a different folder. */
 export async function hostMark({ files, dir }: IdentityDeps): Promise<string> {
   const own = (await files.read(join(dir.root, 'etc/machine-id')))?.toString('utf8').trim()
   const { dev, ino } = statSync(dir.state)
@@ -113,7 +113,7 @@ const parseTokenPair = (v: unknown): TokenPair | undefined =>
     ? (v as unknown as TokenPair)
     : undefined
 
-/** In the form that the host joined with; undefined when there is none. */
+/** The credential in the form that the host joined with; undefined when there is none. */
 export const readCredential = (deps: IdentityDeps, form: AgentIdentity | undefined): Promise<Credential | undefined> =>
   form === 'serviceAccount' ? readState(deps.files, tokenFile(deps.dir), parseTokenPair) : readPair(deps)
 
@@ -122,11 +122,11 @@ export const writeCredential = (deps: IdentityDeps, credential: Credential): Pro
     ? writeDurably(deps.files, tokenFile(deps.dir), JSON.stringify(credential), 0o600)
     : writePair(deps, credential)
 
-/** After a host joined again in the other form. */
+/** Called after a host rejoined in the other form. */
 export const removeOther = ({ files, dir }: IdentityDeps, credential: Credential): Promise<void> =>
   removeDurably(files, isTokenPair(credential) ? pairFile(dir) : tokenFile(dir))
 
-/** Of the Machine that the agent has an identity of. */
+/** UID of the Machine that the credential is for. */
 export const uidOf = (credential: Credential): string | undefined =>
   isTokenPair(credential) ? credential.uid : machineUidIn(credential.certificate)
 
@@ -137,7 +137,7 @@ export interface Life {
 
 const UID_GROUP = machineUidGroup('')
 
-/** The Machine's uid in a certificate; admission policies compare it with the agent's writes. */
+/** The Machine's UID in a certificate; admission policies compare it with the agent's writes. */
 export function machineUidIn(certificate: string): string | undefined {
   try {
     const holder = holderOf(new X509Certificate(certificate))

@@ -1,4 +1,4 @@
-// What a host needs to become one machine: the join bundle with its token, while it is valid. Pure.
+// What a host needs to become one machine: the join bundle with its token, while the token is valid. Pure.
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, LABELS } from '#api/names.ts'
@@ -27,7 +27,7 @@ const isFor = ({ metadata }: TokenSecret, machine: Machine): boolean =>
   metadata.annotations?.[ANNOTATIONS.machine] === machine.metadata.name &&
   metadata.ownerReferences?.some((o) => o.uid === machine.metadata.uid) === true
 
-/** Throws when the machine has no valid token, and says what to do. */
+/** Throws when the machine has no valid token, and explains what to do. */
 export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now: number): JoinTicket {
   const { name = '' } = machine.metadata
   const { channel, provider } = machine.spec
@@ -54,7 +54,7 @@ export function joinTicket(machine: Machine, tokens: readonly TokenSecret[], now
   return { machine: name, bundle: whole, now, expiresAt: expiryOf(valid) }
 }
 
-/** What takes a machine from observed to managed. */
+/** The command that turns an observed machine into a managed one. */
 export const toManage = (name: string): string =>
   `set spec.channel to Agent, in git or with kubectl patch machines.kubenode.io ${name} --type merge -p '{"spec":{"channel":"Agent"}}'`
 

@@ -1,5 +1,5 @@
-// Turns this host into a node with one command: installs the agent, gives it the join bundle, and starts it. The agent itself joins, and may be interrupted
-// at any moment; running the command again resumes.
+// Turns this host into a node with one command: installs the agent, hands it the join bundle, and starts it. The agent does the joining and may be
+// interrupted at any moment; running the command again resumes.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -27,23 +27,23 @@ import { agentUnit } from './unit.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface JoinHost {
-  /** The join bundle as JSON, or that in base64. */
+  /** The join bundle as JSON, or as base64 of JSON. */
   readonly bundle: string
   /** The agent's folder. */
   readonly root: string
-  /** Where the programs go. */
+  /** Where the programs are installed. */
   readonly prefix: string
-  /** The folder that holds agent.mjs and supervisor.mjs. */
+  /** The folder that contains agent.mjs and supervisor.mjs. */
   readonly from: string
-  /** Where units go; undefined: the agent is only prepared. */
+  /** Folder for units; undefined: the agent is prepared but not started. */
   readonly units: string | undefined
   readonly node: string
-  /** What the bundle cannot know of this host; replaces what it says. */
+  /** Settings that the bundle cannot know about this host; they override the bundle. */
   readonly own?: HostChoices
 }
 
 export interface HostChoices {
-  /** The address of the Node; with several network cards the one towards the API server when left out. */
+  /** The Node's address; on a host with several network cards, the default is the address towards the API server. */
   readonly nodeAddress?: string
   readonly proxy?: HostProxy
 }
@@ -62,7 +62,7 @@ export const JOIN_OPTIONS = {
 const MAX_BUNDLE_BYTES = 1024 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 
-/** The text of a bundle, in any of the accepted forms: JSON, or base64 of it, compressed or not. */
+/** The bundle's text in any of the accepted forms: JSON, or base64 of it, compressed or not. */
 export function bundleText(given: string): string {
   const text =
     given === '-'
@@ -95,7 +95,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node, own = {} 
   })
   written(root, () => {
     mkdirSync(dir.path, { recursive: true, mode: 0o755 })
-    // Complete or absent: the agent reads it as soon as it exists.
+    // Complete or absent: the agent reads the file as soon as it exists.
     writeWholeFile(joinFile(dir), text)
   })
   if (units !== undefined)
@@ -108,7 +108,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node, own = {} 
 
 interface Prepared {
   readonly machine: string
-  /** What was done, for users. */
+  /** What was done, as text for users. */
   readonly text: string
 }
 
@@ -138,7 +138,7 @@ function refuseAnother(
 
 function copyPrograms(from: string, prefix: string, node: string): void {
   mkdirSync(join(prefix, 'bin'), { recursive: true })
-  // What a running agent has loaded must not be overwritten, but another file can take its name.
+  // A file that a running agent has loaded must not be overwritten, but a new file can replace its name.
   for (const name of ['agent.mjs', 'supervisor.mjs']) copyWholeFile(join(from, name), join(prefix, name))
   const libraries = existsSync(join(from, 'lib')) ? readdirSync(join(from, 'lib')) : []
   for (const name of libraries) {
@@ -164,7 +164,7 @@ export async function joinMain(args: readonly string[]): Promise<number> {
     stream.write(USAGE)
     return flags.has('help') ? 0 : 2
   }
-  // The timers of the clock keep no process alive while it waits for the agent.
+  // The clock's timers do not keep the process alive while it waits for the agent.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
@@ -207,7 +207,7 @@ interface GivenChoices {
   readonly proxyApi: boolean
 }
 
-/** The proxy is that of the environment in which the line runs, for downloads; for the API server only with the option. */
+/** For downloads, the proxy comes from the environment in which the join line runs; for the API server, only from the option. */
 export function hostChoices(
   { address, proxyApi }: GivenChoices,
   given: Readonly<Record<string, string | undefined>>,

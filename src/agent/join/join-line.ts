@@ -1,5 +1,5 @@
-// Pure: the line that a person pastes into a shell of a host, or that cloud-init runs there. It downloads join.sh, trusting the authority of the artifact
-// servers alone, runs it only if it has the expected digest, and hands it the join bundle on standard input, where no list of processes shows it.
+// Pure: the line that a user pastes into a host's shell, or that cloud-init runs there. It downloads join.sh, trusting only the artifact servers'
+// authority, runs it only if it has the expected digest, and passes the join bundle on standard input, so that it never shows up in a process list.
 import { isIP } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { agentErrors } from '../agent-errors.ts'
@@ -12,19 +12,19 @@ import { machinesErrors } from './machines-errors.ts'
 import type { JoinTicket } from './join-command.ts'
 
 export interface HostOptions {
-  /** Of downloads; without it that of the host's environment. */
+  /** Proxy for downloads; default: the one in the host's environment. */
   readonly proxy?: string
   readonly proxyExcept?: string
   /** The API server is behind the same proxy. */
   readonly proxyApi?: boolean
-  /** The address of the Node. */
+  /** The Node's address. */
   readonly address?: string
-  /** Where the programs go. */
+  /** Where the programs are installed. */
   readonly prefix?: string
 }
 
 export interface JoinLineOptions extends HostOptions {
-  /** SHA-256 of join.sh when the installation does not say it. */
+  /** SHA-256 of join.sh, if the installation does not set it. */
   readonly script?: string
   /** The host has the files of `kubenode agent bundle` in the current folder. */
   readonly offline?: boolean
@@ -32,13 +32,13 @@ export interface JoinLineOptions extends HostOptions {
 
 /** The most that a shell without line editing reads from a terminal. */
 export const MAX_LINE_CHARS = 4_095
-/** A clock that is behind by less than this disturbs neither certificates nor tokens. */
+/** A clock that is slower by less than this affects neither certificates nor tokens. */
 const BEHIND_SECONDS = 300
-/** A function of the line: its folder for temporary files cannot be written. */
+/** A shell function in the line: the folder for temporary files cannot be written. */
 const UNWRITTEN = 'f'
 const SHA256 = /^[0-9a-f]{64}$/
 
-/** Without times, for a host that starts at once and whose clock is set: equal bundles give equal lines. */
+/** Without times, for a host that starts immediately and whose clock is right: equal bundles give equal lines. */
 export type LineTicket = Pick<JoinTicket, 'machine' | 'bundle'> & Partial<Pick<JoinTicket, 'now' | 'expiresAt'>>
 
 /** Starts with a space, so that most shells leave it out of their history. */
@@ -77,7 +77,7 @@ export function joinLine(ticket: LineTicket, options: JoinLineOptions): string {
   return ` (${steps.join('; ')})`
 }
 
-/** Compressed, or the certificates in it would be encoded three times. */
+/** Compressed: otherwise the certificates in it would be encoded three times. */
 const bundleOf = ({ bundle }: LineTicket): string => {
   const { joinScript: _, ...rest } = bundle
   return gzipSync(JSON.stringify(rest), { level: 9 }).toString('base64')
@@ -104,7 +104,7 @@ function clockChecks({ machine, now, expiresAt }: LineTicket): readonly string[]
 interface Source {
   /** Ends with a slash. */
   readonly base: string
-  /** PEM; undefined: the authorities of the host. */
+  /** PEM; undefined: the host's authorities. */
   readonly ca: string | undefined
   readonly sha256: string
 }

@@ -1,5 +1,5 @@
-// Pure: the first program that runs on a host. It needs a shell, tar, gzip, sha256sum, find, and curl or wget, checks what it downloads against digests that it
-// brings itself, and reports what the host lacks: a host below the minimum cannot even start Node.js.
+// Pure: the first program that runs on a host. It needs a shell, tar, gzip, sha256sum, find, and curl or wget. It checks every download against digests
+// that it contains, and reports what the host lacks: a host below the minimum cannot even start Node.js.
 import { agentErrors } from '../agent-errors.ts'
 import { FLOOR } from '../preflight/floor.ts'
 import { libErrors } from '#lib/lib-errors.ts'
@@ -7,7 +7,7 @@ import { downloadScript } from './download-script.ts'
 import { shellError } from './shell-error.ts'
 
 export interface Archive {
-  /** Of Kubernetes. */
+  /** Architecture name as in Kubernetes. */
   readonly arch: 'amd64' | 'arm64'
   readonly sha256: string
 }
@@ -18,8 +18,8 @@ export const archiveName = (arch: string): string => `agent-linux-${arch}.tar.gz
 const number = ([major, minor]: readonly [number, number]): number => major * 1_000 + minor
 
 /**
- * The check of src/lib/trusted-way.ts, before there is a Node.js: each folder up to `/` belongs to root and only root writes to it, or its entries are kept to
- * their owners as in /tmp.
+ * The check of src/lib/trusted-way.ts, without Node.js: every folder up to `/` belongs to root, and either only root can write to it, or it has the
+ * sticky bit like /tmp.
  */
 const othersCanReplace = shellError(
   libErrors.KN1040_writable({
@@ -29,13 +29,13 @@ const othersCanReplace = shellError(
   }),
 )
 
-/** Built with a newer C library than the oldest that the agent runs with. */
+/** Libraries built with a newer C library than the oldest one that the agent supports. */
 const LATER = ['libgcc_s.so.1', 'libstdc++.so.6'] as const
 
 const tooOld = (what: string, seen: string, floor: readonly [number, number]): string =>
   shellError(agentErrors.KN8004({ what, seen, floor: floor.join('.') }))
 
-/** Without archives: for the folder of an unpacked one. */
+/** Without archives: the script for the folder of an unpacked archive. */
 export const joinScript = (archives: readonly Archive[] = []): string => `#!/bin/sh
 # Makes this host a node of a cluster: join.sh [--from URL] [--ca FILE] [--prefix DIR] [options of agent.mjs join] < BUNDLE
 set -u

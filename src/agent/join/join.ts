@@ -1,5 +1,5 @@
-// Turns a join bundle into an identity. May be interrupted and repeated at any point: the key is kept from the first step, the token is removed last. A new
-// bundle with another token renews what cannot renew itself any longer: an expired certificate, the address or CA of a server that moved.
+// Turns a join bundle into an identity. Can be interrupted and repeated at any point: the key is kept from the first step, and the token is removed
+// last. A new bundle with another token renews whatever cannot renew itself: an expired certificate, or the address or CA of a server that moved.
 import { release } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -52,7 +52,7 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   if (known !== undefined) refuseClone(known, host)
   const pair = await readCredential(deps, known?.form)
   if (known !== undefined && pair !== undefined) {
-    // Running components must not wait for a server: the old identity serves until the next try.
+    // Running components must not wait for a server: keep the old identity until the next try.
     const again = await joinAgain(deps, known).catch((error: unknown) => {
       deps.log.warn('cannot join again', { error })
       return undefined
@@ -62,12 +62,12 @@ export async function joinCluster(deps: JoinDeps): Promise<Joined> {
   const bundle = await readBundle(deps)
   if (bundle === undefined) throw new KubeNodeError(agentErrors.KN8008({ path: deps.dir.path }))
   const identity = identityOf(bundle, host)
-  // From the first step on the host is bound.
+  // The host is bound from the first step on.
   await writeIdentity(deps, identity)
   return join(deps, bundle, identity)
 }
 
-/** From a bundle that was placed since the join; undefined when there is none. */
+/** Rejoins with a bundle that was placed after the join; undefined when there is none. */
 export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined | undefined> {
   const bundle = await readBundle(deps)
   if (bundle === undefined) return undefined
@@ -89,7 +89,7 @@ export async function joinAgain(deps: JoinDeps, known: Identity): Promise<Joined
 }
 
 async function join(deps: JoinDeps, bundle: JoinBundle, identity: Identity): Promise<Joined> {
-  // Checked like any other document, and only with the anchor.
+  // Verified like any other document, and only together with the anchor.
   if (bundle.trustDocument !== undefined)
     await writeDurably(deps.files, firstTrustFile(deps.dir), JSON.stringify(bundle.trustDocument))
   const key = await privateKeyOf(deps)
@@ -119,7 +119,7 @@ async function readBundle({ files, dir }: JoinDeps): Promise<JoinBundle | undefi
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch {
-    // Incomplete files cannot appear here, since a writer renames the complete one into place; so this is a mistake.
+    // A writer renames the complete file into place, so an incomplete file cannot appear here: this one is a mistake.
     value = undefined
   }
   return parseJoinBundle(value)
@@ -161,7 +161,7 @@ async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<Cre
 const TOKEN_DOOR_TRIES = 10
 const TOKEN_DOOR_EVERY_MS = 1_000
 
-/** The join account is deleted once it was used: the answer to this host is at the artifact servers then, too. */
+/** The join account is deleted after its first use. From then on the answer to this host is also on the artifact servers. */
 async function atTokenDoor(
   { clock, signal }: JoinDeps,
   bundle: JoinBundle,
@@ -181,7 +181,7 @@ async function atTokenDoor(
   }
 }
 
-/** From here the token is worthless, and no copy of it is left. */
+/** From here on the token is worthless, and no copy of it is left. */
 async function forgetToken({ files, dir }: JoinDeps): Promise<void> {
   await removeDurably(files, joinFile(dir))
   await removeDurably(files, keyFile(dir))

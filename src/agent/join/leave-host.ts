@@ -1,4 +1,5 @@
-// `kubenode agent leave` on a host: shows what leaving does, or asks the agent for it and waits until it is done. Needs neither the API server nor a kubeconfig.
+// `kubenode agent leave` on a host: shows what leaving does, or requests it from the agent and waits until it is done. Needs neither the API server nor
+// a kubeconfig.
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { geteuid, stderr, stdout } from 'node:process'
@@ -32,7 +33,7 @@ interface LeaveOptions {
   readonly isDryRun: boolean
 }
 
-/** A component is handed back within seconds; the last report may wait for a server that is down. */
+/** Handing a component back takes seconds; the last report may wait for a server that is down. */
 const WAIT_MS = 5 * 60_000
 const POLL_MS = 500
 
@@ -42,7 +43,7 @@ const OPTIONS = { 'dry-run': 'boolean', help: 'boolean', root: 'string' } as con
 
 export async function leaveMain(args: readonly string[]): Promise<number> {
   const given = hostArguments(args, OPTIONS, 0)
-  // A host is handed back by the exact command only.
+  // Only the exact command hands a host back.
   if (given.kind === 'Wrong') {
     const error = new KubeNodeError(agentErrors.KN1002_leaveOption({ option: given.word, why: given.why }))
     stderr.write(`${shownLine(messageOf(error))}${USAGE}\n`)
@@ -54,7 +55,7 @@ export async function leaveMain(args: readonly string[]): Promise<number> {
     return 0
   }
   const options: LeaveOptions = { root: values.root ?? '/var/lib/kubenode', isDryRun: flags.has('dry-run') }
-  // The timers of the clock keep no process alive.
+  // The clock's timers do not keep the process alive.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
     return await leaveThisHost(options)
@@ -84,7 +85,7 @@ async function leaveThisHost({ root, isDryRun }: LeaveOptions): Promise<number> 
 
 const hasCredential = (dir: NodeDir): boolean => [pairFile(dir), tokenFile(dir)].some((path) => existsSync(path))
 
-/** An agent that never joined has nothing to hand back, and cannot start to do it itself. */
+/** An agent that never joined has nothing to hand back, and cannot even start to do so. */
 async function leaveUnjoined(dir: NodeDir, { root, isDryRun }: LeaveOptions): Promise<number> {
   const trace = [joinFile(dir), identityFile(dir)].find((path) => existsSync(path))
   if (trace === undefined) throw new KubeNodeError(agentErrors.KN1112_leave({ folder: root }))
@@ -110,7 +111,7 @@ interface Planned {
   readonly plan: RemovalPlan
 }
 
-/** As the agent decides it, read from its folder and from systemd. */
+/** The same decision as the agent's, read from its folder and from systemd. */
 async function plannedRemovals(dir: NodeDir): Promise<readonly Planned[]> {
   const base = { files: realFiles, dir, clock: systemClock, log: silentLogger }
   const processes = chooseProcesses({ ...base, binFolder: '/bin', environment: {}, bootId: '' }, systemctlOf())

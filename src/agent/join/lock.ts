@@ -1,4 +1,4 @@
-// One agent per node: locks a file of its state folder; the kernel releases the lock when the agent exits, however it exits.
+// One agent per node: locks a file in its state folder. The kernel releases the lock when the agent exits, however it exits.
 import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock } from '#lib/clock.ts'
@@ -12,7 +12,7 @@ export type NodeLock = FileLock
 
 const TRY_EVERY_MS = 200
 
-/** Waits for one that is about to exit, as an agent does whose supervisor was killed. */
+/** Waits for an agent that is about to exit, for example because its supervisor was killed. */
 export async function awaitNodeLock(
   stateFolder: string,
   mostMs: number,
@@ -29,7 +29,7 @@ export async function awaitNodeLock(
   }
 }
 
-/** In a folder that others may write, they could replace our lock with their own. */
+/** If other users could write to the folder, they could replace the lock with their own. */
 const OTHERS_WRITE = 0o022
 
 export function takeNodeLock(stateFolder: string): NodeLock {

@@ -1,4 +1,4 @@
-// Makes the files that a host needs to run an agent: two files of plain JavaScript and the unit. Only a release build needs the bundler; no agent does.
+// Builds the files that a host needs to run an agent: two plain JavaScript files and the unit. Only a release build needs the bundler; agents do not.
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { basename, join, relative } from 'node:path'
@@ -10,13 +10,13 @@ import { agentUnit } from './unit.ts'
 import { bundleErrors } from './bundle-errors.ts'
 
 export interface BundleOptions {
-  /** Of the checkout. */
+  /** Root of the checkout. */
   readonly root: string
-  /** Absolute: the bundler takes other paths from the checkout. */
+  /** Absolute: the bundler resolves relative paths from the checkout. */
   readonly out: string
-  /** Where it will be on the hosts. */
+  /** Install path on the hosts. */
   readonly prefix: string
-  /** The Node.js to ship with it; absent: the host has one. */
+  /** The Node.js to ship; absent: the host has one. */
   readonly node?: string
 }
 
@@ -27,7 +27,7 @@ export interface Bundled {
 }
 
 const ENTRIES = { 'agent.mjs': 'agent-entry.ts', 'supervisor.mjs': 'supervisor-main.ts' } as const
-/** In an image, which has no bundler: the files that a build of it made. */
+/** An image has no bundler: this folder holds the files from its build. */
 export const READY_FOLDER = 'agent'
 export const AGENT_FOLDER = '/var/lib/kubenode'
 
@@ -66,27 +66,27 @@ async function bundleOne(root: string, entry: string, file: string): Promise<voi
 
 const NODE_PATH = 'bin/node'
 
-/** Node.js and the libraries that small systems lack, by their paths in a bundle. */
+/** Node.js, and the libraries that small systems lack, by their path in a bundle. */
 export const filesOfNode = (node: string): readonly { readonly path: string; readonly from: string }[] => [
   { path: NODE_PATH, from: node },
   ...rareLibraries(node).map((from) => ({ path: `lib/${basename(from)}`, from })),
 ]
 
-/** Small systems lack them; the C library itself is always the host's. */
+/** Small systems lack these; the C library always comes from the host. */
 const RARE = /^lib(atomic|stdc\+\+|gcc_s)\.so/
 
-/** Of the processor that builds. */
+/** Library folder for the architecture of this build machine. */
 const TRIPLE = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu'
 const LIBRARY_FOLDERS = ['', '/usr'].flatMap((top) =>
   [`lib/${TRIPLE}`, 'lib64', 'lib'].map((folder) => `${top}/${folder}`),
 )
 
-/** Paths of the libraries that Node.js needs: it must start on a host with nothing but a C library. */
+/** Paths of the libraries that Node.js needs: it must start on a host that has only a C library. */
 function rareLibraries(node: string): readonly string[] {
   const program = readFileSync(node)
-  // The libraries here are of no use to another processor; join.sh says what to install.
+  // Libraries of this machine do not work on another architecture; join.sh lists what to install.
   if (parseElf(program.subarray(0, ELF_BYTES))?.arch !== (process.arch === 'x64' ? 'amd64' : process.arch)) return []
-  // None where it is linked statically, or not for this system.
+  // Empty for a static binary, or for another system.
   const { libraries = [] } = elfNeeds(program) ?? {}
   return libraries
     .filter((name) => RARE.test(name))

@@ -1,4 +1,4 @@
-// One attempt to get the next certificate: with a new bundle, with the current identity, or, once the server refuses that, at the rejoin endpoint.
+// One attempt to get the next certificate: with a new bundle, with the current identity, or, if the server rejects that, at the rejoin endpoint.
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -26,7 +26,7 @@ import { fetchToken, newKey, requestCertificate } from './request.ts'
 
 export type Renewal =
   | { readonly kind: 'Renewed'; readonly pair: Credential }
-  /** The attempt did not fail: it waits for a user's approval, and asks again then. */
+  /** Not a failure: the agent waits for a user's approval and asks again then. */
   | { readonly kind: 'Waiting'; readonly retryMs: number; readonly why: KubeNodeError }
 
 export interface RenewDeps extends IdentityDeps {
@@ -34,15 +34,15 @@ export interface RenewDeps extends IdentityDeps {
   readonly signal: AbortSignal
   readonly identity: Identity
   readonly pair: () => Credential
-  /** With the current identity. */
+  /** Client with the current identity. */
   readonly client: KubeClient
-  /** Anonymously. */
+  /** Anonymous client. */
   readonly stranger: Pick<KubeClient, 'raw'>
-  /** With a bundle that was placed since the join. */
+  /** Rejoins with a bundle that was placed after the join. */
   readonly byBundle: () => Promise<Credential | undefined>
 }
 
-/** Throws when the try failed. */
+/** Throws when the attempt failed. */
 export async function renew(deps: RenewDeps): Promise<Renewal> {
   const joined = await deps.byBundle()
   if (joined !== undefined) return { kind: 'Renewed', pair: joined }
@@ -51,7 +51,7 @@ export async function renew(deps: RenewDeps): Promise<Renewal> {
   try {
     return { kind: 'Renewed', pair: await asOurselves(deps) }
   } catch (e) {
-    // Expired or revoked: with a wrong clock this host cannot tell which.
+    // Expired or revoked: with a wrong clock, this host cannot know which.
     if (!isUnauthorized(e)) throw e
     return atTheDoor(deps, now, e)
   }
@@ -59,7 +59,7 @@ export async function renew(deps: RenewDeps): Promise<Renewal> {
 
 async function asOurselves({ clock, signal, identity, client, files, dir }: RenewDeps): Promise<Pair> {
   const key = await newKey()
-  // For the current Machine; for another one of the same name, a user decides.
+  // Renews for the current Machine. For another Machine with the same name, a user decides.
   const now = await client.get(machineType, { name: identity.machine }, { signal })
   const uid = now?.metadata.uid ?? identity.uid
   const wanted = {
@@ -73,14 +73,14 @@ async function asOurselves({ clock, signal, identity, client, files, dir }: Rene
   return next
 }
 
-/** The approver replaces it; with the current one here, and where that is refused, by the connection itself. */
+/** The approver replaces the token. It is fetched here with the current token, or, if that is rejected, by the connection itself. */
 async function nextToken(
   { client, files, dir, signal, pair, identity }: RenewDeps,
   old: TokenPair,
 ): Promise<Credential> {
   const next = await fetchToken(client, old, signal)
   if (next === undefined) throw new KubeNodeError(agentErrors.KN8008_noToken({ machine: identity.machine }))
-  // The connection may have fetched the same one meanwhile.
+  // The connection may have fetched the same token meanwhile.
   if (next.token === old.token) return pair()
   await writeCredential({ files, dir }, next)
   return next

@@ -1,4 +1,5 @@
-// Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash is the same request.
+// Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash gives the same
+// request.
 import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -35,12 +36,12 @@ export const csrType = coreKind('CertificateSigningRequest')
 
 export const newKey = newPrivateKey
 
-/** Who asks: without a uid only with a server that has no approver. */
+/** The requester; no uid only with a server that has no approver. */
 export interface Wanted {
   readonly machine: string
   readonly node: string
   readonly uid?: string
-  /** Its lifetime; a week by default. */
+  /** Lifetime of the certificate; default: one week. */
   readonly certificateSeconds?: number
   readonly form?: AgentIdentity
 }
@@ -56,7 +57,7 @@ const publicDer = (key: string): Buffer => Buffer.from(createPrivateKey(key).exp
 
 const LONGEST_PLAIN = 40
 
-/** Not the machine's name alone: it may be long, each key is a request of its own, and so is the same key for another Machine. */
+/** Not just the machine's name: it may be long, and each key needs its own request, as does the same key for another Machine. */
 export const requestName = (machine: string, key: string, uid = ''): string => {
   const digest = createHash('sha256').update(publicDer(key)).update(uid).digest('hex').slice(0, 16)
   return `kubenode-agent-${withoutEnd(machine.slice(0, LONGEST_PLAIN), /[^a-z0-9]/)}-${digest}`
@@ -66,7 +67,7 @@ export interface RequestDeps {
   readonly client: Pick<KubeClient, 'create' | 'get'>
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Called once, with the name of the request, when its approval takes longer than a moment. */
+  /** Called once, with the name of the request, when approval takes longer than usual. */
   readonly onWait?: (request: string) => void
 }
 
@@ -74,11 +75,11 @@ const SILENT_MS = 2_000
 
 const FIRST_POLL_MS = 100
 const MOST_POLL_MS = 2_000
-/** No approval for minutes: with a waiting fleet, polling every two seconds would keep the server busy with nothing else. */
+/** After minutes without approval, poll less often: a waiting fleet that polls every two seconds would keep the server busy. */
 const PATIENT_AFTER_MS = 2 * 60_000
 const PATIENT_POLL_MS = 30_000
 
-/** The certificate in PEM. Throws a final error when the request is denied. */
+/** Returns the certificate in PEM. Throws a final error when the request is denied. */
 export async function requestCertificate(
   { client, clock, signal, onWait }: RequestDeps,
   wanted: Wanted,
@@ -91,19 +92,19 @@ export async function requestCertificate(
   })
 }
 
-/** The first token of an agent that becomes a service account. Throws a final error when the request is denied. */
+/** Returns the first token of an agent that becomes a service account. Throws a final error when the request is denied. */
 export const requestToken = (
   deps: RequestDeps,
   wanted: Wanted & { readonly uid: string },
   key: string,
 ): Promise<TokenPair> =>
   untilAnswered(deps, { ...wanted, form: 'serviceAccount' }, key, async (found, name) => {
-    // Denials only: this signer signs nothing.
+    // Only denials matter here: this signer signs nothing.
     answerOf(found, name)
     return fetchToken(deps.client, { key, uid: wanted.uid }, deps.signal)
   })
 
-/** From the server, where it is sealed to the key. Undefined while there is none for this key. */
+/** Reads the token from the server, sealed to the key. Undefined while there is none for this key. */
 export async function fetchToken(
   client: Pick<KubeClient, 'get'>,
   { key, uid }: Pick<TokenPair, 'key' | 'uid'>,
@@ -171,7 +172,7 @@ async function createRequest(
   try {
     await client.create(csrType, request, { fieldManager: FIELD_MANAGERS.agent, signal })
   } catch (e) {
-    // Sent before a crash: the same key, so it is our own request.
+    // Sent before a crash: the same key, so it is the agent's own request.
     if (!isAlreadyExists(e)) throw e
   }
 }

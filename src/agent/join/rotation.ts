@@ -5,7 +5,7 @@ import type { Random } from '#lib/random.ts'
 import { isTokenPair, lifeOf, type Credential } from './identity.ts'
 import type { Renewal } from './renew.ts'
 
-/** A renewal that does not wait for its time. */
+/** Triggers a renewal before its scheduled time. */
 export class EarlyRenewal {
   #asked = new AbortController()
 
@@ -13,7 +13,7 @@ export class EarlyRenewal {
     this.#asked.abort()
   }
 
-  /** Whether it was asked for, before or in this sleep. Throws when the signal aborts. */
+  /** Returns true if a renewal was requested, before or during this sleep. Throws when the signal aborts. */
   async sleep(clock: Pick<Clock, 'sleep'>, ms: number, signal: AbortSignal): Promise<boolean> {
     const asked = this.#asked.signal
     await clock.sleep(ms, AbortSignal.any([signal, asked])).catch((error: unknown) => {
@@ -36,31 +36,32 @@ export interface RotationDeps {
 
 /** Spread, so that a fleet that joined together does not renew together. */
 const EARLIEST = 0.6
-/** The last third is left for an approver or a server that is unavailable. */
+/** The last third is a reserve for when an approver or a server is unavailable. */
 const LATEST = 2 / 3
-/** Doubles after each failure, up to a small part of the lifetime: the last third has room for many tries. */
+/** Doubles after each failure, up to a small part of the lifetime, so that the last third has room for many tries. */
 const RETRY_MS = 60_000
 const MOST_RETRY_MS = 30 * 60_000
 const MOST_RETRY_SHARE = 1 / 120
 const LEAST_WAIT_MS = 10_000
 const TOKEN_RETRY_MS = 60_000
 const TOKEN_JITTER = 0.2
-/** With a clock far ahead every new certificate looks old: renew after this share of its lifetime, not at once. */
+/** If the clock is far ahead, every new certificate looks old: renew after this share of its lifetime, not immediately. */
 const LEAST_SHARE = 0.05
 
-/** Before the next try, without the jitter; `failures` in a row. */
+/** Delay before the next try, without jitter; `failures` in a row. */
 export function retryMs(certificate: string, failures: number): number {
   const most = Math.max(RETRY_MS, Math.min(MOST_RETRY_MS, lifeMs(certificate) * MOST_RETRY_SHARE))
   return Math.min(most, RETRY_MS * 2 ** Math.min(failures - 1, 16))
 }
 
-/** A token lives shorter than certificates are tried again. */
+/** A token's lifetime is shorter than the retry delay for certificates. */
 const retryOf = (pair: Credential, failures: number): number =>
   isTokenPair(pair) ? Math.min(pair.askAgainMs, TOKEN_RETRY_MS) : retryMs(pair.certificate, failures)
 
 /**
- * Milliseconds until the next certificate should be asked for. One that is not valid yet was signed by a clock that was far ahead, and is of no use until then: the
- * next one is asked for now. A host whose own clock is behind asks as seldom as one whose clock is ahead: after a small share of the life, or the pause of a failure.
+ * Milliseconds until the next certificate should be requested. A certificate that is not valid yet was signed while a clock was far ahead, and is
+ * useless until then, so the next one is requested now. A host with a slow clock asks as rarely as one with a fast clock: after a small share of the
+ * lifetime, or the pause after a failure.
  */
 export function renewInMs(certificate: string, now: number, share: number): number {
   const life = lifeOf(certificate)
@@ -78,7 +79,7 @@ export async function keepRenewing(deps: RotationDeps, first: Credential, signal
   const { clock, random, log, early = new EarlyRenewal() } = deps
   let pair = first
   const life = (): number => (isTokenPair(pair) ? 0 : lifeMs(pair.certificate))
-  /** Tokens are replaced by the approver: asked for in fixed steps, whatever the clock of the host says. */
+  /** The approver replaces tokens: ask in fixed intervals, whatever the host's clock shows. */
   const waitMs = (share: number): number =>
     isTokenPair(pair)
       ? random.jitter(pair.askAgainMs, TOKEN_JITTER)
@@ -91,7 +92,7 @@ export async function keepRenewing(deps: RotationDeps, first: Credential, signal
   }
   while (!signal.aborted) {
     const isAsked = await early.sleep(clock, waitMs(random.next()), signal)
-    // Timers are capped far below the life of some certificates.
+    // Timers are capped far below the lifetime of some certificates.
     if (!isAsked && !isTokenPair(pair) && renewInMs(pair.certificate, clock.now(), 0) > 0) continue
     leastMs = LEAST_WAIT_MS
     try {

@@ -1,4 +1,4 @@
-// The key to which secret values for this machine are sealed: made once, readable only by the agent.
+// The key to which this machine's secret values are sealed: created once, readable only by the agent.
 import { join } from 'node:path'
 import { newSealingKey, publicKeyOf, type SealingKey } from '#api/sealed.ts'
 import { writeDurably } from '../files/durable.ts'
@@ -10,7 +10,7 @@ export async function sealingKey({ files, dir }: IdentityDeps): Promise<SealingK
   try {
     if (pem !== undefined) return { privateKey: pem, publicKey: publicKeyOf(pem) }
   } catch {
-    // Damaged: another key is published, and everything is sealed again.
+    // The key is damaged: publish a new one, and everything is sealed again.
   }
   const made = newSealingKey()
   await writeDurably(files, path, made.privateKey, 0o600)

@@ -1,8 +1,8 @@
-// Pure: the numbered errors of scripts that run where no Node.js is yet. Their texts are those of the registry.
+// Pure: numbered errors for scripts that run before Node.js is available. The texts come from the registry.
 import type { ErrorMessage } from '#lib/error-table.ts'
 import { numbered } from '#lib/errors.ts'
 
-/** Values may be variables of the shell, such as `$u`; a text with other special characters would need escapes, and none has. */
+/** Values may be shell variables, such as `$u`. Other special characters would need escapes, but no text has any. */
 export function shellError(message: ErrorMessage): string {
   const text = numbered(message)
   if (/["`\\]/.test(text)) throw new Error(`${message.code} cannot be said by a shell`)

@@ -1,4 +1,4 @@
-// Whether the token of an agent that is a service account is replaced in time. Counted from when it was received: the clock of a host may be wrong. Pure.
+// Whether the token of a service-account agent is replaced in time. Measured from when it was received, because the host's clock may be wrong. Pure.
 import { LONGEST_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { timestamp } from '#lib/clock.ts'
 import { unverifiedClaims } from '#lib/token-claims.ts'
@@ -6,15 +6,15 @@ import type { Condition } from '#api/schema/object.ts'
 
 export interface HeldToken {
   readonly token: string
-  /** When it was received: on the clock that only runs forward, and on that of the wall. */
+  /** When the token was received: on the monotonic clock, and on the wall clock. */
   readonly sinceMs: number
   readonly receivedAt: number
 }
 
-/** The approver replaces a token at a quarter of its life, and the agent has the next one after a third. */
+/** The approver replaces a token at a quarter of its lifetime, and the agent gets the next one after a third. */
 const LATE_SHARE = 0.5
 
-/** For the Machine; undefined while tokens are replaced in time. It is reported with the token that still works. */
+/** Condition for the Machine; undefined while tokens are replaced in time. Reported with the token that still works. */
 export function tokenCondition(held: HeldToken, monotonicMs: number): Condition | undefined {
   const { issued, expires } = timesOf(held.token)
   const lateAfterMs = (expires - issued) * 1_000 * LATE_SHARE
@@ -35,7 +35,7 @@ const shown = (seconds: number): string =>
         .replace('Z', ' UTC')
     : 'an unknown time'
 
-/** Seconds; as long as the longest token when it does not say. Our own token: nothing is decided by it but this warning. */
+/** In seconds. Without times in the token, assumes the longest token lifetime. It is the agent's own token, and only this warning depends on it. */
 function timesOf(token: string): { readonly issued: number; readonly expires: number } {
   const { iat, exp } = unverifiedClaims(token) ?? {}
   return typeof iat === 'number' && typeof exp === 'number' && exp > iat

@@ -1,5 +1,5 @@
-// Where an agent finds its next token when the API server refuses the one it has, as after a day without power: at the artifact servers, which give it to
-// any client, since only the key of this host opens it.
+// Where an agent finds its next token when the API server rejects the current one, for example after a day without power: the artifact servers hand it
+// to any client, because only this host's key opens it.
 import { AGENT_TOKENS_PATH } from '#api/names.ts'
 import { HttpKubeClient, type HttpClientOptions } from '#kube/http/client.ts'
 import { proxyEnv } from './host-proxy.ts'
@@ -22,7 +22,7 @@ export function tokenDoor(
   return new HttpKubeClient(place, options)
 }
 
-/** Undefined when there is none for this key, or none can be reached: the connection asks again later. */
+/** Undefined when there is no token for this key, or no server is reachable: the connection asks again later. */
 export async function knockForToken(
   door: HttpKubeClient | undefined,
   { key, uid }: Pick<TokenPair, 'key' | 'uid'>,

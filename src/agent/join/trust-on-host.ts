@@ -1,4 +1,4 @@
-// Puts a trust document into the folder of a node on this host. Its agent takes it in place of the one in force before it installs anything else.
+// Puts a trust document into a node's folder on this host. The agent uses it instead of the one in force before it installs anything else.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
@@ -9,7 +9,7 @@ import { artifactErrors } from '#artifacts/authoring/artifact-errors.ts'
 import { requireTrustedFolder } from '#lib/trusted-folder.ts'
 import { readJson } from '#artifacts/authoring/statement-file.ts'
 
-/** Answers with the sequence of the document. */
+/** Returns the document's sequence. */
 export function putTrustOnHost(trustPath: string, root: string, now: number): number {
   const signed = parseSignedTrust(readJson(trustPath, 'trust document'))
   const verdict = judgeTrust({ ...anchorOf(signed?.document ?? NONE), sequence: 0 }, signed, now)

@@ -1,16 +1,16 @@
-// Pure: the systemd unit under which a host's agent runs.
+// Pure: the systemd unit that runs a host's agent.
 
 export interface UnitPlace {
   readonly node: string
-  /** Holds agent.mjs and supervisor.mjs. */
+  /** Contains agent.mjs and supervisor.mjs. */
   readonly folder: string
   /** The agent's own folder. */
   readonly root: string
 }
 
 /**
- * Hardened as far as possible for an agent that installs programs, writes below /etc and may reboot: no listening socket, no writable executable
- * memory, no changes to the clock, the host name or set-user-id bits. Its components run in units of their own.
+ * Hardened as far as possible for an agent that installs programs, writes below /etc and may reboot: no listening socket, no writable executable memory,
+ * no changes to the clock, the host name or set-user-id bits. Its components run in their own units.
  */
 export const agentUnit = ({ node, folder, root }: UnitPlace): string => `[Unit]
 Description=KubeNode agent

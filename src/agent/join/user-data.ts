@@ -1,5 +1,5 @@
-// Pure: what a new host of a cloud is given to join: the join line, as user data of cloud-init. Equal bundles give equal texts, because a cloud takes a repeated create
-// for the same one only if everything in it is the same.
+// Pure: what a new cloud host gets so that it joins: the join line, as cloud-init user data. Equal bundles give equal texts, because a cloud treats a
+// repeated create as the same one only if all of its content is the same.
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { cloudInit } from './cloud-init.ts'
 import { joinLine } from './join-line.ts'

@@ -1,5 +1,5 @@
-// Removes the agent from its host: certificate, folders, programs, unit. On a host with systemd the last steps are those of a unit that takes the place of the
-// agent's: it runs again after a crash or a boot until nothing is left, and no program of the agent is needed for it.
+// Removes the agent from its host: certificate, folders, programs, unit. On a host with systemd, a unit that replaces the agent's unit does the last
+// steps: it runs again after a crash or a boot until nothing is left, and it needs none of the agent's programs.
 import { dirname, join } from 'node:path'
 import type { Logger } from '#lib/log.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
@@ -12,7 +12,7 @@ import { saveOriginals } from './save-originals.ts'
 export const AGENT_UNIT = 'kubenode-agent.service'
 const UNIT_PATH = `/etc/systemd/system/${AGENT_UNIT}`
 const WANTED_BY = `/etc/systemd/system/multi-user.target.wants/${AGENT_UNIT}`
-/** What is installed beside the agent's folder; other files there belong to others. */
+/** Files installed beside the agent's folder; other files there belong to other programs. */
 const PROGRAMS = ['agent.mjs', 'supervisor.mjs', 'join.sh', AGENT_UNIT, 'bin/node', 'lib'] as const
 
 const MOST_NAMED = 32
@@ -27,11 +27,11 @@ export interface LeaveHostDeps {
 
 export async function leaveHost(deps: LeaveHostDeps): Promise<void> {
   const { files, dir, log, systemctl } = deps
-  // A component whose record and slot are damaged was in no list; its paths would lead nowhere.
+  // A component with a damaged record and slot was not listed; without this its paths would dangle.
   for (const component of await files.list(originalsFolder(dir))) await putBackAll(deps, component)
   const saved = await saveOriginals(deps)
   if (saved.length > 0) log.warn('originals that were not put back were saved', { paths: saved.slice(0, MOST_NAMED) })
-  // The key before the rest: whatever interrupts the rest, the host is no agent any more.
+  // Remove the key first: whatever interrupts the rest, the host is no longer an agent.
   await removeDurably(files, join(dir.state, 'identity'))
   const unit = (await files.read(onNode(dir, UNIT_PATH)))?.toString('utf8')
   const cleaner = systemctl === undefined || unit === undefined ? undefined : cleanerUnit(unit, dir.path)
@@ -60,7 +60,7 @@ async function removeFolder({ files, dir }: LeaveHostDeps): Promise<void> {
 
 const PLAIN = /^\/[\w./-]+$/
 
-/** Undefined when the unit of the agent was rewritten by others, and does not show where the programs are. */
+/** Undefined when the agent's unit was modified and no longer shows where the programs are. */
 function cleanerUnit(unit: string, folder: string): string | undefined {
   const programs = /^ExecStart=.*\s(\S+)\/supervisor\.mjs\s/m.exec(unit)?.[1]
   if (programs === undefined || !PLAIN.test(programs) || !PLAIN.test(folder) || dirname(folder) === '/')

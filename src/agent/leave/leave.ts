@@ -1,4 +1,4 @@
-// How an agent leaves: components first, then its entries on the server and its last report, then itself. Each phase is on the disk before it begins.
+// How an agent leaves: components first, then its objects on the server and its last report, then itself. Each phase is on the disk before it begins.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -12,16 +12,16 @@ export interface LeaveDeps {
   readonly dir: NodeDir
   readonly clock: Clock
   readonly log: Logger
-  /** Every component is off the node. */
+  /** All components are off the node. */
   readonly areComponentsOff: () => boolean
-  /** Takes its conditions off the Node and reports Left, in this order. */
+  /** Removes the agent's conditions from the Node, then reports Left. */
   readonly report: () => Promise<void>
   readonly signal: AbortSignal
 }
 
 const POLL_MS = 250
 const RETRY_MS = 2_000
-/** The server may be down for hours; the host is freed without it. */
+/** The server may be down for hours; the host is released without it. */
 const REPORT_WITHIN_MS = { Machine: 600_000, Person: 60_000 } as const
 
 /** Resolves when only the agent itself is left; throws when it is stopped before. */
@@ -46,7 +46,7 @@ async function reportLeft({ clock, log, report, signal }: LeaveDeps, withinMs: n
     try {
       return await report()
     } catch (error) {
-      // Its Machine was deleted: the report was received, or nothing waits for it.
+      // The Machine was deleted: the report was received, or no controller waits for it.
       if (isNotFound(error)) return
       if (clock.monotonic() >= until) {
         log.warn('leaving without a last report', { reason: messageOf(error) })

@@ -1,4 +1,4 @@
-// The order to leave, as the agent keeps it on the disk: from then on it leaves, whatever the API server says or however often it is interrupted.
+// The order to leave, as stored on the agent's disk. After that the agent leaves, whatever the Machine orders or however often it is interrupted.
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -6,7 +6,7 @@ import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { leaveRequestFile, leavingFile, type NodeDir } from '../node-dir.ts'
 
-/** Components: they are handed back. Report: all are off, and the last report is written. Host: the agent removes itself. */
+/** Components: being handed back. Report: all are off, and the last report is written. Host: the agent removes itself. */
 type LeavingPhase = 'Components' | 'Report' | 'Host'
 
 export interface Leaving {
@@ -38,7 +38,7 @@ interface Recording extends At {
 
 const RETRY_MS = 2_000
 
-/** Tries until it is on the disk: a full one delays the way out, and must not lose the order. Throws when the agent stops before. */
+/** Retries until the order is on the disk: a full disk delays leaving, but must not lose the order. Throws when the agent stops before. */
 export async function recordLeaving({ files, dir, clock, log, signal }: Recording, leaving: Leaving): Promise<void> {
   for (;;)
     try {
@@ -49,7 +49,7 @@ export async function recordLeaving({ files, dir, clock, log, signal }: Recordin
     }
 }
 
-/** Only root on the host writes into that folder. */
+/** Only root on the host can write to that folder. */
 export async function isLeaveRequested({ files, dir }: At): Promise<boolean> {
   return (await files.stat(leaveRequestFile(dir))) !== undefined
 }

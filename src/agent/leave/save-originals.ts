@@ -1,5 +1,5 @@
-// Moves what belongs to the host out of the agent's folder before that is removed: originals that were not put back, and files that people put in place of those of
-// components. There may be no other copy of them.
+// Moves the host's files out of the agent's folder before that folder is removed: originals that were not restored, and files that people put in place
+// of component files. There may be no other copy of them.
 import { basename, dirname, join } from 'node:path'
 import { copyFile, copyWhole } from '../components/copy.ts'
 import {
@@ -24,22 +24,22 @@ import {
   savedFolder,
 } from '../node-dir.ts'
 
-/** Programs that run as another user are among them. */
+/** The files may include set-user-id programs. */
 const PRIVATE = 0o700
-/** Of one path, from several times that the host was managed. */
+/** Copies of one path, from several times that the host was managed. */
 const MOST_COPIES = 100
-/** The repair of drift put them aside, under a number and their name. */
+/** Drift repair put them aside, as a number and their name. */
 const CHANGED = 'changed'
 const UNLISTED = 'unlisted'
 
-/** The paths of the copies. Repeating it makes no second copy. */
+/** Returns the paths of the copies. Repeating it makes no second copy. */
 export async function saveOriginals(deps: KeptDeps): Promise<readonly string[]> {
   const saved: (string | undefined)[] = []
   for (const component of await deps.files.list(originalsFolder(deps.dir))) {
     const originals = (await readKept(deps, component))?.originals ?? []
     for (const original of originals) {
       if (original.kind === 'Absent' || isSame(original, await originalAt(deps, original.path))) continue
-      // What a failing disk damaged must not keep the agent on its host.
+      // A copy damaged by a failing disk must not keep the agent on its host.
       if (!(await isIntact(deps, component, original))) continue
       saved.push(
         await saveOne(deps, component, {
@@ -57,7 +57,7 @@ export async function saveOriginals(deps: KeptDeps): Promise<readonly string[]> 
   return saved.filter((path) => path !== undefined)
 }
 
-/** Copies that no list names: it was damaged. Their paths are unknown, or in what is left of it. */
+/** Copies that are not listed because the list was damaged. Their paths are unknown, or in what is left of the list. */
 async function saveUnlisted(
   deps: KeptDeps,
   component: string,
@@ -74,7 +74,7 @@ async function saveUnlisted(
   return saved
 }
 
-/** One that lies in the agent's folder under a name of its own. */
+/** Saves one file that is in the agent's folder under another name. */
 async function saveFile(
   deps: KeptDeps,
   component: string,
@@ -97,7 +97,7 @@ const isSame = (a: Original, b: Original | undefined): boolean =>
   (a.kind === 'Link' && b?.kind === 'Link' && a.target === b.target)
 
 interface Saving {
-  /** Below the folder of the component. */
+  /** Path below the component's folder. */
   readonly to: string
   readonly original: OriginalFile | OriginalLink
   readonly put: (to: string) => Promise<void>

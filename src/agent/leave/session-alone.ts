@@ -1,5 +1,5 @@
-// A session without a server, for a host that a person hands back and whose agent has no identity of its own: it was never issued, its file is damaged, or
-// it belongs to the host that this one is a copy of. Components are handed back; nothing is asked of a cluster or reported to it.
+// A session without a server. For a host that a user hands back and whose agent has no identity of its own: the identity was never issued, its file is
+// damaged, or it belongs to the host that this one was copied from. Components are handed back without contacting a cluster.
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { readState } from '../files/durable.ts'
 import { hostMark, readCredential, readIdentity, type Identity, type IdentityDeps } from '../join/identity.ts'
@@ -8,7 +8,7 @@ import { parseOrder } from '../machine-order.ts'
 import { machineFile } from '../node-dir.ts'
 import type { Session } from '../session.ts'
 
-/** False for a copy of another host: its identity is that one's. */
+/** False for a copy of another host: its identity belongs to the original. */
 export async function hasOwnIdentity(deps: IdentityDeps): Promise<boolean> {
   const known = await readIdentity(deps)
   if (known === undefined || known.host !== (await hostMark(deps))) return false
@@ -21,7 +21,7 @@ export async function sessionAlone({ files, dir }: IdentityDeps): Promise<Sessio
   return {
     identity,
     isAlone: true,
-    // Asked for its credentials before each request: it sends none.
+    // Called for credentials before each request; returns none.
     client: new HttpKubeClient({ server: identity.server, ca: { data: identity.ca }, identity: refuse }),
     machineUid: () => undefined,
     isMachineThere: () => Promise.resolve(false),
@@ -35,7 +35,7 @@ export async function sessionAlone({ files, dir }: IdentityDeps): Promise<Sessio
   }
 }
 
-/** The file of the identity cannot be read; what the Machine last ordered names it. */
+/** The identity file cannot be read; the last order from the Machine has the name. */
 async function nobody({ files, dir }: IdentityDeps): Promise<Identity> {
   const machine = (await readState(files, machineFile(dir), parseOrder))?.name ?? ''
   return {

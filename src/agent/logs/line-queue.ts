@@ -1,9 +1,9 @@
-// Lines on their way into pages, bounded: when more come than pages leave, the oldest are left out and counted.
+// Queues lines for pages, bounded: when lines arrive faster than pages are written, the oldest are dropped and counted.
 import { LOG_PAGE_BYTES } from '#api/protocol/log-bounds.ts'
 
 export interface Page {
   readonly text: string
-  /** Left out since the page before. */
+  /** Lines dropped since the previous page. */
   readonly omittedLines: number
 }
 
@@ -32,7 +32,7 @@ export class LineQueue {
     this.#omitted += dropped
   }
 
-  /** Keeps the last lines of this number. Lines that were not asked for are not counted. */
+  /** Keeps the last `count` lines. Lines that were not requested are not counted. */
   keepLast(count: number): void {
     this.#lines = count === 0 ? [] : this.#lines.slice(-count)
     this.#bytes = this.#lines.reduce((sum, line) => sum + bytesOf(line), 0)
@@ -44,7 +44,7 @@ export class LineQueue {
     let bytes = 0
     while (count < this.#lines.length) {
       const next = bytesOf(this.#lines[count] ?? '')
-      // A line is shorter than a page, so that a page is never empty because of one.
+      // A line is always shorter than a page, so a single line never makes a page empty.
       if (bytes + next > LOG_PAGE_BYTES) break
       bytes += next
       count++

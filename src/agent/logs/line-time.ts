@@ -1,11 +1,11 @@
-// Pure: when a line of a log file was written, as far as the line says it: RFC 3339 anywhere near its start, or the head of klog.
+// Pure: when a log line was written, as far as the line shows it: RFC 3339 near its start, or a klog header.
 
 const NEAR_START = 200
 const RFC3339 = /\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?/
 const KLOG = /^[IWEF](\d{2})(\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?)/
 const HALF_YEAR_MS = 182 * 86_400_000
 
-/** Undefined: it carries no time. Times without a zone are UTC, as those of containers are. */
+/** Undefined: the line has no time. Times without a zone are UTC, like those of containers. */
 export function lineTime(line: string, now: number): number | undefined {
   const klog = KLOG.exec(line)
   if (klog !== null) return klogTime(klog, now)
@@ -15,7 +15,7 @@ export function lineTime(line: string, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** klog names no year: the line is of the last twelve months. */
+/** klog omits the year: the line is from the last twelve months. */
 function klogTime([, month = '', day = '', time = '']: readonly string[], now: number): number | undefined {
   const year = new Date(now).getUTCFullYear()
   const at = Date.parse(`${year}-${month}-${day}T${time}Z`)
@@ -23,7 +23,7 @@ function klogTime([, month = '', day = '', time = '']: readonly string[], now: n
   return at > now + HALF_YEAR_MS ? Date.parse(`${year - 1}-${month}-${day}T${time}Z`) : at
 }
 
-/** The lines from the first one that is not older than `since`; all of them when no line says when it was written. */
+/** The lines starting with the first one that is not older than `since`; all lines if none has a time. */
 export function linesSince(
   lines: readonly string[],
   since: number,

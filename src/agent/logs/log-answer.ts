@@ -1,5 +1,5 @@
-// Answers one request for a log: reads it, checks that it is for this Machine, and writes pages that only the person who asked can open. Ends by itself, and
-// when the Machine no longer carries the request.
+// Answers one log request: reads it, checks that it is for this Machine, and writes pages that only the requester can open. Ends by itself, or when the
+// Machine no longer lists the request.
 import { logRequest, type LogRequest } from '#api/kinds/log-request.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -23,14 +23,14 @@ export interface LogAnswerDeps {
   readonly log: Logger
   readonly machine: string
   readonly machineUid: () => string | undefined
-  /** The components that have a log here, by name. */
+  /** Names of the components that have a log on this node. */
   readonly components: () => readonly string[]
   readonly placeOf: (component: string) => LogPlace | undefined
-  /** Secret values of the component, which its log may hold. Throws when they cannot be read. */
+  /** Secret values of the component that may be in its log. Throws when they cannot be read. */
   readonly secretsOf: (component: string) => Promise<readonly string[]>
 }
 
-/** Without a number from the person; the bound of bytes is reached first in most logs. */
+/** Default if the requester gives no number; most logs reach the byte limit first. */
 const MOST_LINES = 5_000
 
 type Status = NonNullable<LogRequest['status']>
@@ -46,7 +46,7 @@ export async function answerLogRequest(
   try {
     const request = await client.get(logRequest, { name }, { signal })
     if (request === undefined || request.spec.ticket !== ticket || !isOwn(deps, request)) return
-    // Answers are counted in memory: after a restart of the agent nothing is known of the pages before.
+    // Answers are counted in memory: after an agent restart, earlier pages are unknown.
     if (request.status?.phase === 'Answering') throw new KubeNodeError(agentErrors.KN1449_logRestart())
     if (request.status?.phase !== undefined) return
     const { by, component } = request.spec
@@ -106,7 +106,7 @@ async function writeAll(pages: Pages, { clock, queue, signal, note }: Writing): 
 
 async function writeOn(pages: Pages, { clock, queue, signal, note }: Writing): Promise<void> {
   const end = clock.monotonic() + LOG_FOLLOW_MS
-  // The first page says that the agent answers, also while there are no lines.
+  // The first page shows that the agent answers, even while there are no lines.
   await pages.write(queue.take(), { phase: 'Answering', ...note })
   while (clock.monotonic() < end) {
     await clock.sleep(LOG_PAGE_EVERY_MS, signal)

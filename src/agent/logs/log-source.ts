@@ -1,4 +1,4 @@
-// Reads the log of one component: its file in the folder of the node, or the messages of its unit in systemd's journal, which systemd itself attributes.
+// Reads the log of one component: its file in the node's folder, or its unit's messages in systemd's journal, which systemd itself attributes.
 import { lstatSync } from 'node:fs'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { ChildLines } from '../detect/npd/child-lines.ts'
@@ -16,20 +16,20 @@ export interface LogQuery {
 
 interface OldLines {
   readonly lines: readonly string[]
-  /** What the person who asked must know about them. */
+  /** What the requester must know about the lines. */
   readonly note?: string
 }
 
-/** Read of a file before the bounds of an answer are applied: lines may be masked, and shortened, to much less. */
+/** Bytes read from a file before the answer's limits apply: masking and shortening may reduce the lines a lot. */
 const MOST_OLD_BYTES = 2 ** 19
-/** A slow disk must not keep a person waiting for ever. */
+/** A slow disk must not keep a user waiting forever. */
 const JOURNAL_MS = 10_000
 const JOURNAL_BYTES = 4 * 2 ** 20
 
 export interface LogSource {
-  /** Lines that are there already. Throws with the reason when they cannot be read. */
+  /** Existing lines. Throws with the reason when they cannot be read. */
   old(): Promise<OldLines>
-  /** From where `old` stopped. */
+  /** Continues where `old` stopped. */
   follow(onLines: (lines: readonly string[]) => void): { close(): void }
 }
 
@@ -48,7 +48,7 @@ function fileSource(path: string, { sinceMs }: LogQuery, clock: Clock): LogSourc
   })
   return {
     old: async () => {
-      // The agent wrote a plain file there. A link may lead to what is not the component's own.
+      // The agent wrote a plain file there. A link could point to files of other owners.
       const stat = lstatSync(path, { throwIfNoEntry: false })
       if (stat === undefined) return { lines: [], note: 'the log is empty' }
       if (!stat.isFile()) throw new Error('its log is not a plain file')

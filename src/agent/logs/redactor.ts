@@ -1,25 +1,25 @@
-// Makes lines of a component's log fit for a person: secret values of the component and whatever looks like a secret are masked, nothing in them steers a
-// terminal, and no line is longer than its bound. Lines go in as they come, because a block such as a private key spans many.
+// Makes a component's log lines safe to show: masks the component's secret values and anything that looks like a secret, removes terminal control
+// sequences, and limits line length. Lines must be fed in order, because a block such as a private key spans many.
 import { LOG_LINE_CHARS } from '#api/protocol/log-bounds.ts'
 import { maskSecretsIn } from '#lib/mask-text.ts'
 
 const MASK = '[secret]'
 const BLOCK_BEGIN = /-----BEGIN [A-Z0-9 ]{1,64}-----/
 const BLOCK_END = /-----END [A-Z0-9 ]{1,64}-----/
-/** A block without an end hides no more than this. A key of 16,384 bits has 200 lines. */
+/** A block without an end hides at most this many lines. A key of 16,384 bits has 200 lines. */
 const MOST_BLOCK_LINES = 400
 
-/** Shorter values are in every log; masking them would only show where. */
+/** Shorter values occur in every log; masking them would only reveal where they are. */
 const SHORTEST_SECRET = 4
-/** A line of a longer value, such as of a key without its marks. */
+/** One line of a longer value, for example of a key without its BEGIN and END lines. */
 const SHORTEST_LINE = 8
-/** Masking reads so many characters at a time. */
+/** Characters that are masked at a time. */
 const MOST_CHARS = 32_768
 
-/** Also whole escape sequences of terminals. */
+/** Includes whole terminal escape sequences. */
 const CONTROL = /(?!\t)\p{Cc}(?:\[[0-9;?]*[A-Za-z])?/gu
 
-/** A value as programs print it. */
+/** The forms in which programs print a value. */
 function formsOf(value: string): readonly string[] {
   if (value.length < SHORTEST_SECRET) return []
   const bytes = Buffer.from(value)
@@ -34,7 +34,7 @@ function formsOf(value: string): readonly string[] {
 }
 
 export class Redactor {
-  /** The longest first: one may be part of another. */
+  /** Longest first: one value may be part of another. */
   readonly #secrets: readonly string[]
   #blockLines = 0
 
@@ -55,7 +55,7 @@ export class Redactor {
     return this.#secrets.reduce((text, secret) => text.replaceAll(secret, MASK), line)
   }
 
-  /** A block is one mask, where it begins. */
+  /** A block becomes one mask, at its beginning. */
   #outsideOfBlocks(line: string): readonly string[] {
     if (this.#blockLines > 0) {
       const end = BLOCK_END.exec(line)

@@ -1,4 +1,4 @@
-// Pure: metrics as the text that Prometheus reads.
+// Pure: metrics in the Prometheus text format.
 export interface MetricFamily {
   readonly name: string
   readonly help: string
@@ -11,7 +11,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** One figure without labels. */
+/** One value without labels. */
 export const single = (type: MetricFamily['type'], name: string, help: string, value: number): MetricFamily => ({
   name,
   help,
@@ -21,7 +21,7 @@ export const single = (type: MetricFamily['type'], name: string, help: string, v
 
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 
-/** "disk/io_time" → "disk_io_time", as OpenCensus makes it for node-problem-detector. */
+/** "disk/io_time" → "disk_io_time", as OpenCensus does for node-problem-detector. */
 export const metricName = (name: string): string => name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, 'key_')
 
 const labelsOf = (labels: Readonly<Record<string, string>> = {}): string => {

@@ -1,5 +1,5 @@
-// Metrics of the host, read only on request: an idle node pays nothing. Under node-problem-detector's names where it has one;
-// the sums that it accumulates with each round are the kernel's own counters here.
+// Metrics of the host, read only on request: an idle node pays nothing. Uses node-problem-detector's names where they exist; sums that it accumulates
+// each round are the kernel's own counters here.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { release } from 'node:os'
 import { compileRegex } from '#lib/regex.ts'
@@ -18,7 +18,7 @@ import {
   parseProcStat,
 } from './proc-text.ts'
 
-/** Reads a text of the host; undefined when it does not exist. */
+/** Reads a text file of the host; undefined when it does not exist. */
 export type ReadText = (path: string) => string | undefined
 
 export const readHostText: ReadText = (path) => {
@@ -29,7 +29,7 @@ export const readHostText: ReadText = (path) => {
   }
 }
 
-/** Weighted time of each disk at the last request: the mean queue length is computed between two requests. */
+/** Weighted time of each disk at the last request; the mean queue length is computed between two requests. */
 export interface DiskHistory {
   readonly atMs: number
   readonly weightedMs: ReadonlyMap<string, number>
@@ -129,7 +129,7 @@ function addMemory(add: Add, read: ReadText): void {
 
 type OfDisk = (d: ReturnType<typeof parseDiskstats>[number]) => number
 
-/** What is read of a disk; of pairs, reads come before writes. */
+/** Disk fields; in pairs, reads come before writes. */
 const DISK = {
   io: (d) => d.ioMs,
   weighted: (d) => d.weightedMs,
@@ -170,7 +170,7 @@ function addDisks(add: Add, read: ReadText, before: DiskHistory | undefined, now
   return { atMs: nowMs, weightedMs: new Map(disks.map((d) => [d.name, d.weightedMs])) }
 }
 
-/** A loop device without a file, a drive without a medium. */
+/** A loop device without a file, or a drive without a medium. */
 const isEmptyDevice = (read: ReadText, name: string): boolean =>
   read(`/sys/class/block/${name.replaceAll('/', '!')}/size`)?.trim() === '0'
 
@@ -180,7 +180,7 @@ function addSpace(add: Add, read: ReadText): void {
   const seen = new Set<string>()
   for (const mount of parseMounts(read('/proc/self/mountinfo') ?? '')) {
     const { source, mountPoint, type, options } = mount
-    // A device that is mounted at many places is one disk; a file system that may hang, such as one over the network, is not queried.
+    // A device that is mounted many times counts as one disk. File systems that may hang, such as network mounts, are not queried.
     if (!source.startsWith('/dev/') || seen.has(source) || seen.size >= MAX_DEVICES) continue
     seen.add(source)
     try {
@@ -226,7 +226,7 @@ function addHost(add: Add, read: ReadText, settings: readonly StatsMonitorConfig
   add('system/os_feature', 'Operating system features: 1 when enabled', 'gauge', features)
 }
 
-/** Metrics that node-problem-detector has no name for. */
+/** Metrics without a node-problem-detector name. */
 function ownFamilies(read: ReadText): readonly MetricFamily[] {
   const pressure = ['cpu', 'memory', 'io'].flatMap((resource) =>
     parsePressure(read(`/proc/pressure/${resource}`) ?? '').map(({ kind, seconds }) => ({

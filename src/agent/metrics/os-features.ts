@@ -1,4 +1,4 @@
-// Pure: features of the operating system as node-problem-detector reports them: switches of the kernel's command line, and out-of-tree modules.
+// Pure: operating system features as node-problem-detector reports them: kernel command line switches, and out-of-tree modules.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Sample } from './exposition.ts'
@@ -13,7 +13,7 @@ export interface FeatureTexts {
 }
 
 const isOn = (cmdline: string, name: string): boolean =>
-  // A value in quotes may hold spaces, but none of these has one.
+  // A quoted value may contain spaces, but none of these options has one.
   cmdline
     .trim()
     .split(/\s+/)

@@ -1,4 +1,4 @@
-// Pure: what the text files of /proc say, as numbers.
+// Pure: parses text files of /proc into numbers.
 
 const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/)
 
@@ -37,7 +37,7 @@ export function parseProcStat(text: string): ProcStat {
   const cpus = new Map<string, readonly number[]>()
   const first = new Map<string, number>()
   for (const line of text.split('\n')) {
-    // The line of interrupts has thousands of numbers: only its first one counts.
+    // The interrupts line has thousands of numbers: only the first one counts.
     const [name = '', value = ''] = line.split(' ', 2)
     if (name.startsWith('cpu')) cpus.set(name, fieldsOf(line).slice(1).map(Number))
     else if (name !== '') first.set(name, Number(value))

@@ -14,7 +14,7 @@ export interface MetricsServerOptions {
   readonly text: () => string
 }
 
-/** A real scraper asks once every few seconds. */
+/** A real scraper sends one request every few seconds. */
 const MAX_CONNECTIONS = 8
 const TIMEOUT_MS = 10_000
 const MAX_HEADERS = 4_096
@@ -45,7 +45,7 @@ export class MetricsServer {
       { maxHeaderSize: MAX_HEADERS, requestTimeout: TIMEOUT_MS },
       (request, response) => this.#answer(request, response),
     )
-    // Idle connections of a local user must not block a scraper.
+    // A local user's idle connections must not block a scraper.
     boundConnections(server, { most: MAX_CONNECTIONS, longestRequestMs: TIMEOUT_MS, clock, log })
     server.unref()
     await new Promise<void>((resolve) => {

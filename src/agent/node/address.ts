@@ -1,9 +1,8 @@
-// The address of the loopback network at which components of a node that is a folder are reached: its own for every node, so that ten of them can
-// use the same ports on one machine.
+// The loopback address for components of a node that is a folder. Each node has its own, so that ten nodes can use the same ports on one machine.
 import { createHash } from 'node:crypto'
 
 export function loopbackAddress(cluster: string, machine: string): string {
   const [a = 0, b = 0, c = 0] = createHash('sha256').update(`${cluster}/${machine}`).digest()
-  // 127.0.x.y is what all other programs use; 0 and 255 at the end look like a network and its broadcast.
+  // All other programs use 127.0.x.y; a last byte of 0 or 255 looks like a network or broadcast address.
   return `127.${1 + (a % 254)}.${b}.${1 + (c % 254)}`
 }

@@ -1,4 +1,5 @@
-// What an agent does when the Machine says that its Node was deleted: creates it again, or has the kubelet restarted, which registers only at its start. Pure.
+// What an agent does when the Machine reports that its Node was deleted: it creates the Node again, or has the kubelet restarted, because a kubelet
+// registers only when it starts. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Finding } from '../drift/inspect.ts'
 
@@ -11,13 +12,13 @@ export const isNodeDeleted = ({ metadata, spec, status }: Machine): boolean =>
   spec.channel !== 'Observe' &&
   status?.conditions?.some((c) => c.type === 'Ready' && c.reason === 'NodeMissing') === true
 
-/** The kubelet that was running when the Node was found deleted; a later one registers it. */
+/** The kubelet that ran when the Node was found deleted; a later kubelet registers it. */
 export interface DeletedNode {
   readonly name: string
   readonly kubelet: number | undefined
 }
 
-/** Reported as drift, so that its set restarts it: under a permit, and within budgets. */
+/** Reported as drift, so that its set restarts it under a permit and within budgets. */
 export const kubeletFinding = (deleted: DeletedNode | undefined, pid: number | undefined): readonly Finding[] =>
   deleted === undefined || pid === undefined || pid !== deleted.kubelet
     ? []

@@ -1,4 +1,4 @@
-// The host's properties: read once at start.
+// The host's properties, read once at start.
 import { arch, cpus, hostname, release, totalmem, type as osType } from 'node:os'
 import { readFileSync } from 'node:fs'
 import type { Files } from '../files/port.ts'
@@ -7,7 +7,7 @@ import { bootIdFile, type NodeDir } from '../node-dir.ts'
 export interface HostFacts {
   readonly bootId: string
   readonly os: string
-  /** Kubernetes' name of it. */
+  /** Architecture name as in Kubernetes. */
   readonly arch: string
   readonly kernel: string
   readonly hostname: string
@@ -30,7 +30,7 @@ export async function readHostFacts(files: Files, dir: NodeDir): Promise<HostFac
   }
 }
 
-/** Nodes that are folders have a boot id of their own. */
+/** Nodes that are folders have their own boot id. */
 export async function readBootId(files: Files, dir: NodeDir): Promise<string> {
   const own = (await files.read(bootIdFile(dir)))?.toString('utf8').trim()
   if (own !== undefined && own !== '') return own.slice(0, 64)

@@ -1,5 +1,6 @@
-// Whom the kubelet of this host takes for its API server, and who signed its certificate: an authority of the cluster is not removed while a kubelet depends on
-// it. Only read here: these files belong to the kubelet. What cannot be read is unknown, and what is unknown never counts as following.
+// Which API server authorities this host's kubelet trusts, and which authority signed its certificate: the cluster keeps an authority as long as a
+// kubelet depends on it. Only reads: the files belong to the kubelet. Anything unreadable is unknown, and an unknown kubelet never counts as having
+// followed.
 import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
@@ -10,19 +11,19 @@ import { readStat } from '../supervise/proc.ts'
 import type { Files } from '../files/port.ts'
 
 export interface KubeletTrust {
-  /** Unknown when absent. */
+  /** Absent when unknown. */
   readonly authorities?: readonly string[]
-  /** Absent for a kubelet without one, such as with a token; its authority is absent when it is none that the agent trusts. */
+  /** Absent for a kubelet without a certificate, for example with a token. Its authority is absent if the agent does not trust it. */
   readonly certificate?: { readonly authority?: string }
 }
 
 type Given = { readonly path: string } | { readonly pem: string }
 
-/** What a kubeconfig says of trust. Only the plain form that machines write is read: one cluster, one user, one value on each line. */
+/** What a kubeconfig contains about trust. Parses only the plain form that programs write: one cluster, one user, one value per line. */
 interface KubeconfigTexts {
   readonly authorities?: Given
   readonly certificate?: Given
-  /** Something is there that was not understood. */
+  /** The kubeconfig contains something that could not be parsed. */
   readonly isUnclear: boolean
 }
 
@@ -46,14 +47,14 @@ function valuesOf(text: string, key: string): readonly Given[] {
   )
 }
 
-/** A kubelet writes its kubeconfig soon after its first start, and reads it only at a start. */
+/** A kubelet writes its kubeconfig soon after its first start, and reads it only at start. */
 const WRITES_WITHIN_MS = 300_000
 const PATHS = ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/kubeconfig']
 const MOST_BYTES = 256 * 1024
 
 export interface KubeletDeps {
   readonly files: Pick<Files, 'read' | 'stat' | 'readLink'>
-  /** PEM of what the agent trusts. */
+  /** PEM of the authorities that the agent trusts. */
   readonly trusted: string
   /** A kubelet has registered the Node. */
   readonly isExpected: boolean
@@ -123,12 +124,12 @@ async function trustIn(
 }
 
 interface RunningKubelet {
-  /** Undefined where its arguments name none. */
+  /** Undefined when its arguments do not set one. */
   readonly kubeconfig?: string
   readonly startedMs: number
 }
 
-/** The kernel counts the start of a process in hundredths of a second since the boot. */
+/** The kernel counts a process's start time in hundredths of a second since boot. */
 const TICK_MS = 10
 
 function runningKubelet(proc: string): RunningKubelet | undefined {
@@ -139,19 +140,19 @@ function runningKubelet(proc: string): RunningKubelet | undefined {
     const bootSeconds = Number(/^btime (\d+)$/m.exec(readText(`${proc}/stat`))?.[1])
     const startedMs = bootSeconds * 1_000 + Number(stat.startTime) * TICK_MS
     const kubeconfig = argumentOf(readText(`${proc}/${pid}/cmdline`).split('\0'), '--kubeconfig')
-    // A start that is not known is the earliest: whatever was written may have been written later.
+    // An unknown start time counts as the earliest: any file may have been written after it.
     return { startedMs: Number.isFinite(startedMs) ? startedMs : 0, ...defined({ kubeconfig }) }
   }
   return undefined
 }
 
-/** Not one that a local user gave the name, and not one in a container, such as that of a cluster of containers on this host. */
+/** Excludes a local user's process with that name, and a kubelet in a container, such as a containerized cluster on this host. */
 function isOfHost(proc: string, pid: string): boolean {
   try {
     const space = (of: string): string | undefined => linkOf(`${proc}/${of}/ns/pid`)
     return statSync(`${proc}/${pid}`).uid === process.getuid?.() && space(pid) === space('self')
   } catch {
-    // It has ended in between.
+    // The process ended in between.
     return false
   }
 }
@@ -175,12 +176,12 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch {
-    // It has ended in between.
+    // The process ended in between.
     return ''
   }
 }
 
-/** A rotation waits for the slowest kubelet, whose owner acts by hand. */
+/** A rotation waits for the slowest kubelet, and its owner acts by hand. */
 const EVERY_MS = 120_000
 
 interface KubeletWatchDeps extends KubeletDeps {
@@ -188,7 +189,7 @@ interface KubeletWatchDeps extends KubeletDeps {
   readonly onChange: () => void
 }
 
-/** Read before the first report, so that no report says of a host with a kubelet that it has none. */
+/** Read before the first report: otherwise a report could show no kubelet on a host that has one. */
 export class KubeletTrustWatch {
   readonly #deps: KubeletWatchDeps
   #value: KubeletTrust | undefined
@@ -208,7 +209,7 @@ export class KubeletTrustWatch {
     this.#deps.onChange()
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps
     while (!signal.aborted) {

@@ -1,5 +1,5 @@
-// When the Lease of the Node was last renewed, as the API server has it. Agents may not read Leases: a patch that changes nothing is answered with the
-// object, and admission lets each agent patch that of its own Node only.
+// When the Node's Lease was last renewed, according to the API server. Agents may not read Leases. Instead they send a patch that changes nothing: the
+// answer is the object, and admission lets each agent patch only its own Node's Lease.
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
@@ -8,7 +8,7 @@ import { leaseType } from './types.ts'
 export type LeaseRenewal =
   | { readonly kind: 'Renewed'; readonly at: number }
   | { readonly kind: 'None' }
-  /** The API server did not say. */
+  /** The API server did not answer. */
   | { readonly kind: 'Unknown' }
 
 const NODE_LEASES = 'kube-node-lease'

@@ -1,4 +1,4 @@
-// The heartbeat: a Lease renewed every few seconds, which is all that a healthy idle node sends.
+// The heartbeat: a Lease renewed every few seconds. A healthy idle node sends nothing else.
 import { microTimestamp, type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import type { Logger } from '#lib/log.ts'
@@ -20,19 +20,19 @@ export interface LeaseName {
   readonly namespace: string
   readonly name: string
   readonly holder: string
-  /** Of the Machine that the holder is the agent of. */
+  /** UID of the holder's Machine. */
   readonly machineUid?: () => string | undefined
-  /** Asked before it is created: whether there is a Machine that it is the heartbeat of. Nothing would delete it otherwise. */
+  /** Called before creating the Lease: does its Machine exist? Otherwise the Lease would never be deleted. */
   readonly isWanted?: () => Promise<boolean>
 }
 
-/** Missed renewals until other clients may call the holder silent. */
+/** After this many missed renewals, other clients may report the holder as silent. */
 const MISSED = 4
 
-/** A renewal that comes later than this many periods after the one before was missed at least once. */
+/** If a renewal comes later than this many periods after the previous one, at least one was missed. */
 const LATE = 1.5
 
-/** Whether a controller may have marked the holder silent since its last renewal: the mark on the Node stays until the agent writes the Node itself. */
+/** Whether a controller may have marked the holder silent since its last renewal. The mark on the Node stays until the agent writes the Node. */
 export const wasMissed = (silentMs: number, everyMs: number): boolean => silentMs > everyMs * LATE
 
 export interface KeptLease extends LeaseName {
@@ -40,7 +40,7 @@ export interface KeptLease extends LeaseName {
   readonly onBack?: () => void
 }
 
-/** All of them in turn, over one connection that is never idle long enough to close. Until the signal aborts; never rejects. */
+/** Renews all Leases in turn, over one connection that is never idle long enough to close. Runs until the signal aborts; never rejects. */
 export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], signal: AbortSignal): Promise<void> {
   const { clock, random, everyMs } = deps
   const kept = leases.map((lease): Kept => ({
@@ -55,7 +55,7 @@ export async function keepLeases(deps: LeaseDeps, leases: readonly KeptLease[], 
   }
 }
 
-/** Between two full writes of a Lease, only the time is written: a third of the bytes of an idle node. */
+/** Between two full writes of a Lease, only the time is written: a third of the bytes that an idle node sends. */
 export const WHOLE_EACH = 30
 
 interface Kept {
@@ -80,7 +80,7 @@ async function renewKept(deps: LeaseDeps, kept: Kept, signal: AbortSignal): Prom
     if (kept.isFailing) log.info('lease renewed again', { lease: lease.name })
     kept.isFailing = false
   } catch (error) {
-    // Logged once, or a day without the API server would fill the disk with lines.
+    // Logged once: a day without the API server would otherwise fill the disk with log lines.
     if (!kept.isFailing && !signal.aborted) log.warn('cannot renew the lease', { lease: lease.name, error })
     kept.isFailing = true
   }
@@ -91,7 +91,7 @@ export async function renewLease(
   { client, clock, everyMs }: Pick<LeaseDeps, 'client' | 'clock' | 'everyMs'>,
   lease: LeaseName,
   signal?: AbortSignal,
-  /** Only the time: the rest was written recently. */
+  /** Writes only the time: the rest was written recently. */
   isShort = false,
 ): Promise<void> {
   const { namespace, name, holder } = lease
@@ -99,7 +99,7 @@ export async function renewLease(
   const marked = uid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: uid } }
   const renewTime = microTimestamp(clock.now())
   const options = {
-    // The server takes our name from the user agent header of each request: a fourteenth of the bytes of an idle node.
+    // The server takes the field manager from the user agent header: saves a fourteenth of the bytes that an idle node sends.
     ...(isShort ? {} : { fieldManager: FIELD_MANAGERS.agent }),
     timeoutMs: everyMs,
     ...defined({ signal }),

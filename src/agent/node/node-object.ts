@@ -1,4 +1,4 @@
-// The Node of this agent on the server: found, or created where no kubelet does. Remembers the UID that permits and jobs name.
+// The agent's Node on the server: found, or created where no kubelet does it. Remembers the UID that permits and jobs name.
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -15,9 +15,9 @@ export interface NodeObjectDeps {
   readonly log: Logger
   readonly name: string
   readonly facts: HostFacts
-  /** Of the Machine that the Node is of. */
+  /** UID of the Node's Machine. */
   readonly machineUid?: () => string | undefined
-  /** False where a kubelet registers it, and when its Machine does not exist or is being deleted. Asked before it is created. */
+  /** False where a kubelet registers the Node, and when its Machine does not exist or is being deleted. Called before the Node is created. */
   readonly register: () => boolean | Promise<boolean>
 }
 
@@ -38,7 +38,7 @@ export class NodeObject {
     return this.#uid ?? (await this.#read())?.metadata.uid
   }
 
-  /** Whether it still waits for its components, read right now; undefined when unknown. A Node that we create ourselves is not waited for. */
+  /** Whether the Node still waits for its components, read right now; undefined when unknown. A Node that the agent creates itself is not waited for. */
   async isPending(): Promise<boolean | undefined> {
     try {
       const found = (await this.#read()) ?? ((await this.#deps.register()) ? await this.#make() : undefined)
@@ -61,7 +61,7 @@ export class NodeObject {
     }
   }
 
-  /** Nothing of it is reported by the agent any longer. */
+  /** Removes everything that the agent reported on the Node. */
   async withdrawStatus(): Promise<void> {
     if ((await this.#read()) === undefined) return
     const nothing: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: this.#deps.name }, status: {} }
@@ -77,7 +77,10 @@ export class NodeObject {
     return found
   }
 
-  /** Each component and the status ask for it at the same moment; without sharing, all but one would conflict with a Node that they cannot read yet. */
+  /**
+   * Components and the status ask for the Node at the same moment. Without sharing one call, all but one would conflict with a Node that they cannot read
+   * yet.
+   */
   #make(): Promise<KubeObject | undefined> {
     this.#making ??= this.#create().finally(() => {
       this.#making = undefined

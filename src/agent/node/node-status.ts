@@ -1,4 +1,4 @@
-// Pure: the Node object and the status that this agent reports for its node.
+// Pure: the Node object and the status that this agent reports.
 import { timestamp } from '#lib/clock.ts'
 import { AGENT_AS_KUBELET } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
@@ -18,11 +18,11 @@ interface NodeCondition {
 export interface NodeObservation {
   readonly name: string
   readonly facts: HostFacts
-  /** Undefined while it is not known. */
+  /** Undefined while unknown. */
   readonly address: string | undefined
   readonly version: string
   readonly problems: readonly Problem[]
-  /** Wall clock: since when the agent serves this boot. */
+  /** Wall clock: when the agent became ready in this boot. */
   readonly readySince: number
 }
 
@@ -50,7 +50,7 @@ const conditionOf = (p: Problem, heartbeat: string): NodeCondition => ({
   lastTransitionTime: timestamp(p.since),
 })
 
-/** Applied whole: omitted fields are removed. */
+/** Applied as a whole: omitted fields are removed. */
 export function nodeStatus(observed: NodeObservation, now: number, own: { readonly ready: boolean }): KubeObject {
   const { name, facts, address, version, problems, readySince } = observed
   const heartbeat = timestamp(now)
@@ -95,7 +95,7 @@ export function nodeStatus(observed: NodeObservation, now: number, own: { readon
   }
 }
 
-/** Whether something is different that is worth a write before the next heartbeat. */
+/** Whether a change is worth a write before the next heartbeat. */
 export function isSameStatus(a: KubeObject | undefined, b: KubeObject): boolean {
   return a !== undefined && JSON.stringify(a, withoutHeartbeat) === JSON.stringify(b, withoutHeartbeat)
 }

@@ -1,5 +1,4 @@
-// The address of this host from which its API server is reached. On a host with several network cards that is the one that the cluster can use; which one
-// it is can change with the routes.
+// The host's address towards its API server. On a host with several network cards, that is the one the cluster can use; it can change with the routes.
 import { createSocket } from 'node:dgram'
 import { lookup } from 'node:dns/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -7,14 +6,14 @@ import { KeptReading } from '../kept-reading.ts'
 
 const DEFAULT_PORT = 443
 
-/** The last address that was found stays while none is found. */
+/** Keeps the last known address while none is found. */
 export const ownAddress = (
   clock: Pick<Clock, 'monotonic'>,
   read: () => Promise<string | undefined>,
   onChange: () => void,
 ): KeptReading => new KeptReading(clock, (last) => read().then((address) => address ?? last), onChange)
 
-/** Asks the kernel for the route; nothing is sent. Undefined without a route or a name; never rejects. */
+/** Asks the kernel for the route; sends nothing. Undefined without a route or a name; never rejects. */
 export async function addressTowards(server: string): Promise<string | undefined> {
   try {
     const { hostname, port } = new URL(server)

@@ -1,8 +1,8 @@
-// Whether the Machine that an agent belongs to exists, read right now. Without it nothing new is made for the agent on the server: nothing would delete it.
+// Whether the agent's Machine exists, read right now. Without it the agent creates nothing new on the server, because it would never be deleted.
 import type { KubeClient } from '#kube/client.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 
-/** `uid`: of the Machine that the certificate is for; one of the same name after it is another one. */
+/** `uid`: of the Machine that the certificate is for; a later Machine with the same name does not count. */
 export async function isMachineThere(
   client: Pick<KubeClient, 'get'>,
   name: string,

@@ -1,4 +1,4 @@
-// The built-in kinds that the agent writes beside our own.
+// The built-in kinds that the agent writes, in addition to KubeNode's own.
 import { coreKind } from '#kube/core-kinds.ts'
 
 export const nodeType = coreKind('Node')

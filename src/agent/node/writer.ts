@@ -1,5 +1,5 @@
-// Keeps one object on the server equal to our latest result: writes a change at once, one write at a time, merges changes in between.
-// While the server is unreachable it retries with backoff, and then writes the newest. What is only on its way may wait for its end.
+// Keeps one object on the server equal to the agent's latest result: writes a change immediately, one write at a time, and merges changes in between.
+// While the server is unreachable it retries with backoff, then writes the newest result. Mere progress may wait until it has lasted.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -13,14 +13,17 @@ export interface WriterDeps<T> {
   readonly compute: () => T | undefined
   readonly isSame: (before: T | undefined, now: T) => boolean
   readonly write: (value: T) => Promise<void>
-  /** Nothing is new but how far something has come: it is written once it has lasted. */
+  /** Only the progress changed: it is written after it has lasted for a while. */
   readonly isPassing?: (before: T, now: T) => boolean
   /** Writes again after this time even without a change. */
   readonly heartbeatMs?: number
 }
 
 const LATER = 0.1
-/** Starting a version takes less, and is no news beside that it is probed. Not longer: when an order is withdrawn, only the report says that the agent has begun. */
+/**
+ * Starting a version takes less time, and the probing state alone covers it. Not longer: when an order is withdrawn, only the report shows that the
+ * agent has started.
+ */
 export const PASSING_MS = 200
 const RETRY_FIRST_MS = 500
 const RETRY_MOST_MS = 60_000
@@ -33,7 +36,7 @@ export class StatusWriter<T> {
   #isBusy = false
   #running = Promise.resolve()
   #isDirty = false
-  /** Since when what the server has is only passed by. */
+  /** Start of the time in which only progress differs from what the server has. */
   #passingSince: number | undefined
   #isClosed = false
   #timer: { cancel(): void } | undefined
@@ -53,12 +56,12 @@ export class StatusWriter<T> {
     this.touch()
   }
 
-  /** Writes again what the server has forgotten: a store that was restored has what was written before its snapshot. */
+  /** Writes again what the server lost: a restored store has an older snapshot. */
   compare(isThere: (written: T) => boolean): void {
     if (this.#written !== undefined && !isThere(this.#written)) this.again()
   }
 
-  /** Writes what is to be written, once, and gives up after this time. */
+  /** Writes a pending change once, and stops waiting after this time. */
   async flush(withinMs: number): Promise<void> {
     this.touch()
     const timeout = new AbortController()
@@ -75,9 +78,9 @@ export class StatusWriter<T> {
     this.#isBusy = true
     this.#timer?.cancel()
     const { heartbeatMs, random } = this.#deps
-    // Jittered: ten thousand agents that lost one server would otherwise stay synchronized for ever.
+    // Jittered: otherwise ten thousand agents that lost one server would stay synchronized forever.
     let waitMs = heartbeatMs === undefined ? undefined : heartbeatMs * (1 + random.next() * LATER)
-    // Two calls in one turn of the loop cause one write.
+    // Two calls in one turn of the event loop cause one write.
     await Promise.resolve()
     while (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false
@@ -91,7 +94,7 @@ export class StatusWriter<T> {
     this.#timer = this.#deps.clock.after(waitMs, () => this.touch())
   }
 
-  /** How long to wait after a failure, or until what is on its way has lasted. */
+  /** Returns how long to wait after a failure, or until progress has lasted. */
   async #writeOnce(): Promise<number | undefined> {
     const { clock, random, log, compute, isSame, write, heartbeatMs, name } = this.#deps
     const value = compute()

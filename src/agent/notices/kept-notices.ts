@@ -1,4 +1,4 @@
-// What the pages of a metadata service said, kept until two reads in a row lack it: a notice that one wrong answer leaves out is still a notice. Pure.
+// Notices from a metadata service's pages, kept until two reads in a row lack them: one wrong answer does not withdraw a notice. Pure.
 import { MAX_NOTICES } from '#api/kinds/machine.ts'
 import type { Notice } from '#providers/cloud/metadata.ts'
 
@@ -10,7 +10,7 @@ interface Kept {
   readonly absent: number
 }
 
-/** By page. A page that is missing was never read. */
+/** By page. A missing page was never read. */
 export type KeptNotices = ReadonlyMap<string, readonly Kept[]>
 
 export function withRead(kept: KeptNotices, path: string, read: readonly Notice[]): KeptNotices {
@@ -22,7 +22,7 @@ export function withRead(kept: KeptNotices, path: string, read: readonly Notice[
   return new Map(kept).set(path, [...read.map((notice) => ({ notice, absent: 0 })), ...absent])
 }
 
-/** Undefined until each page was read once: before that nothing may be concluded from what is missing. The soonest first, as many as the Machine holds. */
+/** Undefined until each page was read once: before that, a missing notice proves nothing. Soonest first, limited to what the Machine holds. */
 export function noticesOf(kept: KeptNotices, paths: readonly string[]): readonly Notice[] | undefined {
   if (paths.some((path) => !kept.has(path))) return undefined
   const byId = new Map<string, Notice>()

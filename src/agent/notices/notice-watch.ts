@@ -1,4 +1,4 @@
-// Asks the metadata service of the cloud, while the Machine says so, what will happen to this host. What cannot be read leaves what was read before as it was.
+// While the Machine requests it, polls the cloud's metadata service for upcoming events of this host. If a read fails, the previous notices stay.
 import type { MachineNotices } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -12,18 +12,18 @@ import { type KeptNotices, noticesOf, withRead } from './kept-notices.ts'
 
 const SERVICES: Readonly<Record<NoticeCloud, MetadataService>> = { Alicloud: ALICLOUD_METADATA, AWS: AWS_METADATA }
 
-/** The service is on the host's own link: what takes longer does not come. */
+/** The service is on the host's own link: a slower answer will not arrive. */
 const DEADLINE_MS = 2_000
-/** Some events with their texts are a few kilobytes. */
+/** A few events with their texts are a few kilobytes. */
 const MOST_BYTES = 64 * 1024
 const SESSION_SECONDS = 300
-/** Renewed well before its end. */
+/** Renewed well before it expires. */
 const SESSION_MS = (SESSION_SECONDS / 2) * 1_000
-/** A lost answer is no problem worth a sentence in the Machine. */
+/** A single lost answer is not worth a message in the Machine. */
 const FAILURES_TO_REPORT = 3
-/** A service that does not answer is asked less and less often. */
+/** A service that does not answer is polled less and less often. */
 const LONGEST_WAIT_MS = 60_000
-/** A text that a header can carry. */
+/** A text that fits into a header. */
 const SESSION = /^[\x21-\x7e]{1,1024}$/
 
 export interface NoticeWatchDeps {
@@ -31,7 +31,7 @@ export interface NoticeWatchDeps {
   readonly random: Random
   readonly log: Logger
   readonly onChange: () => void
-  /** Where the services are, and how long an answer is awaited; only tests name others. */
+  /** Addresses of the services, and their timeout; only tests change them. */
   readonly origins?: Partial<Readonly<Record<NoticeCloud, string>>>
   readonly deadlineMs?: number
 }
@@ -53,7 +53,7 @@ export class NoticeWatch {
     this.#deps = deps
   }
 
-  /** As the Machine says. */
+  /** Applies the Machine's order. */
   obey(cloud: NoticeCloud | undefined): void {
     if (this.#following?.service.cloud === cloud) return
     this.#following?.stop.abort()
@@ -70,7 +70,7 @@ export class NoticeWatch {
     this.#following = { service, stop, done: this.#follow(service, stop.signal) }
   }
 
-  /** For the Machine; undefined before everything was read once. */
+  /** Notices for the Machine; undefined until every page was read once. */
   get report(): MachineNotices | undefined {
     if (this.#following === undefined) return undefined
     const { cloud, pages } = this.#following.service
@@ -99,17 +99,17 @@ export class NoticeWatch {
       failures = problem === undefined ? 0 : failures + 1
       if (failures === FAILURES_TO_REPORT)
         log.warn('cannot read the notices of the cloud', { cloud: service.cloud, problem })
-      // The first sentence stays: one that changes with each try would be a write with each try.
+      // Keeps the first message: one that changes with every try would cause a write with every try.
       if (problem === undefined) this.#problem = undefined
       else if (failures >= FAILURES_TO_REPORT) this.#problem ??= problem
       if (JSON.stringify(this.report) !== before) onChange()
-      // One page that fails does not make the notice of a spot host late.
+      // One failing page must not delay a spot host's notice.
       const wait = isSilent ? Math.min(LONGEST_WAIT_MS, SPOT_EVERY_MS * 2 ** Math.min(failures, 10)) : SPOT_EVERY_MS
       await clock.sleep(random.jitter(wait), signal).catch(() => undefined)
     }
   }
 
-  /** What is wrong, in one sentence, and whether nothing at all was read. */
+  /** The problem in one sentence, and whether nothing at all could be read. */
   async #readDue(
     service: MetadataService,
     due: Map<string, number>,
@@ -119,7 +119,7 @@ export class NoticeWatch {
     let problem: string | undefined
     let isSilent = true
     for (const { path, everyMs, notices } of service.pages) {
-      // A jittered wait may end a little before its page is due.
+      // A jittered wait may end slightly before its page is due.
       if ((due.get(path) ?? -Infinity) > clock.monotonic() + SPOT_EVERY_MS / 2) continue
       const answer = await this.#get(service, path, signal)
       if (signal.aborted) break
@@ -127,7 +127,7 @@ export class NoticeWatch {
         problem ??= answer
         continue
       }
-      // Both vendors answer so when there are no notices.
+      // Both vendors return 404 when there are no notices.
       const read = answer.status === 404 ? [] : answer.status === 200 ? notices(answer.text) : undefined
       if (read === undefined) {
         problem ??= `${path} answered status ${answer.status} with a text that cannot be read`
@@ -146,7 +146,7 @@ export class NoticeWatch {
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly text: string } | string> {
     const { clock, deadlineMs = DEADLINE_MS } = this.#deps
-    // The one place that the guard of outbound calls lets through, whatever its answers lead to.
+    // The only origin that the outbound guard allows, wherever the answers point to.
     const limits = { allow: new Set([origin]), deadlineMs, maxBytes: MOST_BYTES, signal }
     if (this.#session === undefined || this.#session.until <= clock.monotonic()) {
       const headers = { [secondsHeader]: String(SESSION_SECONDS) }
@@ -159,7 +159,7 @@ export class NoticeWatch {
     }
     const answer = await ask(`${origin}${path}`, { ...limits, headers: { [sessionHeader]: this.#session.token } })
     if (answer.kind !== 'Answered') return `${path}: ${answer.message}`
-    // The next read begins a new session.
+    // The next read starts a new session.
     if (answer.status === 401 || answer.status === 403) this.#session = undefined
     return answer
   }

@@ -1,4 +1,4 @@
-// The part that compares what is installed and what runs with what was delivered.
+// The part that compares installed files and running processes with what was delivered.
 import type { AllComponents } from '../components/all-components.ts'
 import { DriftWatch } from '../drift/drift-watch.ts'
 import { RunningPrograms } from '../drift/running.ts'
@@ -24,7 +24,7 @@ export function buildDrift(ground: Ground, { supervisor, components }: DriftNeed
     workers: () => components.workers,
     tidy: () => components.sweep(),
     watchFolder,
-    // A change that vanishes within a second must not do so in silence: the one who made it looks for the reason.
+    // A change that is undone within a second must be logged: the user who made it will search for the reason.
     onHealed: (component, what) =>
       report({ type: 'Warning', reason: 'FileChanged', action: 'Restore', note: `${component}: ${what}; restored` }),
     onLeft: (component, what) => {

@@ -1,4 +1,4 @@
-// What every part of an agent is built from: what it was started with, its identity, and how it reaches the API server and its programs.
+// What every part of an agent is built from: its start options, its identity, and its access to the API server and to programs.
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -41,7 +41,7 @@ export interface PartsOptions {
   readonly metadataOrigins?: NoticeWatchDeps['origins']
 }
 
-/** What the Machine last said of this node. */
+/** The Machine's latest order for this node. */
 export interface Target {
   machineUid: string | undefined
   /** The Machine is being deleted, and its Node with it. */
@@ -52,14 +52,14 @@ export interface Target {
 }
 
 export interface Ground extends PartsOptions {
-  /** What nearly every part needs of the machine. */
+  /** What nearly every part needs. */
   readonly base: Pick<PartsOptions, 'files' | 'dir' | 'clock' | 'random' | 'log'>
   readonly client: Session['client']
   readonly machine: string
   readonly node: string
   readonly address: string
   readonly binFolder: string
-  /** Of all programs that the agent starts on the node. */
+  /** Environment of all programs that the agent starts on the node. */
   readonly environment: { readonly [name: string]: string }
   readonly platform: { readonly os: string; readonly arch: string }
   readonly systemctl: Systemctl | undefined

@@ -1,4 +1,4 @@
-// The part that answers requests for logs of components, and of the agent itself.
+// The part that answers log requests for components, and for the agent itself.
 import { componentConfig } from '#api/kinds/component-config.ts'
 import type { AllComponents } from '../components/all-components.ts'
 import type { ComponentRecord } from '../components/record.ts'
@@ -36,7 +36,10 @@ export function buildLogs(ground: Ground, { supervisor, components }: LogsNeeds)
 const withRecord = (component: string, record: ComponentRecord | undefined): readonly string[] =>
   record === undefined || component === AGENT_COMPONENT ? [] : [component]
 
-/** Of what runs they must be known, or its log is not shown. The log may hold those of other versions too, whose configurations may be deleted by now. */
+/**
+ * Secrets of the running version must be known, or its log is not shown. The log may also contain secrets of other versions, whose configurations may
+ * already be deleted.
+ */
 async function secretsOf(ground: Ground, { component, ...record }: ComponentRecord): Promise<readonly string[]> {
   const running = new Set([record.current?.config, record.open?.to.config])
   const others = [record.previous?.config, record.staged?.config, record.target.config].filter((c) => !running.has(c))

@@ -55,7 +55,7 @@ function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPor
   const { files, dir, clock, client, fetcher, platform, environment, systemctl, reboots } = ground
   return {
     ask: async (component, kind) => {
-      // One that left, and one that is only staged, are the host's: it repairs its own.
+      // A component that left, or is only staged, belongs to the host, which repairs its own.
       const worker = components.workers.find((w) => w.component === component)
       const ofHost = isLeftToHost(worker?.record) && kind === 'Restart' && dir.root === '/'
       const found = ofHost && systemctl !== undefined ? await restartHostService(systemctl, component) : undefined

@@ -19,7 +19,7 @@ import { isOnlyProgress, machineStatus } from '../status/machine-status.ts'
 import type { Ground } from './ground.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Kubelets report an unchanged status this often too; the Lease is the heartbeat. */
+/** Kubelets report an unchanged status at the same interval; the Lease is the heartbeat. */
 const STATUS_HEARTBEAT_MS = 300_000
 
 export interface MachineWriterNeeds {
@@ -78,7 +78,7 @@ function writeMachine({ client, known }: Ground, object: KubeObject): Promise<vo
   return known.apply(client, machineType, object, options)
 }
 
-/** The last report: a Node that a kubelet registered keeps none of our conditions, and the Machine is written last. */
+/** The last report: removes the agent's conditions from a Node that a kubelet registered, and writes the Machine last. */
 export const reportLeft =
   (ground: Ground, needs: MachineWriterNeeds, nodeObject: NodeObject) => async (): Promise<void> => {
     if (!ground.config.registerNode) await nodeObject.withdrawStatus()
@@ -99,7 +99,7 @@ export function buildNodeWriter(ground: Ground, { nodeObject, board }: NodeWrite
     () => addressTowards(server),
     () => writer.touch(),
   )
-  // Components of a folder are on an address of their own.
+  // Components of a node that is a folder have their own address.
   const address = () => nodeAddress ?? (isHost ? own.value : ground.address)
   const writer = new StatusWriter<KubeObject>({
     ...base,

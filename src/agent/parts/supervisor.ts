@@ -1,4 +1,4 @@
-// The part that runs processes: systemd on a host, the agent itself in a folder; the agent's own process is switched in the same way.
+// The part that runs processes: systemd on a host, the agent itself in a folder. The agent's own process is switched the same way.
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { WithSelf } from '../self/self-process.ts'

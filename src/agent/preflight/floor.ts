@@ -1,15 +1,15 @@
-// The oldest system that an agent works on, and what it says on an older one.
+// The oldest system that an agent supports, and its error on an older one.
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface System {
   /** As `uname -r`. */
   readonly kernel: string
-  /** Undefined where there is another C library, or none. */
+  /** Undefined with another C library, or none. */
   readonly glibc: string | undefined
 }
 
-/** RHEL 8 and its kin; Node is built for no older ones. */
+/** RHEL 8 and its derivatives; Node.js is not built for older systems. */
 export const FLOOR = { kernel: [4, 18], glibc: [2, 28] } as const
 
 export const pairOf = (text: string): readonly [number, number] | undefined => {

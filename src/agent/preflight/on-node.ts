@@ -1,4 +1,4 @@
-// Preflight on this node: reads the facts, applies the pure rules, and refuses with what it read.
+// Preflight on this node: reads the facts, applies the pure rules, and refuses with the facts.
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -18,7 +18,7 @@ export interface PreflightDeps {
   readonly facts: NodeFacts
 }
 
-/** How many programs are inspected; a tree may hold thousands. */
+/** Limit of inspected programs; a tree may contain thousands. */
 const MAX_PROGRAMS = 64
 
 const refused = ({ component, version }: MachineComponentSpec, why: string, retry: 'never' | 'later') =>
@@ -31,13 +31,13 @@ export const preflightOnNode = ({ files, dir, facts }: PreflightDeps): Preflight
   },
   async programs(spec, slot) {
     const manifest = await readManifest({ files, dir }, spec.component, slot)
-    // Libraries that are not on the host come with the program.
+    // Libraries that the host lacks come with the program.
     const own = new Set((manifest?.files ?? []).map((f) => basename(f.path)))
     const brings = (name: string): boolean => name === ATOMIC && own.has(name)
     const programs = (manifest?.files ?? []).filter((f) => (f.mode & 0o111) !== 0).slice(0, MAX_PROGRAMS)
     for (const { path } of programs) {
       const elf = await readElf(join(slotFolder(dir, spec.component, slot), path))
-      // The loader may be one of the host even if the node is a folder of it.
+      // The loader may belong to the host even if the node is a folder on it.
       const hasFile = (p: string): boolean => existsSync(onNode(dir, p)) || existsSync(p) || brings(basename(p))
       const why = elf === undefined ? undefined : programRefusal(elf, facts, hasFile)
       if (why !== undefined) throw refused(spec, `${path}: ${why}`, 'never')

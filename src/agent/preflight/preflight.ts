@@ -1,4 +1,4 @@
-// Pure: whether a version can be put on this node at all, before anything is fetched for it and again once its programs are there.
+// Pure: whether a version can be installed on this node at all. Checked before anything is fetched, and again after its programs are in place.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { ATOMIC, isAfter, type Elf } from '#lib/elf.ts'
@@ -11,17 +11,17 @@ export interface NodeFacts extends System {
 
 export interface Room {
   readonly freeBytes: number
-  /** Undefined where the file system has no fixed number of them. */
+  /** Undefined where the file system has no fixed number of inodes. */
   readonly freeInodes: number | undefined
 }
 
 export interface Refusal {
   readonly reason: string
-  /** Disk space can be freed, a server upgraded; a processor stays the same. */
+  /** Disk space can be freed and a server upgraded; an architecture never changes. */
   readonly mayPass: boolean
 }
 
-/** The archive, its content, and a second copy for a while. */
+/** Room for the archive, its content, and temporarily a second copy. */
 const ROOM_TIMES = 4
 /** Left for all other programs; the kubelet starts to evict at a share of this size. */
 const ROOM_LEFT = 256 * 2 ** 20
@@ -54,7 +54,7 @@ export function refusalBefore(
 
 const mib = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
 
-/** Where loaders look; Debian has a folder for each processor. */
+/** Where loaders search; Debian has a folder for each architecture. */
 const ATOMIC_FOLDERS = ['', '/usr'].flatMap((top) =>
   ['lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu'].map((folder) => `${top}/${folder}`),
 )
@@ -72,7 +72,7 @@ export function programRefusal(elf: Elf, node: NodeFacts, hasFile: (path: string
   return undefined
 }
 
-/** `server`: the version of the API server; undefined when it cannot be read, which never allows a switch. */
+/** `server`: the version of the API server. Undefined when it cannot be read, which never allows a switch. */
 export function skewRefusal(spec: MachineComponentSpec, server: string | undefined): string | undefined {
   if (spec.skew === undefined) return undefined
   const [own, theirs] = [parseVersion(spec.version), server === undefined ? undefined : parseVersion(server)]

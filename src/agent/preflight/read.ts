@@ -1,4 +1,4 @@
-// Reads what preflight asks: the node, its room, and the first bytes of programs.
+// Reads the inputs of preflight: the node, its free space, and the first bytes of programs.
 import { existsSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { release } from 'node:os'
@@ -7,7 +7,7 @@ import { isObject } from '#lib/json.ts'
 import { ELF_BYTES, parseElf, type Elf } from '#lib/elf.ts'
 import type { NodeFacts, Room } from './preflight.ts'
 
-/** Node.js's own report knows its C library; making one is cheap without its network part. */
+/** Node.js's own report includes the C library version; creating it is cheap without its network part. */
 export function readGlibc(): string | undefined {
   Object.assign(report, { excludeNetwork: true })
   const made: unknown = report.getReport()

@@ -1,5 +1,5 @@
-// Frees space: old regular files below listed folders, oldest first, until enough is free. Never a file that a process has open, never through a link,
-// never more than a bounded number.
+// Frees space: removes old regular files below listed folders, oldest first, until enough is free. Never removes an open file, never follows a link,
+// never removes more than a bounded number.
 import { readdirSync, realpathSync, statSync, statfsSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -10,17 +10,17 @@ import { findFiles, removeFound } from './folder-walk.ts'
 import type { JobOperation } from './plan.ts'
 import type { StepResult } from './steps.ts'
 
-/** Cleaned when the job names none, and the only roots below which it may name any. */
+/** Cleaned when the job lists no folders, and the only roots that a job may list folders below. */
 const CLEANABLE = ['/tmp', '/var/tmp', '/var/cache', '/var/log'] as const
 const DEFAULT_PATHS: readonly string[] = ['/tmp', '/var/tmp', '/var/cache']
 
 const LIMITS = { entries: 100_000, depth: 16 }
 const MAX_REMOVED = 10_000
-/** Files per batch; then other tasks have a turn, and enough may be free. */
+/** Files per batch; after each batch other tasks get a turn, and enough may be free. */
 const AT_ONCE = 100
 const MAX_PROCESSES = 10_000
 const IMAGES_MS = 120_000
-/** Files unchanged for days are rarely opened in the next seconds. */
+/** Files unchanged for days are rarely opened within seconds. */
 const OPEN_FRESH_MS = 5_000
 const TURN = 100
 
@@ -39,7 +39,7 @@ export async function cleanDisk(
   const forbidden = paths.find((p) => !isCleanable(p))
   if (forbidden !== undefined)
     return { outcome: 'Failed', output: `${forbidden} is not below one of ${CLEANABLE.join(', ')}` }
-  // The folders themselves may lie on other disks than the root of the node.
+  // The folders themselves may be on other disks than the node's root.
   const roots = paths.flatMap((p) => rootOf(dir, p))
   const lowest = (): number => Math.min(...roots.map(freePercent), freePercent(dir.root))
   if (lowest() >= wanted.untilFree) return { outcome: 'Skipped', output: `${lowest()} % are free` }
@@ -55,7 +55,7 @@ export async function cleanDisk(
     for (let n = 0; n < old.length && files < MAX_REMOVED; n += AT_ONCE) {
       if (freePercent(root) >= wanted.untilFree) break
       signal.throwIfAborted()
-      // Refreshed now and then: files opened since must stay.
+      // Refreshed periodically: files opened since must stay.
       if (open === undefined || clock.monotonic() - checkedAt > OPEN_FRESH_MS) {
         checkedAt = clock.monotonic()
         open = await openFiles()
@@ -73,7 +73,7 @@ export async function cleanDisk(
   return { outcome: free >= wanted.untilFree ? 'Succeeded' : 'Failed', output }
 }
 
-/** A listed folder may itself be a link that the node's owner made (`/var/tmp`); one that leads out of the listed roots is not cleaned. */
+/** A listed folder may itself be a link that the node's owner made (`/var/tmp`). A link that leads out of the listed roots is not cleaned. */
 function rootOf(dir: NodeDir, path: string): readonly string[] {
   try {
     const [real, base] = [realpathSync(onNode(dir, path)), realpathSync(dir.root)]
@@ -95,7 +95,7 @@ async function removeImages(): Promise<string> {
   return pruned === undefined ? '' : ', unused images removed'
 }
 
-/** Files that any process visible to us has open, by inode: names differ between containers. */
+/** Files that any visible process has open, by inode, because paths differ between containers. */
 async function openFiles(): Promise<ReadonlySet<string>> {
   const open = new Set<string>()
   const pids = readdirSync('/proc').filter((p) => p >= '0' && p <= '9~')
@@ -107,7 +107,7 @@ async function openFiles(): Promise<ReadonlySet<string>> {
         if (stat?.isFile() === true) open.add(`${stat.dev}:${stat.ino}`)
       }
     } catch {
-      // Another user's process, or one that has exited.
+      // Another user's process, or it has exited.
     }
   }
   return open

@@ -1,4 +1,5 @@
-// Saves evidence that a repair may destroy: small text files below the agent's state, each bounded in size and time, no secrets of a process's environment.
+// Saves evidence that a repair may destroy: small text files below the agent's state, each bounded in size and time, without secrets from a process's
+// environment.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
@@ -17,17 +18,17 @@ export interface EvidenceDeps {
   readonly files: Files
   readonly dir: NodeDir
   readonly clock: Clock
-  /** Where journalctl and dmesg are; the PATH of a host when absent. */
+  /** Folder with journalctl and dmesg; default: the host's PATH. */
   readonly programs?: string
 }
 
-/** Per kind; longer texts keep their end, and the first line says how much was cut. */
+/** Limit per kind; longer texts keep their end, and the first line shows how much was cut. */
 const MAX_BYTES = 2 ** 20
 const MAX_LOG_BYTES = 65_536
 const MAX_PROCESSES = 5_000
-/** An overloaded node answers slowly; evidence of one kind must not keep the repair waiting for ever. */
+/** An overloaded node answers slowly; one kind of evidence must not delay the repair forever. */
 const KIND_MS = 20_000
-/** Jobs whose evidence is kept; the oldest goes first. */
+/** Number of jobs whose evidence is kept; the oldest is removed first. */
 const MAX_JOBS = 20
 const JOURNAL_LINES = 500
 
@@ -87,7 +88,7 @@ async function gather(deps: EvidenceDeps, kind: Kind): Promise<Gathered> {
   return { text: await evidenceText(deps, kind) }
 }
 
-/** From journalctl or dmesg where the node is a host and has them; else the file that a syslog daemon writes. */
+/** From journalctl or dmesg where the node is a host and has them; otherwise from the syslog file. */
 async function outputOrFile(
   { files, dir, programs }: EvidenceDeps,
   calls: readonly (readonly [program: string, ...args: string[]])[],
@@ -152,7 +153,7 @@ async function tailOf(files: Files, path: string): Promise<string> {
   return cut === 0 ? text : `[the first ${cut} bytes were cut]\n${text}`
 }
 
-/** Names and states, and where blocked processes wait in the kernel; no arguments and no environment, which may hold secrets. */
+/** Names and states, and where blocked processes wait in the kernel. No arguments and no environment, because they may contain secrets. */
 function processes(): string {
   const pids = readdirSync('/proc').filter((p) => /^\d+$/.test(p))
   const read = (path: string): string => {

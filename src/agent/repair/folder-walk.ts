@@ -1,12 +1,12 @@
-// Walks and removes below a folder by open descriptors, one name at a time: no link is followed, even if folders are swapped meanwhile. Linux exposes
-// open folders under /proc/self/fd, which replaces openat and unlinkat here.
+// Walks and removes below a folder through open descriptors, one name at a time: no link is followed, even if folders are swapped meanwhile. Linux
+// exposes open folders under /proc/self/fd, which replaces openat and unlinkat here.
 import { setImmediate } from 'node:timers/promises'
 import { closeSync, constants, lstatSync, openSync, opendirSync, unlinkSync, type Stats } from 'node:fs'
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 export interface FoundFile {
-  /** Names below the root, the file's own last. */
+  /** Names below the root; the file's own name is last. */
   readonly names: readonly string[]
   readonly device: number
   readonly inode: number
@@ -85,7 +85,7 @@ export async function findFiles(
   return found
 }
 
-/** False when the file was replaced meanwhile. */
+/** Returns false when the file was replaced meanwhile. */
 export function removeFound(root: string, file: FoundFile): boolean {
   const fd = openFolder(root, file.names.slice(0, -1))
   if (fd === undefined) return false

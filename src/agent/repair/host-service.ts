@@ -1,11 +1,11 @@
-// Restarts a kubelet or container runtime that a distribution runs on this host: a repair of them must not depend on whether KubeNode installed them.
-// A closed list, and never a service that a user stopped.
+// Restarts a kubelet or container runtime that a distribution runs on this host: their repair must not depend on whether KubeNode installed them. A
+// closed list, and never a service that a user stopped.
 import { DETECTOR_DEFAULTS } from '#api/agent-config/detector-settings.ts'
 import { failed, type AskResult } from '../components/asks.ts'
 import { isFrozenState, readStat } from '../supervise/proc.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 
-/** Those that the built-in detectors watch. */
+/** The services that the built-in detectors watch. */
 const HOST_SERVICES: readonly string[] = ['kubelet', ...DETECTOR_DEFAULTS.runtime.services]
 
 /** Undefined for anything else. */

@@ -1,4 +1,4 @@
-// One named watch and one worker for each job that the Machine lists; both end when the Machine no longer lists the job.
+// One named watch and one worker for each job on the Machine; both end when the Machine no longer lists the job.
 import type { Random } from '#lib/random.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { RunningByName, type Running } from '../running.ts'

@@ -1,5 +1,5 @@
-// Decides the agent's next action for one repair job. Only steps whose turn it is, only under a permit that was read in this pass, and
-// never again a step that may already have been done.
+// Decides the agent's next action for one repair job. Only steps whose turn it is, only under a permit that was read in this pass, and never again a
+// step that may already have run.
 import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -63,7 +63,7 @@ export function planJob(seen: JobSeen): JobPlan {
   return planStep(seen, index, operation)
 }
 
-/** Begun and not ended: by this process, or by a previous one that died. */
+/** The step started but has not ended: run by this process, or by a previous one that died. */
 function cutOff(seen: JobSeen): JobPlan | undefined {
   const { record, busy, bootId } = seen
   const open = record?.steps.find((s) => s.outcome === undefined)
@@ -78,7 +78,7 @@ function cutOff(seen: JobSeen): JobPlan | undefined {
   return { action: { kind: 'Conclude', step, reason: 'the outcome of the step is unknown' } }
 }
 
-/** Begun in this boot: already requested, or an agent died before requesting it. Two requests in one boot are one reboot. */
+/** Started in this boot: already requested, or the agent died before the request. Two requests in one boot are one reboot. */
 function rebootStill(seen: JobSeen, open: StepRecord): JobPlan {
   const operation = seen.job.spec.operations[open.index]
   const limitMs = parseDuration(operation?.reboot?.timeout ?? '10m')
@@ -108,7 +108,7 @@ function isEnded(seen: JobSeen, index: number): boolean {
   if (outcome !== 'Unknown') return outcome !== undefined
   const own = ownStep(seen, index)
   if (own?.isUndone === true) return false
-  // Steps that are safe to repeat are repeated.
+  // Steps that are safe to repeat run again.
   return (
     own === undefined ||
     own.attempts >= MAX_ATTEMPTS ||

@@ -1,4 +1,4 @@
-// The journal of one job: which steps began and how they ended. Written before a step is done and after, so that a crash never repeats a step unnoticed.
+// The journal of one job: which steps started and how they ended. Written before and after each step, so that a crash never repeats a step unnoticed.
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '#api/kinds/operations.ts'
 
@@ -6,15 +6,15 @@ export interface StepRecord {
   readonly index: number
   readonly operation: OperationName
   readonly attempts: number
-  /** Boot in which it was begun. */
+  /** The boot in which the step started. */
   readonly bootId: string
   readonly startedAt: number
-  /** The uptime then: waiting steps are measured by it, independent of the clock. */
+  /** Uptime at the start: waiting steps are measured by it, independent of the clock. */
   readonly startedUpMs?: number
   readonly finishedAt?: number
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped' | 'Unknown'
   readonly output?: string
-  /** Set when its start could not be recorded with the API server, so it was not done and may begin again. */
+  /** Set when the start could not be recorded with the API server: the step did not run and may start again. */
   readonly isUndone?: boolean
 }
 

@@ -1,4 +1,4 @@
-// How steps of repairs ended since the agent started, for its metrics.
+// How repair steps ended since the agent started, for its metrics.
 import type { OperationName } from '#api/kinds/operations.ts'
 
 export interface RepairCount {

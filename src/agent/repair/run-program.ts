@@ -1,4 +1,4 @@
-// Runs one program of a repair: no shell, a process group of its own, bounded in time, output, memory and files, marked so that a later agent can end it.
+// Runs one program of a repair: no shell, its own process group, bounded in time, output, memory and files, and marked so that a later agent can end it.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { kill } from 'node:process'
@@ -10,7 +10,7 @@ export interface ProgramRun {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  /** Stops it early. */
+  /** Stops the program early. */
   readonly signal: AbortSignal
   readonly clock: Clock
 }
@@ -19,9 +19,9 @@ export type ProgramEnd =
   | { readonly kind: 'Exited'; readonly code: number; readonly output: string }
   | { readonly kind: 'Killed'; readonly why: string; readonly output: string }
 
-/** The end of its output. */
+/** Limit of kept output, counted from its end. */
 export const MAX_OUTPUT = 16_384
-/** Of its data, not of its address space: run-times reserve far more than they use. */
+/** Limits data, not address space: runtimes reserve far more than they use. */
 export const MAX_DATA_BYTES = 2 ** 30
 export const MAX_FILES = 1_024
 const PRLIMIT = '/usr/bin/prlimit'
@@ -64,7 +64,7 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     })
     child.once('exit', (exitCode) => {
       code = exitCode
-      // Processes it left behind are killed too; no process of a repair outlives its step.
+      // Also kills processes that the program left behind: no process of a repair outlives its step.
       killGroup(child.pid)
     })
     child.once('close', end)

@@ -1,5 +1,5 @@
-// Runs a signed script of a repair: downloaded and checked again for each run, started from its own folder, deleted afterwards. No file of it is linked
-// into the node, and only programs of the signed archive are run.
+// Runs a signed repair script: downloaded and verified again for each run, started from its own folder, deleted afterwards. Its files are not linked
+// into the node, and only programs from the signed archive run.
 import { closeSync, openSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { kill } from 'node:process'
@@ -19,7 +19,7 @@ export interface ScriptDeps extends Omit<StageDeps, 'clock'> {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Interpreters that a script may name in its first line; no other program of the node gets root's rights from a line of text. */
+/** Interpreters that a script may name in its first line; a line of text must not give any other program root's rights. */
 const INTERPRETERS: readonly string[] = [
   '/bin/sh',
   '/bin/bash',
@@ -33,12 +33,12 @@ const INTERPRETERS: readonly string[] = [
   '/usr/bin/env node',
 ]
 
-/** In the environment of every script: a later agent finds the processes of an earlier one by it. */
+/** In the environment of every script, so that a later agent finds the processes of an earlier one. */
 const MARK = 'KUBENODE_REPAIR'
 
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 
-/** Scripts of this node are kept apart from its components, so a component of the same name is never touched. */
+/** Scripts are kept apart from components, so that a component with the same name is never touched. */
 const scriptsDir = (dir: NodeDir): NodeDir => ({ ...dir, state: join(dir.state, 'scripts') })
 
 export async function runScript(
@@ -79,7 +79,7 @@ interface Program {
   readonly folder: string
 }
 
-/** The program, or why none may be run. */
+/** The program, or why none may run. */
 function programOf(spec: MachineComponentSpec, folder: string): Program | string {
   if (spec.type !== 'Script' || spec.script === undefined) return `${spec.component} is no script`
   const [named = '', ...args] = spec.script.command
@@ -95,7 +95,7 @@ function programOf(spec: MachineComponentSpec, folder: string): Program | string
 
 const FIRST_LINE = 256
 
-/** Undefined for a program without one. */
+/** Undefined for a program without an interpreter line. */
 function interpreterOf(path: string): string | undefined {
   const fd = openSync(path, 'r')
   try {

@@ -19,13 +19,13 @@ export interface StepPorts {
     job: string,
     signal: AbortSignal,
   ) => Promise<StepResult>
-  /** Requests the reboot; the next boot sees the result. */
+  /** Requests the reboot; the next boot observes the result. */
   readonly reboot: (job: string) => Promise<void>
 }
 
 const failed = (output: string): StepResult => ({ outcome: 'Failed', output })
 
-/** Undefined: it ends with another boot. When the signal aborts the step has failed, even if parts of it still hang. */
+/** Undefined: the step ends with the next boot. When the signal aborts, the step has failed, even if parts of it still hang. */
 export async function doStep(
   ports: StepPorts,
   operation: JobOperation,
@@ -42,7 +42,7 @@ export async function doStep(
 const aborted = (signal: AbortSignal, clock: Clock): Promise<never> =>
   new Promise((_, reject) => {
     const end = (): void => {
-      // A step that can stop at once reports its own end within this time.
+      // A step that can stop immediately reports its own end within this time.
       clock.after(LAST_OUTPUT_MS, () => reject(signal.reason))
     }
     if (signal.aborted) end()

@@ -36,7 +36,7 @@ export interface JobDeps {
   /** UIDs under which a permit may name this node. */
   readonly targets: () => readonly string[]
   readonly nodeUid: () => Promise<string | undefined>
-  /** A step ended; `beganAt` by the clock of durations. */
+  /** Called when a step ended; `beganAt` is in monotonic time. */
   readonly onStep: (operation: OperationName, outcome: string, beganAt: number) => void
 }
 
@@ -44,7 +44,7 @@ const RETRY_MS = 2_000
 /** A permit that was read before a slow acknowledgement is read again. */
 const PERMIT_FRESH_MS = 3_000
 const MAX_OUTPUT = 2_048
-/** Of one step, whatever its job allows. */
+/** Limit of one step, whatever its job allows. */
 const MAX_STEP_MS = 3_600_000
 const FROZEN_POLL_MS = 1_000
 
@@ -124,12 +124,12 @@ export class JobWorker {
       return
     }
     this.#log.info('repair action', { action: plan.action.kind, reason: plan.action.reason })
-    // At once, except after a start that was refused: otherwise this loop would retry at full speed.
+    // Continues immediately, except after a rejected start: otherwise this loop would retry at full speed.
     if (await this.#act(job, uid, plan.action)) this.#isDirty = true
     else this.#later(RETRY_MS)
   }
 
-  /** Whether the next pass may follow at once. */
+  /** Returns whether the next pass may follow immediately. */
   async #act(job: RemedyOperationJob, uid: string, action: JobAction): Promise<boolean> {
     const { clock } = this.#deps
     switch (action.kind) {
@@ -200,7 +200,7 @@ export class JobWorker {
     return true
   }
 
-  /** Ends at its timeout, or when the node is frozen: no step keeps its slot for ever. */
+  /** Ends at the timeout, or when the node is frozen: no step keeps its slot forever. */
   async #do(job: RemedyOperationJob, operation: JobOperation, name: string): ReturnType<typeof doStep> {
     const { clock, files, dir, ports } = this.#deps
     const stop = new AbortController()
@@ -228,7 +228,7 @@ export class JobWorker {
     }
   }
 
-  /** Why the step must not run; undefined when its start is on the disk and acknowledged, and the permit is still valid. */
+  /** Why the step must not run. Undefined when its start is on the disk and acknowledged, and the permit is still valid. */
   async #recordStart(job: RemedyOperationJob, uid: string, started: StepRecord): Promise<string | undefined> {
     const { clock } = this.#deps
     const began = clock.monotonic()
@@ -252,7 +252,7 @@ export class JobWorker {
     this.#record = next
   }
 
-  /** All steps that were ever ours: an apply removes omitted fields. */
+  /** Reports every step that ever belonged to this agent: an apply removes omitted fields. */
   async #report(job: RemedyOperationJob): Promise<void> {
     const record = this.#record
     if (record === undefined || record === this.#reported) return

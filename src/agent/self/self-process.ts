@@ -1,4 +1,4 @@
-// The agent as one of its own components: it cannot stop itself and start another copy, so it records the copy to run and exits; its supervisor does the
+// The agent as one of its own components. It cannot stop itself and start another copy, so it records the copy to run and exits; its supervisor does the
 // rest. It controls no other component.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ProcessReading } from '../components/plan.ts'
@@ -15,7 +15,7 @@ import { agentErrors } from '../agent-errors.ts'
 export interface SelfOptions {
   readonly files: Files
   readonly dir: NodeDir
-  /** The slot that this process runs from: empty for the copy that the host joined with; undefined without a supervisor. */
+  /** The slot that this process runs from: empty for the copy from the join; undefined without a supervisor. */
   readonly slot: string | undefined
   /** Exits so that the supervisor starts the current copy. Does not return. */
   readonly end: () => never
@@ -48,7 +48,7 @@ export class WithSelf implements Processes {
     return end()
   }
 
-  /** The new agent runs and has reported: the supervisor must not revert it any longer. */
+  /** The new agent runs and has reported: the supervisor must no longer revert it. */
   async reported(): Promise<void> {
     const { files, dir, slot } = this.#o
     if (slot === undefined || slot === '') return
@@ -56,7 +56,7 @@ export class WithSelf implements Processes {
     await writeDurably(files, reportedFile(dir.state), slot)
   }
 
-  /** Its probes passed: from now on its exits are like those of any agent. */
+  /** Its probes passed: from now on its exits count like those of any agent. */
   async settled(record: ComponentRecord | undefined): Promise<void> {
     const { files, dir, slot } = this.#o
     if (record?.state !== 'Healthy' || record.current?.id !== slot) return

@@ -1,5 +1,5 @@
-// Pure: what the supervisor of the agent does next. One rule: a copy on trial must report within a limited time and number of starts, or the previous one
-// is restored.
+// Pure: what the agent's supervisor does next. One rule: a copy on trial must report within a limited time and number of starts, or the previous one is
+// restored.
 import type { AgentSwitch } from './switch-file.ts'
 
 export interface Trial {
@@ -15,7 +15,7 @@ export type Verdict =
   | { readonly kind: 'None' | 'Wait' | 'Passed' }
   | { readonly kind: 'GoBack'; readonly reason: string }
 
-/** A start, a connection and one write take seconds; two minutes forgive a busy API server. */
+/** A start, a connection and one write take seconds; two minutes allow for a busy API server. */
 export const REPORT_WITHIN_MS = 120_000
 export const MAX_ENDS = 3
 
@@ -31,9 +31,9 @@ export function judgeTrial({ open, reported, ends, forMs }: Trial): Verdict {
 
 const FIRST_PAUSE_MS = 500
 const MOST_PAUSE_MS = 30_000
-/** An agent that ran this long has not crashed at its start. */
+/** An agent that ran this long did not crash at its start. */
 const CALM_MS = 60_000
 
-/** How long to wait before restarting an agent that exited by itself. */
+/** Delay before restarting an agent that exited by itself. */
 export const pauseMs = (endsInARow: number, ranMs: number): number =>
   ranMs >= CALM_MS ? FIRST_PAUSE_MS : Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(endsInARow, 10))

@@ -1,5 +1,5 @@
-// Keeps one agent running and switches it: starts what `current` names, and restores the previous copy when a new one does not report. Small, and changed as
-// rarely as possible: nothing supervises it but systemd.
+// Keeps one agent running and switches it: starts the copy that `current` points to, and restores the previous one when a new one does not report.
+// Small, and changed as rarely as possible: only systemd supervises it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import {
   closeSync,
@@ -23,7 +23,7 @@ export interface AgentSupervisorOptions {
   /** The agent's state folder. */
   readonly state: string
   readonly node: string
-  /** The copy that the host was joined with. */
+  /** The copy from the join. */
   readonly program: string
   /** Further arguments of the agent. */
   readonly args: readonly string[]
@@ -33,7 +33,7 @@ export interface AgentSupervisorOptions {
 }
 
 const POLL_MS = 1_000
-/** An agent that exits with this code has logged why; an immediate restart cannot help. */
+/** An agent that exits with this code has logged why; an immediate restart does not fix it. */
 const FINAL_CODES: ReadonlySet<number> = new Set([0, 75, 78])
 
 /** Returns the exit code of an agent that ended for good. */
@@ -41,7 +41,7 @@ export async function superviseAgent(options: AgentSupervisorOptions): Promise<n
   const { clock, log, signal } = options
   let inARow = 0
   let trial: { readonly to: string; readonly since: number; ends: number } | undefined
-  /** Abandoned, and the disk was too full to record it. */
+  /** The switch was abandoned, and the disk was too full to record it. */
   let unwritten: place.AgentSwitch | undefined
   while (!signal.aborted) {
     const isOver = unwritten !== undefined && openSwitch(options.state)?.to !== unwritten.to
@@ -99,7 +99,7 @@ function start({ state, node, program, args }: AgentSupervisorOptions): ChildPro
   )
 }
 
-/** Empty: the copy that the host was joined with. */
+/** Empty: the copy from the join. */
 function currentSlot(state: string): string {
   try {
     const slot = basename(readlinkSync(place.agentCurrentLink(state)))
@@ -109,7 +109,7 @@ function currentSlot(state: string): string {
   }
 }
 
-/** Checks only while a trial is undecided: an idle agent costs nothing. */
+/** Polls only while a trial is undecided: an idle agent costs nothing. */
 function ended(
   child: ChildProcess,
   { clock, signal }: AgentSupervisorOptions,
@@ -121,7 +121,7 @@ function ended(
     let timer: { cancel(): void } | undefined
     const check = (): void => {
       const kind = verdict()
-      // It may hang in a way that TERM does not end.
+      // The agent may hang so that TERM does not end it.
       if (kind === 'GoBack') child.kill('SIGKILL')
       timer = kind === 'Wait' ? clock.after(POLL_MS, check) : undefined
     }
@@ -139,7 +139,7 @@ function ended(
 const openSwitch = (state: string) => place.parseSwitch(textIfThere(place.switchFile(state)))
 const reported = (state: string): string | undefined => textIfThere(place.reportedFile(state))?.trim()
 
-/** False: incomplete. The rest is done before the next start of an agent; this process must not exit because of it. */
+/** False: incomplete. The rest runs before the next start of an agent; this process must not exit because of it. */
 function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitch, reason: string): boolean {
   try {
     goBack(state, open, reason)
@@ -150,7 +150,7 @@ function wentBack({ state, log }: AgentSupervisorOptions, open: place.AgentSwitc
   }
 }
 
-/** The link first: then the next start is the copy that worked. Each write is on disk before the next: a bad copy without a trial would run for ever. */
+/** The link first, so that the next start runs the copy that worked. Each write is on disk before the next: a bad copy without a trial would run forever. */
 function goBack(state: string, open: place.AgentSwitch, reason: string): void {
   const link = place.agentCurrentLink(state)
   if (open.from === '') rmSync(link, { force: true })

@@ -1,17 +1,17 @@
-// How agent and supervisor communicate while the agent is switched: which copy to run, which one reported, which one was abandoned. Files, since one
-// of the two is always about to exit.
+// How agent and supervisor communicate while the agent is switched: which copy to run, which one reported, which one was abandoned. They use files,
+// because one of the two is always about to exit.
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 
 /** The agent as a component. */
 export const AGENT_COMPONENT = 'kubenode-agent'
 
-/** The program inside a slot of it. */
+/** The program inside its slot. */
 export const AGENT_PROGRAM = 'tree/agent.mjs'
-/** Node may come with it. */
+/** A slot may include Node.js. */
 export const AGENT_NODE = 'tree/bin/node'
 
-/** An agent that exits with this code asks its supervisor to start what `current` names now. */
+/** An agent that exits with this code requests that its supervisor start the copy that `current` points to. */
 export const EXIT_SWITCH = 76
 
 export const switchFile = (state: string): string => join(state, 'agent-switch.json')
@@ -23,9 +23,9 @@ export const agentSlotFolder = (state: string, slot: string): string =>
 export interface AgentSwitch {
   /** The slot to run. */
   readonly to: string
-  /** The slot to go back to; empty: the copy that the host was joined with. */
+  /** The slot to revert to; empty: the copy from the join. */
   readonly from: string
-  /** Set by the supervisor: `to` was tried, and why it was abandoned. */
+  /** Set by the supervisor: `to` was tried, and this is why it was abandoned. */
   readonly gaveUp?: string
 }
 
@@ -40,5 +40,5 @@ export function parseSwitch(text: string | undefined): AgentSwitch | undefined {
   }
 }
 
-/** They become parts of paths. */
+/** Slot names become parts of paths. */
 const isSlot = (v: unknown): boolean => typeof v === 'string' && /^[0-9a-f]{16}-\d{1,6}$/.test(v)

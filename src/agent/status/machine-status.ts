@@ -1,4 +1,4 @@
-// Pure: what the agent reports about its Machine. Only its own fields: the rest of the status belongs to the machine controller.
+// Pure: what the agent reports in its Machine's status. Only its own fields: the rest of the status belongs to the machine controller.
 import { timestamp } from '#lib/clock.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentOrder, ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
@@ -10,27 +10,27 @@ import type { ComponentWorker } from '../components/worker.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { KubeletTrust } from '../node/kubelet-trust.ts'
 
-/** What the loop of a component knows beside its journal. */
+/** What a component's loop knows in addition to its journal. */
 type Shown = Pick<ComponentWorker, 'waiting' | 'waitingBecause' | 'removalProblem' | 'drift' | 'adoption' | 'removal'>
 
 export interface MachineObservation {
   readonly name: string
   readonly facts: HostFacts
   readonly version: string
-  /** While it hands its host back. */
+  /** Set while the agent hands its host back. */
   readonly phase?: 'Leaving' | 'Left'
-  /** To which secret values for this machine are sealed. */
+  /** The key to which this machine's secret values are sealed. */
   readonly publicKey?: string
   /** The agent's own version, as the host names it. */
   readonly folder?: string
   /** Validity of the certificate. */
   readonly certificate?: { readonly from: number; readonly to: number; readonly authority?: string } | undefined
-  /** Prints of the authorities that the agent verifies its server with. */
+  /** Prints of the authorities that the agent uses to verify its server. */
   readonly authorities?: readonly string[]
   /** Undefined on a host without a kubelet. */
   readonly kubelet?: KubeletTrust | undefined
   readonly components: readonly ComponentStatus[]
-  /** Paths of the node that hold files of others. */
+  /** Paths on the node that hold files of other owners. */
   readonly foreign?: readonly string[]
   readonly notices?: MachineNotices | undefined
   /** Conditions that the agent reports. */
@@ -46,7 +46,7 @@ export function componentStatus(
   { waiting, waitingBecause, removalProblem, drift, adoption, removal }: Shown,
 ): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
-  // A component that differs from its declaration gives a reason; others need no message.
+  // A component that differs from its declaration has a reason; others need no message.
   const reboot = open?.phase === 'GoingBack' ? open.back : open?.reboot?.boot === undefined ? open?.reboot : undefined
   const isAwaited = reboot !== undefined && open?.phase === 'Switching'
   const own = isAwaited ? (waiting ?? record.message) : record.message
@@ -71,12 +71,15 @@ export function componentStatus(
   }
 }
 
-/** Of all components together. API servers take 64 KiB from an agent (docs/operations/apiserver.md); the rest of 64 components fits into the other half. */
+/**
+ * Limit for all components together. API servers accept 64 KiB from an agent (docs/operations/apiserver.md); the rest of 64 components fits into the
+ * other half.
+ */
 const MAX_OUTPUT_BYTES = 24 * 1024
 
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text))
 
-/** When many components fail at once, each shows the end of its output and all of them fit. */
+/** When many components fail at once, shortens the output of each so that all fit. */
 function withShortOutputs(components: readonly ComponentStatus[]): readonly ComponentStatus[] {
   const outputs = components.flatMap(({ output }) => output ?? [])
   if (outputs.reduce((sum, output) => sum + bytesOf(output), 0) <= MAX_OUTPUT_BYTES) return components
@@ -129,10 +132,10 @@ export const machineStatus = ({
   },
 })
 
-/** The order in the spec tells controllers of it as well; nothing tells them that a version is being fetched. */
+/** For these states the order in the Machine's spec informs controllers too. That a version is being fetched is only in the report. */
 const ON_ITS_WAY: ReadonlySet<unknown> = new Set<ComponentStatus['state']>(['Switching', 'Probing'])
 
-/** Nothing differs but components that are being switched: what that comes to is reported in any case. */
+/** Only components that are being switched differ. Their outcome is reported in any case. */
 export function isOnlyProgress(before: KubeObject, now: KubeObject): boolean {
   const [a, b] = [before['status'], now['status']]
   if (!isObject(a) || !isObject(b)) return false
@@ -148,16 +151,16 @@ export function isOnlyProgress(before: KubeObject, now: KubeObject): boolean {
 const reportsIn = ({ components }: Readonly<Record<string, unknown>>) =>
   Array.isArray(components) ? components.filter(isObject) : []
 
-/** Of the status, what the agent alone writes. */
+/** Status fields that only the agent writes. */
 const OWN_FIELDS = ['bootID', 'agent', 'platform', 'components', 'notices', 'foreignFiles'] as const
 const OWN_CONDITIONS: readonly string[] = ['Frozen', 'TrustRefused', 'TokenExpiring']
 
-/** Whether the Machine of the server has the report that was written last. */
+/** Whether the Machine on the server has the last written report. */
 export function hasReport({ status }: Pick<Machine, 'status'>, written: KubeObject): boolean {
   return jsonEqual(ownOf(status), ownOf(written['status']))
 }
 
-/** Whether a whole part of that report is missing, as after a person cleared the status. What the server had before our last write lacks none. */
+/** Whether a whole part of that report is missing, for example after a user cleared the status. An older report on the server is not missing any part. */
 export function lacksReport({ status = {} }: Pick<Machine, 'status'>, written: KubeObject): boolean {
   const own = isObject(written['status']) ? written['status'] : {}
   return OWN_FIELDS.some((field) => own[field] !== undefined && status[field] === undefined)

@@ -1,5 +1,5 @@
-// The local brake: how soon a crashed process may be restarted without a permit. Each crash doubles the wait;
-// a component that ran well for a while starts from the beginning.
+// The local brake: how soon a crashed process may be restarted without a permit. Each crash doubles the wait. A component that ran well for a while
+// starts over.
 export interface BrakeLimits {
   readonly firstMs: number
   readonly mostMs: number
@@ -9,7 +9,7 @@ export interface BrakeLimits {
 
 const DEFAULT_BRAKE: BrakeLimits = { firstMs: 1_000, mostMs: 300_000, forgetMs: 600_000 }
 
-/** Crashes after which it is called a loop. */
+/** This many crashes count as a loop. */
 export const LOOP_CRASHES = 5
 
 export class Brake {

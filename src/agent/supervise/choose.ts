@@ -1,11 +1,11 @@
-// Which supervisor runs the components of this node: systemd if it runs the host, our own elsewhere.
+// Which supervisor runs this node's components: systemd if it runs the host, otherwise the agent's own.
 import { existsSync } from 'node:fs'
 import type { Processes } from './port.ts'
 import { Supervisor, type SupervisorOptions } from './supervisor.ts'
 import { createSystemctl, type Systemctl } from './systemd/systemctl.ts'
 import { Systemd } from './systemd/systemd.ts'
 
-/** Made by systemd at its start, when it is the first process; the documented way to see it. */
+/** systemd creates this folder when it is the first process; this is the documented check. */
 const SYSTEMD_RUNS = '/run/systemd/system'
 
 export const systemctlOf = (): Systemctl | undefined => (existsSync(SYSTEMD_RUNS) ? createSystemctl() : undefined)

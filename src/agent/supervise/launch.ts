@@ -1,4 +1,4 @@
-// Starts the process of a component on a node without systemd: in a session of its own that outlives the agent, marked, writing into its log.
+// Starts a component's process on a node without systemd: in its own session that outlives the agent, marked, with output to its log.
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,15 +15,15 @@ import { agentErrors } from '../agent-errors.ts'
 
 export interface LaunchPlace {
   readonly dir: NodeDir
-  /** First in the PATH of components, so that scripts find the Node.js that the agent runs on. */
+  /** First in the components' PATH, so that scripts find the Node.js that the agent runs on. */
   readonly binFolder: string
-  /** Environment that tells components about their node. */
+  /** Environment that describes the node to its components. */
   readonly environment: Readonly<Record<string, string>>
 }
 
 export type OnExit = (pid: number, code: number | null, signal: string | null) => void
 
-/** `start` names this start. */
+/** `start` is the id of this start. */
 export async function launch(
   { component, slot, service }: StartRequest,
   start: string,

@@ -1,4 +1,4 @@
-// Bounds the log of a component: copies the end of a log that is too large aside, and truncates it. The component keeps writing to the same open file.
+// Limits a component's log: copies the end of a log that is too large aside, and truncates it. The component keeps writing to the same open file.
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
@@ -7,10 +7,10 @@ import type { NodeDir } from '../node-dir.ts'
 export const MAX_LOG_BYTES = 4 * 2 ** 20
 const KEPT = 2
 const CHUNK = 2 ** 16
-/** A component that wrote this many times the limit since the last check writes faster than we check. */
+/** A component that wrote this many times the limit since the last check writes faster than the checks run. */
 const FLOOD = 4
 
-/** Enough for some long lines. */
+/** Enough for a few long lines. */
 const END_BYTES = 8_192
 
 export const logFile = (dir: Pick<NodeDir, 'logs'>, component: string): string => join(dir.logs, `${component}.log`)
@@ -32,9 +32,9 @@ export function readLogEnd(path: string, from: number): string {
 }
 
 export interface Rotation {
-  /** Why nothing was kept of it, if so. */
+  /** Why no copy was kept, if so. */
   readonly problem: string | undefined
-  /** It must be checked sooner than others. */
+  /** The log must be checked sooner than others. */
   readonly isFlood: boolean
 }
 
@@ -54,7 +54,7 @@ export function rotateLog(path: string, maxBytes = MAX_LOG_BYTES): Rotation {
   }
 }
 
-/** A flood is not copied whole: it would block the agent's loop, and use the disk twice. */
+/** A flood is not copied whole: that would block the agent's event loop and use twice the disk space. */
 function copyEnd(from: string, to: string, start: number, end: number): void {
   const [input, output] = [openSync(from, 'r'), openSync(to, 'w', 0o640)]
   try {
@@ -71,7 +71,7 @@ function copyEnd(from: string, to: string, start: number, end: number): void {
   }
 }
 
-/** No room for a copy: the room matters more than the lines. */
+/** No room for a copy: free space matters more than the lines. */
 function cut(path: string): string | undefined {
   try {
     truncateSync(path, 0)

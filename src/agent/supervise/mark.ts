@@ -1,5 +1,5 @@
-// The mark in the environment of every process that the supervisor starts, inherited by their children: it identifies the owner of a process
-// after the agent that started it has ended.
+// The mark in the environment of every process that the supervisor starts. Children inherit it. It identifies a process's owner after the agent that
+// started it has ended.
 import { processesMarked, type ProcStat } from './proc.ts'
 import type { Service } from './port.ts'
 
@@ -39,15 +39,15 @@ export const processesOfNode = (node: string): readonly Marked[] =>
     .sort((a, b) => Number(a.process.startTime) - Number(b.process.startTime) || a.process.pid - b.process.pid)
 
 /**
- * Which process an agent without a record may take for the component itself: we start each in a session of its own. Their helpers have no
- * sessions of their own as a rule, and are younger.
+ * Which process an agent without a record may treat as the component itself: every component starts in its own session. Helpers usually have no session
+ * of their own, and are younger.
  */
 export const mainOf = (marked: readonly Marked[], component: string): Marked | undefined =>
   marked.find((m) => m.mark.component === component && m.process.session === m.process.pid)
 
 /**
- * What ends together with a component. Group: all processes that it started, wherever they moved. Process: those still in its process group; processes
- * that moved to a group of their own, such as the shims of containers, are meant to survive.
+ * Which processes end together with a component. Group: all processes that it started, wherever they moved. Process: those still in its process group.
+ * Processes that moved to their own group, such as container shims, are meant to survive.
  */
 export const familyOf = (
   marked: readonly Marked[],

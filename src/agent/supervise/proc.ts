@@ -1,4 +1,5 @@
-// A process's state in the kernel: whether it is alive, since when, and whether it is stopped. A pid alone identifies no process; pid and start time do.
+// A process's state in the kernel: whether it is alive, since when, and whether it is stopped. A pid alone does not identify a process; pid and start
+// time do.
 import { readFileSync, readdirSync } from 'node:fs'
 import { kill } from 'node:process'
 
@@ -15,7 +16,7 @@ export interface ProcStat extends ProcessId {
   readonly session: number
 }
 
-/** The name in parentheses may hold anything, also spaces and parentheses: fields are counted from the last one. */
+/** The name in parentheses may contain anything, also spaces and parentheses: fields are counted from the last one. */
 export function parseStat(text: string): ProcStat | undefined {
   const end = text.lastIndexOf(')')
   const pid = Number.parseInt(text, 10)
@@ -49,7 +50,7 @@ export interface MarkedProcess extends ProcStat {
   readonly mark: string
 }
 
-/** Processes whose environment carries the variable, as far as we may read it; zombies are excluded. */
+/** Processes with the variable in their environment, as far as it is readable. Zombies are excluded. */
 export function processesMarked(variable: string): readonly MarkedProcess[] {
   const found: MarkedProcess[] = []
   for (const name of readdirSync('/proc')) {
@@ -68,7 +69,7 @@ function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1')
   } catch {
-    // Another user's process, or it has exited in between.
+    // Another user's process, or it exited in between.
     return ''
   }
 }

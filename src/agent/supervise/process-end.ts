@@ -1,4 +1,4 @@
-// Pure: how a process ended, and whether that is evidence against its version. A kill from outside is not; a crash of its own is.
+// Pure: how a process ended, and whether that is evidence against its version. A kill from outside is not; the process's own crash is.
 import type { UnitState } from './systemd/systemctl.ts'
 
 export interface ProcessEnd {
@@ -8,9 +8,9 @@ export interface ProcessEnd {
   readonly isEvidence: boolean
 }
 
-/** Signals by which users, the kernel's OOM killer and other programs kill processes of others. */
+/** Signals that users, the kernel's OOM killer and other programs use to kill processes. */
 const FROM_OUTSIDE: ReadonlySet<string> = new Set(['SIGTERM', 'SIGKILL'])
-/** A program that catches SIGTERM ends with 0 or 143; a shell passes on the signal of its child as 128 + number. */
+/** A program that catches SIGTERM exits with 0 or 143; a shell passes on its child's signal as 128 + number. */
 const ORDERLY_CODES: ReadonlySet<number> = new Set([0, 137, 143])
 
 /** Both are null for a process that a previous agent started: its end is visible, its exit code is not. */
@@ -50,7 +50,7 @@ export function endOfUnit({ result, exitStatus, hasMemoryLimit }: UnitState): Pr
         : { how: 'killed because the node ran out of memory', isEvidence: false }
     case 'success':
     case '':
-      // Exited normally, stopped by a user, or restarted by systemd before we could read how it ended. systemd counts SIGTERM as normal.
+      // Exited normally, stopped by a user, or restarted by systemd before the agent could read how it ended. systemd counts SIGTERM as normal.
       return { how: name === 'SIGTERM' ? `ended by ${name}` : 'ended', isEvidence: false }
     default:
       // timeout, watchdog, protocol, resources, start-limit-hit …: the unit did not behave as it declares.

@@ -1,4 +1,4 @@
-// The record of a process that was started for a component, so that the next agent finds it again.
+// The record of a component's process, so that the next agent finds it again.
 import { isObject } from '#lib/json.ts'
 import type { Service } from './port.ts'
 import type { ProcessId } from './proc.ts'
@@ -9,7 +9,7 @@ export interface KnownProcess {
   readonly slot: string
   readonly restart: Service['restart']
   readonly killMode: Service['killMode']
-  /** Names this start of it; empty when an older agent started it. */
+  /** The id of this start; empty when an older agent started it. */
   readonly start: string
 }
 
@@ -27,7 +27,7 @@ export function parseProcess(bytes: Buffer | undefined): KnownProcess | undefine
       typeof value['bootId'] === 'string'
     return isGood ? ({ start: '', ...value } as unknown as KnownProcess) : undefined
   } catch {
-    // Written durably, so this is foreign: the mark in the environment finds the process if it exists.
+    // The agent writes this file durably, so this content is foreign. The mark in the environment finds the process if it exists.
     return undefined
   }
 }

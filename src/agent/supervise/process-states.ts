@@ -1,5 +1,5 @@
-// Polls the same processes as cheaply as the kernel allows: the file of each in /proc stays open. One call per poll, and an open file of
-// an exited process never shows another one that got its pid.
+// Polls the same processes as cheaply as the kernel allows: each one's file in /proc stays open. One call per poll, and the open file of an exited
+// process never shows another one that got its pid.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { livingStat, parseStat, type ProcessId } from './proc.ts'
 
@@ -21,14 +21,14 @@ export class ProcessStates {
     const fd = this.#open.get(processKey(id)) ?? this.#openFile(id)
     if (fd === undefined) return livingStat(id, this.#proc)?.state
     const length = this.#read(fd)
-    // The name may hold anything, also parentheses: the state is what follows the last one.
+    // The name may contain anything, also parentheses: the state follows the last one.
     const state = String.fromCharCode(this.#buffer[this.#buffer.lastIndexOf(PARENTHESIS, length - 1) + 2] ?? 0)
     if (length > 0 && state !== 'Z' && state !== 'X') return state
     this.#forget(processKey(id), fd)
     return undefined
   }
 
-  /** Processes that are no longer asked for are closed. */
+  /** Closes processes that are no longer polled. */
   keepOnly(ids: readonly ProcessId[]): void {
     const wanted = new Set(ids.map(processKey))
     for (const [key, fd] of this.#open) if (!wanted.has(key)) this.#forget(key, fd)

@@ -1,5 +1,5 @@
-// When the agent may restart a component without a permit: crashed ones after the wait of their brake, frozen ones after a while in which repairs may save
-// evidence first.
+// When the agent may restart a component without a permit: a crashed one after its brake's delay, a frozen one after a grace period in which repairs can
+// save evidence first.
 import { Brake, type BrakeLimits } from './brake.ts'
 import { FROZEN_GRACE_MS, type Sight } from './sight.ts'
 

@@ -1,4 +1,4 @@
-// The state of one running component, and the one rule that both supervisors share: a process stopped by a signal for a while counts as frozen.
+// The state of one running component, and the rule that both supervisors share: a process stopped by a signal for a while counts as frozen.
 import type { ProcessReading } from '../components/plan.ts'
 import type { ProcessEnd } from './process-end.ts'
 
@@ -14,10 +14,10 @@ export interface Sight {
 
 /** Stopped by a signal for this long counts as frozen: a debugger or a dump is done by then. */
 const FROZEN_AFTER_MS = 2_000
-/** How long a frozen component is left to repairs that save evidence first, before the agent restarts it itself. */
+/** Grace period in which repairs can save evidence of a frozen component before the agent restarts it. */
 export const FROZEN_GRACE_MS = 60_000
 
-/** Processes are stopped by others: a debugger, a user, a freezer. */
+/** A debugger, a user or a freezer stopped the process, not the process itself. */
 const STOPPED: ProcessEnd = { how: 'was stopped by a signal', isEvidence: false }
 
 export const newSight = (): Sight => ({

@@ -1,5 +1,5 @@
-// Runs components on nodes without systemd: each in a process group of its own that outlives the agent. After a restart of the agent they are found
-// again by pid and start time, or by the mark in their environment, and keep running.
+// Runs components on nodes without systemd: each in its own process group that outlives the agent. After an agent restart it finds them again by pid and
+// start time, or by the mark in their environment, and they keep running.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -26,7 +26,7 @@ export interface SupervisorOptions extends LaunchPlace, RestraintLimits {
   readonly files: Files
   readonly clock: Clock
   readonly log: Logger
-  /** A process of a previous boot has not crashed. */
+  /** A process from a previous boot did not crash. */
   readonly bootId: string
   readonly pollEveryMs?: number
   /** Stopped by a signal for this long counts as frozen. */
@@ -34,7 +34,7 @@ export interface SupervisorOptions extends LaunchPlace, RestraintLimits {
   readonly graceMs?: number
 }
 
-/** Exits of our own children are reported at once; this polls for frozen ones, and for those that a previous agent started. */
+/** Exits of child processes are reported immediately; polling finds frozen ones, and those that a previous agent started. */
 const POLL_MS = EACH_TICK_MS
 const ROTATE_EVERY_MS = 10_000
 const FLOOD_EVERY_MS = 1_000
@@ -47,7 +47,7 @@ interface Entry extends Sight {
   readonly killMode: Service['killMode']
   readonly startedAt: number
   readonly start: string
-  /** What its log held before it was started. */
+  /** Size of its log before it was started. */
   readonly logFrom: number
   isStopping: boolean
   /** Started by this agent process. */
@@ -90,7 +90,7 @@ export class Supervisor implements Processes {
     }
     for (const { mark, process } of marked) {
       const entry = this.#entries.get(mark.component)
-      // From a start that is over, and not meant to survive.
+      // A leftover from an earlier start, not meant to survive.
       if (
         mark.killMode !== 'Group' ||
         (entry !== undefined && (entry.start === mark.start || entry.id.pid === process.pid))
@@ -148,7 +148,7 @@ export class Supervisor implements Processes {
     await this.#write(component, { id, slot, bootId: this.#o.bootId, restart, killMode, start })
   }
 
-  /** Runs on by itself: nothing supervises it from now on. */
+  /** The process keeps running; nothing supervises it from now on. */
   async release(component: string): Promise<void> {
     const { files, dir } = this.#o
     this.#entries.delete(component)
@@ -171,7 +171,7 @@ export class Supervisor implements Processes {
     this.#changed(component)
   }
 
-  /** The process itself first, so that it can end its children cleanly; then what is left of its group. */
+  /** Ends the process itself first, so that it can end its children cleanly; then the rest of its group. */
   async #end(entry: Entry): Promise<void> {
     const { clock, log, graceMs = GRACE_MS } = this.#o
     const { id, component, killMode, startedAt } = entry
@@ -217,7 +217,7 @@ export class Supervisor implements Processes {
   }
 
   logPlace(component: string): LogPlace {
-    // The provider starts the agent, and knows it by a shorter name.
+    // The provider starts the agent, and uses a shorter name for it.
     return { kind: 'File', path: logFile(this.#o.dir, component === AGENT_COMPONENT ? 'agent' : component) }
   }
 
@@ -259,7 +259,7 @@ export class Supervisor implements Processes {
     this.#changed(entry.component)
   }
 
-  /** Finds what causes no event: processes that a previous agent started, and frozen ones. */
+  /** Finds what causes no event: ends of processes that a previous agent started, and frozen processes. */
   #poll(): void {
     if (this.#isClosed) return
     const { clock, frozenAfterMs, pollEveryMs = POLL_MS, log } = this.#o
@@ -270,7 +270,7 @@ export class Supervisor implements Processes {
       observed.push(entry.id)
       const state = this.#states.state(entry.id)
       if (state === undefined) {
-        // The exit event of our own child arrives shortly and says how it ended; of others only the end is visible.
+        // The exit event of a child process arrives shortly and shows how it ended; for other processes only the end is visible.
         if (!entry.isOurChild) this.#died(entry, null, null)
       } else if (noteStopped(entry, isFrozenState(state), { now, afterMs: frozenAfterMs })) {
         if (entry.reading === 'Frozen') log.warn('component frozen', { component: entry.component, pid: entry.id.pid })

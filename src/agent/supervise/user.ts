@@ -1,4 +1,4 @@
-// The uid and gid of a component's user on this node, and whether we may switch to them.
+// The uid and gid of a component's user on this node, and whether the agent may switch to them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
@@ -25,7 +25,7 @@ const passwdOf = (root: string): string => {
     try {
       return readFileSync(path, 'utf8')
     } catch {
-      // A node that is a folder has none of its own.
+      // A node that is a folder has no passwd of its own.
     }
   }
   return ''

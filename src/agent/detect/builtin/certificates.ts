@@ -1,4 +1,4 @@
-// Detects certificates of the node that were not renewed in time.
+// Detects node certificates that were not renewed in time.
 import { X509Certificate } from 'node:crypto'
 import type { Reading } from './reading.ts'
 
@@ -8,7 +8,7 @@ export interface CertificateLife {
   readonly to: number
 }
 
-/** The certificate of a PEM file that expires first counts; keys and other content are ignored. */
+/** The certificate in a PEM file that expires first counts; keys and other content are ignored. */
 export function lifeOf(path: string, pem: string): CertificateLife | undefined {
   const lives = [...pem.matchAll(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)].flatMap(([text]) => {
     try {

@@ -1,11 +1,11 @@
-// Components that crash repeatedly, even if they are healthy in between.
+// Detects components that crash repeatedly, even if they are healthy in between.
 import type { ComponentProblem } from '../component-problems.ts'
 import type { Reading } from './reading.ts'
 
 export interface CrashHistory {
   /** When each component crashed, oldest first. */
   readonly crashes: ReadonlyMap<string, readonly number[]>
-  /** Processes that are down now have crashed: one crash is counted once. */
+  /** Components whose process is currently crashed, so that one crash is counted once. */
   readonly down: ReadonlySet<string>
 }
 

@@ -1,4 +1,5 @@
-// Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, each run bounded; a failed run reports nothing and is counted.
+// Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, every run bounded. A failed run reports nothing and is
+// counted.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -70,7 +71,7 @@ export class Detectors {
   readonly #failures = new Map<DetectorName, number>()
   #crashes = NO_CRASHES
   #startedAt = 0
-  /** Found by a previous agent. */
+  /** Conditions found by a previous agent. */
   #kept: ReadonlySet<string> = new Set()
   #conditions: ConditionStore | undefined
   #isClosed = false
@@ -92,7 +93,7 @@ export class Detectors {
     this.#conditions = board.open('detectors', { owns: (type) => types.has(type) })
     this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => this.#isTrue(t)))
     for (const detector of all) {
-      // Reuses an open connection; ten thousand starting agents must not open more than necessary.
+      // Reuses an open connection: ten thousand agents starting at once must not open more than necessary.
       if (detector.name === 'clock') this.#later(detector, Math.min(detector.everyMs, ASK_SERVER_AFTER_MS))
       else void this.#run(detector)
     }
@@ -117,7 +118,7 @@ export class Detectors {
     } catch (error) {
       const failed = (this.#failures.get(name) ?? 0) + 1
       this.#failures.set(name, failed)
-      // Logged once: a detector that fails for a day must not fill the disk with lines.
+      // Logged once: a detector that fails all day must not fill the disk with log lines.
       if (failed === 1) log.warn('detector failed', { detector: name, error })
     }
     this.#later(detector, random.jitter(everyMs))
@@ -146,14 +147,14 @@ export class Detectors {
     return reading.status === 'False' && isTrue && isTooSoon && this.#kept.has(reading.type) ? [] : [reading]
   }
 
-  /** As the detectors found it: what others say of the same condition changes no threshold of theirs. */
+  /** Only the detectors' own finding: reports from other sources do not change the detectors' thresholds. */
   #isTrue(type: string): boolean {
     return this.#conditions?.problem(type)?.isTrue === true
   }
 
   #all(): readonly Detector[] {
     const { settings, dir } = this.#deps
-    // A node that is a folder on a machine does not report on the machine's processes, mounts and services.
+    // A node that is a folder does not report on the processes, mounts and services of its machine.
     const isHost = dir.root === '/'
     const detections: Readonly<Record<DetectorName, Detect | undefined>> = {
       disk: () => this.#disk(),
@@ -290,7 +291,7 @@ function sleepingTasks() {
       try {
         return sleepingTask(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
       } catch {
-        // Deleted in between.
+        // The file was deleted in between.
         return []
       }
     })

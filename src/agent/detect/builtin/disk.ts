@@ -1,11 +1,11 @@
-// Disks that fill up, by bytes and by inodes. A true condition stays until there is clearly more room again.
+// Detects disks that fill up, by bytes and by inodes. A true condition stays until there is clearly more free space.
 import type { DetectorSettings } from '#api/agent-config/detector-settings.ts'
 import type { Reading } from './reading.ts'
 
 export interface DiskRoom {
   readonly path: string
   readonly freePercent: number
-  /** Undefined where the file system knows no inodes. */
+  /** Undefined where the file system has no inodes. */
   readonly freeInodesPercent: number | undefined
 }
 

@@ -1,11 +1,11 @@
-// Processes that hang in the kernel: in uninterruptible sleep in every sample, without having used the processor in between.
+// Detects processes that hang in the kernel: in uninterruptible sleep in every sample, with no CPU time used in between.
 import { formatDuration } from '#lib/duration.ts'
 import type { Reading } from './reading.ts'
 
 export interface SleepingTask {
   readonly pid: number
   readonly name: string
-  /** Identifies the process and whether it ran: start time and processor time. */
+  /** Identifies the process and shows whether it ran: start time and CPU time. */
   readonly mark: string
 }
 
@@ -44,7 +44,7 @@ export function judgeHung(sleepers: ReadonlyMap<number, Sleeper>, nowMs: number,
   const type = 'TasksHung'
   const hung = [...sleepers.values()].filter((s) => nowMs - s.sinceMs >= afterMs)
   if (hung.length === 0) return { type, status: 'False', reason: 'NoTasksHung', message: 'no process is hung' }
-  // The message stays the same while they hang, regardless of duration.
+  // The message stays the same while they hang, however long that lasts.
   const names = hung.slice(0, SHOWN).map((s) => `${s.name} (${s.pid})`)
   const message = `${hung.length} hang in the kernel for ${formatDuration(afterMs)} or longer: ${names.join(', ')}`
   return { type, status: 'True', reason: 'TasksHung', message }

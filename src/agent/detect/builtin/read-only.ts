@@ -1,9 +1,8 @@
-// File systems that became read-only: those that the kernel stopped (`emergency_ro`, `shutdown`), those that were writable before, and those
-// that must be writable.
+// Detects file systems that became read-only: stopped by the kernel (`emergency_ro`, `shutdown`), writable earlier, or required to be writable.
 import type { Reading } from './reading.ts'
 
 export interface Mount {
-  /** Its number: one device may be mounted at many places and under many names. */
+  /** Device number: one device can be mounted in many places and under many names. */
   readonly device: string
   readonly source: string
   readonly mountPoint: string
@@ -14,7 +13,7 @@ export interface Mount {
   readonly superOptions: readonly string[]
 }
 
-/** Others are read-only by design, or not on this machine. */
+/** Other types are read-only by design, or not on this machine. */
 const WRITABLE_TYPES = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'f2fs', 'bcachefs', 'vfat', 'jfs', 'reiserfs'])
 const MAX_MOUNTS = 4_096
 
@@ -41,7 +40,7 @@ export const namedBefore = (mounts: readonly Mount[], message: string): Readonly
 
 export interface ReadOnlyReading {
   readonly reading: Reading
-  /** Devices that were seen writable in this boot. */
+  /** Devices that were writable earlier in this boot. */
   readonly writable: ReadonlySet<string>
 }
 
@@ -60,7 +59,7 @@ export function judgeReadOnly(
     else if (writable.has(device)) seen.add(device)
     const why =
       stopped ?? (isReadOnly && (writable.has(device) || mustWrite.includes(mountPoint)) ? 'read-only' : undefined)
-    // One file system may be mounted at many places.
+    // One file system can be mounted in many places.
     if (why !== undefined && !bad.has(device)) bad.set(device, `${mountPoint} (${type}) is ${why}`)
   }
   const type = 'FilesystemReadOnly'

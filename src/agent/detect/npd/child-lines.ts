@@ -1,21 +1,21 @@
-// Keeps a program running while it has a listener and passes on its lines. A program that exits is restarted: at once if it had written a line, otherwise
-// after a growing pause, which is reported as a problem.
+// Keeps a program running while it has a listener, and passes on its lines. If the program exits, it is restarted: immediately if it had written a line,
+// otherwise after a growing pause, which is reported as a problem.
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Clock } from '#lib/clock.ts'
 import { cutLines, NO_LINE, type LineState } from '../line-reader.ts'
 
 export interface ChildLinesOptions {
-  /** Called before each start: arguments may contain the position to resume from. */
+  /** Called before each start: the arguments may contain the position to resume from. */
   readonly command: () => readonly string[]
-  /** Given to the program as its standard input. */
+  /** File descriptor passed to the program as standard input. */
   readonly stdin?: number
   readonly clock: Clock
   readonly onLine: (line: string) => void
-  /** It cannot be started, or exited; undefined: it writes again. */
+  /** The program cannot be started, or exited. Undefined: it writes again. */
   readonly onProblem: (problem: string | undefined) => void
 }
 
-/** After a program that wrote lines: its source may be overwritten meanwhile. */
+/** Pause after a program that wrote lines: its source may be overwritten meanwhile. */
 const SHORT_PAUSE_MS = 50
 const FIRST_PAUSE_MS = 1_000
 /** A program that runs this long without output works: there is nothing to report. */
@@ -48,7 +48,7 @@ export class ChildLines {
     this.#works?.cancel()
     this.#works = this.#o.clock.after(WORKS_AFTER_MS, () => this.#isWell())
     child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk))
-    // A program that cannot be started has an error and no exit.
+    // If a program cannot be started, there is an error event but no exit event.
     child.once('error', (e) => this.#again(`cannot run ${program}: ${e.message}`))
     child.once('close', (code, signal) => this.#again(`${program} ended: ${signal ?? code}`))
   }

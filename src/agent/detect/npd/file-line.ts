@@ -1,4 +1,4 @@
-// Pure: takes the time and the message out of one line of a log file, as the file's settings describe them.
+// Pure: extracts the time and the message from one line of a log file, according to the file's settings.
 import { compileRegex } from '#lib/regex.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { goLayout } from '#api/agent-config/go-time.ts'
@@ -9,7 +9,7 @@ export interface FileLine {
   readonly message: string
 }
 
-/** Undefined for a line without a time or a message, or one too long for its patterns: no rule sees it. */
+/** Undefined for a line without a time or a message, or one too long for its patterns: no rule reads it. */
 export function fileLineReader(
   plugin: Extract<LogPlugin, { kind: 'filelog' }>,
 ): (line: string, now: number) => FileLine | undefined {
@@ -26,6 +26,6 @@ export function fileLineReader(
   }
 }
 
-/** With groups the last one counts, even if it did not match. */
+/** If the pattern has groups, the last one counts, even if it did not match. */
 const wholeOf = ({ groups, text }: { readonly groups: readonly unknown[]; readonly text: string }): string =>
   groups.length === 0 ? text : ''

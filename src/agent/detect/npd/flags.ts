@@ -1,4 +1,4 @@
-// Pure: reads `--name=value` and `--name value` arguments, as the helper programs of node-problem-detector take them.
+// Pure: parses `--name=value` and `--name value` arguments, like node-problem-detector's helper programs.
 
 export type Flags = ReadonlyMap<string, readonly string[]>
 

@@ -1,5 +1,5 @@
-// Does what node-problem-detector's health checker does, and also finds stopped processes. A service whose process is stopped or dead is restarted
-// here, within limits; a service that runs but is unhealthy is left to a repair with a permit.
+// Does what node-problem-detector's health checker does, and also finds stopped processes. Restarts a service whose process is stopped or dead, within
+// limits. A service that runs but is unhealthy is left to a permitted repair.
 import type { Clock } from '#lib/clock.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex } from '#lib/regex.ts'
@@ -17,24 +17,24 @@ export interface HealthPorts {
   readonly countLines: (service: string, pattern: string, sinceMs: number) => Promise<number | undefined>
   /** Kills the stopped process and starts the unit again. */
   readonly restart: (service: string, state: ServiceState) => Promise<void>
-  /** On a frozen node a stopped process stays stopped. */
+  /** On a frozen node, a stopped process stays stopped. */
   readonly isNodeFrozen: () => Promise<boolean>
 }
 
-/** If more restarts an hour are needed, a restart is not the cure. */
+/** If it takes more restarts per hour, restarting is not the fix. */
 const RESTARTS_PER_HOUR = 3
 const HOUR_MS = 3_600_000
-/** The newest lines; older ones of a chattier service are not counted. */
+/** Reads only the newest lines; older lines of a chattier service are not counted. */
 const MAX_JOURNAL_BYTES = 2 ** 20
-/** Bounds what the longest journal costs a pattern of 60 plain characters; later lines are not counted. */
+/** Caps the cost of matching a pattern of 60 plain characters against the longest journal; later lines are not counted. */
 const MAX_JOURNAL_STEPS = 64 * MAX_JOURNAL_BYTES
 const UNREADABLE = Symbol('unreadable')
-/** Services answer within milliseconds; later than this, systemd is asked about the process. */
+/** Services answer within milliseconds. After this time, the check asks systemd about the process. */
 const SLOW_MS = 1_000
 const STOPPED = 'the process is stopped'
 
 const KUBELET = { host: '127.0.0.1', port: 10_248, path: '/healthz' }
-/** Not /healthz, which fails on purpose while a node is being drained. */
+/** Not /healthz: it fails on purpose while a node is being drained. */
 const KUBE_PROXY = { host: '127.0.0.1', port: 10_256, path: '/livez' }
 
 function askComponent({ component, socket, timeoutMs }: HealthOptions): Promise<Answer> {
@@ -62,7 +62,7 @@ export const realHealthPorts = (clock: Clock, isNodeFrozen = async (): Promise<b
       maxBytes: MAX_JOURNAL_BYTES,
       environment: ENVIRONMENT,
     })
-    // journalctl exits with 1 when there is no entry.
+    // journalctl exits with 1 when there are no entries.
     if (code !== 0 && code !== 1) return undefined
     const { text } = stdout
     const regex = compileRegex(`(?i)${pattern}`)
@@ -101,7 +101,7 @@ export class HealthCheck {
     return { status: 'NonOk', message: `${component}:${service} was found unhealthy: ${how}` }
   }
 
-  /** A stopped process never answers: nothing is won by waiting for the whole timeout, which is long for runtimes under load. */
+  /** A stopped process never answers: waiting for the whole timeout, which is long for runtimes under load, gains nothing. */
   async #answer(): Promise<Answer> {
     const { clock, ask, state } = this.#ports
     const asked = ask(this.#options)

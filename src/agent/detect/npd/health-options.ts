@@ -12,12 +12,12 @@ export interface HealthOptions {
   readonly service: string
   readonly mayRepair: boolean
   readonly timeoutMs: number
-  /** How long it must run between two restarts. */
+  /** Minimum run time between two restarts. */
   readonly cooldownMs: number
   readonly socket: string
-  /** This many lines with the pattern in the service's journal mean that it is unhealthy. */
+  /** This many matching lines in the service's journal mean that it is unhealthy. */
   readonly logPatterns: readonly { readonly count: number; readonly pattern: string }[]
-  /** The period in which they are counted; 0: since the start. */
+  /** The period in which lines are counted; 0: since the start. */
   readonly loopbackMs: number
 }
 
@@ -26,7 +26,7 @@ const DEFAULT_COOLDOWN_MS = 120_000
 const CONTAINERD = 'unix:///var/run/containerd/containerd.sock'
 const DOCKER = 'unix:///var/run/docker.sock'
 
-/** The problems of the options, or the options. */
+/** Returns the options, or the problems with them. */
 export function healthOptions(args: readonly string[]): HealthOptions | string {
   const flags = parseFlags(args)
   const of = (name: string): string | undefined => flags.get(name)?.at(-1)

@@ -1,4 +1,4 @@
-// One journal, read once for all its monitors: each gets the entries of its identifier, none twice and none from before its time.
+// Reads one journal once for all its monitors. Each monitor gets the entries of its identifier, never twice, and none older than its start time.
 import type { Clock } from '#lib/clock.ts'
 import { JournalReader, type JournalEntry } from './journal.ts'
 
@@ -9,7 +9,7 @@ export interface JournalPosition {
 
 export interface JournalMember {
   readonly identifier: string
-  /** For a monitor without a position: entries from then on. */
+  /** For a monitor without a position: read entries from this time on. */
   readonly sinceMs: number
   readonly after: JournalPosition | undefined
   readonly onEntry: (entry: JournalEntry) => void
@@ -32,7 +32,7 @@ export class JournalHub {
     return this.#position
   }
 
-  /** Before the start. */
+  /** Call before the start. */
   join(member: JournalMember): void {
     this.#members.push(member)
   }
@@ -41,7 +41,7 @@ export class JournalHub {
     if (this.#reader !== undefined) return
     const members = this.#members
     const first = members[0]?.after
-    // They resume at their positions; a new monitor, or one that fell behind, makes the reader start by time.
+    // Monitors resume at their positions. A new monitor, or one that fell behind, makes the reader start by time.
     const common = members.every((m) => m.after?.cursor === first?.cursor) ? first : undefined
     this.#position = common
     this.#reader = new JournalReader({
@@ -60,7 +60,7 @@ export class JournalHub {
     this.#reader.start()
   }
 
-  /** The reader ends with its last member. */
+  /** The reader stops with its last member. */
   leave(member: JournalMember): void {
     const at = this.#members.indexOf(member)
     if (at !== -1) this.#members.splice(at, 1)

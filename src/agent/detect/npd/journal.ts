@@ -1,5 +1,5 @@
-// systemd's journal, read through journalctl: its files may be compressed, sealed and rotated in ways that only its own reader follows, and it is installed
-// with every journal. One program serves all identifiers of one journal.
+// Reads systemd's journal through journalctl: journal files may be compressed, sealed and rotated in ways that only journalctl follows, and it is
+// installed with every journal. One process serves all identifiers of one journal.
 import { existsSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -10,7 +10,7 @@ export interface JournalEntry {
   readonly message: string
   readonly atMs: number
   readonly cursor: string
-  /** Whether the sender may use this identifier. Any local user writes `logger -t kernel …`. */
+  /** Whether the sender may use this identifier. Any local user can write `logger -t kernel …`. */
   readonly isTrusted: boolean
 }
 
@@ -31,8 +31,8 @@ export function parseEntry(line: string): JournalEntry | undefined {
 }
 
 /**
- * By fields that journald itself sets; the identifier is what the sender wrote. The kernel's come from the kernel; others from root, or from the unit of that
- * name, which may run as its own user. A unit of another name is no evidence: cron runs the programs of every user.
+ * Checks the fields that journald itself sets; the identifier is chosen by the sender. Kernel entries must come from the kernel. Others must come from
+ * root, or from the unit of that name, which may run as its own user. A unit with another name proves nothing: cron runs every user's programs.
  */
 const isTrusted = (identifier: string, fields: Readonly<Record<string, unknown>>): boolean =>
   identifier === 'kernel'
@@ -71,7 +71,7 @@ export interface JournalOptions {
   readonly path: string
   readonly identifiers: readonly string[]
   readonly clock: Clock
-  /** Without a cursor: entries from then on. */
+  /** Without a cursor: read entries from this time on. */
   readonly sinceMs: number
   readonly after: string | undefined
   readonly onEntry: (entry: JournalEntry) => void

@@ -1,5 +1,5 @@
-// Pure: what a matching line or the exit of a plug-in means: which event happens and what its condition becomes. A true condition keeps its first
-// message until it ends; a further rule with the same condition is announced once and changes nothing.
+// Pure: what a matching line or a plug-in's exit means: which event is sent, and what the condition becomes. A true condition keeps its first message
+// until it ends. Another rule with the same condition is announced once and changes nothing.
 import { goQuote } from '#lib/go-format.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 
@@ -19,7 +19,7 @@ export interface MonitorEvent {
 
 export interface Judgement {
   readonly event?: MonitorEvent
-  /** What the condition becomes; undefined: it stays. */
+  /** The new condition; undefined: unchanged. */
   readonly condition?: ConditionNow
 }
 
@@ -36,7 +36,7 @@ export const changeEvent = (type: string, { status, reason, message }: Condition
   message: `Node condition ${type} is now: ${status}, reason: ${reason}, message: ${goQuote(message)}`,
 })
 
-/** A line that matched. `announced`: whether this reason was reported since the condition became true. */
+/** Judges a line that matched. `announced`: this reason was already reported since the condition became true. */
 export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: boolean): Judgement {
   const { condition, reason, message } = hit
   if (condition === undefined) return { event: { type: 'Warning', reason, message } }
@@ -48,15 +48,15 @@ export function judgeLine(hit: Hit, now: ConditionNow | undefined, announced: bo
   return { event: { type: 'Warning', reason, message } }
 }
 
-/** How a plug-in exited: 0 healthy, 1 a problem, any other code is no result. */
+/** How a plug-in exited: 0 is healthy, 1 is a problem, any other code is no result. */
 export interface PluginResult {
   readonly status: 'Ok' | 'NonOk' | 'Unknown'
   readonly message: string
-  /** It cannot be run at all, now or next time: the check is missing, not unclear. */
+  /** The program cannot run at all, now or later: the check is missing, not unclear. */
   readonly isNotStarted?: boolean
 }
 
-/** The latest results of all rules of one condition, in file order: the condition is true while one of them is. */
+/** The latest results of all rules of one condition, in file order: the condition is true while any of them is. */
 export function judgePlugins(
   latest: readonly { readonly reason: string; readonly result: PluginResult }[],
   healthy: DefaultCondition,
@@ -67,7 +67,7 @@ export function judgePlugins(
   const same = bad.find((l) => l.reason === now?.reason)
   const unclear = latest.find((l) => l.result.status === 'Unknown')
   const { type, reason, message } = healthy
-  // The reported reason stays while its own rule is still true.
+  // The reported reason stays while its rule is still true.
   const reported = (now?.status === 'True' ? same : undefined) ?? bad[0]
   const next: ConditionNow =
     reported !== undefined
@@ -82,6 +82,6 @@ export function judgePlugins(
   return { event: changeEvent(type, next), condition: next }
 }
 
-/** A rule without a condition: one event for each run that found the problem, and one for each that got no result, as after a timeout. */
+/** A rule without a condition: sends one event for each run that found the problem, and one for each run without a result, for example after a timeout. */
 export const judgeTemporary = (reason: string, { status, message }: PluginResult): Judgement =>
   status === 'Ok' ? {} : { event: { type: 'Warning', reason, message } }

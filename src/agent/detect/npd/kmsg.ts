@@ -1,19 +1,19 @@
-// The kernel's log: records of /dev/kmsg with sequence numbers, so that nothing is read twice in one boot and overwritten records are counted.
+// The kernel's log: records of /dev/kmsg have sequence numbers, so nothing is read twice in one boot and overwritten records are counted.
 import { closeSync, constants, openSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { ChildLines } from './child-lines.ts'
 
 export interface KmsgRecord {
   readonly sequence: number
-  /** Since the boot. */
+  /** Milliseconds since boot. */
   readonly atMs: number
   readonly message: string
 }
 
-/** Undefined for the device lines of a record, and for a line that is no record. */
+/** Undefined for the device lines of a record, and for a line that is not a record. */
 export function parseKmsg(line: string): KmsgRecord | undefined {
   const end = line.indexOf(';')
-  // A continuation line begins with a space.
+  // A continuation line starts with a space.
   if (end < 5 || line.charCodeAt(0) === 32) return undefined
   const first = line.indexOf(',')
   const second = line.indexOf(',', first + 1)
@@ -26,7 +26,7 @@ export function parseKmsg(line: string): KmsgRecord | undefined {
   return { sequence, atMs: micros / 1_000, message: (text.includes('\\x') ? unescaped(text) : text).trim() }
 }
 
-/** The kernel writes bytes that are not printable as \xNN: text in UTF-8 among them. */
+/** The kernel writes unprintable bytes as \xNN, including UTF-8 text. */
 function unescaped(text: string): string {
   const bytes = Buffer.from(text, 'utf8').toString('latin1')
   const raw = bytes.replace(/\\x([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -38,7 +38,7 @@ export interface KmsgOptions {
   readonly clock: Clock
   /** Sequence number of the last record read in this boot. */
   readonly after: number | undefined
-  /** Copies its standard input to its standard output as it arrives. */
+  /** Copies standard input to standard output as it arrives. */
   readonly program?: readonly string[]
   readonly onRecord: (record: KmsgRecord) => void
   /** This many records were overwritten before they were read. */
@@ -46,7 +46,7 @@ export interface KmsgOptions {
   readonly onProblem: (problem: string | undefined) => void
 }
 
-/** Node.js would block one of its few threads for ever on a character device: a program of 0.2 MB waits instead. */
+/** On a character device, Node.js would block one of its few threads forever: a 0.2 MB program waits instead. */
 const PROGRAM = ['cat']
 
 export class KmsgReader {
@@ -67,7 +67,7 @@ export class KmsgReader {
   start(): void {
     const { path, clock, program = PROGRAM, onProblem } = this.#o
     try {
-      // Shared by consecutive programs: after an overrun the next one continues at the oldest record still in the kernel's log.
+      // Shared by consecutive programs: after an overrun, the next one continues at the oldest record still in the kernel's log.
       this.#fd = openSync(path, constants.O_RDONLY)
     } catch (e) {
       onProblem(`cannot open ${path}: ${e instanceof Error ? e.message : String(e)}`)

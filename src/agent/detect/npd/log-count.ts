@@ -1,4 +1,5 @@
-// Does what node-problem-detector's log counter does: counts matching lines of a journal within a time, minus those that match the revert pattern.
+// Does what node-problem-detector's log counter does: counts matching lines in a journal within a time window, minus the lines that match the revert
+// pattern.
 import { spawn } from 'node:child_process'
 import { durationMs } from '#lib/duration.ts'
 import { logPatternProblem } from '#api/agent-config/log-pattern.ts'
@@ -19,7 +20,7 @@ export interface CountOptions {
   readonly revertPattern: string | undefined
 }
 
-/** The problems of the options, or the options. */
+/** Returns the options, or the problems with them. */
 export function countOptions(args: readonly string[]): CountOptions | string {
   const flags = parseFlags(args)
   const of = (name: string): string | undefined => flags.get(name)?.at(-1)
@@ -42,7 +43,7 @@ export function countOptions(args: readonly string[]): CountOptions | string {
   }
 }
 
-/** As node-problem-detector's buffer. */
+/** Same as node-problem-detector's buffer. */
 const BUFFER = 1_000
 
 export class LineCount {
@@ -84,7 +85,7 @@ export function countLines(options: CountOptions, sinceMs: number, timeoutMs: nu
     })
     child.once('error', (e) => resolve({ status: 'Unknown', message: e.message, isNotStarted: true }))
     child.once('close', (code, signal) => {
-      // No entry at all exits with 1, as does an error: both count as nothing found, and the monitors of a missing journal report it.
+      // journalctl exits with 1 both when there is no entry and on an error. Both count as nothing found; the monitors report a missing journal.
       if (signal !== null) resolve({ status: 'Unknown', message: `journalctl ended: ${signal}` })
       else if (code !== 0 && code !== 1) resolve({ status: 'Unknown', message: `journalctl ended: ${code}` })
       else resolve(countResult(lines.count, options))

@@ -1,5 +1,5 @@
-// Feeds one log monitor its messages: from the kernel's log, the journal or a file; old ones only within the monitor's lookback, new ones always,
-// whatever time they carry, because clocks jump.
+// Feeds messages to one log monitor: from the kernel's log, the journal or a file. Old messages only within the monitor's lookback. New ones always,
+// whatever their timestamp, because clocks jump.
 import { statSync } from 'node:fs'
 import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
@@ -12,7 +12,7 @@ import type { JournalHub, JournalMember } from './journal-hub.ts'
 import { KmsgReader, parseKmsg, type KmsgRecord } from './kmsg.ts'
 import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 
-/** Where reading stopped; kept over restarts of the agent. */
+/** Where reading stopped; survives restarts of the agent. */
 export type Position =
   | ({ readonly kind: 'file' } & Cursor)
   | { readonly kind: 'kmsg'; readonly bootId: string; readonly sequence: number }
@@ -26,7 +26,7 @@ export interface Feed {
 
 export interface FeedOptions {
   readonly config: LogMonitorConfig
-  /** Defaults to this machine's. */
+  /** Default: this machine's path. */
   readonly path: string
   readonly bootId: string
   readonly clock: Clock
@@ -41,7 +41,7 @@ export interface FeedOptions {
   readonly pollMs?: number
 }
 
-/** A log that was never read is searched from here at most: five minutes of a relevant log are shorter. */
+/** How far back a log that was never read is searched: five minutes of a relevant log are shorter. */
 const OLD_BYTES = 4 * 2 ** 20
 
 export function openFeed(o: FeedOptions): Feed {
@@ -60,13 +60,13 @@ export function openFeed(o: FeedOptions): Feed {
 
 const isSkipped = ({ skip }: LogMonitorConfig, line: string): boolean => skip.some((s) => line.includes(s))
 
-/** Since the boot, including suspended time, which matches the kernel's records closely enough. */
+/** Time since boot, including suspend; close enough to the kernel's timestamps. */
 const upMs = (): number => uptime() * 1_000
 
 function kmsgFeed(o: FeedOptions): Feed {
   const { config, path, bootId, clock, position } = o
   const known = position?.kind === 'kmsg' && position.bootId === bootId ? position.sequence : undefined
-  // A node that is a folder has a file in place of the device.
+  // A node that is a folder has a file instead of the device.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return recordFileFeed(o)
   const from = Math.max(config.delayMs, upMs() - config.lookbackMs)
   const reader = new KmsgReader({

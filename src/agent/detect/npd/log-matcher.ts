@@ -1,5 +1,5 @@
-// Pure in effect: the last lines of a log and which rules match at their end, as Go's regexp would. Lines that a rule's literal rules
-// out never reach the regular expression; a property test holds that this changes nothing. The cost of one line is bounded: rules skip anything longer.
+// Pure in effect: keeps the last lines of a log and finds the rules that match at their end, as Go's regexp would. A rule whose literal is missing never
+// runs its regular expression; a property test checks that the results are the same. The cost of one line is bounded: rules skip anything longer.
 import { Steps } from '#api/agent-config/log-pattern.ts'
 import { compileRegex, type Regex } from '#lib/regex.ts'
 import { traitsOf } from './pattern-traits.ts'
@@ -7,7 +7,7 @@ import { traitsOf } from './pattern-traits.ts'
 export interface Match {
   /** Index of the rule. */
   readonly rule: number
-  /** The lines that the match touches. */
+  /** The lines that the match spans. */
   readonly message: string
 }
 
@@ -15,12 +15,12 @@ interface Compiled {
   readonly regex: Regex
   readonly literal: string | undefined
   readonly isOneLine: boolean
-  /** Lines since one with the literal; for patterns over several lines. */
+  /** Lines since the last one with the literal; for patterns over several lines. */
   since: number
 }
 
 export interface MatcherOptions {
-  /** False asks the regular expression about every line. For tests. */
+  /** False runs the regular expression on every line. For tests. */
   readonly useLiterals?: boolean
 }
 
@@ -43,7 +43,7 @@ export class LogMatcher {
     this.#isPlain = this.#rules.every((r) => r.isOneLine)
   }
 
-  /** False: no rule can match a message that is a part of this text, and none needs to see it. */
+  /** False: no rule can match any message within this text, so rules need not run on it. */
   mayMatter(text: string): boolean {
     return !this.#isPlain || this.#rules.some((r) => r.literal === undefined || text.includes(r.literal))
   }
@@ -82,13 +82,13 @@ export class LogMatcher {
     if (!steps.spend(rule.regex, text)) return undefined
     const match = rule.regex.match(text)
     if (match === undefined) return undefined
-    // With alternatives only the last one is anchored at the end: matches within older lines were found when they arrived.
+    // With alternatives, only the last one is anchored at the end: matches within older lines were found when those lines arrived.
     if (match.index + match.text.length < text.length - line.length) return undefined
     const first = text.slice(0, match.index).split('\n').length - 1
     return lines.slice(first).join('\n')
   }
 
-  /** The buffer, its oldest lines emptied to stay within the limit of characters; undefined when the newest line alone exceeds it. */
+  /** The buffer, with its oldest lines blanked to stay within the character limit; undefined when the newest line alone exceeds it. */
   #latest(chars: number): readonly string[] | undefined {
     const lines = [...this.#lines.slice(this.#at), ...this.#lines.slice(0, this.#at)]
     let left = chars - lines.length

@@ -1,4 +1,4 @@
-// One log monitor: takes messages of its log, evaluates its rules, and reports the results. Reading the log is the feed's task.
+// One log monitor: takes messages from its log, evaluates its rules, and reports the results. The feed reads the log.
 import { judgeLine } from './judge.ts'
 import { LogMatcher } from './log-matcher.ts'
 import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
@@ -8,7 +8,7 @@ export class LogMonitor {
   readonly config: LogMonitorConfig
   readonly #port: MonitorPort
   readonly #matcher: LogMatcher
-  /** Reasons that were reported while their condition is true. */
+  /** Reasons already reported while their condition is true. */
   readonly #reported = new Map<string, Set<string>>()
 
   constructor(config: LogMonitorConfig, port: MonitorPort) {
@@ -24,7 +24,7 @@ export class LogMonitor {
     beginWell(this.#port, this.config, true)
   }
 
-  /** False: no message in the line can have an effect. */
+  /** False: no message in this line can have an effect. */
   mayMatter(line: string): boolean {
     return this.#matcher.mayMatter(line)
   }

@@ -1,4 +1,4 @@
-// Reads the file of a monitor through the file system of the node, bounded, and judges what a changed file means for the monitor that runs.
+// Reads a monitor's file through the node's file system, bounded, and decides what a changed file means for the running monitor.
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseMonitorText, type MonitorConfig } from '#api/agent-config/monitor-config.ts'
@@ -27,14 +27,14 @@ export async function readMonitorText(files: Pick<Files, 'stream'>, path: string
 }
 
 export interface FileChange {
-  /** What runs from now on; `Keep`: what runs already, or nothing. */
+  /** What runs from now on. `Keep`: no change, the current monitor or nothing. */
   readonly run: MonitorConfig | 'Keep' | 'Nothing'
   readonly problems: readonly string[]
 }
 
 /**
- * Pure. A file that cannot be used leaves its monitor running: the file may be half written. One that is missing twice in a row ends it: the file
- * was removed.
+ * Pure. An unusable file leaves its monitor running, because the file may be half written. A file missing twice in a row ends the monitor: the file was
+ * removed.
  */
 export function fileChange(found: MonitorText, before: MonitorText | undefined, isRunning: boolean): FileChange {
   const isMissingStill = found.kind === 'Missing' && before?.kind === 'Missing'

@@ -1,4 +1,4 @@
-// What monitors need from their surroundings: a place for their conditions, a receiver of events, and counters.
+// What monitors need from their environment: storage for their conditions, an event receiver, and counters.
 import type { Finding, Problem } from '../problems.ts'
 import type { Combined } from '../sources.ts'
 import type { ConditionNow, Judgement, MonitorEvent } from './judge.ts'
@@ -9,7 +9,7 @@ import type { ProblemMetrics } from './problem-metrics.ts'
 export interface ConditionStore {
   /** What this source found. */
   problem(type: string): Problem | undefined
-  /** What the node reports, from all sources. */
+  /** What the node reports, combined from all sources. */
   reported(type: string): Combined | undefined
   readonly source: string
   find(type: string, finding: Finding): void
@@ -37,7 +37,7 @@ export interface MonitorRule {
   readonly reason: string
 }
 
-/** Conditions that a previous agent found in this boot stay; all others start as false. */
+/** Conditions found by a previous agent in this boot stay; all others start as false. */
 export function beginWell(
   port: MonitorPort,
   monitor: {
@@ -76,12 +76,12 @@ export function carryOut(port: MonitorPort, { event, condition }: Judgement, abo
   }
   const extra = event === undefined ? undefined : eventBeside(port, event, about, condition)
   if (extra === undefined) return
-  // The end of a condition is no problem and is not counted.
+  // The end of a condition is not a problem and is not counted.
   if (hasMetrics && extra.type === 'Warning') metrics.count(extra.reason)
   port.onEvent(source, extra)
 }
 
-/** While another source holds the condition, a further reason is an event of its own, and the end of this finding is none: the condition has not changed. */
+/** While another source holds the condition, another reason gets its own event. The end of this finding gets none, because the condition has not changed. */
 function eventBeside(
   { conditions }: MonitorPort,
   event: MonitorEvent,

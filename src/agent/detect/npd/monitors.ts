@@ -1,5 +1,5 @@
-// All monitors of a node: loads their files, again when they change, keeps the read positions of their logs, and reports unusable parts as a condition
-// of the node.
+// All monitors of a node: loads their files, reloads them when they change, saves the read positions of their logs, and reports unusable parts as a node
+// condition.
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -44,9 +44,9 @@ export interface MonitorsDeps {
 interface Slot {
   readonly entry: MonitorEntry
   readonly name: string
-  /** Of its conditions, unlike those of all other entries. */
+  /** Source name of its conditions, different from that of every other entry. */
   readonly source: string
-  /** What the file was when it was last read. */
+  /** The file's content when it was last read. */
   found: MonitorText | undefined
   conditions: ConditionStore | undefined
   running: RunningMonitor | undefined
@@ -54,9 +54,9 @@ interface Slot {
 }
 
 const SAVE_EVERY_MS = 5_000
-/** After an event: the next agent must not report it again. */
+/** Save soon after an event, so that the next agent does not report it again. */
 const SAVE_SOON_MS = 100
-/** A component brings a file after the agent has started, or replaces it. A few small reads. */
+/** A component may add or replace a file after the agent started. Each poll is a few small reads. */
 const POLL_FILES_MS = 10_000
 export const MAX_MESSAGE = 200
 const OWN_SOURCE = 'monitors'
@@ -71,7 +71,7 @@ export class Monitors {
   #timer: { cancel(): void } | undefined
   #hasStarted = false
   #isClosed = false
-  /** Records of the kernel's log that were overwritten before they were read. */
+  /** Kernel log records that were overwritten before they were read. */
   lostRecords = 0
 
   constructor(deps: MonitorsDeps) {
@@ -91,7 +91,7 @@ export class Monitors {
     return this.#slots.flatMap((s) => s.stats ?? [])
   }
 
-  /** Whether this source is a monitor, which reports the changes of its conditions itself. */
+  /** Whether this source is a monitor. Monitors report changes of their conditions themselves. */
   reports(source: string): boolean {
     return this.#slots.some((s) => s.source === source && s.running !== undefined)
   }
@@ -108,7 +108,7 @@ export class Monitors {
     for (const slot of this.#slots) await this.#loadSlot(slot, positions[slot.name])
     this.#hasStarted = true
     for (const { running } of this.#slots) running?.start()
-    // Conditions kept by a previous agent may be outdated, also because nothing is configured any longer.
+    // A previous agent's conditions may be outdated, also when nothing is configured any longer.
     if (entries.length > 0 || board.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
     this.#saveIn()
     if (entries.some((e) => e.file !== undefined)) this.#readLater()
@@ -122,12 +122,12 @@ export class Monitors {
     if (this.#readsLogs) await this.#saver.save()
   }
 
-  /** An event was sent. */
+  /** An event was sent: save soon. */
   soon(): void {
     this.#saveIn(SAVE_SOON_MS)
   }
 
-  /** Ends the conditions that this operation is known to fix, unless their monitor saw them again since the step began. */
+  /** Ends the conditions that this operation is known to fix, unless their monitor observed them again since the step began. */
   repaired(operation: OperationName, beganAt: number): void {
     for (const { entry, conditions } of this.#slots)
       for (const [type, operations] of entry.clearedBy) {
@@ -158,7 +158,7 @@ export class Monitors {
     for (const slot of this.#slots) await this.#loadSlot(slot)
   }
 
-  /** Loads the monitor of an entry when its content is another one than before. */
+  /** Loads an entry's monitor when its content changed. */
   async #loadSlot(slot: Slot, kept?: Position): Promise<void> {
     const { dir, files, log } = this.#deps
     const { file, inline } = slot.entry
@@ -202,7 +202,7 @@ export class Monitors {
       slot.stats = known === undefined ? monitor : { ...monitor, knownModulesPath: foundPath(known, folder, dir) }
       return board.withdraw(source)
     }
-    // A node that is a folder on another machine has no kernel of its own.
+    // A node that is a folder has no kernel of its own.
     if (monitor.kind === 'Log' && monitor.plugin.kind === 'kmsg' && dir.root !== '/') return board.withdraw(source)
     const types = new Set(monitor.conditions.map(({ type }) => type))
     const expiries = monitor.conditions.map(({ type, reason, message }) => ({
@@ -231,14 +231,14 @@ export class Monitors {
     if (this.#hasStarted) slot.running.start()
   }
 
-  /** One reader for all monitors that start together; one that comes later has its own. */
+  /** Monitors that start together share one reader; a later one gets its own. */
   #journalAt(path: string): JournalHub {
     const hub = (this.#hasStarted ? undefined : this.#journals.get(path)) ?? new JournalHub(path, this.#deps.clock)
     this.#journals.set(path, hub)
     return hub
   }
 
-  /** A check that cannot be run finds nothing, which looks like health. */
+  /** A check that cannot run finds nothing, which would look healthy, so it is reported. */
   #ran(key: string, { path }: PluginRule, { isNotStarted = false, message }: PluginResult): void {
     if (isNotStarted === this.#problems.has(key)) return
     this.#note(key, isNotStarted ? [`${path}: ${message}`] : [])
@@ -267,7 +267,7 @@ export class Monitors {
   }
 }
 
-/** A monitor in place is known by the source that it names, since its place in the list may change. */
+/** An inline monitor is identified by its source, because its position in the list may change. */
 function slotOf(entry: MonitorEntry, n: number, entries: readonly MonitorEntry[]): Slot {
   const idOf = ({ file, inline }: MonitorEntry): string =>
     file ?? (isObject(inline) ? `in place ${String(inline['source'])}` : 'in place')

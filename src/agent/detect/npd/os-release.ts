@@ -1,4 +1,4 @@
-// Pure: the version of an operating system from its os-release file. An unknown one is treated like any other.
+// Pure: reads the version of an operating system from its os-release file. An unknown system is treated like any other.
 
 function parseOsRelease(text: string): ReadonlyMap<string, string> {
   return new Map(

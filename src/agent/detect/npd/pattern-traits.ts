@@ -1,8 +1,8 @@
-// Pure: what can be learned from the text of an RE2 pattern without running it: a literal that every match contains, and whether a match can span lines.
-// A pattern it does not understand yields "nothing is known", which costs time and never a match.
+// Pure: what the text of an RE2 pattern shows without running it: a literal that every match contains, and whether a match can span lines. For a pattern
+// that it does not understand, nothing is known: that costs time, but never misses a match.
 
 export interface PatternTraits {
-  /** Part of every text that matches; undefined when none is known. Never contains a line end. */
+  /** A substring of every matching text; undefined when none is known. Never contains a newline. */
   readonly literal: string | undefined
   /** A match is within one line. */
   readonly isOneLine: boolean
@@ -10,7 +10,7 @@ export interface PatternTraits {
 
 const NOTHING: PatternTraits = { literal: undefined, isOneLine: false }
 
-/** Shorter ones occur in too many lines to save anything. */
+/** Shorter literals occur in too many lines to save anything. */
 const MIN_LITERAL = 3
 const MAX_DEPTH = 32
 
@@ -36,7 +36,7 @@ const longer = (a: string, b: string): string => (b.length > a.length ? b : a)
 
 /** Escapes that mean one character. */
 const CHARACTERS: Readonly<Record<string, string>> = { t: '\t', r: '\r', f: '\f', v: '\v' }
-/** Escapes of which we know only whether they match a line end. */
+/** Escapes of which only one thing is known: whether they match a newline. */
 const CLASSES: Readonly<Record<string, boolean>> = { d: false, w: false, S: false, s: true, D: true, W: true }
 
 class Reader {
@@ -78,7 +78,7 @@ class Reader {
       const times = this.#quantifier()
       if (atom.character !== undefined && times === 'Once') run += atom.character
       else {
-        // At least once: the first repetition belongs to the preceding literal.
+        // At least one repetition: the first one belongs to the preceding literal.
         if (atom.character !== undefined && times === 'Some') run += atom.character
         flush()
         if (atom.character === undefined && times !== 'Maybe') best = longer(best, atom.literal)
@@ -116,7 +116,7 @@ class Reader {
       case '\\':
         return this.#escape()
       case '^':
-        // The beginning of the buffer, which is another line.
+        // The beginning of the buffer, which is a different line.
         return { literal: '', mayEndLines: true }
       case '*':
       case '+':
@@ -133,7 +133,7 @@ class Reader {
   #group(depth: number): Part {
     if (this.#p[this.#at] === '?') {
       const plain = /^\?(?::|P?<\w+>)/.exec(this.#p.slice(this.#at))
-      // Flags change the meaning of what follows.
+      // Flags change the meaning of the rest of the pattern.
       if (plain === null) throw new Unknown()
       this.#at += plain[0].length
     }
@@ -153,13 +153,13 @@ class Reader {
     return { literal: '', mayEndLines: false, character }
   }
 
-  /** Whether the class may match a line end; read to its closing bracket. */
+  /** Whether the class may match a newline; reads to its closing bracket. */
   #class(): boolean {
     const body = /^(\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*)\]/.exec(this.#p.slice(this.#at))
     const text = body?.[1]
     if (body === null || text === undefined) throw new Unknown()
     this.#at += body[0].length
-    // Only safe parts: letters, digits, punctuation, ranges of them, and the classes without line ends.
+    // Only safe parts: letters, digits, punctuation, ranges of them, and the classes without newlines.
     return !/^(?:\\[dwS.\-[\]/\\]|[a-zA-Z0-9_ :;,./<>=@%#!"'~-])*$/.test(text)
   }
 }

@@ -1,4 +1,5 @@
-// One custom plug-in monitor: runs the checks of its file at their intervals, several at a time, never the same one twice at a time, and reports the results.
+// One custom plug-in monitor: runs the checks of its file at their intervals and reports the results. Several checks run in parallel, but never two runs
+// of the same check.
 import type { Clock } from '#lib/clock.ts'
 import { judgePlugins, judgeTemporary, type PluginResult } from './judge.ts'
 import type { PluginMonitorConfig, PluginRule } from '#api/agent-config/monitor-config.ts'
@@ -42,7 +43,7 @@ export class PluginMonitor {
     this.#isShown = true
   }
 
-  /** Scheduled from the planned time: a timer that is late each time would turn an interval of two seconds into three. */
+  /** Scheduled from the planned time: otherwise a timer that always fires late would turn an interval of two seconds into three. */
   #due(rule: PluginRule, at: number): void {
     if (this.#isClosed) return
     const now = this.#clock.monotonic()
@@ -51,7 +52,7 @@ export class PluginMonitor {
       rule,
       this.#clock.after(next - now, () => this.#due(rule, next)),
     )
-    // A check that hangs up to its time limit is not started a second time in parallel.
+    // A check that hangs until its timeout is not started a second time in parallel.
     if (this.#busy.has(rule) || this.#waiting.includes(rule)) return
     this.#waiting.push(rule)
     this.#next()

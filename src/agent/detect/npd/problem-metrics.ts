@@ -4,15 +4,15 @@ export interface Sample {
   readonly value: number
 }
 
-/** Reasons and conditions come from bounded files; more than this is a mistake. */
+/** Reasons and conditions come from bounded files; more series than this are a mistake. */
 const MAX_SERIES = 1_024
 
 export class ProblemMetrics {
   readonly #counts = new Map<string, number>()
-  /** Condition → reason → the source that says so now; undefined: none does. */
+  /** Condition → reason → the source that currently reports it; undefined: none does. */
   readonly #gauges = new Map<string, Map<string, string | undefined>>()
 
-  /** Exports it as zero before it ever happened. */
+  /** Exports the counter as zero before the reason first occurs. */
   declare(reason: string, condition?: string): void {
     this.count(reason, 0)
     if (condition !== undefined && this.#gauges.get(condition)?.has(reason) !== true)
@@ -25,7 +25,7 @@ export class ProblemMetrics {
     this.#counts.set(reason, (before ?? 0) + by)
   }
 
-  /** At most one reason of a condition is 1 for each source. */
+  /** For each source, at most one reason of a condition is 1. */
   show(source: string, condition: string, reason: string, isTrue: boolean): void {
     const reasons = this.#gauges.get(condition)
     for (const [other, of] of reasons ?? []) if (of === source) reasons?.set(other, undefined)

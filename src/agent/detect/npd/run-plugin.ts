@@ -1,4 +1,4 @@
-// Runs one check program: no shell, a process group of its own that is killed whole at its timeout, output read only up to the limit.
+// Runs one check program: no shell, its own process group that is killed as a whole at the timeout, output read only up to the limit.
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
@@ -15,12 +15,12 @@ export interface PluginCall {
   readonly clock: Clock
 }
 
-/** As node-problem-detector reads: the rest is drained and dropped. */
+/** The same limit as node-problem-detector: the rest of the output is read and dropped. */
 export const MAX_READ = 4_096
 
 const notStarted = (message: string): PluginResult => ({ status: 'Unknown', message, isNotStarted: true })
 
-/** Exit codes by which shells and wrappers report that the program does not exist or is not executable. */
+/** Exit codes that shells and wrappers use when the program does not exist or is not executable. */
 export const NOT_STARTED_CODES: ReadonlySet<number | null> = new Set([126, 127])
 
 export function runPlugin(call: PluginCall): Promise<PluginResult> {
@@ -55,7 +55,7 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
     })
     child.once('error', (e) => end(notStarted(`Error in starting plugin: ${e.message}`)))
     child.once('exit', (code) => {
-      // A child that keeps the output open does not block us.
+      // A child that keeps the output open must not block the agent.
       setImmediate(() => {
         const text = output.toString('utf8').trim()
         const state = isLate ? 'signal: killed' : ''

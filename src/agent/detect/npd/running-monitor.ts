@@ -1,4 +1,4 @@
-// Runs one monitor from its configuration: follows its log or runs its checks, until it is closed.
+// Runs one monitor from its configuration: follows its log or runs its checks, until closed.
 import { existsSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
@@ -23,16 +23,16 @@ export interface MonitorPlace {
   readonly dir: NodeDir
   readonly clock: Clock
   readonly bootId: string
-  /** Of the programs that check. */
+  /** Environment of the check programs. */
   readonly environment: Readonly<Record<string, string>>
   readonly port: MonitorPort
-  /** Where relative paths begin. */
+  /** Base folder for relative paths. */
   readonly folder: string
 }
 
 export interface RunningMonitor {
   readonly readsLog: boolean
-  /** Of its log; undefined: nothing was read yet. */
+  /** Read position in its log; undefined: nothing was read yet. */
   readonly position: Position | undefined
   start(): void
   close(): void
@@ -68,7 +68,7 @@ export function logMonitor(monitor: LogMonitorConfig, place: MonitorPlace, needs
   }
 }
 
-/** `onRan`: a check has run, or could not be started. */
+/** `onRan`: called when a check ran, or could not be started. */
 export function pluginMonitor(
   monitor: PluginMonitorConfig,
   place: MonitorPlace,
@@ -85,7 +85,7 @@ export function pluginMonitor(
   return { readsLog: false, position: undefined, start: () => plugin.start(), close: () => plugin.close() }
 }
 
-/** What a rule runs: the helpers of node-problem-detector are built in, everything else is a program. */
+/** What a rule runs: node-problem-detector's helpers are built in, everything else is a program. */
 function checkOf(rule: PluginRule, maxOutput: number, place: MonitorPlace): () => Promise<PluginResult> {
   const { clock, dir, files, environment } = place
   const failing = (message: string) => async (): Promise<PluginResult> => ({
@@ -114,7 +114,7 @@ function checkOf(rule: PluginRule, maxOutput: number, place: MonitorPlace): () =
   return () => runPlugin({ path, args, timeoutMs, maxOutput, environment, folder: dir.root, clock })
 }
 
-/** Relative paths in a file start at its folder or its parent, where node-problem-detector is usually started. */
+/** Relative paths in a file start at its folder or its parent, where node-problem-detector usually starts. */
 export function foundPath(path: string, folder: string, dir: NodeDir): string {
   if (isAbsolute(path)) return onNode(dir, path)
   const near = join(folder, path)

@@ -1,9 +1,9 @@
-// Sends a container runtime a small request over its own socket, so that no client program must be installed or started every few seconds.
+// Sends a container runtime a small request over its own socket, so that the node needs no client program started every few seconds.
 import net from 'node:net'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 
-/** Undefined: it answered correctly; otherwise the actual answer. */
+/** Undefined: it answered correctly; otherwise a description of the answer. */
 export type Answer = string | undefined
 
 /** A list of containers with at most one entry. */
@@ -22,7 +22,7 @@ export const askHttp = (
       resolve(response.statusCode === 200 ? undefined : `HTTP ${response.statusCode ?? 0} from ${place.path}`)
     })
     refuseUpgrade(request)
-    // Time limit of a complete answer: a byte now and then is none.
+    // The timeout covers a complete answer: a byte now and then does not count.
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
     request.on('close', () => clearTimeout(timer))
     request.on('error', (e) => resolve(e.message))
@@ -45,12 +45,12 @@ export const askCri = async (socketPath: string, timeoutMs: number): Promise<Ans
 
 export type CriStatus =
   | { readonly kind: 'Ready' }
-  /** It answered, and says that it cannot run pods. */
+  /** The runtime answered, and reports that it cannot run pods. */
   | { readonly kind: 'NotReady' | 'NoAnswer'; readonly message: string }
 
 const STATUS = '/runtime.v1.RuntimeService/Status'
 
-/** Whether it can run pods at all; its network is ready only after another program has configured it. */
+/** Whether it can run pods at all. Its network is ready only after another program has configured it. */
 export async function askCriStatus(socketPath: string, timeoutMs: number): Promise<CriStatus> {
   const reply = await callCri(socketPath, STATUS, framed(Buffer.alloc(0)), timeoutMs)
   return reply.kind === 'Body'
@@ -58,9 +58,9 @@ export async function askCriStatus(socketPath: string, timeoutMs: number): Promi
     : { kind: reply.kind === 'Refused' ? 'NotReady' : 'NoAnswer', message: reply.message }
 }
 
-/** The condition RuntimeReady in a StatusResponse; what cannot be read is not ready. */
+/** The condition RuntimeReady in a StatusResponse; an unreadable answer means not ready. */
 export function readCriStatus(body: Buffer): CriStatus {
-  // A byte for compression and four for the length come first.
+  // The message follows one byte for compression and four for the length.
   const status = fieldsOf(body.subarray(5)).find(({ number }) => number === 1)?.bytes
   const conditions = fieldsOf(status ?? Buffer.alloc(0)).flatMap(({ number, bytes }) =>
     number === 1 ? [fieldsOf(bytes)] : [],
@@ -78,16 +78,16 @@ export function readCriStatus(body: Buffer): CriStatus {
 
 interface ProtoField {
   readonly number: number
-  /** Of numbers. */
+  /** Value of a number. */
   readonly value: number
-  /** Of texts and messages. */
+  /** Content of a text or a message. */
   readonly bytes: Buffer
 }
 
-/** More than any status has; the rest is not read. */
+/** More fields than any status has; the rest is not read. */
 const MAX_FIELDS = 256
 
-/** The fields of one message of protobuf, as far as they are well-formed. */
+/** The fields of one protobuf message, as far as they are well-formed. */
 function fieldsOf(message: Buffer): readonly ProtoField[] {
   const found: ProtoField[] = []
   let at = 0
@@ -121,14 +121,14 @@ function framed(message: Buffer): Buffer {
 
 type CriReply =
   | { readonly kind: 'Body'; readonly body: Buffer }
-  /** A status of gRPC that is not OK: it is there, and says no. */
+  /** gRPC status other than OK: the runtime is there and refuses. */
   | { readonly kind: 'Refused' | 'NoAnswer'; readonly message: string }
 
 /** A runtime answers with some kilobytes. */
 const MAX_REPLY_BYTES = 2 ** 20
 
 async function callCri(socketPath: string, path: string, request: Buffer, timeoutMs: number): Promise<CriReply> {
-  // 2 MB that only a node with such a check needs.
+  // Imported only on nodes with such a check: it costs 2 MB.
   const http2 = await import('node:http2')
   return new Promise((resolve) => {
     const session = http2.connect('http://localhost', { createConnection: () => net.connect(socketPath) })

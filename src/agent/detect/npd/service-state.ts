@@ -1,4 +1,4 @@
-// The state of a systemd service without asking the service itself: its state, its main process, and whether that is stopped and cannot answer.
+// Reads the state of a systemd service without querying the service: its state, its main process, and whether a signal stopped that process.
 import { uptime } from 'node:os'
 import { programOutput } from '../../program-output.ts'
 import { isFrozenState, readStat } from '../../supervise/proc.ts'
@@ -9,7 +9,7 @@ export interface ServiceState {
   readonly mainPid: number
   /** Its main process is stopped by a signal. */
   readonly isFrozen: boolean
-  /** Since its last start; undefined when it never started. */
+  /** Time since its last start; undefined when it never started. */
   readonly upMs: number | undefined
 }
 
@@ -17,7 +17,7 @@ export const TIMEOUT_MS = 10_000
 const MAX_OUTPUT = 65_536
 export const ENVIRONMENT = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' }
 
-/** The end of the standard output of a program that exits successfully within the time; undefined when it fails. */
+/** The end of a program's standard output if it succeeds within the time; undefined when it fails. */
 export async function outputOf(
   program: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-// Queries systemd: one short-lived process per query, so the caller checks /proc first and queries only after a change.
+// Queries systemd: one short-lived process per query, so callers check /proc first and query only after a change.
 import { execFile } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../../agent-errors.ts'
@@ -19,9 +19,9 @@ export interface UnitState {
   readonly file: string
   readonly path: string
   readonly needsReload: boolean
-  /** Of the main process: its exit code, or the number of the signal that ended it. */
+  /** Exit code of the main process, or the number of the signal that ended it. */
   readonly exitStatus: number
-  /** The unit has a memory limit of its own. */
+  /** The unit sets a memory limit. */
   readonly hasMemoryLimit: boolean
 }
 
@@ -33,12 +33,12 @@ export interface Systemctl {
 
 const PROPERTIES =
   'Id,LoadState,ActiveState,SubState,MainPID,NRestarts,Result,UnitFileState,FragmentPath,NeedDaemonReload,ExecMainStatus,MemoryMax'
-/** What systemd before 254 prints for infinity. */
+/** systemd before 254 prints this for infinity. */
 const NO_LIMIT = '18446744073709551615'
-/** Longer than foreign units without a setting take to stop or to start: systemd gives them 90 s. */
+/** Longer than a foreign unit without a setting may take to stop or start: systemd gives it 90 s. */
 const MOST_MS = 120_000
 
-/** Blocks of `Name=value` with an empty line between them, in the order asked for. */
+/** Blocks of `Name=value`, separated by empty lines, in the requested order. */
 export const parseShow = (text: string, units: readonly string[]): readonly UnitState[] =>
   text
     .trim()

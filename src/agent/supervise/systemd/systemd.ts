@@ -1,5 +1,5 @@
-// Runs components as units of the host's systemd, which keeps them running without an agent. A foreign unit gets only a drop-in, a
-// running one that equals the declaration is adopted without a restart, and no other unit is ever touched.
+// Runs components as units of the host's systemd, which keeps them running without an agent. A foreign unit gets only a drop-in. A running one that
+// equals the declaration is adopted without a restart. No other unit is ever touched.
 import { readFileSync } from 'node:fs'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -39,7 +39,7 @@ export interface SystemdOptions extends RestraintLimits {
 }
 
 const POLL_MS = 500
-/** How often systemd is queried about everything, for changes that /proc does not show. */
+/** How often systemd is queried about everything, to find changes that /proc does not show. */
 const ASK_EVERY_MS = 60_000
 const JOURNAL_LINES = 10
 /** A slow journal must not delay a revert. */
@@ -55,7 +55,7 @@ interface Entry extends Sight, OwnUnit {
   isBusy: boolean
 }
 
-/** What is on the disk. */
+/** The state on the disk. */
 interface Known extends OwnUnit {
   readonly slot: string
   readonly restart: Service['restart']
@@ -115,7 +115,7 @@ export class Systemd implements Processes {
     if (entry !== undefined) entry.isBusy = true
     try {
       if (active === 'failed') await systemctl.run('reset-failed', '--', unit)
-      // A unit that the component installs is a link to its slot, which systemd calls linked.
+      // A unit that the component installs is a link to its slot; systemd calls that linked.
       if (file === 'disabled' || file === 'linked') {
         if (!ours) await writeDurably(files, enabledFile(dir, component), JSON.stringify({ unit }))
         await systemctl.run('enable', '--', unit)
@@ -210,7 +210,7 @@ export class Systemd implements Processes {
     log.info('component released', { component, unit, how: release.kind })
   }
 
-  /** Its files are as before already. A unit that was enabled and is not any more was disabled by a person: the agent never does that. */
+  /** Its files are already restored. If a unit was enabled and no longer is, a user disabled it: the agent never does that. */
   async #restore(component: string, unit: string, release: Release & { kind: 'Restore' }): Promise<void> {
     const { systemctl, files, dir } = this.#o
     const { unit: kept, restarts, isUndo = false } = release
@@ -286,7 +286,7 @@ export class Systemd implements Processes {
 
   logPlace(component: string): LogPlace {
     if (component === AGENT_COMPONENT) return { kind: 'Journal', unit: AGENT_UNIT }
-    // A component that was stopped has the log of its unit still.
+    // A stopped component still has its unit's log.
     return { kind: 'Journal', unit: this.#entries.get(component)?.unit ?? ownUnitName(component) }
   }
 
@@ -372,7 +372,7 @@ export class Systemd implements Processes {
       const isFrozen = state !== undefined && isFrozenState(state)
       if (state !== undefined && noteStopped(entry, isFrozen, { now, afterMs: this.#o.frozenAfterMs }))
         this.#changed(entry.component)
-      // Units that have ended for good are queried with the others.
+      // Units that have ended for good are queried together with the others.
       return isDue || (state === undefined && entry.reading !== 'Ended') || entry.reading === 'Crashed'
     })
     this.#states.keepOnly(mains)
@@ -384,7 +384,7 @@ export class Systemd implements Processes {
   }
 }
 
-/** After systemd restarted it, it no longer reports how it ended: keep the previous reading. */
+/** After a restart, systemd no longer reports how the process ended: keep the previous reading. */
 function endAfter(before: ProcessEnd | undefined, reading: ProcessReading, state: UnitState): ProcessEnd | undefined {
   if (reading !== 'Crashed' && reading !== 'Ended') return undefined
   return before?.isEvidence === true ? before : endOfUnit(state)

@@ -1,4 +1,4 @@
-// The files that define components to systemd: a unit of our own, or a drop-in beside a foreign one; no other unit is ever touched.
+// The files that define components to systemd: a unit of its own, or a drop-in beside a foreign unit. No other unit is ever touched.
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { relink, removeDurably, writeDurably } from '../../files/durable.ts'
@@ -19,7 +19,7 @@ export interface UnitFilesDeps {
 /** A component's files in systemd's folders. */
 export interface OwnUnit {
   readonly unit: string
-  /** Written by us from its first line to its last. */
+  /** The agent wrote the whole unit. */
   readonly ours: boolean
 }
 
@@ -29,13 +29,16 @@ interface DesiredUnit {
 }
 
 const UNITS = '/etc/systemd/system'
-/** Where users put drop-ins for one unit; those that a distribution has for all units are its own matter. */
+/** Where users put drop-ins for one unit. Drop-ins that a distribution applies to all units do not count. */
 const DROP_IN_PLACES = [UNITS, '/run/systemd/system']
 const MAX_ADDITIONS = 20
 const DROP_IN = '50-kubenode.conf'
 const DEPENDENCIES = /\.(wants|requires|upholds)$/
 
-/** As its files are now. A unit that failed before its files were removed is not found, or in error once they are back, and does not ask for a reload. */
+/**
+ * systemd knows the unit's current files. If a unit failed before its files were removed, it is not-found, or in error after they return, and does not
+ * report that it needs a reload.
+ */
 const isKnown = ({ load, needsReload }: UnitState): boolean => !needsReload && load !== 'not-found' && load !== 'error'
 
 export class UnitFiles {
@@ -49,7 +52,7 @@ export class UnitFiles {
     return onNode(this.#deps.dir, ours ? join(UNITS, unit) : join(UNITS, `${unit}.d`, DROP_IN))
   }
 
-  /** `known`: what it was before. Returns whether the unit is ours. */
+  /** `known`: the previous files. Returns whether the agent owns the unit. */
   async write(desired: DesiredUnit, unit: string, known: OwnUnit | undefined): Promise<boolean> {
     const { files, systemctl } = this.#deps
     const ours = await this.#isOurs(desired, unit, known)
@@ -57,7 +60,7 @@ export class UnitFiles {
     const before = await this.#read(path)
     if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
     else if (wanted === undefined && ownerOf(before ?? '') === desired.component) await removeDurably(files, path)
-    // The component's own files brought a new unit: systemd must reload although we wrote nothing.
+    // The component's own files include a new unit: systemd must reload although the agent wrote nothing.
     else if (isKnown(await this.state(unit))) return ours
     await systemctl.run('daemon-reload')
     return ours
@@ -79,7 +82,7 @@ export class UnitFiles {
     return `unit ${own.unit} was changed`
   }
 
-  /** Foreign drop-ins for a unit of KubeNode. A foreign unit may be extended by any program. */
+  /** Foreign drop-ins for a KubeNode unit. Any program may extend a foreign unit. */
   async additions({ unit, ours }: OwnUnit): Promise<readonly string[]> {
     if (!ours) return []
     const { files, dir } = this.#deps
@@ -118,18 +121,21 @@ export class UnitFiles {
     await systemctl.run('daemon-reload')
   }
 
-  /** The whole unit was written by us. */
+  /** The agent wrote the whole unit. */
   async isOwn(component: string, unit: string): Promise<boolean> {
     return ownerOf((await this.#read(this.pathOf({ unit, ours: true }))) ?? '') === component
   }
 
-  /** systemd resolves links when it enables a unit: its own ones, and aliases, lead to a slot, which is removed after a switch. They get the path of the unit. */
+  /**
+   * systemd resolves links when it enables a unit, so its links and aliases point into a slot, which is removed after a switch. Points them to the unit's
+   * path instead.
+   */
   async anchor(component: string, unit: string): Promise<void> {
     const { files } = this.#deps
     for (const path of await this.#linksTo(component, unit)) await relink(files, path, join(UNITS, unit))
   }
 
-  /** Its links lead to a unit of the component that is not there any more: they get the path of the unit that is in force. */
+  /** Its links point to a component unit that no longer exists: points them to the unit in force. */
   async lead(component: string, unit: string, inForce: string): Promise<void> {
     const { files, dir } = this.#deps
     if (inForce === '') return
@@ -140,7 +146,7 @@ export class UnitFiles {
       await relink(files, path, inForce)
   }
 
-  /** Links of systemd's own folder, by which the unit is wanted or has another name; without `isOne`, those that lead to a slot. */
+  /** Links in systemd's folder that enable or alias the unit; without `isOne`, those that point into a slot. */
   async #linksTo(component: string, unit: string, isOne?: (target: string) => boolean): Promise<readonly string[]> {
     const { files, dir } = this.#deps
     const slots = `${slotsFolder(dir, component)}/`
@@ -152,7 +158,7 @@ export class UnitFiles {
     return paths.filter((_, n) => targets[n] !== undefined && isMeant(targets[n] ?? ''))
   }
 
-  /** They stay, and belong to the host from now on. */
+  /** The files stay, and belong to the host from now on. */
   async disown(component: string, unit: string): Promise<void> {
     const { files, systemctl } = this.#deps
     await this.anchor(component, unit)
@@ -164,7 +170,7 @@ export class UnitFiles {
     await systemctl.run('daemon-reload')
   }
 
-  /** Drop-ins of others, which stay in force. */
+  /** Foreign drop-ins, which stay in force. */
   async dropIns(unit: string): Promise<readonly string[]> {
     const { files, dir } = this.#deps
     const found: string[] = []
@@ -176,7 +182,7 @@ export class UnitFiles {
     return found.slice(0, MAX_ADDITIONS)
   }
 
-  /** A unit that the component installed: systemd's links to it would point nowhere. */
+  /** For a unit that the component installed: systemd's links to it would dangle. */
   async #disableBrought(component: string, unit: string): Promise<boolean> {
     const { files, dir, systemctl } = this.#deps
     const target = await files.readLink(onNode(dir, join(UNITS, unit)))

@@ -1,4 +1,4 @@
-// Pure: the systemd files of a component: a unit of our own, or a drop-in beside the foreign unit that the component declares.
+// Pure: a component's systemd files: a unit of its own, or a drop-in beside the foreign unit that it declares.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Service } from '../port.ts'
 import { agentErrors } from '../../agent-errors.ts'
@@ -6,15 +6,15 @@ import { componentVariables } from '../../node-variables.ts'
 
 const MADE_FOR = '# Made by KubeNode for '
 
-/** The first line of every file we write, so that no other file is ever taken for ours. */
+/** The first line of every file that the agent writes, so that no other file is ever mistaken for one. */
 const headOf = (component: string): string =>
   `${MADE_FOR}${component}. Changes are undone; change the component in git.`
 
-/** Its owner; undefined when we did not make it. */
+/** The owner; undefined when the agent did not create the file. */
 export const ownerOf = (text: string): string | undefined =>
   text.startsWith(MADE_FOR) ? text.slice(MADE_FOR.length, text.indexOf('\n')).split('. ')[0] : undefined
 
-/** The same file, which is no longer ours: it works without an agent, and no later agent takes it for its own. */
+/** The same file with another first line: it works without an agent, and no later agent treats it as its own. */
 export const disowned = (text: string): string =>
   ownerOf(text) === undefined
     ? text
@@ -22,7 +22,7 @@ export const disowned = (text: string): string =>
 
 const UNIT_TYPE = /\.(service|socket|timer|target|mount|path|slice)$/
 
-/** Of a component that names none. */
+/** Unit name of a component that does not set one. */
 export const ownUnitName = (component: string): string => `kubenode-${component}.service`
 
 export function unitName(component: string, { unit }: Service): string {
@@ -33,17 +33,17 @@ export function unitName(component: string, { unit }: Service): string {
 export interface UnitContent {
   readonly component: string
   readonly service: Service
-  /** Settings that every component gets about its node. */
+  /** Settings about the node that every component gets. */
   readonly environment: Readonly<Record<string, string>>
 }
 
 const RESTART: Readonly<Record<Service['restart'], string>> = { Always: 'always', OnFailure: 'on-failure', Never: 'no' }
 const KILL: Readonly<Record<Service['killMode'], string>> = { Process: 'process', Group: 'control-group' }
 
-/** After this many exits in ten minutes systemd leaves it to the agent, whose brake waits longer. */
+/** After this many exits in ten minutes systemd leaves the restarts to the agent, whose brake waits longer. */
 const BURST = 10
 
-/** A whole unit; `Type=simple` since older versions of systemd have no other type that does not wait. */
+/** A whole unit. `Type=simple`, because older versions of systemd have no other type that does not wait. */
 export const unitText = (content: UnitContent): string =>
   lines(
     headOf(content.component),
@@ -59,14 +59,14 @@ export const unitText = (content: UnitContent): string =>
     ...serviceLines(content),
     'RestartSec=1',
     'TimeoutStopSec=15',
-    // Shims and containers have control groups below that of their service; systemd leaves those alone.
+    // Shims and containers have control groups below their service's; systemd leaves those alone.
     ...(content.service.killMode === 'Process' ? ['Delegate=yes'] : []),
     '',
     '[Install]',
     'WantedBy=multi-user.target',
   )
 
-/** Undefined: the unit needs no drop-in. The type of the unit, its start and its dependencies stay as they are. */
+/** Undefined: the unit needs no drop-in. The unit's type, start and dependencies stay as they are. */
 export function dropInText(content: UnitContent): string | undefined {
   const { exec, env, user } = content.service
   if (exec === undefined && user === undefined && Object.keys(env ?? {}).length === 0) return undefined
@@ -92,13 +92,13 @@ const serviceLines = ({ component, service, environment }: UnitContent): readonl
 const envLines = (env: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(env).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`)
 
-/** As agents wrote it that did not name the component to its process: such a file was not changed by anyone. */
+/** The file as written by older agents, which did not pass the component's name to its process: such a file was not modified. */
 export const withoutComponentName = (text: string, component: string): string =>
   text.replace(`${envLines({ KUBENODE_COMPONENT: component })[0] ?? ''}\n`, '')
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
-/** No specifier, no variable, no second word and no second line comes out of a value. */
+/** Escapes a value so that it cannot introduce a specifier, a variable, a second word or a second line. */
 const argument = (text: string): string => quoted(text).replaceAll('$', () => '$$')
 
 const quoted = (text: string): string =>
