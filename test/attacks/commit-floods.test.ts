@@ -52,7 +52,7 @@ test.each(WRITTEN)('a commit is followed or refused at once where none is verifi
   w.verify({ mode: 'Off' })
   const id = push(written)
   const { commit, declared } = await w.observed()
-  if (declared?.kind === 'Failed') expect(declared.message).toMatch(/KN70(07|61)/)
+  if (declared?.kind === 'Failed') expect(declared.message).toMatch(/KN70(07|60)/)
   else expect(commit?.id).toBe(id)
 })
 

@@ -199,7 +199,7 @@ test('an answer of one address does not count for the gate once that names anoth
   const woken = Promise.withResolvers<void>()
   const context: unknown = {
     clock: { now: () => Date.now() },
-    config: { looks: { allow: [good, silent] } },
+    config: { checks: { allow: [good, silent] } },
     client: {},
   }
   const reads = new GateReads(context as SyncContext, () => woken.resolve())
