@@ -1,4 +1,5 @@
-// The approver: of our programs it alone makes join tokens and approves agents' certificates. A role of its own, with an identity that can do nothing else.
+// The approver. Of our programs, only the approver creates join tokens and approves agents' certificates. It runs in its own role, with an identity
+// that can do nothing else.
 import type { RunningModule } from '#runtime/module.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import type { AgentIdentity, TokenRhythm } from '#identity/token-life.ts'
@@ -8,9 +9,9 @@ import { createTokenKeeper } from './join-tokens/join-tokens.ts'
 import { createRevokedList } from './certificates/revoked-list.ts'
 
 export interface ApproverContext extends Omit<ControllerContext, 'config'> {
-  /** How long certificates live; a week when nothing is said. */
+  /** Lifetime of certificates. Default: one week. */
   readonly lifeSeconds?: number
-  /** What agents become that join from now on; a certificate when nothing is said. The others keep what they have. */
+  /** The identity for agents that join from now on. Default: a certificate. Agents that already joined keep theirs. */
   readonly identity?: AgentIdentity
   readonly rhythm?: TokenRhythm
 }

@@ -1,4 +1,4 @@
-// Carries out the actions of a canary, each after a fresh look; decides nothing.
+// Carries out the actions of a canary. Reads the object again before each one, and decides nothing.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -27,12 +27,12 @@ export async function act(
 ): Promise<ActionOutcome> {
   const tools = { client, fieldManager, signal }
   if (action.kind === 'RenewPermit') return actOnPermit(tools, action, now)
-  // A decision on an older canary could request or release a permit that the newer one relies on.
+  // A decision based on an older canary could request or release a permit that the newer one relies on.
   const fresh = await recheck(client, componentCanary, seen.canary, signal)
   if (fresh.kind === 'Stale') return outdated(fresh.seen)
   switch (action.kind) {
     case 'CreateConfig':
-      // Its name is the digest of what is in it: one that exists is the one that is wanted.
+      // The name is the digest of the content, so an existing object is the desired one.
       return outcomeOf(() => client.create(componentConfig, action.config as never, { fieldManager, signal })).then(
         (o): ActionOutcome => (o.kind === 'Exists' ? { kind: 'Applied', object: undefined } : o),
       )
@@ -45,7 +45,7 @@ export async function act(
   }
 }
 
-/** A result frees a slot, so it is written only for machines that a fresh look confirms, and that no order can reach under the permit any more. */
+/** A result frees a slot. Write it only for machines that a fresh read confirms, and that no order can reach under this permit any more. */
 function report(
   client: KubeClient,
   { permit, wanted, results }: Extract<CanaryAction, { kind: 'Report' }>,

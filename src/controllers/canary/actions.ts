@@ -1,4 +1,4 @@
-// What a canary may do.
+// The actions of a canary.
 import type { ComponentConfigInput, DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { MachineResult } from '#permits/let-go.ts'

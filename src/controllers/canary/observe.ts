@@ -1,4 +1,4 @@
-// What a canary is decided from: its caches, the secret values that it tries, and the version of the API server where one matters.
+// Gathers the inputs of a canary: caches, the secret values it tries, and the API server version where it matters.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'

@@ -1,4 +1,4 @@
-// Decides the batches of a canary: which machines are requested next, which targets are reported, which permits are renewed. Pure.
+// Decides the batches of a canary: which machines to request next, which targets to report, which permits to renew. Pure.
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -23,7 +23,7 @@ import type { Seen } from './seen.ts'
 import { isHeldMachine, isSilent, isSound, standingOf } from './trials/machine-state.ts'
 import type { Trial } from './trials/trial.ts'
 
-/** Reports finished targets; once the canary is over, or held, those that have not begun are released. */
+/** Reports finished targets. Once the canary is over or held, releases the targets that have not started. */
 export function results({ canary, permits, machines }: Seen, isGoingOn: boolean): readonly CanaryAction[] {
   return permits.filter(isOpen).flatMap((permit) => {
     const wanted = canary.spec.components.find((c) => c.name === permit.spec.component?.name)
@@ -50,7 +50,7 @@ export function resultOf(
   const standing = standingOf(machine, wanted)
   if (standing === 'Healthy') return 'Succeeded'
   if (standing === 'Failed') return 'Failed'
-  // The Defender gives no answer about a silent machine: one that is dead would hold its batch until the canary ends.
+  // The Defender does not decide about silent machines. A dead machine would block its batch until the canary ends.
   if (isUngranted && standing !== 'Switching' && isSilent(machine)) return 'Released'
   return isGoingOn || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
 }
@@ -61,7 +61,7 @@ interface Batch {
   readonly permit: string
 }
 
-/** The next batch, one component after the other: never more machines at once than maxBatchSize, none after a failure too many. */
+/** The next batch, one component at a time. Never more machines at once than maxBatchSize, and none after too many failures. */
 function decideBatch(seen: Seen, { trials, now, fit }: Assessment): Batch | undefined {
   const { canary, permits, nodes } = seen
   const open = new Set(
@@ -72,7 +72,7 @@ function decideBatch(seen: Seen, { trials, now, fit }: Assessment): Batch | unde
   )
   const room = canary.spec.strategy.maxBatchSize - open.size
   const isNext = (t: Trial) => t.standing === 'Waiting' && fit.now(t.machine, t.wanted) === undefined
-  // What needs another component of the canary comes after that one.
+  // A component that needs another component of the canary comes after it.
   const wanted = canary.spec.components.find((c) => trials.some((t) => t.wanted === c && isNext(t)))
   if (room <= 0 || wanted === undefined) return undefined
   const machines = trials
@@ -82,7 +82,7 @@ function decideBatch(seen: Seen, { trials, now, fit }: Assessment): Batch | unde
     .slice(0, room)
   if (machines.length === 0) return undefined
   const permit = permitName(canary.metadata, wanted, permits)
-  // Without a configuration: a canary tries what git declares, with secret values as they are when a machine gets them.
+  // No configuration here: a canary tries what git declares, with the secret values at the time a machine gets them.
   const to = { name: wanted.name, version: wanted.version }
   const part = {
     parent: { kind: canary.kind, name: nameOf(canary) },
@@ -114,7 +114,7 @@ export function nextBatch(seen: Seen, phase: CanaryPhase, assessment: Assessment
   ]
 }
 
-/** The permit that was decided last, when the Defender refused it. */
+/** The latest decided permit, if the Defender refused it. */
 export function refusedOf(permits: readonly OperationPermit[]): OperationPermit | undefined {
   const at = ({ status }: OperationPermit) => Date.parse(status?.decidedAt ?? '') || 0
   const [last] = permits.toSorted((a, b) => at(b) - at(a))
@@ -123,7 +123,7 @@ export function refusedOf(permits: readonly OperationPermit[]): OperationPermit 
 
 const MOST_NAME_CHARS = 100
 
-/** Numbered: a batch requested before a crash is still open, and its machines are not requested again. Permits outlive their canary. */
+/** Numbered, so that a batch requested before a crash is found open and its machines are not requested again. Permits outlive their canary. */
 function permitName(
   { name: canary = '', uid = '' }: Seen['canary']['metadata'],
   { name, version }: DeclaredComponent,
@@ -134,7 +134,7 @@ function permitName(
   return nextPermitName(numbered(base), namesOf(permits))
 }
 
-/** The number that its name ends with. */
+/** The number at the end of its name. */
 const partIn = (permit: string): string => batchPart(Number(permit.slice(permit.lastIndexOf('-b') + 2)))
 
 export const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>

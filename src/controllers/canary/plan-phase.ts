@@ -1,4 +1,4 @@
-// Decides the phase of a canary, by its state machine: what ends it is tried before what leads it on. Pure.
+// Decides the phase of a canary with its state machine. Events that end it are tried before events that advance it. Pure.
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import { type CanaryEvent, type CanaryFacts, type CanaryPhase, nextCanaryPhase } from '#api/protocol/canary.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -16,7 +16,7 @@ export interface Move {
   readonly promotedBy: string | undefined
 }
 
-/** Tried in this order: what ends a canary goes before what leads it on. */
+/** Order matters: events that end a canary come before events that advance it. */
 const EVENTS: readonly CanaryEvent[] = ['abort', 'fail', 'promote', 'lapse', 'unsettle', 'pass', 'observe', 'roll']
 
 export function nextPhase(seen: Seen, before: CanaryPhase, { picked, trials, holds, now, problem }: Assessment): Move {
@@ -39,7 +39,7 @@ export function nextPhase(seen: Seen, before: CanaryPhase, { picked, trials, hol
   for (const event of EVENTS) {
     const step = nextCanaryPhase(before, event, facts)
     if (!step.ok) continue
-    // The soak starts again whenever a machine was not healthy in between.
+    // The soak restarts whenever a machine was unhealthy in between.
     const watch =
       event === 'observe'
         ? timestamp(Math.ceil((now + parseDuration(spec.duration)) / 1_000) * 1_000)
@@ -68,7 +68,7 @@ function declaringSet({ sets }: Seen, trials: readonly Trial[]): string | undefi
   return found.includes(undefined) ? undefined : found[0]
 }
 
-/** A canary that says nothing of values tries the version alone. */
+/** A canary without values tests the version alone. */
 function isSameAs(declared: DeclaredComponent, { name, version, values, secretRefs }: DeclaredComponent): boolean {
   if (declared.name !== name || declared.version !== version) return false
   if (values === undefined && secretRefs === undefined) return true

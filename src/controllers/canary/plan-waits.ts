@@ -1,4 +1,4 @@
-// Says what a canary waits for, since when is the concern of its status. Pure.
+// Decides what a canary waits for. The status tracks since when. Pure.
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { counted } from '#lib/counted.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
@@ -13,7 +13,7 @@ import type { Seen } from './seen.ts'
 import type { Trial, Wait } from './trials/trial.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** What the Defender says of the batch that waits for it, or refused last. */
+/** The Defender's reason for the pending batch, or for the last refusal. */
 function batchWait({ permits, refusedFor }: Seen): Wait | undefined {
   const waiting = permits.find((p) => isOpen(p) && p.status?.phase !== 'Granted')
   const refused = refusedOf(permits)
@@ -35,7 +35,7 @@ function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
   }
 }
 
-/** What a machine does not accept was never switched, so it has not failed either. */
+/** A machine that does not accept the component never switched, so it has not failed either. */
 function refusedWait(trials: readonly Trial[]): Wait | undefined {
   for (const { machine, wanted, standing } of trials) {
     const report = machine.status?.components?.find((c) => c.name === wanted.name)
@@ -50,7 +50,7 @@ function refusedWait(trials: readonly Trial[]): Wait | undefined {
   return undefined
 }
 
-/** No machine will match by itself. */
+/** No machine will start to match on its own. */
 const NO_MATCH = 'a commit corrects spec.selector, or machines get its labels: kubenode get machines --show-labels'
 
 export function waitOf(

@@ -1,4 +1,5 @@
-// Decides a canary: which machines it marks, which permits it requests, when it has passed or failed. It writes no machine: its marks are read. Pure.
+// Decides a canary: which machines to mark, which permits to request, and when it has passed or failed. It does not write machines: the machine
+// controller reads the marks. Pure.
 import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -81,11 +82,11 @@ export function plan(seen: Seen, now: number): CanaryPlan {
   }
 }
 
-/** An event says what the status says. */
+/** The event repeats the status message. */
 const readyMessage = ({ phase, conditions = [] }: Status): string =>
   conditions.find((c) => c.type === 'Ready')?.message ?? `the canary is ${phase ?? 'Pending'}`
 
-/** A machine that was deleted is no longer a trial; it is neither healthy nor failed. */
+/** A deleted machine is no longer a trial: neither healthy nor failed. */
 function trialsOf({ canary, machines }: Seen, picked: readonly string[]): readonly Trial[] {
   const names = new Set(picked)
   return machines
@@ -96,7 +97,7 @@ function trialsOf({ canary, machines }: Seen, picked: readonly string[]): readon
     )
 }
 
-/** The configurations that the marked machines will use; created before any machine refers to them. */
+/** The configurations for the marked machines. They are created before any machine references them. */
 function missingConfigs({ canary, configs }: Seen): readonly CanaryAction[] {
   return canary.spec.components.flatMap((wanted) => {
     const rendered = renderedConfig(wanted)

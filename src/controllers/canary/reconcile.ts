@@ -1,4 +1,4 @@
-// The ComponentCanary controller: observe, plan, act, status, wired; and what wakes it.
+// The ComponentCanary controller: wires observe, plan, act and status, and the events that wake it.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { CommittedContents } from '#declared/committed.ts'
@@ -16,7 +16,7 @@ import { type CanaryPlan, plan } from './plan.ts'
 import type { Seen, Status } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.canary
-/** Machines report in bursts; one reconcile covers them all. */
+/** Machines report in bursts; one reconcile covers a burst. */
 const GATHER_MS = 100
 
 interface Verdict {

@@ -1,4 +1,4 @@
-// What a canary is decided from.
+// The inputs of a canary decision.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
@@ -16,26 +16,26 @@ export interface Lookup<T> {
 }
 
 export interface Seen {
-  /** Components with secret values say in `sealed` what the values are now, but for what `missingSecret` tells. */
+  /** For components with secret values, `sealed` has the current values, except those in `missingSecret`. */
   readonly canary: ComponentCanary
   readonly missingSecret?: string
-  /** Its spec was edited; `canary` has what git declares in its place, unless a hold allows the edit. */
+  /** Its spec was edited. `canary` has git's version instead, unless a hold allows the edit. */
   readonly edit?: Edit
-  /** What git declares is not known: nothing is begun. */
+  /** Git's declaration is unknown, so nothing starts. */
   readonly isHeld?: boolean
   readonly configs: Lookup<ComponentConfig>
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>
   /** Permits requested for the canary. */
   readonly permits: readonly OperationPermit[]
-  /** For how long those with a refusal have been refused. */
+  /** How long the refused permits have been refused. */
   readonly refusedFor: EndedFor
   readonly holds: readonly OperationalHold[]
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: Lookup<MachineSet>
   readonly sets: readonly MachineComponentSet[]
   readonly components: Lookup<MachineComponent>
-  /** As the server says; only where a component says how far from it it may be. */
+  /** As reported by the server. Read only if a component limits its version skew. */
   readonly apiServer?: string
 }
 

@@ -18,7 +18,7 @@ export interface Progress {
   readonly trials: readonly Trial[]
   readonly observeUntil: string | undefined
   readonly promotedBy: string | undefined
-  /** Recently requested permits. */
+  /** Permits requested recently. */
   readonly asked: readonly string[]
   readonly wait: Wait | undefined
   readonly isPaused: boolean
@@ -32,7 +32,7 @@ type Result = NonNullable<Status['results']>[number]
 export function statusOf({ canary, permits }: Seen, progress: Progress): Status {
   const { phase, machines, trials, observeUntil, promotedBy, wait, now } = progress
   const before = canary.status
-  // Once it is over its machines return to their sets: later reports are no result of the canary.
+  // When the canary is over, its machines return to their sets. Later reports are not results of the canary.
   const kept = isOver(phase) && before?.phase === phase ? before : undefined
   const healthy = machines.filter((name) => {
     const own = trials.filter((t) => t.machine.metadata.name === name)
@@ -69,7 +69,7 @@ function resultOf({ machine, wanted, standing }: Trial, before: Status | undefin
   }
 }
 
-/** The first machine that failed, with what its agent reported: the probe and its answer, or the exit code. */
+/** The first machine that failed, with its agent's report: the probe and its answer, or the exit code. */
 function failureOf(trials: readonly Trial[]): string | undefined {
   const failed = trials.filter((t) => t.standing === 'Failed')
   const [first] = failed
@@ -84,7 +84,7 @@ function failureOf(trials: readonly Trial[]): string | undefined {
   )
 }
 
-/** What nothing but a person mends. */
+/** Only a person can fix these. */
 const STALLING: ReadonlySet<Wait['predicate']> = new Set([
   'ComponentMissing',
   'InvalidSpec',

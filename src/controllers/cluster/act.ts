@@ -1,4 +1,4 @@
-// Carries out one action about a Cluster; decides nothing. What cannot be undone is done only when the object is still the one that was decided about.
+// Carries out one action on a Cluster and decides nothing. Irreversible actions run only if the object has not changed since the decision.
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -36,7 +36,7 @@ export interface ActTools {
   readonly addons: () => Promise<Addons>
 }
 
-/** A pod that finds no node must not hold what other control planes wait for: the next pass continues it. */
+/** A pod that cannot be scheduled must not block other control planes. The next pass continues the work. */
 const SCHEDULED_WITHIN_MS = 1_000
 
 const applied = (object?: unknown): ActionOutcome => ({ kind: 'Applied', object })
@@ -51,7 +51,7 @@ export async function act(
     return await carryOut(tools, action, seen, signal)
   } catch (error) {
     if (error instanceof NotYet) return { kind: 'Unfinished', reason: error.message }
-    // Whatever a final snapshot fails with, the status has it, and what a person can do.
+    // The status has the final snapshot's error, and what a person can do about it.
     if (action.kind === 'Snapshot' && isBeingDeleted(seen.cluster) && !signal.aborted)
       return { kind: 'Unfinished', reason: messageOf(error) }
     throw error
@@ -83,7 +83,7 @@ async function carryOut(
         ),
       )
     case 'DeleteCluster':
-      // As it was seen: a longer time that was committed since is a conflict, and is decided about once more.
+      // Delete the observed version: if someone committed a longer lifetime since then, this conflicts, and the next pass decides again.
       return deletedIsDone(await deleteExactly(client, clusterKind, cluster, { signal }))
     case 'WriteKubeconfig':
       return writeKubeconfig(tools, cluster, signal)
@@ -119,7 +119,7 @@ async function carryOut(
   }
 }
 
-/** It is in the status of the schedule, and is no reason to stop at anything else. */
+/** The error is in the status of the schedule. It does not stop anything else. */
 const problemOf = async (work: Promise<unknown>, signal: AbortSignal): Promise<string | undefined> => {
   try {
     await work
@@ -172,7 +172,7 @@ async function disrupt(
     case 'RemoveMachines':
       return removeMachines(clearance, tools, id, signal)
     case 'Delete':
-      // Owned: another Cluster of the name has it by now, and keeps it.
+      // Owned: if another Cluster has the name by now, it keeps its control plane.
       await host.delete(id, { owner: cluster.metadata.uid ?? '', ...defined({ keep: action.keep }) }, signal)
       return applied()
     default:
@@ -180,7 +180,7 @@ async function disrupt(
   }
 }
 
-/** Another leader, or a person, may have changed the Cluster since the decision. */
+/** Another leader or a person may have changed the Cluster since the decision. */
 async function unlessStale(
   { client }: ActTools,
   { cluster }: Seen,
@@ -206,14 +206,14 @@ async function writeKubeconfig(
   return applyObject(client, SECRET, secretOf(cluster, text), { fieldManager, force: true, signal })
 }
 
-/** The very one that was made for this Cluster. */
+/** Only the kubeconfig created for this Cluster. */
 async function deleteKubeconfig(client: KubeClient, cluster: Cluster, signal: AbortSignal): Promise<ActionOutcome> {
   const found = await client.get(SECRET, secretKey(cluster), { signal })
   if (found === undefined || kubeconfigSeen(found).owner !== cluster.metadata.uid) return applied()
   return deletedIsDone(await deleteExactly(client, SECRET, found, { signal }))
 }
 
-/** What failed is in the status; a server that does not answer is tried again as any lost call. */
+/** Errors are in the status. If the server does not answer, retry as with any lost call. */
 async function giveAddons(
   { addons, clients, clock }: ActTools,
   id: string,
@@ -224,8 +224,8 @@ async function giveAddons(
 }
 
 /**
- * The permit of the hub's Defender is for the whole cluster, so a hold lifts the limit of deletions there for as long as the deletion waits for machines. Their
- * drains still have permits of the cluster's own Defender. Sets read in an annotation that their machines leave, and make no others.
+ * The hub's Defender permits the deletion of the whole cluster. So a hold lifts the deletion limit in that cluster while the deletion waits for
+ * machines. Drains still need permits from the cluster's own Defender. An annotation makes the sets remove their machines and create no new ones.
  */
 async function removeMachines(
   _clearance: Clearance,
@@ -249,13 +249,13 @@ async function removeMachines(
     for (const { metadata } of machines.filter(isHere))
       await attempt(() => client.delete(machine, { name: metadata.name ?? '' }, { signal }))
   })
-  // Stale: it was deleted already.
+  // Stale: already deleted.
   const refused = outcomes.find((o) => o.kind !== 'Applied' && o.kind !== 'Stale')
   return refused === undefined ? applied() : outdated(refused.error.message)
 }
 
 const LEAVES = ANNOTATIONS.clusterLeaves
-/** Renewed as long as machines are waited for. */
+/** Renewed while the deletion waits for machines. */
 const LIFTED_MS = 10 * 60_000
 
 const leaving = (now: number): OperationalHold => ({

@@ -1,4 +1,4 @@
-// What the controller of clusters may do.
+// The actions of the cluster controller.
 import type { Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
@@ -11,21 +11,21 @@ export type ClusterAction = PermitAction | ControlPlaneAction
 
 type ControlPlaneAction = { readonly reason: string } & (
   | { readonly kind: 'AddFinalizer' | 'RemoveFinalizer' }
-  /** The object itself, whose deletion then follows its own plan. */
+  /** The object itself. Its deletion then follows its own plan. */
   | { readonly kind: 'DeleteCluster' }
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
   | { readonly kind: 'Stop'; readonly by: Authority }
   | { readonly kind: 'ApplyAddons' }
-  /** Those that the Cluster names, and removes those that it named before. */
+  /** Delivers the addons that the Cluster names, and removes those it named before. */
   | { readonly kind: 'DeliverAddons' }
   | { readonly kind: 'Put'; readonly request: ControlPlaneRequest; readonly by: Authority }
   | { readonly kind: 'Snapshot'; readonly name: string }
-  /** Of the schedule: nothing else waits for it. */
+  /** For the schedule. Nothing else waits for it. */
   | { readonly kind: 'ScheduledSnapshot'; readonly name: string }
   | { readonly kind: 'DropSnapshots'; readonly names: readonly string[] }
   | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string; readonly by: Authority }
   | { readonly kind: 'Defragment' | 'ReplaceMember'; readonly number: number; readonly by: Authority }
-  /** The sets first: their controllers remove the machines in order. */
+  /** Deletes the sets first: their controllers remove the machines in order. */
   | { readonly kind: 'RemoveMachines'; readonly by: Authority }
   | { readonly kind: 'Delete'; readonly keep?: string; readonly by: Authority }
 )

@@ -1,4 +1,4 @@
-// Figures of control planes on the hub for alerts: computed from the objects at scrape time.
+// Metrics of control planes on the hub, for alerts. Computed from the objects at scrape time.
 import { Gauge, type Registry } from 'prom-client'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { findCondition } from '#kube/conditions.ts'

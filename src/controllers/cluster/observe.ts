@@ -1,4 +1,5 @@
-// Reads what a Cluster is decided from: the hub's objects, what the host of control planes runs, and, for a deletion, the machines that its own API server has.
+// Gathers the inputs of a Cluster decision: the hub's objects, what the control plane host runs, and, for a deletion, the machines in the cluster's
+// own API server.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -51,7 +52,7 @@ export interface Observing {
   readonly now: () => number
 }
 
-/** One that hangs delays no other Cluster. */
+/** A hanging API server must not delay other Clusters. */
 const MACHINES_WITHIN_MS = 10_000
 
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
@@ -116,17 +117,17 @@ async function machinesOf(
     return await clients.using(idOf(cluster), async (client) => {
       const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])
       const all = await listAll(client, machine, { signal: within })
-      // A machine that is only observed is not the cluster's to remove.
+      // Machines that are only observed are not the cluster's to remove.
       return all.filter((m) => m.spec.channel !== 'Observe').map((m) => m.metadata.name ?? '')
     })
   } catch (error) {
     if (signal.aborted) throw error
-    // It was deleted before it got the kinds.
+    // The cluster was deleted before it got the kinds.
     return isNotFound(error) ? [] : undefined
   }
 }
 
-/** Undefined when a rotation needs none of it, or the API server does not answer: then it waits. */
+/** Undefined if no rotation needs it, or if the API server does not answer. In that case the rotation waits. */
 async function agentsOf(
   clients: PlaneClients,
   cluster: Cluster,
@@ -144,7 +145,7 @@ async function agentsOf(
   }
 }
 
-/** Sync takes the digest off an object that it prunes, and keeps it in its list until finalizers let go of it. */
+/** When sync prunes an object, it removes the digest, but keeps the list entry until the finalizers are done. */
 const isListed = (inventories: readonly Inventory[], { metadata }: Cluster): boolean =>
   inventories.some(
     ({ spec }) =>

@@ -1,4 +1,4 @@
-// Decides which Clusters may be created now, where a policy limits how many are created at once: the oldest first. Pure.
+// Decides which Clusters may be created now if a policy limits concurrent creations. Oldest first. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
@@ -11,12 +11,12 @@ export const CREATION_LIMIT = 'CreationLimit'
 const orderOf = ({ metadata: { creationTimestamp = '', namespace = '', name = '' } }: Cluster): string =>
   `${creationTimestamp} ${namespace}/${name}`
 
-/** It was never Ready. */
+/** Never Ready so far. */
 const isNew = (cluster: Cluster): boolean => (cluster.status?.history ?? []).length === 0 && !isBeingDeleted(cluster)
 
 const isBegun = ({ status }: Cluster): boolean => status?.phase === 'Creating' || status?.phase === 'Addons'
 
-/** It waits for a person, not for its turn: an error that stays must not block all younger ones. */
+/** It waits for a person, not for its turn. A permanent error must not block all younger Clusters. */
 const isStuck = (cluster: Cluster): boolean => {
   const { waitingFor, phase } = cluster.status ?? {}
   return (

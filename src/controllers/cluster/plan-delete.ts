@@ -1,5 +1,5 @@
-// Decides the steps of a deletion, in an order in which each can be repeated: machines, permit, API server, final snapshot, what the host has, kubeconfig, and
-// last the finalizer. Pure.
+// Decides the steps of a deletion. Each step can be repeated: machines, permit, API server, final snapshot, the host's data, kubeconfig, and finally
+// the finalizer. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -16,11 +16,11 @@ import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
 
 /**
- * Machines that are still there this long after the grant are named, and the deletion continues: hosts whose provider failed, or an API server that never
- * answers, must not keep it for ever.
+ * If machines remain this long after the grant, the status names them and the deletion continues. A failed provider or a dead API server must not
+ * block it forever.
  */
 const MACHINES_WITHIN_MS = 10 * 60_000
-/** A final snapshot that is not there after this may never be. */
+/** If the final snapshot is not there by then, it may never be. */
 const FINAL_WITHIN_MS = 30 * 60_000
 const SOON_MS = 2_000
 const MOST_NAMED = 5
@@ -33,8 +33,8 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
 }
 
 /**
- * One `kubectl delete` does not end a cluster that git declares, even if the guard was away. A deletion that requested its permit is completed: the hold that
- * permitted it may have expired by then.
+ * A `kubectl delete` alone does not end a cluster that git declares, even if the guard was bypassed. A deletion that already requested its permit is
+ * completed: the hold that allowed it may have expired by then.
  */
 function stillDeclared({ cluster, plane, permits, holds, isDeclared }: Seen, now: number): Wait<Reason> | undefined {
   const { name = '', namespace, uid } = cluster.metadata
@@ -95,7 +95,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
     actions: [
       ...step.actions,
       ...(without?.actions ?? []),
-      // The etcd of one that is stopped already may run for its snapshot.
+      // If it is already stopped, its etcd may be running for the snapshot.
       ...(plane.state === 'Stopped' ? [] : [{ kind: 'Stop' as const, reason: 'no client may write any more', by }]),
       { kind: 'Snapshot', reason: 'the last of it', name: final },
       { kind: 'Delete', reason: 'deletionPolicy is Delete', keep: final, by },
@@ -106,7 +106,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
   }
 }
 
-/** A permit may have been waited for: that is no time in which machines could leave. */
+/** Time spent waiting for a permit does not count: machines could not leave then. */
 function sinceGrant({ cluster }: Seen, { status }: OperationPermit): number {
   const deleted = Date.parse(cluster.metadata.deletionTimestamp ?? '')
   return Math.max(deleted, Date.parse(status?.decidedAt ?? '') || deleted)
@@ -116,11 +116,11 @@ interface WithoutFinal {
   readonly actions: readonly ClusterAction[]
   readonly wait: Wait<Reason>
   readonly approved?: OperationPermit
-  /** The newest snapshot: it stays in place of the final one. */
+  /** The newest snapshot, kept in place of the final one. */
   readonly kept: string | undefined
 }
 
-/** A final snapshot that is never whole must not keep the deletion for ever. It is tried further; a person may give up what it would have. */
+/** A final snapshot that never completes must not block the deletion forever. It is retried, and a person may give up the data in it. */
 function withoutFinal(
   seen: Seen,
   plane: ControlPlane,
@@ -152,7 +152,7 @@ function withoutFinal(
 
 type MachinesStep = Pick<ClusterPlan, 'actions' | 'wait' | 'requeueAfter'>
 
-/** What is done about its machines within the time that they have; undefined when there are none. */
+/** What to do about its machines within their time limit. Undefined when there are none. */
 function machinesStep(
   seen: Seen,
   by: Authority,
@@ -188,7 +188,10 @@ function machinesStep(
   }
 }
 
-/** Of one that does not answer: it was ready before, and this deletion did not stop it. One that its expiry stopped is started for them once more. */
+/**
+ * For a control plane that does not answer: it was ready before, and this deletion did not stop it. If its expiry stopped it, it is started once more
+ * for the machines.
+ */
 function mayHaveMachines({ cluster: { status } }: Seen, { state, snapshots }: ControlPlane, final: string): boolean {
   if ((status?.history ?? []).length === 0) return false
   return state !== 'Stopped' || (status?.expiresAt !== undefined && snapshots.every((s) => s.name !== final))

@@ -1,4 +1,4 @@
-// Decides what a time to live means for a control plane: announced before its end, stopped at its end while git declares the Cluster, deleted otherwise. Pure.
+// Decides what the TTL does to a control plane: a warning before expiry, then a stop if git still declares the Cluster, or deletion otherwise. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
@@ -11,7 +11,7 @@ import { aheadOf, isDeclared, type Lifetime, lifetimeOf } from './plan-lifetime.
 import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
-/** A longer time, or an extension, is a change, which is seen at once; this is for what is not. */
+/** A longer TTL or an extension triggers a reconcile at once. This interval covers everything else. */
 const REQUEUE_MS = 30_000
 const SOON_MS = 2_000
 
@@ -20,7 +20,7 @@ export const lifetimeSeen = ({ cluster, holds, caps }: Seen, now: number): Lifet
 
 type Limited = Exclude<Lifetime, { readonly state: 'Unlimited' }>
 
-/** A control plane of this Cluster is stopped with a permit, since its users lose it. One of an earlier Cluster is not touched. */
+/** Stopping this Cluster's control plane takes a permit, because its users lose it. A control plane of an earlier Cluster is not touched. */
 export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterPlan {
   const { cluster, plane } = seen
   const done = { notices: [], wait: undefined, requeueAfter: REQUEUE_MS }
@@ -49,7 +49,7 @@ export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterP
   }
 }
 
-/** Only of one that does not run: what runs is never stopped because another came back. */
+/** Applies only to a control plane that is not running: a running one is never stopped because another one came back. */
 export function tooMany({ cluster, plane, caps, hosted }: Seen, now: number): Wait<Reason> | undefined {
   const { maxEphemeral } = caps
   if (cluster.spec.ttl === undefined || maxEphemeral === undefined) return undefined
@@ -63,7 +63,7 @@ export function tooMany({ cluster, plane, caps, hosted }: Seen, now: number): Wa
   }
 }
 
-/** Reconciled again when the state changes, and told once in an event. */
+/** Requeues for the next state change, and reports the state once in an event. */
 export function announced({ cluster }: Seen, lifetime: Lifetime, plan: ClusterPlan): ClusterPlan {
   if (lifetime.state === 'Unlimited') return plan
   const { changesInMs } = lifetime

@@ -1,5 +1,5 @@
-// Decides when a Cluster with a time to live expires. Pure. What cannot be read keeps a cluster: an extension without a legible end counts, and a policy
-// that cannot be read limits nothing.
+// Decides when a Cluster with a TTL expires. Pure. Unreadable input keeps the cluster: an extension without a readable end counts, and an unreadable
+// policy limits nothing.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -9,35 +9,35 @@ import { durationMs, formatDuration } from '#lib/duration.ts'
 import { holdsOver, thing } from '#permits/holds/reach.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 
-/** Announced when this share of the time is over. */
+/** Expiry is announced when this share of the TTL has passed. */
 const EXPIRING_AT = 0.8
 
 export interface ClusterCaps {
-  /** Longest time to live, and longest extension at once. */
+  /** Longest TTL, and longest single extension. */
   readonly maxTtlMs?: number
-  /** Clusters with a time to live that run at once. */
+  /** Concurrently running clusters with a TTL. */
   readonly maxEphemeral?: number
-  /** Clusters that are created at once. */
+  /** Concurrent creations. */
   readonly maxCreating?: number
 }
 
 export type Lifetime =
-  /** No time to live is declared. */
+  /** No TTL is declared. */
   | { readonly state: 'Unlimited' }
   | {
-      /** Held: an extension whose end cannot be read; it expires when a person deletes that hold. */
+      /** Held: an extension has an unreadable end. The cluster expires when a person deletes that hold. */
       readonly state: 'Alive' | 'Expiring' | 'Expired' | 'Held'
       /** Undefined while it is Held. */
       readonly expiresAt?: number
-      /** The extension that decides. */
+      /** The extension in effect. */
       readonly extendedBy?: string
-      /** Milliseconds until the state changes by itself. */
+      /** Milliseconds until the state changes on its own. */
       readonly changesInMs?: number
-      /** The declared time was shortened by a policy. */
+      /** The TTL after a policy shortened it. */
       readonly cappedTo?: string
     }
 
-/** The lowest of all policies that apply to the cluster. */
+/** The lowest limits of all policies that apply to the cluster. */
 export function capsOf(policies: readonly DefenderPolicy[], cluster: Cluster): ClusterCaps {
   const ttl = ttlCap(policies, cluster)
   const applying = policies.filter((p) => appliesTo(p, cluster)).flatMap(({ spec }) => spec.clusters ?? [])
@@ -50,7 +50,7 @@ export function capsOf(policies: readonly DefenderPolicy[], cluster: Cluster): C
   }
 }
 
-/** The longest time to live, and the policy that sets it. */
+/** The longest TTL, and the policy that sets it. */
 export function ttlCap(
   policies: readonly DefenderPolicy[],
   cluster: Cluster,
@@ -64,7 +64,7 @@ export function ttlCap(
   return caps.toSorted((a, b) => a.ms - b.ms || (a.policy < b.policy ? -1 : 1))[0]
 }
 
-/** One in mode Audit limits nothing. */
+/** A policy in mode Audit limits nothing. */
 function appliesTo({ spec }: DefenderPolicy, { metadata }: Cluster): boolean {
   if (spec.clusters === undefined || spec.mode === 'Audit') return false
   try {
@@ -103,7 +103,7 @@ export function lifetimeOf(
   return { ...stateOf(last, now), ...defined({ extendedBy: last.hold }), ...capped }
 }
 
-/** An extension lasts from its creation; a chain of them is a chain of reasons, each within the cap. */
+/** An extension counts from its creation. Extensions can be chained, each with its own reason and within the cap. */
 function extensionOf({ metadata, spec }: OperationalHold, maxTtlMs: number | undefined, now: number): Span {
   const made = Date.parse(metadata.creationTimestamp ?? '')
   const from = Number.isNaN(made) ? now : made
@@ -120,7 +120,10 @@ function stateOf(
   return { state: 'Alive', expiresAt: to, changesInMs: expiring - now }
 }
 
-/** What becomes of an expired Cluster: a tombstone while git declares it, since sync would make it again at once; deleted otherwise. */
+/**
+ * Decides what happens to an expired Cluster. If git declares it, it stays as a tombstone, since sync would recreate it at once. Otherwise it is
+ * deleted.
+ */
 export const isDeclared = ({ metadata }: Cluster): boolean => metadata.annotations?.[ANNOTATIONS.source] !== undefined
 
 function isEphemeral({ spec, status }: Cluster, now: number): boolean {
@@ -128,7 +131,7 @@ function isEphemeral({ spec, status }: Cluster, now: number): boolean {
   return spec.ttl !== undefined && !isOver
 }
 
-/** How many short-lived clusters came before this one, and still run: with as many as the cap it waits. The oldest never wait for younger ones. */
+/** The number of older clusters with a TTL that still run. At the cap, this one waits. Older clusters never wait for younger ones. */
 export function aheadOf(cluster: Cluster, all: readonly Cluster[], now: number): number {
   const order = ({ metadata: { creationTimestamp = '', namespace = '', name = '' } }: Cluster): string =>
     `${creationTimestamp} ${namespace}/${name}`

@@ -1,4 +1,5 @@
-// Decides about a member of etcd that is lost for good while the others serve: it is replaced by itself, with a permit, since what it does costs the last spare vote. Pure.
+// Decides what to do about an etcd member that is permanently lost while the others serve. It is replaced automatically, under a permit, because the
+// replacement costs the last spare vote. Pure.
 import type { MembersState } from '#controlplanes/port.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { byPermit } from '#permits/under-permit.ts'
@@ -8,7 +9,7 @@ import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000
-/** A volume that is attached late, and a sign that was of another minute, are over before. */
+/** Late volume attachments and stale signals resolve within this time. */
 const LOST_FOR_MS = 5 * 60_000
 const REPLACE_PERMIT = 'replace-member'
 
@@ -19,7 +20,7 @@ export interface MemberPlan {
   readonly afterMs: number
 }
 
-/** Without a majority only a restore helps. */
+/** Without a majority, only a restore helps. */
 export function planLostMember(seen: Seen, now: number): MemberPlan | undefined {
   const { members, state, quorumLost } = seen.plane ?? {}
   const lost = members?.lost
@@ -51,7 +52,7 @@ export function planLostMember(seen: Seen, now: number): MemberPlan | undefined 
   }
 }
 
-/** Of a permit whose work another pass finished. */
+/** The permit of a replacement that another pass finished. */
 export const isOfReplacement = (name: string, { plane }: Seen): boolean =>
   plane?.members !== undefined && name.includes(`-${REPLACE_PERMIT}-${plane.members.replaced}-b`)
 

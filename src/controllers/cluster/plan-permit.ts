@@ -1,4 +1,4 @@
-// The permit for one change of a control plane: another change is another permit. Pure.
+// The permit for one change of a control plane. Each change has its own permit. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { type Holding, PACE_OF_ONE, actionsOf, holdPermit, reportOf } from '#permits/holder.ts'
@@ -8,11 +8,11 @@ import { isNamed, namesOf, nextPermitName, numbered } from '#permits/permit-name
 import { commitOf, requesterOf, targetRef } from '#permits/permits.ts'
 import type { Seen } from './seen.ts'
 
-/** Names of objects are at most 253 characters. */
+/** Object names have at most 253 characters. */
 const MOST_NAME_CHARS = 100
 
 const CHANGES = ['ChangeControlPlane'] as const
-/** A deletion counts in what a policy says of all changes, and in what it says of deletions alone. */
+/** A deletion counts against a policy's limits for all changes, and against those for deletions. */
 export const DELETES = ['ChangeControlPlane', 'DeleteControlPlane'] as const
 
 type PermitStep = Holding & { readonly actions: readonly PermitAction[]; readonly afterMs?: number }
@@ -21,7 +21,7 @@ type PermitStep = Holding & { readonly actions: readonly PermitAction[]; readonl
 export const finished = ({ cluster }: Seen, permit: OperationPermit, reason = 'it is done'): readonly PermitAction[] =>
   reportOf(permit, cluster.metadata.uid ?? '', 'Succeeded', reason)
 
-/** `what` is the change, in the words of a name. */
+/** `what` describes the change in characters that a name allows. */
 export function permitFor(
   { cluster, permits, endedFor }: Seen,
   what: string,

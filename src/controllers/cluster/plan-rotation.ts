@@ -1,5 +1,5 @@
-// Decides when the host is asked to continue a rotation of credentials, and says what a rotation waits for. Pure. The phases are those of the graph: the host
-// makes each step once all clients that must follow it have reported so.
+// Decides when the host should continue a credential rotation, and reports what the rotation waits for. Pure. The phases are those of the graph: the
+// host takes each step once all clients that must follow report that they have.
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -19,13 +19,13 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { KubeconfigSeen, Seen } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
-/** A look reads every machine of the cluster: five seconds for a small one, fifty for 10,000. */
+/** Each pass reads every machine of the cluster: five seconds for a small cluster, fifty for 10,000 machines. */
 const REQUEUE_MS = 5_000
 const REQUEUE_MS_EACH = 5
-/** After a step: what it changed is seen at once. */
+/** After a step, its changes are visible at once. */
 const SOON_MS = 1_000
 
-/** By authority or key set, as the graph calls them. */
+/** By authority or key set, with the names of the graph. */
 const FIELDS: Readonly<Record<string, RotationField>> = {
   [CLUSTER_AUTHORITY]: 'certificateAuthority',
   [TOKEN_KEYS]: 'serviceAccountKeys',
@@ -45,7 +45,7 @@ function declaredOf({ spec }: Cluster): Readonly<Record<string, number>> {
   )
 }
 
-/** One that is under way ends first. What the control plane does not have cannot be asked for. */
+/** A rotation in progress finishes first. Ignores authorities that the control plane does not have. */
 const askedFor = (cluster: Cluster, { own }: ControlPlane): readonly string[] =>
   Object.entries(declaredOf(cluster)).flatMap(([item, number]) =>
     own !== undefined && number > (own.declared[item] ?? Infinity) && own.rotations.every((r) => r.name !== item)
@@ -53,16 +53,16 @@ const askedFor = (cluster: Cluster, { own }: ControlPlane): readonly string[] =>
       : [],
   )
 
-/** Whether clients of the control plane must be heard: it takes a read of every machine. */
+/** Whether agents' reports are needed. This reads every machine. */
 export const needsAgentReports = (cluster: Cluster, plane: ControlPlane | undefined): boolean =>
   plane?.own !== undefined &&
   (askedFor(cluster, plane).includes(CLUSTER_AUTHORITY) ||
     plane.own.rotations.some(({ name }) => name === CLUSTER_AUTHORITY))
 
-/** Snapshots are dropped by their schedule, days later: the rotation ends with the next call for another reason. */
+/** The schedule drops snapshots days later. The rotation finishes on the next call for another reason. */
 const isUnderWay = ({ waitsFor }: Rotation): boolean => waitsFor !== undefined && waitsFor.what !== 'snapshots'
 
-/** Why the host is asked to continue; undefined while there is nothing that it could do. */
+/** Why the host should continue. Undefined while it has nothing to do. */
 export function rotationDue({ cluster, plane }: Seen, now: number): string | undefined {
   if (plane?.own === undefined) return undefined
   const { rotations, renewAt } = plane.own
@@ -73,7 +73,7 @@ export function rotationDue({ cluster, plane }: Seen, now: number): string | und
   return renewAt !== undefined && now >= renewAt ? 'a certificate is due' : undefined
 }
 
-/** Sync reaches the cluster with a kubeconfig of its own: it follows like an agent. */
+/** Sync connects to the cluster with its own kubeconfig, so it has to follow like an agent. */
 export function rotationRequest({ cluster, agents, kubeconfig }: Seen): RotationRequest {
   const declared = declaredOf(cluster)
   if (agents === undefined) return { declared }
@@ -81,7 +81,7 @@ export function rotationRequest({ cluster, agents, kubeconfig }: Seen): Rotation
   return { declared, agents: [...agents, ...sync] }
 }
 
-/** The first keys of a new control plane count for the numbers that are declared then: there is nothing older to be replaced. */
+/** The first keys of a new control plane count for the numbers declared at that time: there is nothing older to replace. */
 export const firstNumbers = (cluster: Cluster): { readonly rotation?: RotationRequest } =>
   cluster.spec.controlPlane?.rotation === undefined ? {} : { rotation: { declared: declaredOf(cluster) } }
 
@@ -91,7 +91,7 @@ const trustOfSync = ({ authorities, signedBy }: KubeconfigSeen): AgentTrust => (
   ...defined({ signedBy }),
 })
 
-/** A machine whose agent never came has nothing that could be stale. */
+/** A machine whose agent never joined has nothing stale. */
 export function trustOf({ metadata, status }: Machine): readonly AgentTrust[] {
   const agent = status?.agent
   if (agent === undefined) return []
@@ -115,7 +115,7 @@ function reported({ authorities, certificate }: Reported): Pick<AgentTrust, 'aut
   return defined({ authorities, signedBy })
 }
 
-/** How soon the next look is worth its cost; undefined while there is no rotation. */
+/** When the next pass is worth its cost. Undefined while there is no rotation. */
 export function rotationRequeueMs({ cluster, plane, agents = [] }: Seen, now: number): number | undefined {
   const rotations = plane?.own?.rotations ?? []
   if (plane !== undefined && askedFor(cluster, plane).length > 0) return SOON_MS
@@ -170,7 +170,7 @@ const DONE_OF_ENCRYPTION: Readonly<Record<Rotation['phase'], string>> = {
   Reissuing: 'the new one encrypts, and the old one is kept',
 }
 
-/** What a person who is called at night wants to know. */
+/** What an on-call engineer needs to know. */
 function stateOf({ name, phase, waitsFor, until }: Rotation): string {
   const done = (name === ENCRYPTION_KEY ? DONE_OF_ENCRYPTION : DONE)[phase]
   const end = until === undefined ? '' : ` until ${timestamp(until)}`
@@ -198,7 +198,10 @@ function countOf({ what, seen, of, missing, kubelets, isUnknown, why }: Count, p
 
 const moreThan = (others: number): string => (others > 0 ? ` and ${others} more` : '')
 
-/** Of one that clients must follow. Keys of service accounts wait for a date alone, for up to a year, and an encryption key for snapshots: nothing is to be done about it. */
+/**
+ * Waits that clients must resolve. Service account keys only wait for a date, up to a year, and an encryption key only for snapshots: there is
+ * nothing to do about these.
+ */
 export function waitOfRotation(plane: ControlPlane | undefined): Wait<Reason> | undefined {
   const rotations = plane?.own?.rotations ?? []
   const found = rotations.find(isUnderWay) ?? rotations.find(({ name }) => name === CLUSTER_AUTHORITY)

@@ -1,4 +1,4 @@
-// Decides about a version that is reached step by step: one permit covers all steps, and a return over the one-way step needs an approval beside it. Pure.
+// Decides about a version that is reached in steps. One permit covers all steps. Going back over the one-way step also needs an approval. Pure.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { orderOf } from '#controlplanes/upgrade/versions.ts'
@@ -15,10 +15,10 @@ const SOON_MS = 2_000
 const VERSION_PERMIT = 'version'
 const RETURN_PERMIT = 'return'
 
-/** The host answers each call soon, with the step that it takes. */
+/** The host answers each call quickly, with the step it is taking. */
 export const isStepwise = ({ host }: Pick<Seen, 'host'>): boolean => host.capabilities.keepsCredentials === true
 
-/** A change that was begun waits where it is while the permit is missing: every state between two steps serves. */
+/** A change in progress pauses where it is while the permit is missing: the control plane serves in every state between steps. */
 export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
   const { plane } = seen
   const { from, to } = plane?.change ?? { from: plane?.version ?? '', to: request.version }
@@ -64,11 +64,11 @@ export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number)
 interface NeededRestore {
   readonly snapshot: string
   readonly since: string
-  /** An approval that ends meanwhile must not leave the control plane half restored. */
+  /** An approval that expires in the middle must not leave the control plane half restored. */
   readonly hasBegun: boolean
 }
 
-/** The snapshot over which alone the version can be reached, and since when writes are lost with it. */
+/** The snapshot that is the only way to reach the version, and the time after which writes are lost with it. */
 function restoreNeeded({ plane }: Seen, { version }: ControlPlaneRequest): NeededRestore | undefined {
   if (plane === undefined) return undefined
   const { change, snapshots } = plane
@@ -80,7 +80,7 @@ function restoreNeeded({ plane }: Seen, { version }: ControlPlaneRequest): Neede
   return kept && { snapshot: kept.name, since: kept.takenAt, hasBegun: false }
 }
 
-/** Of versions that were reached, and of a restore, a defragmentation or a replaced member that another pass finished. */
+/** Permits of reached versions, and of a restore, defragmentation or member replacement that another pass finished. */
 export const finishedPermits = (seen: Seen): readonly ClusterAction[] => {
   const { cluster, permits } = seen
   const uid = cluster.metadata.uid ?? ''

@@ -1,5 +1,5 @@
-// Decides what a full store of a control plane, or one with much free space in its files, asks for. Pure. Compaction and the alarm are the host's; a rewrite of the
-// members pauses each of them, so it has a permit. Nothing is deleted to make room: a person chooses what.
+// Decides what to do about a full etcd store, or one with much free space in its files. Pure. The host handles compaction and the alarm. Rewriting
+// the members pauses each of them, so it needs a permit. Nothing is deleted to make room: a person chooses what to delete.
 import type { ControlPlane, ControlPlaneRequest, StoreState } from '#controlplanes/port.ts'
 import { byPermit } from '#permits/under-permit.ts'
 import type { Wait } from '#runtime/waiting.ts'
@@ -9,23 +9,23 @@ import { finished, permitFor } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000
-/** The host asks the members once a minute. */
+/** The host polls the members once a minute. */
 const FULL_MS = 10_000
-/** A restored store must not be as full as this one. */
+/** A restored store must have more room than this one. */
 const ROOMY = 0.9
 const MIB = 2 ** 20
 const DEFRAGMENT_PERMIT = 'defragment'
 
 export const isFull = (plane: ControlPlane | undefined): boolean => plane?.store?.fullSince !== undefined
 
-/** A restore of a store that had room is a way out; one of a store that was as full is none. */
+/** Restoring a store that had room helps. Restoring one that was just as full does not. */
 export function restoreHelps({ plane, cluster }: Seen): boolean {
   const restore = cluster.spec.controlPlane?.restore
   const from = plane?.snapshots.find((s) => s.name === restore?.snapshot)
   return from !== undefined && from.bytes < ROOMY * (plane?.store?.quotaBytes ?? 0)
 }
 
-/** No version and no ordinary restore begins; what the control plane runs is kept as it is. */
+/** No version change and no ordinary restore starts. The control plane keeps what it runs. */
 export function planFull(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan | undefined {
   const { store, version, change } = seen.plane ?? {}
   if (store?.fullSince === undefined || version === undefined) return undefined
@@ -42,7 +42,7 @@ export function planFull(seen: Seen, request: ControlPlaneRequest, now: number):
   return { ...of, actions: [put, ...step.actions], requeueAfter: step.afterMs ?? SOON_MS, wait: step.wait }
 }
 
-/** Last of a pass: a control plane that serves waits for none of it. */
+/** Last in a pass: a serving control plane does not wait for this. */
 export function tidied(seen: Seen, now: number): readonly ClusterAction[] {
   const store = seen.plane?.store
   return store === undefined || !store.isWorthDefragmenting || isFull(seen.plane)
@@ -74,7 +74,7 @@ function defragmentation(seen: Seen, { defragmented }: StoreState, now: number):
   }
 }
 
-/** Of a permit whose work another pass finished. */
+/** The permit of a defragmentation that another pass finished. */
 export const isOfDefragmentation = (name: string, { plane }: Seen): boolean =>
   plane?.store !== undefined && name.includes(`-${DEFRAGMENT_PERMIT}-${plane.store.defragmented}-b`)
 

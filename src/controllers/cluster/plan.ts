@@ -1,5 +1,5 @@
-// Decides what is done next about a Cluster with a control plane on the hub. Pure. Nothing is done while the host does not answer: what cannot be seen is
-// neither made again nor removed.
+// Decides the next step for a Cluster with a control plane on the hub. Pure. While the host does not answer, nothing happens: what cannot be observed
+// is neither recreated nor removed.
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Phase } from '#api/phases.ts'
@@ -33,13 +33,13 @@ import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
-/** A control plane that ended by itself is noticed within this. */
+/** A control plane that exits on its own is noticed within this time. */
 const REQUEUE_MS = 30_000
-/** Members that are being replaced, or whose nodes restart, are back before. */
+/** Members that are being replaced, or whose nodes restart, are back within this time. */
 const QUORUM_WITHIN_MS = 10 * 60_000
-/** A host that is being restarted answers within seconds. */
+/** A restarting host answers within seconds. */
 const AWAY_MS = 5_000
-/** One that is starting, or that waits for something. */
+/** For a control plane that is starting or waiting. */
 const SOON_MS = 2_000
 
 export function plan(seen: Seen, now: number): ClusterPlan {
@@ -75,7 +75,7 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
   return planLife(seen, controlPlane, version, now)
 }
 
-/** A lost member comes first: the next one that is lost takes the majority. Without a permit for it everything else continues. */
+/** A lost member comes first: losing one more loses the majority. If its permit is missing, everything else continues. */
 function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, now: number): ClusterPlan {
   const lost = planLostMember(seen, now)
   if (lost?.isGranted === true) {
@@ -148,14 +148,14 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
   return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
 }
 
-/** Nothing of a full store is changed but what makes room in it. */
+/** A full store is changed only to make room in it. */
 function planStore(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan | undefined {
   if (!isFull(seen.plane)) return undefined
   const restoring = restoreHelps(seen) && seen.plane?.change === undefined ? planRestore(seen, now) : undefined
   return restoring ?? planFull(seen, request, now)
 }
 
-/** Once for each attempt that is declared. */
+/** Once per declared attempt. */
 function planRestore(seen: Seen, now: number): ClusterPlan | undefined {
   const restore = seen.cluster.spec.controlPlane?.restore
   if (restore === undefined) return undefined
@@ -167,7 +167,7 @@ function planRestore(seen: Seen, now: number): ClusterPlan | undefined {
   ])
 }
 
-/** Named, and never mended by itself: members may come back with everything. A commit that declares a restore says that they will not. */
+/** Reported, but never repaired automatically: members may come back with all data. A commit that declares a restore confirms that they will not. */
 function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan | undefined {
   const { cluster, plane } = seen
   if (plane?.quorumLost === undefined || (cluster.status?.history ?? []).length === 0) return undefined
@@ -191,13 +191,13 @@ function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): 
   }
 }
 
-/** It failed before anything was begun: the same is not tried every two seconds. */
+/** It failed before anything started. Do not retry the same every two seconds. */
 const hasStuck = ({ cluster, plane }: Seen): boolean =>
   plane?.taking === undefined &&
   cluster.status?.phase === 'Ready' &&
   cluster.status.snapshotSchedule?.message !== undefined
 
-/** Last: what waits for a pod must not hold what comes after it. */
+/** Last: work that waits for a pod must not block the rest. */
 function scheduled(seen: Seen, now: number): readonly ClusterAction[] {
   const { due, drop = [] } = scheduleOf(seen, now) ?? {}
   return [
@@ -206,7 +206,7 @@ function scheduled(seen: Seen, now: number): readonly ClusterAction[] {
   ]
 }
 
-/** A restore is finished first: a version that begins in its middle has nothing to go back to. */
+/** A restore finishes first: a version change in the middle of it has nothing to go back to. */
 const afterRestore = (seen: Seen, request: ControlPlaneRequest, snapshot: string): ClusterPlan => ({
   ...put(seen, 'Restoring', `${snapshot} is being restored`, request),
   wait: {
@@ -216,7 +216,7 @@ const afterRestore = (seen: Seen, request: ControlPlaneRequest, snapshot: string
   },
 })
 
-/** Before sync reaches it. A control plane that was Ready stays so while it gets those of another release. */
+/** Runs before sync reaches the control plane. A control plane that was Ready stays Ready while it gets the addons of another release. */
 function planAddons({ addons, cluster }: Seen): ClusterPlan | undefined {
   const known = addonIn(cluster)
   if (known?.version === addons && known.healthy === 'True') return undefined
@@ -232,7 +232,7 @@ function planAddons({ addons, cluster }: Seen): ClusterPlan | undefined {
   }
 }
 
-/** Machines that join find them. One that was Ready stays so, and everything else about it continues beside them. */
+/** Joining machines expect these addons. A control plane that was Ready stays Ready, and its other work continues in parallel. */
 function planNamedAddons({ cluster }: Seen): ClusterPlan | undefined {
   const missing = cluster.status?.phase === 'Ready' ? [] : unappliedAddons(cluster)
   const [first] = missing
@@ -247,7 +247,7 @@ function planNamedAddons({ cluster }: Seen): ClusterPlan | undefined {
   }
 }
 
-/** A snapshot first, whose name says what it is before of: the same for a second try. */
+/** Take a snapshot first. Its name contains the version before the upgrade, so a retry uses the same one. */
 function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
   const from = seen.plane?.version ?? ''
   const isBack = orderOf(request.version, from) < 0
@@ -301,7 +301,7 @@ const waiting = (phase: Phase<'Cluster'>, wait: Wait<Reason>): ClusterPlan => ({
   requeueAfter: REQUEUE_MS,
 })
 
-/** A host that answers at once, and not when it is done, is asked again in a while. */
+/** Some hosts answer at once and not on completion. Ask those again after a while. */
 const put = (seen: Seen, phase: Phase<'Cluster'>, reason: string, request: ControlPlaneRequest): ClusterPlan => ({
   ...nothing,
   actions: [{ kind: 'Put', reason, request, by: { exempt: 'NoChange' } }],
@@ -310,7 +310,7 @@ const put = (seen: Seen, phase: Phase<'Cluster'>, reason: string, request: Contr
   requeueAfter: isStepwise(seen) ? SOON_MS : 0,
 })
 
-/** One that served before and does not is no longer being created. */
+/** A control plane that served before and does not now is no longer Creating. */
 const phaseMeanwhile = ({ status }: Cluster): Phase<'Cluster'> => {
   if (status?.phase === 'Ready') return 'Ready'
   return (status?.history ?? []).length === 0 ? 'Creating' : 'Failed'
@@ -318,7 +318,7 @@ const phaseMeanwhile = ({ status }: Cluster): Phase<'Cluster'> => {
 
 const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
 
-/** What no host could do anything about. */
+/** Mistakes that no host can fix. */
 function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): Wait<Reason> | undefined {
   const { plane, host } = seen
   const { flavor } = controlPlane
@@ -337,7 +337,7 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
       unblock: 'a commit names a version of one of these',
     }
   const addons = declaredAddons(seen.cluster)
-  // An upgrade has them on both sides of it.
+  // An upgrade must fit the addons on both sides.
   const untested = [plane?.version ?? version, version].find((v) => unfitAddons(addons, minorOf(v) ?? 0).length > 0)
   if (untested !== undefined)
     return {
@@ -345,7 +345,7 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
       seen: `addons are not tested with ${releaseOf(untested)}: ${unfitAddons(addons, minorOf(untested) ?? 0).join(', ')}`,
       unblock: 'a commit names versions of them that are, or another version of the cluster',
     }
-  // A host that goes step by step says so itself, with everything else that speaks against it.
+  // A stepwise host reports this itself, with all other objections.
   const skipped =
     plane === undefined || isStepwise(seen) ? 0 : Math.abs((minorOf(version) ?? 0) - (minorOf(plane.version) ?? 0)) - 1
   if (skipped > 0)
@@ -369,7 +369,7 @@ const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
 
 const releaseOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
-/** Why the kubeconfig of sync is written; undefined while it is good, or belongs to something else. */
+/** Why sync's kubeconfig must be written. Undefined while it is valid, or belongs to something else. */
 function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): string | undefined {
   if (kubeconfig === undefined) return 'there is none'
   if (plane === undefined) return undefined

@@ -1,4 +1,4 @@
-// The controller of clusters, on a hub: makes the control plane of each Cluster that declares one, keeps it as declared, and removes it.
+// The cluster controller on a hub: creates the control plane of each Cluster that declares one, keeps it as declared, and removes it.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
@@ -23,16 +23,16 @@ import { statusOf } from './status.ts'
 
 export interface ClusterContext extends ModuleContext {
   readonly events: EventRecorder
-  /** One for each flavor. */
+  /** One per flavor. */
   readonly hosts: readonly [ControlPlaneHost, ...ControlPlaneHost[]]
   readonly connect: (config: ConnectionConfig) => ClosableClient
   /** Read once, when the first control plane needs them. */
   readonly addons: () => Promise<Addons>
 }
 
-/** A snapshot of a large control plane takes its time. */
+/** A snapshot of a large control plane takes this long. */
 const TIMEOUT_MS = 180_000
-/** As many control planes are changed at once; others wait, so that a commit with a hundred Clusters does not starve those that serve. */
+/** Concurrent changes to control planes. The rest wait, so that a commit with a hundred Clusters does not starve those that serve. */
 const WORKERS = 4
 
 export const clusterModule: Module<ClusterContext> = {
@@ -54,14 +54,14 @@ export const clusterModule: Module<ClusterContext> = {
         plan,
         act: async (action, seen, { signal }) => {
           const outcome = await act({ addons, client, clock, ...hosts.of(seen.cluster) }, action, seen, signal)
-          // The next pass must not add it once more.
+          // The next pass must not add it again.
           if (action.kind === 'AddFinalizer' && outcome.kind === 'Applied')
             caches.clusters.assume(outcome.object as Cluster)
           return outcome
         },
         status: (seen, planned, results) => {
           const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
-          // Its own write made the object newer than what was seen; the next pass writes the status.
+          // The action made the object newer than the observed one. The next pass writes the status.
           const isNewer = results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'DeleteCluster')
           return isOver || isNewer ? undefined : statusOf(seen, planned, results, clock.now())
         },
@@ -83,7 +83,7 @@ export const clusterModule: Module<ClusterContext> = {
         },
       }),
     })
-    // A Cluster that waits for its turn begins as soon as another one is created.
+    // When a Cluster has been created, the next one in line starts.
     const onTurn = (): void => {
       for (const cluster of caches.clusters.list())
         if (cluster.status?.waitingFor?.predicate === CREATION_LIMIT) controller.enqueue(namespacedName(cluster))
@@ -109,7 +109,7 @@ export const clusterModule: Module<ClusterContext> = {
         if (cluster.spec.ttl !== undefined || cluster.status?.waitingFor?.predicate === CREATION_LIMIT)
           controller.enqueue(namespacedName(cluster))
     }
-    // A deletion begins once git no longer declares the Cluster, or a hold lifts its protection.
+    // A deletion starts once git no longer declares the Cluster, or a hold lifts its protection.
     const onDeclared = (): void => {
       for (const cluster of caches.clusters.list())
         if (cluster.status?.waitingFor?.predicate === 'StillDeclared') controller.enqueue(namespacedName(cluster))
@@ -128,7 +128,7 @@ export const clusterModule: Module<ClusterContext> = {
   },
 }
 
-/** Not of its own status. */
+/** Ignores changes of its own status. */
 const isNews = (before: Cluster, now: Cluster): boolean =>
   before.metadata.generation !== now.metadata.generation ||
   before.metadata.deletionTimestamp !== now.metadata.deletionTimestamp ||

@@ -1,4 +1,4 @@
-// What is known of one Cluster with a control plane on the hub: what every decision about it is made from.
+// The inputs of every decision about one Cluster with a control plane on the hub.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
@@ -7,46 +7,46 @@ import type { AgentTrust } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
 import type { ClusterCaps } from './plan-lifetime.ts'
 
-/** The Secret with the kubeconfig of sync, as far as it tells whether it is still good. */
+/** The Secret with sync's kubeconfig, reduced to what shows whether it is still valid. */
 export interface KubeconfigSeen {
-  /** The uid of the Cluster that it was made for; undefined for a Secret that a person made, which is left alone. */
+  /** The uid of the Cluster it was created for. Undefined for a Secret that a person created; that one is left alone. */
   readonly owner: string | undefined
   readonly endpoint: string | undefined
   readonly ca: string | undefined
-  /** Prints of the authorities in it, and of the one that signed its certificate. */
+  /** Fingerprints of its authorities, and of the one that signed its certificate. */
   readonly authorities: readonly string[]
   readonly signedBy: string | undefined
-  /** When its certificate was made, and when it ends. */
+  /** When its certificate starts and ends. */
   readonly from: number
   readonly until: number
 }
 
 export interface Seen {
   readonly cluster: Cluster
-  /** As the host tells it; undefined when it has none. */
+  /** As reported by the host. Undefined if the host has none. */
   readonly plane: ControlPlane | undefined
   readonly host: { readonly name: string; readonly capabilities: HostCapabilities }
-  /** What was seen when the host could not be asked. Nothing is done then. */
+  /** Why the host did not answer. Nothing is done in that case. */
   readonly unanswered: string | undefined
   readonly kubeconfig: KubeconfigSeen | undefined
-  /** All that were requested for this Cluster. */
+  /** All permits requested for this Cluster. */
   readonly permits: readonly OperationPermit[]
-  /** For how long those that ended have been over. */
+  /** How long ended permits have been over. */
   readonly endedFor: EndedFor
-  /** Digests of what persons approved, as far as it counts now. */
+  /** Digests of approvals by people that are in force now. */
   readonly approved: ReadonlySet<string>
-  /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */
+  /** Machines still in its own API server. Undefined if it was not asked or did not answer. */
   readonly machines: readonly string[] | undefined
-  /** What the agents of its machines trust; undefined when they were not asked, or could not be. */
+  /** What the agents of its machines trust. Undefined if they were not asked or did not answer. */
   readonly agents: readonly AgentTrust[] | undefined
-  /** Version of the addons that every control plane gets. */
+  /** Version of the addons for every control plane. */
   readonly addons: string
   readonly holds: readonly OperationalHold[]
-  /** An Inventory of the hub lists this very object, and no commit has removed it since. */
+  /** An Inventory of the hub lists this exact object, and no commit has removed it since. */
   readonly isDeclared: boolean
-  /** What policies allow. */
+  /** Limits of the policies. */
   readonly caps: ClusterCaps
-  /** All Clusters with a control plane on the hub; empty where no limit counts them. */
+  /** All Clusters with a control plane on the hub. Empty if no limit counts them. */
   readonly hosted: readonly Cluster[]
 }
 

@@ -1,4 +1,4 @@
-// The status of a Cluster with a control plane on the hub. Pure. What sync reports of the same Cluster is carried over unchanged: its condition, its versions.
+// The status of a Cluster with a control plane on the hub. Pure. Sync's part of the status is carried over unchanged: its condition and its versions.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { ConditionType, Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
@@ -24,7 +24,7 @@ type Status = NonNullable<ClusterStatus>
 type Results = readonly ActionResult<ClusterAction>[]
 
 const MOST_HISTORY = 10
-/** As many as the status has room for. */
+/** The status has room for this many. */
 const MOST_SERVED = 32
 const SECOND_MS = 1_000
 
@@ -80,7 +80,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   }
 }
 
-/** Of a flavor that this hub has no host for nothing is known. */
+/** If this hub has no host for the flavor, nothing is known. */
 function availabilityOf({ cluster, host }: Seen): Pick<Status, 'highAvailability' | 'served'> {
   const { flavor, replicas = 1 } = cluster.spec.controlPlane ?? {}
   if (flavor !== host.name) return {}
@@ -88,7 +88,7 @@ function availabilityOf({ cluster, host }: Seen): Pick<Status, 'highAvailability
   return { highAvailability: isHighlyAvailable && replicas > 1 ? 'Yes' : 'No', served: minors.slice(0, MOST_SERVED) }
 }
 
-/** The Defender decides from it. What the host does not tell is unknown, never unhealthy. */
+/** The Defender uses this condition. What the host does not report is unknown, never unhealthy. */
 function readyOf(
   { cluster, unanswered }: Seen,
   plane: ControlPlane | undefined,
@@ -113,7 +113,7 @@ function readyOf(
 const servedText = ({ message }: ControlPlane): string =>
   fit(`the host serves the API server${message === undefined ? '' : `; ${message}`}`)
 
-/** It answers, and a part of it is missing: a member of etcd, say, without which the next loss is that of all writes. */
+/** It answers, but a part is missing, for example an etcd member: the next loss stops all writes. */
 function waitOfParts(plane: ControlPlane | undefined): Wait<Reason> | undefined {
   if (plane?.state !== 'Running' || plane.message === undefined) return undefined
   return { predicate: 'WaitingForOther', seen: plane.message, unblock: 'all pods of its control plane are ready' }
@@ -202,7 +202,7 @@ function waitOfPut(put: PutResult | undefined, { wait }: ClusterPlan): Wait<Reas
     }
   if (put?.kind === 'Plane' && put.plane.state !== 'Running') {
     const { state, message = 'no answer yet', cause } = put.plane
-    // The plan knows what it is started for.
+    // The plan knows why it is starting.
     if (cause === undefined && wait !== undefined) return undefined
     return {
       predicate: cause ?? 'ControlPlaneStarting',
@@ -213,7 +213,7 @@ function waitOfPut(put: PutResult | undefined, { wait }: ClusterPlan): Wait<Reas
   return undefined
 }
 
-/** The host was asked before the snapshot was taken. */
+/** The host was polled before the snapshot was taken. */
 function withTaken(plane: ControlPlane | undefined, results: Results): ControlPlane | undefined {
   if (plane === undefined) return undefined
   const taken = results.flatMap(({ action, outcome }): readonly Snapshot[] => {
@@ -228,7 +228,7 @@ const UNBLOCKS: Readonly<Record<TroubleCause, string>> = {
   QuotaFull: 'the ResourceQuota is raised, or what fills it is removed; it is tried again and again',
 }
 
-/** A restore, a last snapshot or a removal waits for the hub; what a person can do about it comes first. */
+/** A restore, a last snapshot or a removal waits for the hub. What a person can do comes first. */
 function waitOfUnfinished(results: Results, planned: Wait<Reason> | undefined): Wait<Reason> | undefined {
   const found = results.find(({ outcome }) => outcome.kind === 'Unfinished')
   if (found?.outcome.kind !== 'Unfinished') return undefined
@@ -253,7 +253,7 @@ function waitOfRestore(results: Results): Wait<Reason> | undefined {
     : undefined
 }
 
-/** A control plane that starts meanwhile does what was asked for. */
+/** A control plane that is starting in one of these phases is doing what was requested. */
 const IS_UNDER_WAY: ReadonlySet<Phase<'Cluster'>> = new Set(['Creating', 'RollingBack', 'Upgrading', 'Restoring'])
 
 function phaseAfter(
@@ -266,14 +266,16 @@ function phaseAfter(
   if (failed !== undefined && !(plane?.state === 'Starting' && IS_UNDER_WAY.has(plan.phase)))
     return plane?.state === 'Running' ? 'Ready' : 'Failed'
   if (failed !== undefined) return plan.phase
-  // The kubeconfig is next: it is Ready once sync can reach it.
+  // The kubeconfig comes next: the Cluster is Ready once sync can reach it.
   if (plan.phase === 'Ready' && plan.actions.some((a) => a.kind === 'WriteKubeconfig') && !isDone) return 'Creating'
   return plan.phase
 }
 
 type History = NonNullable<Status['history']>
 
-/** Version and time are the key of an entry: a version that comes back within its second, or after the clock was set back, counts from the next free second. */
+/**
+ * Version and time are the key of an entry. If a version returns within the same second, or after the clock was set back, use the next free second.
+ */
 function freeTime(history: History, version: string, now: number): string {
   const taken = new Set(history.filter((h) => h.version === version).map((h) => h.startedAt))
   let at = now

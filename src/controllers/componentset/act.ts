@@ -1,4 +1,4 @@
-// Carries out one action of a rollout and decides nothing: every action that opens or frees a slot first reads its assumptions again.
+// Carries out one action of a rollout and decides nothing. Every action that opens or frees a slot first reads its assumptions again.
 import { type ComponentConfig, componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -62,13 +62,13 @@ export async function act(
   }
 }
 
-/** A decision on an older set could request or release a permit that a slice of the newer one relies on. */
+/** A decision based on an older set could request or release a permit that a slice of the newer one relies on. */
 async function isStale(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome | undefined> {
   const fresh = await recheck(client, machineComponentSet, set, signal)
   return fresh.kind === 'Stale' ? outdated(fresh.seen) : undefined
 }
 
-/** A set of the same name that was deleted leaves its revisions to the next one. */
+/** A deleted set leaves its revisions to the next set with the same name. */
 async function createRevision(
   client: KubeClient,
   revision: ControllerRevision,
@@ -80,7 +80,8 @@ async function createRevision(
   const found = await client.get(controllerRevisionType, { namespace, name }, { signal })
   const owner = found?.metadata.ownerReferences?.find((o) => o.controller === true)
   const [ours] = ownerReferences ?? []
-  // Names are unique at a time: an owner of our kind and name with another UID was deleted, and garbage collection of its objects may be slow.
+  // Only one object has a name at a time. So an owner with our kind and name but another UID was deleted, and its objects wait for garbage
+  // collection.
   const isLeft = owner === undefined || (owner.kind === ours?.kind && owner.name === ours?.name)
   if (found === undefined || !isLeft) return made
   const adopted = { ...found, revision: revision.revision, metadata: { ...found.metadata, ownerReferences } }
@@ -98,7 +99,7 @@ function annotate(
   return updateExactly(client, controllerRevisionType, next, { fieldManager, signal })
 }
 
-/** Its name is the digest of what is in it: one that exists is the one that is wanted. */
+/** The name is the digest of the content, so an existing object is the desired one. */
 async function createConfig(
   client: KubeClient,
   { config }: Extract<SetAction, { kind: 'CreateConfig' }>,
@@ -115,7 +116,7 @@ const orExists = (outcome: ActionOutcome): ActionOutcome =>
 
 type Report = Extract<SetAction, { kind: 'Report' }>
 
-/** A result frees a slot, so it is written only for machines that a fresh look confirms, and that no order can reach under the permit any more. */
+/** A result frees a slot. Write it only for machines that a fresh read confirms, and that no order can reach under this permit any more. */
 const report = (tools: PermitTools, { permit, target, startedAt, results }: Report): Promise<ActionOutcome> =>
   reportConfirmed(tools, permit, results, (fresh, { result }) => confirms(fresh, result, target, startedAt))
 
@@ -129,7 +130,7 @@ function confirms(
   const isSo = now === 'SucceededOrReleased' ? result !== 'Failed' : result === now
   if (!isSo) return 'No'
   const order = fresh.spec.components?.find((c) => c.name === target.name)
-  // There is one attempt for each machine of a slice: whose attempt has ended gets no order for another one.
+  // Each machine of a slice gets one attempt. After it has ended, no further order is sent.
   const hadItsAttempt = startedAt !== undefined && order?.slice === startedAt
   return result !== 'Released' && hadItsAttempt ? 'Yes' : 'OnceLetGo'
 }
@@ -145,7 +146,7 @@ function resultNow(
     case 'Updated':
     case 'Unhealthy':
       return 'Succeeded'
-    // It has the version: either it was let go before its fresh copy, or it was changed again after it.
+    // It has the version. Either it was released before its fresh copy, or it was changed again afterwards.
     case 'Drifted':
       return 'SucceededOrReleased'
     case 'Failed':

@@ -17,7 +17,7 @@ export type SetAction =
       readonly revision: ControllerRevision
       readonly evidence: string
     }
-  /** Writes down on a revision which of its components completed their ladder. */
+  /** Records on a revision which components completed their ladder. */
   | {
       readonly kind: 'KeepCompleted'
       readonly reason: string
@@ -35,7 +35,7 @@ export type SetAction =
       readonly reason: string
       readonly permit: OperationPermit
       readonly target: ComponentTarget
-      /** Of the slice, where there is one. */
+      /** Start time of the slice, if there is one. */
       readonly startedAt: string | undefined
       readonly results: readonly MachineResult[]
     }

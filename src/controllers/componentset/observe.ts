@@ -1,4 +1,4 @@
-// Gathers the inputs of a rollout from caches that are complete and fresh; an object that a slice names and no cache has is read from the server.
+// Gathers the inputs of a rollout from complete and fresh caches. If a slice names an object that is not in a cache, it is read from the server.
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
@@ -116,7 +116,7 @@ export async function observe(
   }
 }
 
-/** Without pods of KubeNode programs no lease is read. */
+/** If no KubeNode program runs as a pod, no lease is read. */
 async function ownHosts(
   pods: readonly Pod[],
   client: KubeClient,
@@ -134,7 +134,7 @@ async function ownHosts(
   return { hosts, leading: leadingNodes(pods, holders) }
 }
 
-/** The current secret values are part of the declaration: another value makes another revision. A deleted value leaves the revision unchanged. */
+/** Current secret values are part of the declaration: a new value makes a new revision. A deleted value leaves the revision unchanged. */
 async function withSecrets(
   set: MachineComponentSet,
   recorded: readonly ControllerRevision[],
@@ -149,7 +149,7 @@ async function withSecrets(
   return { set: before === undefined ? set : withComponents(before), missingSecret }
 }
 
-/** Of the newest revision that declares the same but for what the secret values were. */
+/** From the newest revision that differs at most in its secret values. */
 function lastAsDeclared(
   { spec }: MachineComponentSet,
   recorded: readonly ControllerRevision[],
@@ -174,7 +174,7 @@ async function probePodsOf(
   return (await client.list(podType, { ...selection, ...defined({ signal }) })).items
 }
 
-/** A running slice whose permit is not in the cache: the permit is either newer than the cache, or was deleted. */
+/** The permit of a running slice is not in the cache: it is either newer than the cache or deleted. */
 async function missing(
   set: MachineComponentSet,
   known: ReadonlyMap<string, OperationPermit>,

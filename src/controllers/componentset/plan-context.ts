@@ -1,4 +1,4 @@
-// The ground of one decision: members, holds, revisions, what each component goes to, and what closes the rollout for the moment.
+// The context of one decision: members, holds, revisions, the target of each component, and what currently blocks the rollout.
 import { declaredTarget } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { activeMachines } from '#api/protocol/part.ts'
@@ -57,17 +57,17 @@ export interface Context {
   readonly problem: Problem | undefined
   readonly outage: Outage | undefined
   readonly opening: Opening
-  /** Machines that have worked once: budgets and shares are of them. */
+  /** Machines that have worked at least once. Budgets and percentages are based on these. */
   readonly counting: number
   readonly limit: number
   readonly reserved: ReadonlySet<string>
   readonly refusals: Refusals
   readonly retryBefore: number | undefined
   readonly specOf: SpecOf
-  /** What keeps one machine as it is: a hold, or a file on its node. */
+  /** Why a machine stays as it is: a hold, or a file on its node. */
   readonly heldBy: (reading: Reading) => string | undefined
   readonly nameOfStep: (slice: SliceDecision) => string
-  /** Another set decides about this component of the machine. */
+  /** Another set decides about this component on the machine. */
   readonly isOthers: (component: string, reading: Reading) => boolean
 }
 
@@ -126,7 +126,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   }
 }
 
-/** What was healthy before climbs no ladder: it goes in one step. */
+/** Skips the ladder for a target that was healthy before: it goes in one step. */
 function namesOfSteps(
   steps: Seen['set']['spec']['rollout']['steps'],
   tracks: readonly Track[],
@@ -143,10 +143,10 @@ function windowProblem({ problem }: Opening): Problem | undefined {
     : { reason: 'InvalidSpec', message: `${fit(problem, MOST_OF_PROBLEM)}; correct spec.rollout.windows` }
 }
 
-/** A description may be long; the advice after it has to fit too. */
+/** The description may be long, and the advice after it must fit too. */
 const MOST_OF_PROBLEM = 160
 
-/** A hold on the cluster stops its sets, but pins, retries and aborts none of them. */
+/** A hold on the cluster stops its sets, but does not pin, retry or abort them. */
 function holdsOnSet({ set, holds }: Seen, now: number): readonly OperationalHold[] {
   const things = [thing('MachineComponentSet', set)]
   return [
@@ -155,7 +155,7 @@ function holdsOnSet({ set, holds }: Seen, now: number): readonly OperationalHold
   ]
 }
 
-/** A machine that the machine controller or the Defender holds gets no order, so a slice would wait for it as long as the hold lasts. */
+/** A machine on hold gets no orders, so a slice would wait for it as long as the hold lasts. */
 function heldMachines({ holds, machineSets }: Seen, now: number): Context['heldBy'] {
   return ({ machine, node, isFrozen }) => {
     if (isFrozen) return 'frozen by a file on its node'
@@ -192,7 +192,7 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
   return new Map([...names].toSorted().map((name, i) => [name, i]))
 }
 
-/** Machines of slices, and of permits that no slice names, that the selector no longer matches: without a reading they would count as deleted. */
+/** Machines of slices, and of permits without a slice, that the selector no longer matches. Without a reading they would count as deleted. */
 function strangersOf(
   { set, machines, nodes, permits }: Seen,
   members: ReadonlyMap<string, Reading>,
@@ -206,7 +206,7 @@ function strangersOf(
   return new Map(left.map((m) => [m.metadata.name ?? '', readOne(m, nodes, indexOf)]))
 }
 
-/** An Abort hold gives up what is being rolled out, until the spec changes or a later Retry. */
+/** An Abort hold gives up the current rollout until the spec changes or a later Retry. */
 function withAbort(
   blocks: readonly Blocked[],
   { update, current }: Revisions,
@@ -236,8 +236,8 @@ const ENDED: ReadonlySet<Slice['phase']> = new Set(['Passed', 'Failed', 'Aborted
 export const isOpen = ({ phase }: Slice): boolean => !ENDED.has(phase)
 
 /**
- * Machines of slices that wait or switch and have no result yet, and machines that a slice left behind and that still have their slots: each counts in the
- * budget, whatever its state. Permits that no slice names are not included: they were requested again, mostly for the same machine.
+ * Machines of pending or switching slices without a result, and machines that a slice left behind with their slots. Each counts against the budget,
+ * whatever its state. Permits without a slice are not included: they were requested again, mostly for the same machine.
  */
 function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
   const reserved = new Set<string>()
@@ -260,7 +260,7 @@ export function surveysOf(context: Context): readonly Survey[] {
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
     const others = competing.get(track.component)
-    // A set that declares what this set dropped owns it now, whatever the priorities are.
+    // A set that declares what this set dropped owns it now, whatever the priorities.
     const successors = track.isRemoval ? declarersOf(track.component, seen) : []
     const claimedByOther = track.isRemoval
       ? (machine: Machine) =>
@@ -284,7 +284,7 @@ export function surveysOf(context: Context): readonly Survey[] {
       overdueBefore,
     })
   })
-  // Machine by machine: what one says of its components lies close together.
+  // Machine by machine: the components of one machine are close together in memory.
   for (const [at, reading] of members.entries()) for (const { add } of surveyors) add(reading, at)
   return surveyors.map((s) => s.survey())
 }
@@ -296,12 +296,15 @@ function needsKey(target: ComponentTarget | undefined, { update, current }: Revi
     .some((c) => c.name === target.name && (c.secretRefs ?? []).length > 0 && isSameTarget(declaredTarget(c), target))
 }
 
-/** Machines that are unavailable for any reason, or may become so because of a slice of this set, which a machine may leave in the middle of its switch. */
+/**
+ * Machines that are unavailable for any reason, or may become unavailable because of a slice of this set. A slice can also leave a machine in the
+ * middle of its switch.
+ */
 export const downCount = ({ members, reserved, isMember, readingOf }: Context): number =>
   members.reduce((n, m) => n + (isDown(m, reserved) ? 1 : 0), 0) +
   [...reserved].filter((name) => !isMember(name) && readingOf(name)?.isBusy === true).length
 
-/** Machines of a slice of this set that ends in this reconcile: they are no candidates, and not updated yet. The set does not wait for switches of a canary. */
+/** Machines of a slice that ends in this reconcile: no longer candidates, not yet updated. The set does not wait for canary switches. */
 export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly Survey[]): boolean =>
   members.some(
     ({ health, name }, i) =>
@@ -313,13 +316,13 @@ function isDown(reading: Reading, reserved: ReadonlySet<string>): boolean {
   return reading.health !== 'Up' || reading.isBusy || reserved.has(reading.name)
 }
 
-/** What a budget is used up by, beside the switches of the set itself. */
+/** An example of what uses the budget, besides this set's own switches. */
 export function exampleOfDown({ members, reserved }: Context): string | undefined {
   const one = members.find((m) => m.health !== 'Up' && !reserved.has(m.name) && isDown(m, reserved))
   return one && `${one.name}: ${one.why}`
 }
 
-/** Machines that never sent a heartbeat did not fall silent; but just as little is known about them, so they are left alone too. */
+/** Machines that never sent a heartbeat did not fall silent. But just as little is known about them, so they are left alone too. */
 function outageWait({ silent, joining, of, where }: Outage): Wait {
   const among = `of ${counted(of, 'machine')} ${where}`
   if (joining === silent)
@@ -335,7 +338,7 @@ function outageWait({ silent, joining, of, where }: Outage): Wait {
   }
 }
 
-/** Why no slice may open at all; a recovery does not wait for a window. */
+/** Why no slice may open. A recovery does not wait for a window. */
 export function closedFor(context: Context, isRecovery: boolean): Wait | undefined {
   const { problem, pause, outage, opening } = context
   if (problem !== undefined)

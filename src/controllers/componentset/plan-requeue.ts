@@ -1,4 +1,4 @@
-// Decides when to reconcile next without a change: soaks and holds end, windows open, permits need renewal, deadlines pass.
+// Decides when to reconcile next if nothing changes: when soaks and holds end, windows open, permits need renewal, or deadlines pass.
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { isAtWork, isOpen } from './plan-context.ts'
 import type { Context } from './plan-context.ts'
@@ -13,9 +13,9 @@ import { emptyUntil } from './reporting/wait.ts'
 
 /** While a slice runs: often enough to renew its permit twice before it expires. */
 const AT_WORK_MS = (LEASES.renewed * 1_000) / 4
-/** While something waits on time alone, deadlines of minutes are kept well enough by this. */
+/** For waits that depend on time alone. This is precise enough for deadlines of minutes. */
 const WAITING_MS = 30_000
-/** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
+/** Queue timers can fire slightly early or late. This delay makes sure the deadline has passed. */
 const AFTER_MS = 50
 
 export function nextReconcileMs(
@@ -33,7 +33,7 @@ export function nextReconcileMs(
   for (const { orders } of members)
     for (const order of orders)
       if (order?.fresh !== undefined && isPastFreshCopies(order, now)) moments.push(freshCopyAgainAt(order))
-  // Any hold: one on a Node or a MachineSet may keep machines out of the rollout too.
+  // Any hold: a hold on a Node or a MachineSet can also keep machines out of the rollout.
   const end = firstEnd(seen.holds, now)
   if (end !== undefined) moments.push(end)
   const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity

@@ -52,9 +52,9 @@ interface Draft {
   readonly notices: Notice[]
   readonly blocks: Blocked[]
   readonly waits: Wait[]
-  /** Machines of slices that opened a moment ago, for another component. */
+  /** Machines of slices that this pass already opened for another component. */
   readonly taken: Set<string>
-  /** Slices of steps that are being inspected, with the machines that have the version. */
+  /** Slices of steps under inspection, with the machines that have the version. */
   readonly probed: ProbedStep[]
   free: number
   slices: Slices
@@ -74,7 +74,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
     free: context.limit - downCount(context),
     slices: slicesIn(seen.set.status?.slices ?? []),
   }
-  // Out-of-date components go first; otherwise the first by name would take every free slice.
+  // Out-of-date components go first. Otherwise the first by name would take every free slice.
   const inTurn = surveys.toSorted((a, b) => a.updated - b.updated || (a.track.component < b.track.component ? -1 : 1))
   const slices = [...unwanted(context, draft), ...inTurn.flatMap((survey) => componentSlices(context, survey, draft))]
   draft.actions.push(...orphaned(context, slices))
@@ -94,7 +94,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   return { actions, notices, status, ...defined({ requeueAfter }) }
 }
 
-/** Each is a write that names a resourceVersion: a second write to the same object would be rejected, so it waits for the next reconcile. */
+/** Each is a write with a resourceVersion. The API would reject a second write to the same object, so it waits for the next reconcile. */
 function oncePerRevision(actions: readonly SetAction[], before: readonly SetAction[]): readonly SetAction[] {
   const nameOf = (a: SetAction) => ('revision' in a ? a.revision.metadata.name : undefined)
   const written = new Set(before.map(nameOf))
@@ -105,7 +105,7 @@ function oncePerRevision(actions: readonly SetAction[], before: readonly SetActi
   })
 }
 
-/** Running slices end by the reports of their machines once it is known again what git declares. */
+/** Running slices end with their machines' reports, once git's declaration is known again. */
 function heldPlan({ set, edit }: Seen, now: number): SetPlan {
   const status = withEdit(set.status ?? {}, set.status, edit, now)
   return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_REQUEUE_MS }) }
@@ -115,7 +115,7 @@ function slicesIn(slices: readonly Slice[]): Slices {
   return { atWork: slices.filter(isAtWork).length, open: slices.filter(isOpen).length }
 }
 
-/** Records that all other actions need: the revision and rendered configurations. Deletes those no longer needed. */
+/** Objects that all other actions need: the revision and rendered configurations. Deletes those no longer needed. */
 function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): readonly SetAction[] {
   const { update, current, all } = revisions
   const before = seen.revisions.find((r) => r.metadata.name === update.metadata.name)
@@ -144,7 +144,7 @@ function bookkeeping({ seen, revisions, isNewRevision, blocks }: Context): reado
   ]
 }
 
-/** Slices of components that the set does not name any more. */
+/** Slices of components that the set no longer declares. */
 function unwanted(context: Context, draft: Draft): readonly Slice[] {
   const named = new Set(context.tracks.map((t) => t.component))
   const slices = (context.seen.set.status?.slices ?? []).filter((w) => isOpen(w) && !named.has(w.component))
@@ -194,7 +194,7 @@ function componentSlices(context: Context, survey: Survey, draft: Draft): readon
   }
   if (hasJustFailed(track, draft)) return moved
   const { slices, planned } = inspectSteps(context, survey, moved, tally, draft)
-  // After a failure in this reconcile no further slice opens; the other running slices end in the next reconcile.
+  // After a failure in this reconcile no further slice opens. The other running slices end in the next reconcile.
   const isFailing = hasJustFailed(track, draft) || tally.failed > tally.allowed
   return isFailing ? [...slices, ...planned] : [...slices, ...opens(context, survey, slices, planned, draft)]
 }
@@ -202,7 +202,7 @@ function componentSlices(context: Context, survey: Survey, draft: Draft): readon
 const hasJustFailed = ({ component, blocked }: Track, { blocks }: Draft): boolean =>
   blocked === undefined && blocks.some((b) => b.component === component)
 
-/** Entries that have ended are kept while they tell where the ladder stands, or why it stopped. */
+/** Ended entries are kept while they show where the ladder is, or why it stopped. */
 function isKept(slice: Slice, track: Track): boolean {
   if (isOpen(slice)) return true
   if (slice.phase === 'Failed') return track.blocked !== undefined && isSliceTo(slice, track.declared)
@@ -214,7 +214,10 @@ function givenUpAs(slice: Slice, track: Track): GivenUp | undefined {
   return track.blocked === undefined ? 'superseded' : 'blocked'
 }
 
-/** A version that was healthy here is not blamed for what fails on a set at rest. On the way back to it failures stop the set as they do on the way forward. */
+/**
+ * A version that was healthy here is not blamed for failures on a set at rest. During a return to it, failures stop the set just as on the way
+ * forward.
+ */
 const isBlamed = (context: Context, track: Track): boolean => !track.isProven || isReturning(context, track)
 
 function isReturning({ revisions, seen }: Context, { target, component }: Track): boolean {
@@ -232,7 +235,7 @@ function tallyOf(context: Context, survey: Survey): Tally {
     .filter((m) => m.end === 'Lost' && isFailed(m, around.isOutage))
   const { maxFailures } = context.seen.set.spec.rollout
   const { revisions, seen } = context
-  // What works on the set and is not proven is for machines that came from elsewhere: of those it says nothing.
+  // The set runs this version, but it is not proven for machines from elsewhere. That it works on the set proves nothing about them.
   const isForNewcomers = !track.isProven && isSameTarget(track.target, targetIn(revisions.current, track.component))
   const isKnownGood =
     track.target !== undefined && !isForNewcomers && wasHealthyHere(track.target, revisions.all, seen.components)
@@ -265,7 +268,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   const isRecovery = survey.goingBack.size > 0
   const hasMore = survey.sound.length + survey.broken.length > 0
   const place = placeOf(survey, slices, rollout.steps, context.counting)
-  // Steps that wait for room for their other slices would wait for each other for ever.
+  // Otherwise steps that wait for room for their other slices would wait for each other forever.
   const isCrowded = draft.slices.open >= MOST_OPEN && !inStep.some(isAtWork)
   const isFull =
     planned.length === 0 &&
@@ -306,7 +309,7 @@ function inspectSteps(context: Context, survey: Survey, slices: readonly Slice[]
   return { slices: next, planned }
 }
 
-/** Inspections cover machines that have the version; the others were skipped, or failed and were counted. */
+/** Inspections cover machines that have the version. The others were skipped, or already counted as failed. */
 function runs(reading: Reading, { index, target }: Track): boolean {
   const standing = target && standingOf(reading, index, target)
   return isThere(standing)
@@ -330,7 +333,7 @@ function opens(
     example: exampleOfDown(context),
   })
   const { track } = survey
-  // What leaves is as disruptive as what it was.
+  // A removal is as disruptive as the version it removes.
   const isGoing = track.target !== undefined && track.target.version === undefined
   const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
   const spec = context.specOf(track.component, of?.version)
@@ -360,7 +363,7 @@ function opens(
   return [...out, ...opened.slices]
 }
 
-/** Permits of this set that no slice uses: the requester died in between, the slice was given up, or it continued without machines that fell silent. */
+/** Permits of this set without a slice: the requester died in between, the slice was given up, or it continued without silent machines. */
 function orphaned(context: Context, slices: readonly Slice[]): readonly SetAction[] {
   const { seen } = context
   const inUse = [...slices, ...(seen.set.status?.slices ?? [])].filter((w) => w.phase === 'Planned' || isAtWork(w))

@@ -1,4 +1,4 @@
-// The MachineComponentSet controller: observe, plan, act, status, wired; and what wakes it.
+// The MachineComponentSet controller: wires observe, plan, act and status, and the events that wake it.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -35,9 +35,9 @@ import { refusedStatus } from './reporting/rejected-status.ts'
 
 const fieldManager = FIELD_MANAGERS.componentSet
 
-/** Machines report in bursts; one reconcile of a set of thousands takes tens of milliseconds and covers them all. */
+/** Machines report in bursts. One reconcile of a set with thousands of machines takes tens of milliseconds and covers a burst. */
 const GATHER_MS = 100
-/** Events are gathered for this multiple of a reconcile's duration: however large the set, other sets get most of the time. */
+/** Events are gathered for this multiple of a reconcile's duration, so that a large set leaves most of the time to other sets. */
 const GATHER_PER_RECONCILE = 20
 /** The longest wait before a reconcile. */
 const MOST_GATHER_MS = 1_000
@@ -47,7 +47,7 @@ interface Verdict {
   readonly notices: readonly Notice[]
 }
 
-/** The rules and the plan can be replaced, which is how bugs are planted. */
+/** Tests replace the rules and the plan to plant bugs. */
 export interface Parts {
   readonly rules?: Rules
   readonly plan?: typeof plan
@@ -142,7 +142,7 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   return { controllers: [controller], parts: [part, sweep] }
 }
 
-/** A status that assumes actions which did not happen would be wrong: an action refused for good is reported, and nothing else. */
+/** A status must not assume actions that did not happen. If an action is permanently refused, only that is reported. */
 function verdictAfter(
   { set }: Seen,
   { status, notices }: SetPlan,
@@ -178,10 +178,10 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
     (isSelected(set, m) || (set.status?.slices ?? []).some((w) => isActiveIn(w, m.metadata.name ?? '')))
 
   caches.sets.onChange((before, now) => {
-    // Ignore its status, which this controller writes itself; machines, permits and time cause all later changes.
+    // Ignore status changes, which this controller writes itself. Machines, permits and time trigger all later changes.
     if (before !== undefined && now !== undefined && jsonEqual(before.spec, now.spec)) return wakeSoon(now)
     wake((now ?? before)?.metadata.name)
-    // A set that comes, goes or changes may take components from others, or leave them.
+    // When a set is created, deleted or changed, it may take components from other sets or leave them.
     wakeAll()
   })
   caches.machines.onChange((before, now) => {
@@ -196,7 +196,7 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
     const permit = now ?? before
     const name = permit && requestingSet(permit)
     const set = name === undefined ? undefined : caches.sets.get(name)
-    // Requests and results are our own word; a decision is awaited.
+    // With an equal status, the change is our own request or result, and can wait. A new status is a decision that the set waits for.
     if (set !== undefined && now !== undefined && jsonEqual(before?.status, now.status)) wakeSoon(set)
     else wake(name)
   })
@@ -211,6 +211,6 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
   caches.configs.onChange(wakeAll)
 }
 
-/** Heartbeats change times only. */
+/** Heartbeats only change timestamps. */
 const conditionsOf = (node: Node | undefined): string =>
   `${node?.metadata.uid} ${(node?.status?.conditions ?? []).map((c) => `${c.type}=${c.status}`).join(',')}`

@@ -16,46 +16,46 @@ import type { ReadingMemo } from './members/members.ts'
 import type { ControllerRevision } from './revisions/revisions.ts'
 
 export interface Seen {
-  /** Components with secret values say in `sealed` what the values are now, unless `missingSecret` says why not. */
+  /** For components with secret values, `sealed` has the current values, unless `missingSecret` gives a reason. */
   readonly set: MachineComponentSet
   readonly missingSecret?: string
-  /** Its spec was edited; `set` has what git declares in its place, unless a hold allows the edit. */
+  /** Its spec was edited. `set` has git's version instead, unless a hold allows the edit. */
   readonly edit?: Edit
-  /** What git declares is not known: nothing is begun. */
+  /** Git's declaration is unknown, so nothing starts. */
   readonly isHeld?: boolean
-  /** Those that the set owns. */
+  /** Revisions that the set owns. */
   readonly revisions: readonly ControllerRevision[]
-  /** All machines of the cluster: the selector is applied by the plan. */
+  /** All machines of the cluster. The plan applies the selector. */
   readonly machines: readonly Machine[]
   readonly nodes: Lookup<Node>
-  /** Where our own programs run as pods; nowhere when it is absent. */
+  /** Nodes that run KubeNode programs as pods. Absent: none. */
   readonly hosts?: Hosts
-  /** Nodes of their leaders. */
+  /** Nodes of the programs' leaders. */
   readonly leading?: ReadonlySet<string>
   /** Permits requested for the set, by name. */
   readonly permits: ReadonlyMap<string, OperationPermit>
-  /** For how long those with a refusal have been refused. */
+  /** How long the refused permits have been refused. */
   readonly refusedFor: EndedFor
   readonly holds: readonly OperationalHold[]
-  /** Only tells whether a policy has changed since it refused a machine; the Defender alone judges by them. */
+  /** Only shows whether a policy has changed since it refused a machine. Only the Defender evaluates policies. */
   readonly policies?: Lookup<DefenderPolicy>
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: Lookup<MachineSet>
-  /** All sets of the cluster; the set itself may be among them. */
+  /** All sets of the cluster, possibly including this one. */
   readonly sets: readonly MachineComponentSet[]
   /** By object name. */
   readonly components: Lookup<MachineComponent>
   /** Names of the ComponentConfigs that exist. */
   readonly configs: ReadonlySet<string>
-  /** What `GET /version` of the API server says; undefined when it is not known, or nothing depends on it. */
+  /** The result of `GET /version`. Undefined if unknown, or if nothing depends on it. */
   readonly apiServer?: string
-  /** What inspections can be done here. */
+  /** Inspections available here. */
   readonly canInspect?: Abilities
-  /** What the inspections of open steps said last, by key. */
+  /** Latest inspection results of open steps, by key. */
   readonly inspectionResults?: ReadonlyMap<string, Look>
-  /** Pods that inspect for this set; undefined when none may be started. */
+  /** Inspection pods of this set. Undefined if none may be started. */
   readonly probePods?: readonly Pod[]
-  /** Only saves work: without it every machine is read again. */
+  /** Saves work only: without it every machine is read again. */
   readonly memo?: ReadingMemo
 }
 

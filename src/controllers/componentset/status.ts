@@ -42,7 +42,7 @@ export function statusOf(context: Context, progress: Progress): Status {
     ...defined({ observedGeneration: seen.set.metadata.generation }),
     phase,
     revisions: { ...defined({ current }), update, ...(blocked.length > 0 && { blocked }) },
-    // Whatever comes to the set from elsewhere later begins at the foot of the ladder.
+    // Machines that come to the set from elsewhere later start at the bottom of the ladder.
     slices: isComplete ? [] : kept(progress.slices),
     counts,
     skipped: skippedOf(progress),
@@ -54,7 +54,7 @@ export function statusOf(context: Context, progress: Progress): Status {
   }
 }
 
-/** Open slices first; ended ones are only for the reader. */
+/** Open slices first. Ended slices are for the reader only. */
 function kept(slices: readonly Slice[]): readonly Slice[] {
   const key = (w: Slice) => [w.component, w.step, w.number] as const
   const byKey = (a: Slice, b: Slice) => {
@@ -64,7 +64,7 @@ function kept(slices: readonly Slice[]): readonly Slice[] {
   const latest = new Map<string, number>()
   for (const w of slices) latest.set(w.component, Math.max(latest.get(w.component) ?? 0, w.step))
   const isLatest = (w: Slice) => w.step === latest.get(w.component)
-  // Of steps that have passed one slice says where the ladder stands, also when all of the next is let go.
+  // Keep one slice of each passed step: it shows where the ladder is, even if the whole next step is dropped.
   const passed = new Map<string, Slice>()
   for (const w of slices)
     if (w.phase === 'Passed' && w.step > (passed.get(w.component)?.step ?? -1)) passed.set(w.component, w)
@@ -100,11 +100,11 @@ function countsOf({ members }: Context, { surveys }: Progress): Counts {
   return { ...counts, skipped: skipped.size }
 }
 
-/** What other sets decide about on every machine was never tried: it is nothing to return to. */
+/** If other sets decide about it on every machine, it was never tried and is no version to return to. */
 const isRunning = ({ surveys }: Progress): boolean =>
   surveys.every(({ updated, track }) => updated > 0 || track.isProven || track.isRemoval)
 
-/** Done, and worth being returned to: nothing is open or left to do, and most machines that count run it. */
+/** Done, and a version to return to: nothing is open or left to do, and most counting machines run it. */
 function isDone(context: Context, progress: Progress, counts: Counts): boolean {
   const { problem, counting, blocks } = context
   if (problem !== undefined || blocks.length > 0 || progress.blocks.length > 0 || counting === 0) return false
@@ -113,7 +113,7 @@ function isDone(context: Context, progress: Progress, counts: Counts): boolean {
   return progress.surveys.every((s) => s.sound.length + s.broken.length + s.unmet === 0)
 }
 
-/** One or two silent machines catch up when they return; but a silent zone that still has the old version means that the rollout is not complete. */
+/** One or two silent machines catch up when they return. But if a silent zone still has the old version, the rollout is not complete. */
 const isOutOfSight = ({ outage, members }: Context, { surveys }: Progress): boolean =>
   outage !== undefined &&
   members.some((m, i) => m.health === 'Silent' && surveys.some(({ marks }) => marks[i] === MARKS.behind))
@@ -124,7 +124,7 @@ function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean):
   return blocks.length > 0 ? 'Blocked' : 'Progressing'
 }
 
-/** There is always an answer while the set is not done. */
+/** Always has an answer while the set is not done. */
 function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, counts: Counts): Wait {
   if (context.members.length === 0 && context.problem === undefined)
     return {
@@ -138,7 +138,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
   )
   if (closed !== undefined) return closed
   const open = slices.filter(isOpen).flatMap((w) => (w.waitingFor === undefined ? [] : [{ w, of: w.waitingFor }]))
-  // Of several waits the one that ends at a time of day: the others move by themselves.
+  // If several waits are open, show the one that ends at a known time: the others resolve on their own.
   const first = open.find(({ of }) => of.predicate === 'RateExceeded') ?? open[0]
   if (first !== undefined) {
     const { w, of } = first
@@ -159,7 +159,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
   return leftOver(context, surveys, counts)
 }
 
-/** The rollout is over for all machines except failed ones, whose number is within the limit: it does not continue by itself. */
+/** The rollout is over except for failed machines, and their number is within the limit. It does not continue on its own. */
 function onlyFailed({ members }: Context, { surveys, slices, blocks }: Progress): string | undefined {
   if (blocks.length > 0 || slices.some(isOpen)) return undefined
   if (surveys.some((s) => s.sound.length + s.broken.length + s.unmet + s.skipped.size > 0)) return undefined
@@ -296,7 +296,7 @@ function conditionsOf(
   )
 }
 
-/** Skipped machines do not end a rollout and are not part of it; the message of a complete rollout still names them. */
+/** Skipped machines are not part of a rollout and do not block it. The message of a complete rollout still names them. */
 function doneMessage(
   { counting, members, seen }: Context,
   { surveys }: Progress,
@@ -314,7 +314,7 @@ function doneMessage(
   )
 }
 
-/** What nothing but a person mends. A reading that is missing comes back by itself. */
+/** Problems that only a person can fix. A missing reading comes back on its own. */
 function stallOf(context: Context, progress: Progress): Problem | undefined {
   const { problem, members, seen, now } = context
   const { blocks, slices } = progress

@@ -1,4 +1,4 @@
-// Carries out one planned action for an event; decides nothing. Before harm, permit and event are read again from the server.
+// Carries out one planned action for an event and decides nothing. Reads permit and event from the server again before harm.
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { operationsOf } from './plan-permit.ts'
 import { type MaintenanceSpec, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -47,10 +47,10 @@ export async function act(
   switch (action.kind) {
     case 'RequestPermit':
     case 'ReportResult': {
-      // After a pause the cache shows the event as it was: a permit for what is over would hold a slot until its lease ends and longer.
+      // After a pause the cache may show an old event. A permit for an event that is over would hold a slot until its lease ends, or longer.
       const again = await recheck(client, maintenanceEvent, event, signal)
       if (again.kind === 'Stale') return outdated(again.seen)
-      // One that a cache still shows as waiting may be granted, and its node cordoned: then the cordon is taken off first.
+      // A permit that the cache shows as waiting may already be granted and its node cordoned. In that case remove the cordon first.
       const granted =
         action.kind === 'RequestPermit' || action.permit.status?.phase === 'Granted' || isBeingDeleted(event)
           ? undefined
@@ -97,7 +97,7 @@ export async function act(
 
 type Disruptive = Extract<DoctorAction, { readonly by: Authority }>
 
-/** The source does more than a drain once it is answered: what follows must have been permitted, also where the event became another one since. */
+/** The answer makes the source do more than a drain. The permit must cover that too, even if the event has changed since. */
 const operationOf = ({ kind }: Disruptive, spec: MaintenanceSpec): Disruption =>
   kind === 'Reboot' ? 'Reboot' : kind === 'Respond' ? (operationsOf(spec).at(-1) ?? 'Replace') : 'Drain'
 
@@ -160,7 +160,7 @@ async function grantedNow(
   return now?.status?.phase === 'Granted' ? `permit ${name} is Granted` : undefined
 }
 
-/** Why the taint may not be taken off: a cache that is behind shows the event before its preparation, or a permit that is Granted as ended. */
+/** Why the taint must stay: a stale cache can show the event before its preparation, or a granted permit as ended. */
 async function stillNeeded({ client }: DoctorTools, seen: Seen, signal: AbortSignal): Promise<string | undefined> {
   const { event, machine } = seen
   const again = await recheck(client, maintenanceEvent, event, signal)

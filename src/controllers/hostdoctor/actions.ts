@@ -1,4 +1,4 @@
-// What the host doctor can do about one event, and what it writes down.
+// The actions of the host doctor on one event, and the status fields it writes.
 import type { Reason } from '#api/catalogue.ts'
 import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
 import type { MaintenanceAnswer } from '#providers/port.ts'
@@ -22,7 +22,7 @@ export interface Waiting {
   readonly unblock: string
 }
 
-/** Undefined: it is taken off. Times are written as they are. */
+/** Undefined removes the field. Times are written unchanged. */
 export type StatusChange = Partial<{ readonly [K in keyof MaintenanceStatus]: MaintenanceStatus[K] | undefined }>
 
 export interface DoctorPlan extends Plan<DoctorAction> {

@@ -1,4 +1,4 @@
-// Reads one event and what it rests on from the caches; pods are asked for from the server, and only while their node is drained for the event.
+// Reads one event and its inputs from the caches. Pods are read from the server, and only while their node is being drained for the event.
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -23,15 +23,15 @@ import { policyOf } from './plan-policy.ts'
 import { timeOf } from './notices/time-of.ts'
 import { defined } from '#lib/defined.ts'
 
-/** The phases in which the node is being drained. */
+/** Phases in which the node is being drained. */
 const DRAINED_IN: ReadonlySet<string> = new Set(['Preparing', 'InProgress'])
-/** Ended events that are kept, over all machines: some megabytes. */
+/** Ended events kept across all machines: a few megabytes. */
 const MOST_ENDED = 2_000
 
 const BY_HOST = 'hostdoctor/host'
 const BY_REQUESTER = 'hostdoctor/requester'
 export const BY_MACHINE = 'hostdoctor/machine'
-/** Nodes by the events that they are cordoned for. */
+/** Index: Nodes by the events they are cordoned for. */
 export const BY_CLAIM = 'hostdoctor/claim'
 const JOBS_OF_MACHINE = 'hostdoctor/jobs'
 
@@ -54,7 +54,7 @@ export type DoctorCaches = ReturnType<typeof cachesOf>
 
 export const freshen = (caches: DoctorCaches): void => requireFresh(Object.values(caches))
 
-/** Two Machines that claim one host are a mistake of people: then the host is that of neither. */
+/** Two Machines with one host are a user error. In that case the host belongs to neither. */
 export function machineOnHost({ machines }: DoctorCaches, providerID: string): Machine | undefined {
   const found = machines.byIndex(BY_HOST, providerID)
   return found.length === 1 ? found[0] : undefined
@@ -66,7 +66,7 @@ export interface ObserveOptions {
   readonly absentPolls: (event: string) => number
   /** A provider lists it. */
   readonly isListed: (event: string) => boolean
-  /** A provider was asked about it, or does not answer, or is not one that is asked. */
+  /** Its provider was asked about it, or does not answer, or is never asked. */
   readonly isConfirmed: (event: string, source: string) => boolean
   readonly ended: EndedPermits
   readonly now: number
@@ -78,7 +78,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
   const event = caches.events.get(name)
   if (event === undefined || (isBeingDeleted(event) && !isKept(event))) return undefined
   const known = machineOf(caches, event)
-  // The Node of a machine that was deleted still has our taint for a moment.
+  // The Node of a deleted machine keeps our taint for a short time.
   const nodeName = known === undefined ? event.spec.machine : nodeNameOf(known)
   const cached = { machine: known, node: caches.nodes.get(nodeName) }
   const { machine, node } = isGivenUp(event, cached, now) ? await fromServer(client, event, nodeName, signal) : cached
@@ -113,7 +113,10 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
   }
 }
 
-/** What an agent dropped it had read twice without; what it still lists is not absent, whatever the list of the provider lacks. */
+/**
+ * An agent drops an event only after two readings without it. An event that the agent still lists is not absent, even if the provider's list lacks
+ * it.
+ */
 async function absence(
   options: ObserveOptions,
   event: MaintenanceEvent,
@@ -123,7 +126,7 @@ async function absence(
   const { client, absentPolls, isListed } = options
   const isOfAgent = event.spec.source === METADATA
   let isStillReported = isReported(event, cached)
-  // A cache may be older than the event that was made from a report: then the server says what the agent lists now.
+  // The cached Machine may be older than an event created from its report. In that case read the agent's list from the server.
   if (isStillReported === false && isOfAgent && !isOver(event) && cached !== undefined)
     isStillReported = isReported(event, await client.get(machineType, { name: cached.metadata.name ?? '' }, { signal }))
   if (isStillReported === true || isListed(nameOf(event))) return 0
@@ -137,7 +140,7 @@ const policiesOf = ({ policies }: DoctorCaches): readonly DefenderPolicy[] => po
 
 type Patient = Pick<Seen, 'machine' | 'node'>
 
-/** A machine is given up only by what the server says: a watch that is dead shows it as it was before the work. */
+/** Only the server's answer can give up a machine: a dead watch shows it as it was before the work. */
 const isGivenUp = (event: MaintenanceEvent, patient: Patient, now: number): boolean =>
   phaseOfEvent(event) === 'Verifying' && isVerifyOver(event, now) && !isWell(patient)
 
@@ -157,7 +160,7 @@ async function fromServer(
 const machineOf = ({ machines }: DoctorCaches, event: MaintenanceEvent): Machine | undefined =>
   onItsHost(machines.get(event.spec.machine), event)
 
-/** Another host under the name is another machine. */
+/** Another host with the name is another machine. */
 function onItsHost(machine: Machine | undefined, { spec }: MaintenanceEvent): Machine | undefined {
   const id = spec.host?.id
   return id === undefined || machine?.spec.providerID === undefined || machine.spec.providerID === id
@@ -170,7 +173,7 @@ async function podsLeft(client: KubeClient, node: string, signal: AbortSignal): 
   return evict.length + going.length + kept.length > 0
 }
 
-/** Of the drains for events that are still kept: a month of the pool. */
+/** From the drains of all kept events: a month of the pool. */
 function drainP95({ events, machines }: DoctorCaches, machine: Machine | undefined): number | undefined {
   const pool = machine?.spec.pool ?? ''
   const durations = events.list().flatMap(({ spec, status }) => {

@@ -1,4 +1,4 @@
-// Decides what the source is answered: nothing without a policy that says so, within our windows, once, and only for a node that is drained. Pure.
+// Decides the answer to the source. None without a policy that asks for it, only within the windows, once, and only for a drained node. Pure.
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { isOverrun, plannerOf } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -9,7 +9,7 @@ import { isHeldPermit, renewalOf } from './plan-permit.ts'
 import { nextStart } from './plan-schedule.ts'
 import type { Answered, Seen } from './seen.ts'
 
-/** A restart by way of the provider is an answer to these. */
+/** These are answered with a restart through the provider. */
 const REBOOTED: ReadonlySet<string> = new Set(['Reboot', 'Stop'])
 
 export function planAnswer(seen: Seen, now: number, requeueMs: number): DoctorPlan {
@@ -37,7 +37,7 @@ export function planAnswer(seen: Seen, now: number, requeueMs: number): DoctorPl
   const given = status?.answer?.kind === kind ? status.answer : undefined
   if (given !== undefined && given.outcome !== 'Pending') return waits
   if (!seen.policy.windows.every((w) => openingOf(w, now).isOpen)) return waits
-  // Written before it is done: after a crash it is known that it may have been done.
+  // Recorded before it is sent: after a crash, it is known that the answer may have been sent.
   if (given === undefined)
     return { ...waits, change: { answer: { kind, at: timestamp(now), outcome: 'Pending' } }, requeueAfter: 0 }
   const by = byPermit(permit)
@@ -48,20 +48,20 @@ export function planAnswer(seen: Seen, now: number, requeueMs: number): DoctorPl
   }
 }
 
-/** Users plan, and sources say. */
+/** Users plan a time, sources report one. */
 const dueText = (spec: Seen['event']['spec']): string =>
   `${spec.source === PEOPLE ? `planned by ${plannerOf(spec)}` : `${spec.source} says ${spec.state}`}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`
 
-/** The answer that the policy gives; undefined: the source is waited for. */
+/** The answer that the policy gives. Undefined: wait for the source. */
 export function wantedAnswer({ event: { spec }, policy }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
   const { answer } = policy
-  // No answer and no restart pays a bill.
+  // An answer or a restart does not pay a bill.
   if (spec.source === PEOPLE || spec.bill === true || answer === 'Wait') return undefined
   if (answer === 'Reboot') return REBOOTED.has(spec.kind) && !spec.dataLoss ? answer : undefined
   return spec.answers?.includes(answer) === true ? answer : undefined
 }
 
-/** Once an event: a source that is asked again and again ends by doing it without notice. */
+/** Once per event: a source that is asked too often ends up going ahead without notice. */
 export function planPostponement(seen: Seen, now: number, leadMs: number): DoctorPlan | undefined {
   const { event, policy } = seen
   if (!policy.postpone || event.spec.answers?.includes('Postpone') !== true) return undefined

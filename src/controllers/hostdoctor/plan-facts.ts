@@ -1,4 +1,4 @@
-// What is known about one event, in the words of its protocol. Unknown is undefined, and moves nothing. Pure.
+// Facts about one event, in the terms of its protocol. Undefined means unknown, and triggers no transition. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
 import type { MaintenanceFacts } from '#api/protocol/maintenance.ts'
@@ -12,21 +12,21 @@ import { preparationOf } from './plan-schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
 import { timeOf } from './notices/time-of.ts'
 
-/** Lists without the event before it counts as gone: one list can be wrong. */
+/** Lists without the event before it counts as gone. A single list can be wrong. */
 export const ABSENT_POLLS = 2
-/** How long the machine must be well before the node is uncordoned. */
+/** How long the machine must be healthy before its node is uncordoned. */
 export const STABLE_MS = 5 * 60_000
-/** Longer than a slow machine takes to come back, and than a vendor takes to see that the work is done. */
+/** Longer than a slow machine needs to come back, and than a vendor needs to notice that the work is done. */
 export const VERIFY_MS = 3_600_000
 
 const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
 
 export const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', 'Executing'])
 
-/** The source still says that it will happen or happens. */
+/** The source still lists it as scheduled or in progress. */
 const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
 
-/** Ready and every component Healthy: what the node serves with, it has. A machine that waits for its removal is never Ready, and may wait for hours. */
+/** Ready, with every component Healthy. A machine that waits for its removal is never Ready, and may wait for hours. */
 export const isWell = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   machine?.status !== undefined &&
   (isReady(machine) || machine.metadata.deletionTimestamp !== undefined) &&
@@ -43,7 +43,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
   const isOfPeople = spec.source === PEOPLE
   const isNotice = !takesHostAway(event)
   const notBefore = timeOf(spec.notBefore)
-  // People who name no time begin when the node is drained, and so are never too early.
+  // If people set no time, the work starts when the node is drained, so they are never too early.
   const isUntimed = isOfPeople && notBefore === undefined
   const hasCome = notBefore !== undefined && now >= notBefore
   const isBegun = phase === 'InProgress'
@@ -70,7 +70,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
       !isNotice &&
       isListed(seen) &&
       (spec.state === 'Executing' ||
-        // A reclaimed host serves until its end: its node can be drained.
+        // A reclaimed host serves until its end, so its node can be drained.
         (spec.unplanned && spec.kind !== 'Reclaim') ||
         (isOfPeople && (hasCome || isUntimed) && phase === 'Prepared') ||
         (isAnswered && isSilent && phase === 'Prepared')),
@@ -98,7 +98,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
 
 const isAhead = (at: number | undefined, now: number): boolean => at !== undefined && now < at
 
-/** A vendor may list an event for half a day after the work: a machine that is well does not stay drained for that long. */
+/** A vendor may list an event for half a day after the work. A healthy machine does not stay drained that long. */
 export const isVerifyOver = ({ status }: Seen['event'], now: number): boolean =>
   now - (timeOf(status?.phaseSince) ?? now) >= VERIFY_MS
 
@@ -106,10 +106,10 @@ function startReached(seen: Seen, now: number): boolean | undefined {
   const { spec, status } = seen.event
   const notBefore = timeOf(spec.notBefore)
   const startAt = timeOf(status?.startAt)
-  // Minutes are left: no window, no lead and no answer is waited for.
+  // Only minutes are left: do not wait for a window, lead time or answer.
   if (spec.kind === 'Reclaim') return true
   if (!seen.isConfirmed) return undefined
-  // A vendor that names no time waits for our answer: without one the node would be drained for an unknown time.
+  // A vendor without a time waits for our answer. Without an answer, the node would be drained for an unknown time.
   if (notBefore === undefined)
     return (
       startAt !== undefined &&
@@ -117,7 +117,7 @@ function startReached(seen: Seen, now: number): boolean | undefined {
       (spec.source === PEOPLE || wantedAnswer(seen) !== undefined) &&
       now >= startAt
     )
-  // Planned for another time: the start is computed before it is believed.
+  // The start was planned for another time. Compute it again before relying on it.
   if (startAt === undefined || status?.plannedFor !== spec.notBefore) return undefined
   return now >= startAt || notBefore - now <= leadMs(seen.event)
 }

@@ -1,4 +1,4 @@
-// Decides about the permit of an event and the drain under it: one request for the drain and what follows. Pure.
+// Decides about the permit of an event and the drain under it. One request covers the drain and what follows. Pure.
 import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceSpec, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -23,11 +23,13 @@ import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { type Seen, cordonOwner, isKept } from './seen.ts'
 import { timeOf } from './notices/time-of.ts'
 
-/** How often a permit that waits is checked; its watch tells sooner. */
+/** How often a pending permit is checked. Its watch usually reports sooner. */
 const REQUEUE_MS = 30_000
-/** A pass of the drain evicts what it may; the next one looks what is left. */
+/** One drain pass evicts what it may. The next one checks what is left. */
 const DRAIN_REQUEUE_MS = 3_000
-/** A drain that a budget blocks for an hour is not tried each three seconds: the next try waits for a tenth of the time it has taken, half a minute at most. */
+/**
+ * A drain that a budget blocks for an hour is not retried every three seconds. The next try waits a tenth of the elapsed time, at most half a minute.
+ */
 const DRAIN_REQUEUE_SHARE = 1 / 10
 const FOLLOWS: Readonly<Record<MaintenanceSpec['kind'], readonly Disruption[]>> = {
   Reboot: ['Reboot'],
@@ -40,13 +42,13 @@ const FOLLOWS: Readonly<Record<MaintenanceSpec['kind'], readonly Disruption[]>> 
   Notice: [],
 }
 
-/** What loses data is asked for as a replacement, which needs an Approval; a host that is reclaimed in minutes is not waited for. */
+/** Work that loses data is requested as a replacement, which needs an Approval. A host that is reclaimed within minutes cannot wait for one. */
 export function operationsOf({ kind, dataLoss }: MaintenanceSpec): readonly Disruption[] {
   const follows = dataLoss && kind !== 'Reclaim' ? (['Replace'] as const) : FOLLOWS[kind]
   return ['Drain', ...follows]
 }
 
-/** The one that the status names, also while no cache has it; else the one after it. */
+/** The permit in the status, even if no cache has it. Otherwise the next one. */
 function permitOf({ event, permit, strays }: Seen): string {
   const last = event.status?.permitRef
   if (permit === undefined && last !== undefined) return last
@@ -73,13 +75,13 @@ function needOf(seen: Seen, machine: Machine): Need {
   }
 }
 
-/** A permit may have ended a moment ago while its object says what it was asked last. */
+/** A permit may have just ended while its object still shows the last request. */
 export function planPermit(seen: Seen, now: number): DoctorPlan {
   const { event, machine, permit, strays, node, endedFor } = seen
   if (machine === undefined) return { actions: [], notices: [] }
   const own = [...(permit === undefined ? [] : [permit]), ...strays]
   const held = holdPermit(needOf(seen, machine), { own, endedFor }, PACE_OF_ONE)
-  // Of a request whose trace was lost: the status names the permit before anything is disrupted under it.
+  // The status lost this request: record the permit there before disrupting anything under it.
   if ((held.kind === 'Granted' || held.kind === 'Wait') && held.permit.metadata.name !== event.status?.permitRef)
     return { actions: [], notices: [], change: { permitRef: held.permit.metadata.name }, requeueAfter: 0 }
   if (held.kind === 'Granted') return draining(seen, now)
@@ -105,7 +107,7 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
   return { ...waits(held.wait), actions: [held.action], change: { permitRef: permitOf(seen) } }
 }
 
-/** Before anything is asked for: an event that could vanish would leave its node cordoned for good. */
+/** Before any request: if the event could vanish, its node would stay cordoned for good. */
 const keeps: DoctorPlan = {
   actions: [{ kind: 'KeepRecord', reason: 'its node is drained only while the event is there' }],
   notices: [],
@@ -148,11 +150,11 @@ const waits = (waiting: DoctorPlan['waiting'] & object): DoctorPlan => ({
 export const renewalOf = ({ permit }: Seen, now: number): readonly DoctorAction[] =>
   permitRenewal(permit, now, 'the host is still away')
 
-/** Of work that nothing is drained for any longer. */
+/** Withdraws a permit if nothing is drained under it any more. */
 export const withdrawalOf = ({ permit }: Seen): readonly DoctorAction[] =>
   withdrawal(permit, requestedFor(permit), 'the work is not drained for any longer')
 
-/** One that is asked for right now has the name that comes next; every other one that the event does not name is released. */
+/** A permit requested right now has the next name. All other permits that the event does not name are released. */
 export function straysBack(seen: Seen): readonly DoctorAction[] {
   const next = phaseOfEvent(seen.event) === 'Preparing' ? permitOf({ ...seen, strays: [] }) : undefined
   return seen.strays
@@ -160,7 +162,7 @@ export function straysBack(seen: Seen): readonly DoctorAction[] {
     .flatMap((permit) => reportOf({ permit }, 'Released', 'its event has another permit, or is over'))
 }
 
-/** Of a deleted machine the target is the one of the request. */
+/** For a deleted machine, the target is the one in the request. */
 export const reportOf = (
   { permit }: Pick<Seen, 'permit'>,
   result: TargetResult,

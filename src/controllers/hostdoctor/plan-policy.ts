@@ -1,4 +1,4 @@
-// What the DefenderPolicies over a machine say about events of its host. Where they differ, the source is not answered. Pure.
+// What the DefenderPolicies of a machine set for events of its host. If they differ, the source gets no answer. Pure.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
@@ -29,7 +29,7 @@ export function policyOf(policies: readonly DefenderPolicy[], machine: Machine, 
   }
 }
 
-/** A selector that cannot be read selects: its windows bind, as the Defender lets nothing pass under it. */
+/** An unreadable selector matches: its windows apply, just as the Defender permits nothing under it. */
 function selects(selector: DefenderPolicy['spec']['selector'], labels: Readonly<Record<string, string>>): boolean {
   if (selector === undefined) return true
   try {
@@ -39,7 +39,7 @@ function selects(selector: DefenderPolicy['spec']['selector'], labels: Readonly<
   }
 }
 
-/** As the Defender sees the machine. */
+/** The labels that the Defender uses for the machine. */
 function labelsOf({ metadata, spec }: Machine, node: Node | undefined): Readonly<Record<string, string>> {
   const domains = { [LABELS.zone]: spec.zone, [LABELS.rack]: spec.rack, [LABELS.pool]: spec.pool }
   const known = Object.entries(domains).filter((d): d is [string, string] => d[1] !== undefined && d[1] !== '')

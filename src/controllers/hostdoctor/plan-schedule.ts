@@ -1,24 +1,24 @@
-// When the preparation for an event starts: at the last window that still leaves the lead. Pure.
+// Decides when to start preparing for an event: in the last window that still leaves the lead time. Pure.
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
 import { LEAST_LEAD_MS, mostLeadMs } from '#nodes/faults/maintenance.ts'
 import { type Window, openingOf } from '#permits/windows.ts'
 import type { Seen } from './seen.ts'
 
-/** Of the 95th percentile of the drains of the pool: one slow drain in twenty must still fit. */
+/** Multiplies the pool's 95th percentile of drain times: one slow drain in twenty must still fit. */
 const DRAINS_IN_LEAD = 3
-/** Window starts that are read; a window a minute is none. */
+/** Limit on window starts read. A window that opens every minute is no restriction. */
 const MOST_STARTS = 1_000
 
 const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined): number =>
   Math.min(mostLeadMs(spec), Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0)))
 
-/** Nearest rank; undefined without any. */
+/** Nearest rank. Undefined without values. */
 export function percentile95(durations: readonly number[]): number | undefined {
   const sorted = durations.toSorted((a, b) => a - b)
   return sorted[Math.ceil(sorted.length * 0.95) - 1]
 }
 
-/** From when on something may be done about it. */
+/** The earliest time to act. */
 const earliestOf = (spec: Pick<MaintenanceSpec, 'bill'>, notBefore: number, now: number): number =>
   Math.max(now, notBefore - mostLeadMs(spec))
 
@@ -32,7 +32,7 @@ interface Preparation extends Schedule {
   readonly lead: number
 }
 
-/** When an event at this time is prepared for: inside the windows, and no bill before its last day. */
+/** When to prepare for an event at this time: inside the windows, and for a bill not before its last day. */
 export function preparationOf(
   { event, drainP95Ms, policy }: Pick<Seen, 'event' | 'drainP95Ms' | 'policy'>,
   notBefore: number,
@@ -42,7 +42,7 @@ export function preparationOf(
   return { lead, ...scheduleOf(notBefore, lead, policy.windows, earliestOf(event.spec, notBefore, now)) }
 }
 
-/** No start is before `now`: what should have begun begins now. */
+/** Never earlier than `now`: an overdue start is immediate. */
 function scheduleOf(notBefore: number, leadMs: number, windows: readonly (readonly Window[])[], now: number): Schedule {
   const latest = Math.max(now, notBefore - leadMs)
   const asked = windows.filter((w) => w.length > 0)
@@ -54,7 +54,7 @@ function scheduleOf(notBefore: number, leadMs: number, windows: readonly (readon
   return { startAt: latest, isOutsideWindows: true }
 }
 
-/** The next time after `from` at which a window of each policy is open; undefined when none is found. */
+/** The next time after `from` when a window of every policy is open. Undefined if there is none. */
 export function nextStart(windows: readonly (readonly Window[])[], from: number): number | undefined {
   const asked = windows.filter((w) => w.length > 0)
   const horizon = from + HORIZON_MS
@@ -79,7 +79,7 @@ function startsUntil(windows: readonly Window[], from: number, until: number): r
   })
 }
 
-/** `openingOf` tells of the next start only while nothing is open: asked about the gap it is the start of this very window. */
+/** `openingOf` gives the next start only while nothing is open, so the window is shortened to its start. */
 function nextOf(window: Window, after: number): number | undefined {
   const opening = openingOf([{ ...window, duration: '1ms' }], after + 1)
   return opening.isOpen ? after + 1 : opening.nextAt

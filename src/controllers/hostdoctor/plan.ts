@@ -1,4 +1,4 @@
-// Decides the next move for one maintenance event along its protocol: schedule, ask, drain, answer, stand off, verify, clean up. Pure.
+// Decides the next transition of one maintenance event along its protocol: schedule, request, drain, answer, stand off, verify, clean up. Pure.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import {
   type MaintenanceMove,
@@ -24,15 +24,15 @@ import { nextStart, preparationOf } from './plan-schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
 import { timeOf } from './notices/time-of.ts'
 
-/** The record of an event stays this long after its end. */
+/** Event records are kept this long after their end. */
 export const KEPT_MS = 30 * 86_400_000
 /** How often an event that waits for its source is checked: as often as the source is asked. */
 const REQUEUE_MS = 60_000
-/** A stable time of minutes is checked this often. */
+/** For stable times of minutes, this check interval is enough. */
 const VERIFY_REQUEUE_MS = 30_000
 const LONGEST_WAIT_MS = 3_600_000
 
-/** In this order: what ends an event comes before what begins something. */
+/** Order matters: transitions that end an event come before those that start something. */
 const MOVES: readonly MaintenanceMove[] = [
   'forget',
   'fail',
@@ -61,7 +61,7 @@ export function plan(seen: Seen, now: number): DoctorPlan {
   return planWithin(seen, phase, now)
 }
 
-/** Written first; what the new phase does is done once the server has it. */
+/** The phase is written first. Its actions follow once the server has it. */
 function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: number): DoctorPlan {
   const { event, machine } = seen
   const from = phaseOfEvent(event)
@@ -80,7 +80,7 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
       bootID !== undefined && { bootID }),
     ...(to === 'Prepared' && { drainedAt: at }),
     ...(isApproved && { approvedBy: seen.permit?.status?.approvedBy }),
-    // Of another time: nothing was asked, drained, missed or answered for the new one.
+    // Values for the old time: nothing was requested, drained, missed or answered for the new one.
     ...(to === 'Announced' && {
       approvedBy: undefined,
       startAt: undefined,
@@ -122,7 +122,7 @@ const MESSAGES: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
   overdue: () => 'the machine is not well again; repairs take over',
 }
 
-/** Each step that changes a node, and each end, with the users behind it. */
+/** Reports every step that changes a node, and every end, with the users responsible. */
 function noticesOf({ event }: Seen, to: MaintenancePhase, message: string, isMissed: boolean): readonly Notice[] {
   const notice = (reason: string, message: string, severity: Notice['severity'] = 'Warning'): Notice => ({
     reason,
@@ -161,7 +161,7 @@ function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPla
   }
 }
 
-/** A Node that was deleted and registered again lacks our taint: pods would be scheduled to a host that is away, or about to be. */
+/** A Node that was deleted and registered again lacks our taint. Pods would be scheduled to a host that is away, or about to be. */
 function recordoned(seen: Seen, planned: DoctorPlan): DoctorPlan {
   const { event, node, permit } = seen
   const isLost = event.status?.drainedAt !== undefined && node !== undefined && !isCordonedBy(node, cordonOwner(event))
@@ -170,7 +170,7 @@ function recordoned(seen: Seen, planned: DoctorPlan): DoctorPlan {
   return { ...planned, actions: [again, ...planned.actions] }
 }
 
-/** What an earlier preparation left is undone first. */
+/** Leftovers of an earlier preparation are undone first. */
 function planAnnounced(seen: Seen, now: number): DoctorPlan {
   const { event } = seen
   const back = takenBack(seen, 'Released', 'the event was moved')
@@ -183,7 +183,7 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   const postponement = isOutsideWindows ? planPostponement(seen, now, lead) : undefined
   if (postponement !== undefined) return postponement
   const known = event.status
-  // A window start is where it is; only what is computed from now moves with now.
+  // A window start is fixed. Only values computed from `now` move with it.
   const isPlanned =
     known?.plannedFor === event.spec.notBefore &&
     known?.startAt !== undefined &&
@@ -223,7 +223,7 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   }
 }
 
-/** What was said hours ago may be cancelled by now: no node is drained, and no work counts as missed, before its source was asked. */
+/** An old event may be cancelled by now. No node is drained, and no work counts as missed, before the source was asked. */
 const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({
   actions: [],
   notices: [],
@@ -235,7 +235,7 @@ const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({
   requeueAfter: REQUEUE_MS,
 })
 
-/** A source that names no time: it begins when the node is drained (people), when we say so, or it never told when. */
+/** A source without a time. The work starts when the node is drained (people) or when we answer, or its time was never given. */
 function planUntimed(seen: Seen, now: number): DoctorPlan {
   const { event, policy } = seen
   const { spec, status } = event
@@ -272,7 +272,7 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
   }
 }
 
-/** The node is drained further as long as its source has not begun: less is lost. */
+/** The drain continues until the source starts the work: less is lost. */
 function planUnderWay(seen: Seen, now: number): DoctorPlan {
   const { event } = seen
   const { spec, status } = event
@@ -309,7 +309,7 @@ function workText(event: MaintenanceEvent, now: number): Pick<NonNullable<Doctor
         seen: `planned by ${plannerOf(spec)}${spec.notAfter === undefined ? ' without an end' : ` until ${spec.notAfter}`}`,
         unblock: done,
       }
-    : // No command of its own: it would be shown as the first thing to do before the work has ended.
+    : // No command here: it would appear as the first thing to do before the work has ended.
       { seen: `${plannerOf(spec)} works on the host`, unblock: `the work is over; then run ${done}` }
 }
 
@@ -336,7 +336,7 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
   }
 }
 
-/** Of what is written in the object only: two doctors that have seen other lists would write their texts in turns. */
+/** Uses only what is in the object. Two doctors with different lists would otherwise overwrite each other's texts. */
 function verifiedText(seen: Seen, now: number): string {
   const { spec, status } = seen.event
   const since = timeOf(status?.healthySince)
@@ -350,7 +350,7 @@ function verifiedText(seen: Seen, now: number): string {
     : well
 }
 
-/** Our taint goes, the slot is freed, and after its time the record. */
+/** Removes our taint, frees the slot, and later deletes the record. */
 function planOver(seen: Seen, now: number): DoctorPlan {
   const phase = phaseOfEvent(seen.event)
   const result = phase === 'Done' ? 'Succeeded' : phase === 'Failed' ? 'Failed' : 'Released'
@@ -363,7 +363,7 @@ function planOver(seen: Seen, now: number): DoctorPlan {
     : { actions: [], notices: [], requeueAfter: Math.min(left, LONGEST_WAIT_MS) }
 }
 
-/** A deleted event is one that was called off: nothing of it may stay on the node. By what the server says, since a cache may lack the taint. */
+/** A deleted event was called off, so nothing of it may stay on the node. Decided from a read of the server, since a cache may lack the taint. */
 function planDeleted(seen: Seen): DoctorPlan {
   const reason = 'the event was deleted'
   const report = reportOf(seen, 'Released', reason)
@@ -377,7 +377,7 @@ function planDeleted(seen: Seen): DoctorPlan {
   }
 }
 
-/** A cache may not have our taint yet: before a slot in use is released, the taint is removed by what the server says. */
+/** A cache may lack our taint. Before a used slot is released, the taint is removed based on a read of the server. */
 function takenBack(seen: Seen, result: 'Succeeded' | 'Failed' | 'Released', reason: string): readonly DoctorAction[] {
   const report = reportOf(seen, result, reason)
   const mayBeOurs = report.length > 0 && seen.permit?.status?.phase === 'Granted' && seen.node !== undefined

@@ -1,5 +1,5 @@
-// The host doctor: observe, plan, act, status, wired; and the lists of the providers beside it. It is a module of the controllers and no program of its own: it
-// needs what they have, the keys of the providers and the right to taint and drain Nodes, and a second holder of both would be a second one to guard.
+// The host doctor: wires observe, plan, act and status, plus the lists of the providers. It is a module of the controllers and not its own program:
+// it needs the providers' keys and the right to taint and drain Nodes, and a second program with both would need the same protection.
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
@@ -24,7 +24,7 @@ import { statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
 
-/** The parts that decide and act; tests replace them with ones that have a bug. */
+/** The parts that decide and act. Tests replace them with buggy ones. */
 export interface DoctorParts {
   readonly plan: (seen: Seen, now: number) => DoctorPlan
   readonly act: typeof act
@@ -96,7 +96,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
   }
 }
 
-/** What an event rests on: its own spec and status, its permit, its machine and Node. */
+/** The events that wake an event's reconcile: its own spec and status, its permit, its machine and Node. */
 function wakeUp({ events, permits, machines, nodes, policies }: DoctorCaches, wake: (name: string) => void): void {
   const ofMachine = (name: string) => {
     for (const event of events.byIndex(BY_MACHINE, name)) wake(nameOf(event))

@@ -1,4 +1,4 @@
-// What the host doctor decides about one event from.
+// The inputs of a host doctor decision about one event.
 import type { MaintenanceEvent, MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -13,11 +13,11 @@ import type { Window } from '#permits/windows.ts'
 type PolicyAnswer = NonNullable<DefenderPolicySpec['maintenance']>['answer']
 export type Answered = NonNullable<MaintenanceStatus['answer']>
 
-/** What the policies over the machine say about an event of its host. */
+/** What the machine's policies set for events of its host. */
 export interface EventPolicy {
   readonly answer: PolicyAnswer
   readonly postpone: boolean
-  /** One list a policy; a time is good when it is in a window of each. */
+  /** One list per policy. A time is allowed if every list has a window for it. */
   readonly windows: readonly (readonly Window[])[]
 }
 
@@ -27,24 +27,24 @@ export interface Seen {
   readonly machine: Machine | undefined
   readonly node: Node | undefined
   readonly permit: OperationPermit | undefined
-  /** For how long permits of the event have been over. */
+  /** How long ended permits of the event have been over. */
   readonly endedFor: EndedFor
-  /** Open permits of this event under other names: of a request that came when the event was over or had another. */
+  /** Open permits of this event under other names: requested when the event was over, or already had another. */
   readonly strays: readonly OperationPermit[]
-  /** Whether pods that have to move are on the node; undefined when not read. */
+  /** Whether pods that must move are on the node. Undefined if not read. */
   readonly hasPods: boolean | undefined
-  /** Complete lists of the source, one after the other, that do not have the event. */
+  /** Consecutive complete lists of the source without the event. */
   readonly absentPolls: number
-  /** Its source was asked since this program began, and lists it still, or does not answer: an object may be hours old. */
+  /** Its source was asked since this program started, and still lists it or does not answer. Without that, the object may be hours old. */
   readonly isConfirmed: boolean
   readonly policy: EventPolicy
-  /** How long nine in ten and more of the drains of the pool took; undefined where none is known. */
+  /** 95th percentile of the pool's drain times. Undefined if none is known. */
   readonly drainP95Ms: number | undefined
-  /** A repair of the node that is under way. */
+  /** A running repair of the node. */
   readonly runningJob: string | undefined
-  /** An earlier event of another source that is the same one; only that one is acted upon. */
+  /** An earlier event of another source for the same work. Only that one is acted upon. */
   readonly twin?: string
-  /** More ended events are kept than there is room for, and this is among the oldest. */
+  /** There are too many ended events, and this is among the oldest. */
   readonly isSurplus: boolean
 }
 
@@ -53,7 +53,7 @@ export const isKept = ({ metadata }: MaintenanceEvent): boolean =>
 
 const OWNER_PREFIX = 'maintenance/'
 
-/** The owner of the cordon for an event: only its own is ever taken off. */
+/** The owner of an event's cordon. Only its own cordon is ever removed. */
 export const cordonOwner = (event: MaintenanceEvent): string => ownerOf(nameOf(event))
 export const ownerOf = (event: string): string => `${OWNER_PREFIX}${event}`
 

@@ -18,15 +18,16 @@ export function statusOf(
   results: readonly ActionResult<DoctorAction>[],
   now: number,
 ): MaintenanceStatus | undefined {
-  // Nothing is written to what was just deleted.
+  // The event was just deleted: write nothing.
   if (results.some((r) => REMOVED_BY.has(r.action.kind) && r.outcome.kind === 'Applied')) return undefined
   const { waitingFor: oldWaiting, ...kept } = event.status ?? {}
   const failed = results.find((r) => r.outcome.kind !== 'Applied' && r.outcome.kind !== 'NotTried')
-  // The name of a permit is kept also when it could not be asked for; everything else rests on what was done.
+  // The permit's name is recorded even if the request failed. Everything else depends on which actions succeeded.
   const change: StatusChange =
     failed === undefined ? { ...plan.change, ...answered(event, results) } : permitOf(plan.change)
   const next = withoutUndefined({ ...kept, ...change, phase: change.phase ?? phaseOfEvent(event) })
-  // What another write overtook is tried again at once, with what is known then: it is no trouble, and two leaders would write it for ever.
+  // An action that another write overtook is retried at once with fresh data. It is not reported: otherwise two leaders would keep rewriting the
+  // status.
   const trouble = failed !== undefined && !OVERTAKEN.has(failed.outcome.kind) ? failed : undefined
   const waiting: Waiting | undefined =
     trouble === undefined

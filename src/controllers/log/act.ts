@@ -1,4 +1,4 @@
-// Carries out one planned action; decides nothing.
+// Carries out one planned action and decides nothing.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { logRequest } from '#api/kinds/log-request.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -14,13 +14,13 @@ import type { LogAction } from './actions.ts'
 export async function act(client: KubeClient, action: LogAction, signal: AbortSignal): Promise<ActionOutcome> {
   switch (action.kind) {
     case 'ListRequests': {
-      // With the uid, an apply never re-creates a deleted machine.
+      // With the uid, an apply never recreates a deleted machine.
       const metadata = { name: nameOf(action.machine), uid: uidOf(action.machine) }
       const object = { apiVersion: API_GROUP_VERSION, kind: 'Machine', metadata, spec: { logs: action.tickets } }
       return applyObject(client, machineType, object, { fieldManager: FIELD_MANAGERS.logs, force: true, signal })
     }
     case 'DeleteRequest': {
-      // Its age alone decides, which no answer of the agent changes.
+      // Only its age decides. The agent's answer changes nothing.
       const { request } = action
       const preconditions = { uid: uidOf(request) }
       return outcomeOf(() => client.delete(logRequest, { name: nameOf(request) }, { preconditions, signal }))

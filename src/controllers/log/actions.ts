@@ -1,9 +1,9 @@
-// What the log controller can do.
+// The actions of the log controller.
 import type { LogRequest } from '#api/kinds/log-request.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 
 export type LogAction =
-  /** The complete list of tickets that the machine carries. */
+  /** The complete list of the machine's tickets. */
   | {
       readonly kind: 'ListRequests'
       readonly reason: string

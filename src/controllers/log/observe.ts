@@ -1,4 +1,4 @@
-// Reads the requests for logs, and the machines that they concern.
+// Reads the LogRequests and the machines they concern.
 import { logRequest } from '#api/kinds/log-request.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'

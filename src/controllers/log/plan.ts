@@ -1,4 +1,4 @@
-// Decides which machines carry which requests for logs, and which requests have lived long enough. The oldest are answered first, and no more than the bounds at a time.
+// Decides which machines carry which LogRequests, and which requests have expired. The oldest come first, within the limits. Pure.
 import type { LogRequest } from '#api/kinds/log-request.ts'
 import { LOG_REQUEST_LIFE_MS, LOG_REQUESTS_AT_ONCE, LOG_REQUESTS_OF_MACHINE } from '#api/protocol/log-bounds.ts'
 import { createdMs, nameOf, uidOf } from '#api/schema/object-meta.ts'
@@ -24,7 +24,7 @@ export function plan({ requests, machines }: Seen, now: number): Plan<LogAction>
   return { actions, notices: [], ...(next.length > 0 && { requeueAfter: Math.min(...next) - now }) }
 }
 
-/** A request without a time of creation never came from a server. */
+/** A request without a creation time never came from a server. */
 const endOf = (request: LogRequest): number => {
   const at = createdMs(request)
   return Number.isNaN(at) ? 0 : at + LOG_REQUEST_LIFE_MS
@@ -35,7 +35,7 @@ const hasEnded = ({ status, metadata }: LogRequest): boolean =>
 
 const byAge = (a: LogRequest, b: LogRequest): number => createdMs(a) - createdMs(b) || (nameOf(a) < nameOf(b) ? -1 : 1)
 
-/** By the uid of the machine. */
+/** By machine uid. */
 function listedOf(open: readonly LogRequest[]): ReadonlyMap<string, readonly LogRequest[]> {
   const listed = new Map<string, LogRequest[]>()
   let count = 0

@@ -1,4 +1,5 @@
-// The controller of requests for logs: a Machine carries them to its agent, so that ten thousand agents need no further watch. Few requests exist at a time, so that one pass decides about all.
+// The LogRequest controller. A Machine carries the requests to its agent, so that ten thousand agents need no extra watch. There are only a few
+// requests at a time, so one pass handles all.
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
@@ -26,7 +27,7 @@ function setup(context: ControllerContext): RunningModule {
     }),
   })
   caches.requests.onChange((before, now) => {
-    // A page of an answer changes nothing here.
+    // A new page of an answer changes nothing here.
     if (before === undefined || now === undefined || before.status?.phase !== now.status?.phase) controller.enqueue(ALL)
   })
   caches.machines.onChange((before, now) => {

@@ -1,4 +1,5 @@
-// Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
+// Carries out what was planned for a machine and decides nothing. Each step can be repeated. Destructive steps name exactly the object that the
+// decision was about.
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
@@ -139,7 +140,7 @@ type Disruptive = Extract<MachineAction, { readonly by: Authority }>
 const SWITCH: readonly Disruption[] = ['SwitchComponent']
 /** The set's scale-in, or a repair that replaces the machine. */
 const REMOVAL: readonly Disruption[] = ['ScaleIn', 'Replace']
-/** A node is emptied for a removal or for a switch, whose component may be too old or too new to be known: then it is drained in any case. */
+/** A drain may be for a removal or a switch. The switch's component may be too old or too new to be known; the node is drained in any case. */
 const EMPTYING: readonly Disruption[] = ['Drain', ...SWITCH, ...REMOVAL]
 
 const OPERATIONS: Readonly<Record<Disruptive['kind'], readonly Disruption[]>> = {
@@ -172,7 +173,7 @@ function disrupt(
     case 'Uninstall':
       return writeSpec(client, machine, { ...machine.spec, components: [] }, signal)
     case 'OrderToLeave':
-      // After it there is no way back.
+      // There is no way back after this.
       return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
     case 'DeleteHost':
       return deleteHost(clearance, tools, machine, action.providerID, signal)
@@ -181,7 +182,7 @@ function disrupt(
   }
 }
 
-/** Each newly given order has its own permit. The write names the version that the decision was based on, so a release written since then is not overwritten. */
+/** Each new order has its own permit. The write is conditional on the version behind the decision, so it cannot overwrite a later release. */
 function writeComponents(
   tools: MachineTools,
   machine: Machine,
@@ -203,7 +204,7 @@ function writeComponents(
   )
 }
 
-/** The values are read here, sealed and written; nothing else of us ever holds them. */
+/** Reads, seals and writes the values. No other code of the controllers has them. */
 const sealValues: Act<'Seal'> = async ({ client, secretValues }, machine, { config, publicKey }, signal) => {
   const { component, secrets = [] } = config.spec
   const values = await secretValues.valuesAt(component, secrets, signal)
@@ -217,7 +218,7 @@ const sealValues: Act<'Seal'> = async ({ client, secretValues }, machine, { conf
   return applied
 }
 
-/** By uid: a pod that took the place of one of them meanwhile is of the new template. A DaemonSet's pods are not evicted: they come back to the very node. */
+/** By uid: a replacement pod with the same name has the new template. DaemonSet pods are not evicted: they would come back to the same node. */
 async function replacePods(
   _clearance: Clearance,
   client: KubeClient,
@@ -282,14 +283,14 @@ async function deleteHost(
 
 async function deleteNode(client: KubeClient, node: Node | undefined, signal: AbortSignal): Promise<ActionOutcome> {
   if (node === undefined) return applied
-  // Kubelets and agents write the Node all the time: the newest version of exactly this one.
+  // Kubelets and agents write the Node all the time, so read the latest version of exactly this one.
   const read = await outcomeOf(() => client.get(nodeType, { name: node.metadata.name ?? '' }, { signal }))
   if (read.kind !== 'Applied') return read
   if (read.object?.metadata.uid !== node.metadata.uid || read.object === undefined) return applied
   return deleteExactly(client, nodeType, read.object, { signal }).then(deletedIsDone)
 }
 
-/** The agent's own, and the one of its Node, which no kubelet owned. */
+/** The agent's own Lease, and the Lease of its Node if no kubelet owned it. */
 async function deleteLeases(
   client: KubeClient,
   machine: Machine,

@@ -1,4 +1,4 @@
-// All actions on a machine as one closed union, and the types its plans share. Pure.
+// All actions on a machine as one closed union, and the types that its plans share. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { ComponentStatus, Machine, Provisioning } from '#api/kinds/machine.ts'
@@ -18,24 +18,24 @@ import type { Seen } from './seen.ts'
 
 export type MachineAction =
   | { readonly kind: 'AddFinalizer'; readonly reason: string }
-  /** The attempt on record, host, its join token, and providerID: each step may be repeated. */
+  /** Records the attempt, then the host, its join token, and providerID. Each step can be repeated. */
   | { readonly kind: 'Provision'; readonly attempt: Provisioning; readonly reason: string }
-  /** All components at once; `given` are orders whose permits are read again first. */
+  /** Writes all components at once. `given` are orders whose permits are read again first. */
   | {
       readonly kind: 'WriteComponents'
       readonly components: NonNullable<Machine['spec']['components']>
       readonly given: readonly ComponentSwitch[]
       readonly reason: string
     }
-  /** The secret values of one configuration, to the key that was seen. */
+  /** Seals the secret values of one configuration to the observed key. */
   | { readonly kind: 'Seal'; readonly config: ComponentConfig; readonly publicKey: string; readonly reason: string }
   | { readonly kind: 'DeleteSealed'; readonly object: ConfigMap; readonly reason: string }
-  /** Policies let its agent write the Node by the uid on it. */
+  /** Writes the uid to the Node. Policies use it to let the agent write the Node. */
   | { readonly kind: 'ClaimNode'; readonly reason: string }
   | { readonly kind: 'DeleteStrangeLease'; readonly lease: Lease; readonly reason: string }
   | { readonly kind: 'DeleteStrangeNode'; readonly node: Node; readonly reason: string }
   | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
-  /** Pods of a DaemonSet that are of an older template; without a permit only on a node that takes no pods yet. */
+  /** Replaces DaemonSet pods with an older template. Needs a permit, except on a node that takes no pods yet. */
   | {
       readonly kind: 'ReplacePods'
       readonly component: string
@@ -43,13 +43,13 @@ export type MachineAction =
       readonly by: Authority
       readonly reason: string
     }
-  /** What the agent must remove from the host before the machine is deleted. */
+  /** Orders what the agent must remove from the host before the machine is deleted. */
   | { readonly kind: 'Uninstall'; readonly by: Authority; readonly reason: string }
-  /** Its agent hands the host back and leaves it. */
+  /** The agent hands the host back and leaves it. */
   | { readonly kind: 'OrderToLeave'; readonly by: Authority; readonly reason: string }
-  /** Of a machine that stays and is only observed: nothing is ordered any more. */
+  /** For a machine that stays but is only observed: withdraws all orders. */
   | { readonly kind: 'ClearOrders'; readonly reason: string }
-  /** Listed for people: its agent did not answer. */
+  /** Recorded for people: its agent did not answer. */
   | { readonly kind: 'RecordAbandoned'; readonly reason: string }
   | { readonly kind: 'HandBackNode'; readonly reason: string }
   | {
@@ -62,7 +62,7 @@ export type MachineAction =
   | { readonly kind: 'Uncordon'; readonly owner: string; readonly reason: string }
   | { readonly kind: 'Drain'; readonly by: Authority; readonly reason: string }
   | PermitAction
-  /** The host's provider id and location. */
+  /** Writes the host's provider id and location. */
   | {
       readonly kind: 'WriteHost'
       readonly providerID: string
@@ -71,7 +71,7 @@ export type MachineAction =
     }
   | { readonly kind: 'DeleteHost'; readonly providerID: string; readonly by: Authority; readonly reason: string }
   | { readonly kind: 'DeleteNode'; readonly reason: string }
-  /** Deletes the Lease of the Node too, unless something else keeps the Node alive. */
+  /** Also deletes the Lease of the Node, unless something else keeps the Node alive. */
   | { readonly kind: 'DeleteLease'; readonly withNode: boolean; readonly reason: string }
   | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
 
@@ -79,7 +79,7 @@ export interface Waiting {
   readonly predicate: string
   readonly seen: string
   readonly unblock: string
-  /** What the Defender's gate says, where that is more than that it was asked. */
+  /** The answer of the Defender's gate, if it adds to the request. */
   readonly because?: Reason
 }
 
@@ -87,19 +87,19 @@ export interface MachinePlan extends Plan<MachineAction> {
   readonly waiting?: Waiting
   /** Reports of components that no agent reports. */
   readonly reports?: readonly ComponentStatus[]
-  /** The phase that a step under way gives the machine. */
+  /** The machine's phase during the current step. */
   readonly doing?: 'Draining' | 'Deleting'
-  /** Nothing to do. The next reconcile is for a silence, after the time in these bounds, unless another is due before. */
+  /** Nothing to do. The next reconcile checks for silence after the time in these bounds, unless another is due earlier. */
   readonly idle?: { readonly bounds: readonly number[]; readonly otherMs: number | undefined }
 }
 
-/** Pods end within their grace, half a minute by default; a budget may take longer to move. */
+/** Pods end within their grace period, half a minute by default. A disruption budget may take longer to allow it. */
 export const DRAIN_REQUEUE_MS = 2_000
-/** Prefix of the owners under which this controller cordons for switches. */
+/** Prefix of the owners of this controller's cordons for switches. */
 export const SWITCH_OWNER = 'machine/switch/'
 export const DELETE_OWNER = REMOVAL_OWNER
 
-/** Drained means: cordoned by us, pods read, and none left to evict. */
+/** Drained: cordoned by us, pods read, and none left to evict. */
 export function isDrained({ node }: Pick<Seen, 'node'>, pods: Seen['pods']): boolean | undefined {
   if (pods === undefined || node === undefined) return undefined
   const { evict, going } = drainPlan(pods)

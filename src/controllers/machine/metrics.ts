@@ -1,7 +1,7 @@
 // Metrics of the machine controller that cannot be read from any object.
 import { Gauge, type Registry } from 'prom-client'
 
-/** Hosts that no Machine names, by provider. A controller is set up once a term, the registry lives as long as the process. */
+/** Provider hosts without a Machine, by provider. The controller is created once per term, but the registry lives as long as the process. */
 export function orphanGauge(registry: Registry): (provider: string, orphans: number) => void {
   const name = 'kubenode_orphan_hosts'
   const known = registry.getSingleMetric(name)

@@ -1,4 +1,4 @@
-// Reads a Machine and all inputs of its plan: caches, Leases, the provider, and the pods of a node that must be drained.
+// Gathers all inputs of a Machine's plan: caches, Leases, the provider, and the pods of a node that must be drained.
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import { type ComponentConfig, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -64,7 +64,7 @@ const BY_SEALED = 'machine/sealed-in'
 
 const sealedInOf = ({ metadata }: ConfigMap): string => metadata.annotations?.[ANNOTATIONS.sealedIn] ?? ''
 
-/** Machines that have sealed values of a configuration. */
+/** Machines with sealed values of a configuration. */
 export const machinesSealedFor = ({ sealed }: MachineCaches, { spec }: ComponentConfig): readonly string[] =>
   (spec.secrets ?? []).flatMap((s) => sealed.byIndex(BY_SEALED, s.sealedIn ?? spec.component)).map(machineOfSealed)
 
@@ -100,15 +100,15 @@ export interface ObserveTools {
   readonly agentHeartbeats: Heartbeats
   readonly nodeHeartbeats: Heartbeats
   readonly providers: Readonly<Record<string, Provider>>
-  /** What the providers last said of all their hosts. */
+  /** The latest host lists of the providers. */
   readonly hostLists: HostLists
   readonly exhausted: ExhaustedOfferings
   readonly sightings: HostSightings
   readonly ended: EndedPermits
   readonly secretValues: SecretValues
-  /** What of sets and canaries may be acted upon. */
+  /** The sets and canaries that may be acted upon. */
   readonly contents: CommittedContents
-  /** Called when it is not known yet what git declares for a set or canary: the machine is reconciled again soon. */
+  /** Called when git's declaration of a set or canary is not known yet: the machine is reconciled again soon. */
   readonly behind: (machine: string) => void
   readonly now: () => number
 }
@@ -164,14 +164,16 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   }
 }
 
-/** One that the agent of an earlier Machine of the name made: it says nothing of this one. */
+/** The Lease of an earlier Machine's agent with the same name. It proves nothing about this one. */
 function strangeLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | undefined {
   const lease = caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) })
   const uid = lease?.metadata.annotations?.[ANNOTATIONS.machineUid]
   return uid === undefined || uid === uidOf(machine) ? undefined : lease
 }
 
-/** A Node of an earlier Machine of the name. One whose host comes back is not: a person said so. One list that lacks the host may be wrong. */
+/**
+ * The Node of an earlier Machine with the same name, unless a person confirmed that its host comes back. A single list without the host may be wrong.
+ */
 async function leftNode(
   tools: ObserveTools,
   about: About,
@@ -213,7 +215,7 @@ const readHeartbeats = ({ agentHeartbeats, nodeHeartbeats }: BothHeartbeats, mac
   nodeHeartbeat: nodeHeartbeats.read(node),
 })
 
-/** What beats for a machine, whenever it is asked. It holds nothing but names: thousands of these are kept. */
+/** The heartbeats of a machine, read on every call. Holds only names, since thousands of these are kept. */
 export function heartbeatsOf(tools: BothHeartbeats, { machine, node }: Seen): () => readonly Heartbeat[] {
   const name = nameOf(machine)
   const nodeName = node?.metadata.name ?? name
@@ -221,7 +223,7 @@ export function heartbeatsOf(tools: BothHeartbeats, { machine, node }: Seen): ()
 }
 
 /**
- * Reads the secret values that a canary tries, as the canary controller does; while they are unavailable, the machine keeps its current configuration of that
+ * Reads the secret values of a canary, as the canary controller does. While they are unavailable, the machine keeps its current configuration of that
  * version.
  */
 async function marksOn(
@@ -253,14 +255,14 @@ async function marksOn(
   return marks
 }
 
-/** While it is not known what a canary is to try, a machine that it marks keeps what it has of it. */
+/** While a canary's declaration is unknown, a marked machine keeps what it has. */
 function keptMark(canary: ComponentCanary, machine: Machine): readonly Mark[] {
   const mark = markOf(canary, machine)
   const components = (machine.spec.components ?? []).filter((c) => c.canaryRef === canary.metadata.name)
   return mark === undefined ? [] : [{ ...mark, components }]
 }
 
-/** The Secrets are only read when there is a value to seal. */
+/** Reads the Secrets only if there is a value to seal. */
 async function sealingOf(
   { caches, secretValues }: ObserveTools,
   machine: Machine,
@@ -285,7 +287,7 @@ async function sealingOf(
   return { ...(sealing.length > 0 && { sealing }), ...(idleSealed.length > 0 && { idleSealed }) }
 }
 
-/** One on the machine, its Node, its MachineSet or the whole cluster. */
+/** A hold on the machine, its Node, its MachineSet or the whole cluster. */
 function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | undefined): OperationalHold | undefined {
   const things = thingsOfMachine(machine, { node, machineSet: (name) => caches.machineSets.get(name) })
   const question = { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now: now() } as const
@@ -307,7 +309,7 @@ function definitionsOf(
   return [...names].flatMap((n) => definitions.get(n) ?? [])
 }
 
-/** Only where something may be granted that drains; a list of pods is dear. */
+/** Read only if a granted step may drain: listing pods is expensive. */
 async function podsOf(
   { client }: ObserveTools,
   about: About,

@@ -1,4 +1,5 @@
-// Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in removal/plan.ts.
+// Decides the next steps of a machine that stays: created or taken over, joined, installed, kept as declared, switched. Pure. removal/plan.ts covers
+// how it leaves.
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
@@ -45,7 +46,9 @@ export function plan(seen: Seen, now: number): MachinePlan {
   return { ...rest, actions: [...rest.actions, ...strange] }
 }
 
-/** What the agent of an earlier Machine left. It comes last, since its maker may make it again at once, and a machine must join all the same. */
+/**
+ * Leftovers of an earlier Machine's agent. These come last: whatever created them may recreate them at once, and the machine must join all the same.
+ */
 function strangeActions({ strangeLease, strangeNode }: Seen): MachineAction[] {
   return [
     ...(strangeLease === undefined
@@ -105,7 +108,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...(sealing.wait === undefined ? [] : [SECRET_REQUEUE_MS]),
     seen.joinToken && Math.min(TOKEN_RECHECK_MS, Math.max(1_000, tokenExpiresAt(seen.joinToken) - now)),
     ...(seen.host.kind === 'Unknown' || awaitsToken(seen, now) ? [PROVISION_REQUEUE_MS] : []),
-    // The wait is reported differently from then on.
+    // From then on, the wait is reported differently.
     untilLateJoin(seen, now) || undefined,
   ].filter((ms) => ms !== undefined)
   const dueMs = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]
@@ -127,10 +130,10 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   }
 }
 
-/** What keeps a machine Lost, or ends it, is not always told: the provider's word least of all. */
+/** What keeps a machine Lost or ends it may change without an event, above all at the provider. */
 const LOST_REQUEUE_MS = 30_000
 
-/** One list for all machines that reboot and one for the others: each is kept with every machine. */
+/** One list for all rebooting machines and one for the rest: each machine keeps a reference to its list. */
 const BOUNDS: ReadonlyMap<number, readonly number[]> = new Map(
   [LOST_AFTER_MS, REBOOT_AFTER_MS].map((lost) => [lost, [SILENT_AFTER_MS, lost]]),
 )
@@ -143,7 +146,7 @@ const untilSilent = (seen: Seen): readonly (number | undefined)[] =>
   ])
 
 /**
- * An observed machine is only read, also while it is deleted. If it was managed before, its agent leaves first, with the components in place; its host is not
+ * An observed machine is only read, even during deletion. If it was managed before, its agent leaves first and the components stay. Its host is not
  * touched.
  */
 function planObserved(seen: Seen, now: number): MachinePlan {
@@ -153,7 +156,7 @@ function planObserved(seen: Seen, now: number): MachinePlan {
     return planHandBack({ ...seen, isHostKept: true }, now)
   const { providerID } = machine.spec
   const actions: MachineAction[] = [
-    // A host that stays is only forgotten by its provider.
+    // If the host stays, its provider only forgets it.
     ...(hasFinalizer(machine) && seen.isHostKept && providerID !== undefined
       ? [
           {
@@ -179,7 +182,7 @@ function planObserved(seen: Seen, now: number): MachinePlan {
   return { actions, notices: [], waiting, ...requeue }
 }
 
-/** Its agent continues once it was ordered, whatever the channel is now; then the machine may join again. */
+/** Once ordered to leave, the agent continues, whatever the channel is now. Afterwards the machine may join again. */
 function planStillLeaving(seen: Seen, now: number): MachinePlan {
   const next = planLeaving(seen, leavingBy(seen), now)
   return typeof next === 'object'
@@ -187,7 +190,7 @@ function planStillLeaving(seen: Seen, now: number): MachinePlan {
     : onlyThen({ kind: 'ClearOrders', reason: 'its agent left, and the machine is managed again' })
 }
 
-/** A person on the host made its agent leave: what is ours on its Node goes, and the Machine waits. */
+/** A person on the host made its agent leave. Our changes to its Node are removed, and the Machine waits. */
 function planLeft(seen: Seen, now: number): MachinePlan {
   const { machine, node, agentHeartbeat } = seen
   const isMarked = node !== undefined && handedBackNode(node, now).kind === 'Write'
@@ -243,7 +246,7 @@ function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   return { waiting: { predicate: 'AgentJoined', seen: 'the agent of this machine has not joined yet', unblock } }
 }
 
-/** A machine may have joined before it was written down which host it is. */
+/** A machine may join before its host is recorded. */
 function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
   if (host.kind !== 'Host') return []
   const { providerID, address } = host.host
@@ -251,25 +254,25 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
   return [{ kind: 'WriteHost', providerID, address, reason: 'the provider reports a new name or address' }]
 }
 
-/** A person lets its host join again, and the approver has not made the token yet. */
+/** A person lets its host join again, and the approver has not created the token yet. */
 const awaitsToken = ({ machine, joinToken }: Seen, now: number): boolean =>
   joinToken === undefined && readmissionOf(machine, now)?.token === true
 
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
 
-/** Why the provider is asked for its host; undefined when it need not be. */
+/** Why to ask the provider for a host. Undefined if there is no need. */
 function provisionReason(seen: Seen, now: number): string | undefined {
   const { machine, host, joinToken, isJoinFixed = false } = seen
   if (host.kind === 'NoProvider') return undefined
   const isFound = host.kind === 'Host'
-  // It may have one that is not written down: one more would be one too many.
+  // It may already have an unrecorded host. Do not create a second one.
   if (machine.spec.providerID === undefined && host.kind === 'Unknown') return undefined
-  // A provider of hosts that are kept may have lost its record of this one, and writes it again.
+  // A provider of existing hosts may have lost its record of this one, and writes it again.
   const isThere = isFound || seen.isHostKept
   if (hadJoined(seen) && isThere && !isJoinFixed && joinToken !== undefined && !isHandedOver(joinToken))
     return 'a person lets its host join again'
   if (hasJoined(seen)) return undefined
-  // Found in the list after the reply was lost: it has its join token, and is only not written down yet.
+  // Found in the list after a lost reply: it has its join token, and only needs to be recorded.
   if (machine.spec.providerID === undefined) return isFound && isJoinFixed ? undefined : 'the machine has no host'
   if (hadJoined(seen)) return undefined
   if (host.kind === 'Gone')
@@ -283,7 +286,7 @@ function provisionReason(seen: Seen, now: number): string | undefined {
 const isTokenValid = ({ joinToken }: Seen, now: number): boolean =>
   joinToken !== undefined && tokenExpiresAt(joinToken) > now
 
-/** A second host could not become a Node beside that one. */
+/** A second host could not become a Node next to that one. */
 const earlierWait = ({ requeueMs, ...why }: NonNullable<Seen['earlierNode']>): MachinePlan => ({
   actions: [],
   notices: [],
@@ -291,13 +294,13 @@ const earlierWait = ({ requeueMs, ...why }: NonNullable<Seen['earlierNode']>): M
   requeueAfter: requeueMs,
 })
 
-/** A clock that is set forward ends a token before this timer does, and its host then needs the next one. */
+/** If the clock is set forward, a token expires before this timer fires, and its host needs the next one. */
 const TOKEN_RECHECK_MS = 60_000
-/** The approver makes the token as soon as it sees the Machine, so the first checks follow each other closely. */
+/** The approver creates the token as soon as it sees the Machine, so the first checks are close together. */
 const FIRST_TOKEN_CHECK_MS = 250
-/** Without an approver, thousands of machines may wait: each of them reads rarely then. */
+/** Without an approver, thousands of machines may wait, so each of them reads rarely. */
 const LAST_TOKEN_CHECK_MS = 10_000
-/** A check for each twentieth of the time that the machine has waited. */
+/** The check interval is a twentieth of the time that the machine has waited. */
 const CHECKS_OF_AGE = 20
 
 export const tokenCheckMs = (ageMs: number): number =>
@@ -346,7 +349,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
 
 const agentOf = (isAlive: boolean | undefined) => (isAlive === undefined ? 'Unknown' : isAlive ? 'Heard' : 'Silent')
 
-/** Whether the agent or the controller installs it; while its definition cannot be read, the previous answer stays. */
+/** Whether the agent or the controller installs it. While its definition cannot be read, the previous answer stays. */
 function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): ComponentOrder {
   const definition = definitions.find(({ spec }) => spec.component === entry.name && spec.version === entry.version)
   if (definition === undefined || isWorkload(definition) === (entry.workload === true)) return entry

@@ -1,4 +1,4 @@
-// The Machine controller: observe, plan, act, status, wired.
+// The Machine controller: wires observe, plan, act and status.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -39,7 +39,7 @@ import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './heartbeats/triggers.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
-/** A slice is a hundred machines, and each of their orders waits for the disk of the server: those that wait together are written together. */
+/** A slice has a hundred machines, and each order waits for the server's disk. Writing them concurrently lets the server batch them. */
 const WORKERS = 32
 
 export const machineModule: ControllerModule = { name: 'machine', setup }
@@ -90,7 +90,7 @@ function setup(context: ControllerContext): RunningModule {
           seen.agentHeartbeat,
           seen.nodeHeartbeat,
         ])
-      // After a Provision the status was written already, and what it says is seen in the next reconcile.
+      // Provision already wrote the status. The next reconcile sees it.
       const isLast = (kind: MachineAction['kind']) => kind === 'RemoveFinalizer' || kind === 'Provision'
       const isOver = results.some((r) => isLast(r.action.kind) && r.outcome.kind === 'Applied')
       return isOver ? undefined : statusOf(seen, planned, results, clock.now())
@@ -115,14 +115,14 @@ function setup(context: ControllerContext): RunningModule {
           action: 'Reconcile',
           note: expiring.message,
         })
-      // Its agent reports into the same status whenever something changes: a version would be lost to it all the time.
-      // Before it joins only we write, and a status from an older copy must not put a later attempt back.
+      // After the join, the agent writes the same status on every change, so a versioned write would conflict all the time. Before the join only we
+      // write, and a status from a stale copy must not undo a later attempt.
       const isJoining = isProvided(machine) && !hasJoined(seen) && !hadJoined(seen)
       const shared = { before, over: isJoining ? 'Version' : 'Object' } as const
       const cache = caches.machines
       const write = { client, type: machineType, cache, object: machine, status, fieldManager, signal, shared }
       const outcome = await writeStatus(write)
-      // One that met a newer version is written again at once.
+      // A write that conflicted is repeated at once.
       if (outcome?.kind === 'Applied') hostPace.written(name, before, status)
       return outcome
     },
@@ -154,11 +154,11 @@ function setup(context: ControllerContext): RunningModule {
     controller.enqueue(name)
   }
   wakeUp(caches, observing, wake)
-  /** A provider says nothing about the Machines of another one, and names as many as it likes. */
+  /** A provider cannot wake Machines of another provider, however many it names. */
   const wakeOf = (name: string, provider: string) => {
     if (caches.machines.get(name)?.spec.provider?.name === provider) wake(name)
   }
-  /** What waits for a host, or for its end, does not wait out the time between two tries as well. */
+  /** A wait for a host, or for its end, does not also sit out the retry delay. */
   const wakeWaiting = (provider: string) => {
     for (const m of caches.machines.list())
       if (m.spec.provider?.name === provider && (m.status?.nodeRef === undefined || isBeingDeleted(m))) wake(nameOf(m))
@@ -211,7 +211,7 @@ function hostParts(
   })
 }
 
-/** The program that creates a provider runs it; this controller only listens to it. */
+/** The program that creates a provider runs it. This controller only subscribes. */
 function providerParts({ config, clock, log }: ControllerContext, wake: WakeOf): readonly Part[] {
   return Object.values(guardedAll(config.providers, clock)).map((provider): Part => {
     const stop = new AbortController()

@@ -1,4 +1,4 @@
-// The inputs of one reconcile of a Machine, and the predicates that its plan uses. Pure.
+// The inputs of one reconcile of a Machine, and the predicates of its plan. Pure.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
@@ -20,15 +20,15 @@ import type { ConfigMap } from './secrets/config-map.ts'
 import type { SealingSeen } from './secrets/sealing.ts'
 import type { WorkloadSeen } from './workloads/state.ts'
 
-/** What the provider says. */
+/** The provider's answer about the host. */
 export type HostSeen =
   | { readonly kind: 'Host'; readonly host: Host }
   | { readonly kind: 'Gone' }
-  /** It could not be asked: nothing is concluded. */
+  /** The provider could not be asked. Nothing is concluded. */
   | { readonly kind: 'Unknown'; readonly why: string }
   /** There was no need to ask. */
   | { readonly kind: 'NotAsked' }
-  /** No provider of that name is configured here. */
+  /** No provider with this name is configured here. */
   | { readonly kind: 'NoProvider' }
 
 export interface Seen {
@@ -36,46 +36,46 @@ export interface Seen {
   readonly node: Node | undefined
   readonly agentHeartbeat: Heartbeat
   readonly nodeHeartbeat: Heartbeat
-  /** Of the agent of an earlier Machine of this name. */
+  /** The Lease of an earlier Machine's agent with this name. */
   readonly strangeLease?: Lease
-  /** A Node of this name, created by the agent of an earlier Machine that no longer runs; `node` is undefined then. */
+  /** A Node with this name from an earlier Machine whose agent no longer runs. In that case `node` is undefined. */
   readonly strangeNode?: Node
-  /** Why a Node of this name is left to an earlier Machine, which may still have its host; `node` is undefined then. */
+  /** Why a Node with this name stays with an earlier Machine, which may still have its host. In that case `node` is undefined. */
   readonly earlierNode?: { readonly seen: string; readonly unblock: string; readonly requeueMs: number }
   readonly host: HostSeen
-  /** The host was there before its Machine, and stays when that goes. */
+  /** The host existed before its Machine, and stays after it. */
   readonly isHostKept: boolean
-  /** A new host gets the text that it joins with when it is created, and never another one. */
+  /** A new host gets its join text at creation, and never another one. */
   readonly isJoinFixed?: boolean
-  /** For each offering of the machine, until when its provider has none left; not there while no host is needed. */
+  /** For each of the machine's offerings: how long its provider is out of capacity. Absent while no host is needed. */
   readonly exhausted?: readonly (ExhaustedUntil | undefined)[]
-  /** Nothing new is begun while it is in force. */
+  /** While it is in force, nothing new starts. */
   readonly hold: OperationalHold | undefined
-  /** The token for its host; undefined when no host may join, or the approver has not created one. */
+  /** The token for its host. Undefined if no host may join, or the approver has not created one yet. */
   readonly joinToken: Secret | undefined
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
   readonly permits: readonly OperationPermit[]
-  /** For how long those that were refused have been. */
+  /** How long refused permits have been refused. */
   readonly refusedFor: EndedFor
   readonly definitions: readonly MachineComponent[]
-  /** On the node; undefined when not read. */
+  /** The pods on the node. Undefined if not read. */
   readonly pods: readonly Pod[] | undefined
-  /** Of components whose rollout is under way; empty when not read. */
+  /** For components with a rollout in progress. Empty if not read. */
   readonly workloads: readonly WorkloadSeen[]
-  /** Of configurations with secret values; none for most machines. */
+  /** Configurations with secret values. Most machines have none. */
   readonly sealing?: readonly SealingSeen[]
-  /** Sealed values of configurations that were deleted. */
+  /** Sealed values of deleted configurations. */
   readonly idleSealed?: readonly ConfigMap[]
 }
 
 export const hasFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machine) === true
 
-/** A machine that we create or take over, and join; others are only observed, or managed in other ways. */
+/** A machine that KubeNode creates or takes over, and joins. Other machines are only observed, or managed in other ways. */
 export const isProvided = ({ spec }: Machine): boolean => spec.provider !== undefined && spec.channel === 'Agent'
 
-/** The agent was there: with its Lease or with its Node. The Node of a host that was there before says nothing about that. */
+/** The agent was there, as its Lease or its Node shows. The Node of an existing host proves nothing. */
 export const hasJoined = ({
   node,
   agentHeartbeat,
@@ -88,41 +88,44 @@ export const hadJoined = ({ machine: { status }, isHostKept }: Pick<Seen, 'machi
   (isHostKept ? status?.agent : status?.nodeRef) !== undefined
 
 /**
- * No agent was ever on its host: none reported, none sent a heartbeat, and the approver has recorded no key. The record is written before a certificate is
- * issued, and no first one is issued for a Machine that is deleted or only observed: nothing of KubeNode runs on the host, and nothing can start there.
+ * No agent was ever on its host: none reported, none sent a heartbeat, and the approver has recorded no key. The key is recorded before a certificate
+ * is issued, and a deleted or observed Machine never gets a first certificate. So nothing of KubeNode runs on the host, and nothing can start there.
  */
 export const neverHadAgent = ({ machine, agentHeartbeat }: Pick<Seen, 'machine' | 'agentHeartbeat'>): boolean =>
   machine.status?.agent === undefined && agentHeartbeat.kind === 'None' && recordedKey(machine) === undefined
 
-/** The Node of a machine was deleted while its agent is running. The agent creates it again, or the kubelet registers it after a restart. */
+/** The Node was deleted while its agent runs. The agent creates it again, or the kubelet registers it after a restart. */
 export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'isHostKept'>): boolean =>
   seen.node === undefined &&
   seen.machine.status?.nodeRef !== undefined &&
   hasJoined(seen) &&
   !isBeingDeleted(seen.machine)
 
-/** Its Node has the startup taint, or there was none yet: nothing runs there that could be disturbed. A Node that was deleted registers with that taint again. */
+/**
+ * Its Node has the startup taint, or does not exist yet, so nothing runs there that could be disrupted. A deleted Node registers with that taint
+ * again.
+ */
 export const isClosed = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   node === undefined ? machine.status?.nodeRef === undefined : hasTaint(node, TAINTS.componentsPending)
 
-/** It has not served yet. What served once is never installed for the first time again. */
+/** It has not served yet. A machine that served once never counts as a first installation again. */
 export const isFirstInstall = (seen: Pick<Seen, 'machine' | 'node'>): boolean =>
   seen.machine.status?.inServiceSince === undefined && isClosed(seen)
 
-/** Workloads may rely on it, or did: it became a node, and its startup taint was removed once. */
+/** Workloads rely on it, or did: it became a node, and its startup taint was removed once. */
 export const isInService = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   !isFirstInstall({ machine, node }) && node !== undefined
 
 export interface ComponentProblem {
   readonly name: string
   readonly what: string
-  /** Of the catalogue. */
+  /** From the catalogue. */
   readonly reason: Reason
 }
 
 type ComponentList = NonNullable<Machine['spec']['components']>
 
-/** Components that keep the startup taint: not every one is in, as it was ordered. */
+/** Components that keep the startup taint: those that are not installed as ordered. */
 export function missingComponents(machine: Machine, components: ComponentList): readonly ComponentProblem[] {
   return components.flatMap((entry) => {
     const report = machine.status?.components?.find((c) => c.name === entry.name)
@@ -131,12 +134,12 @@ export function missingComponents(machine: Machine, components: ComponentList): 
   })
 }
 
-/** States in which a version that was committed earlier keeps running. */
+/** States in which the previously committed version keeps running. */
 const UNDISTURBED: ReadonlySet<string> = new Set(['Healthy', 'Fetching', 'Staged', 'RolledBack'])
 
 /**
- * Components that keep the startup taint of a machine that served before: it takes pods again as soon as each runs in some version, as before its Node was
- * deleted. The pods of a workload were deleted with the Node: for one, only a Ready pod counts.
+ * Components that keep the startup taint of a machine that served before. It takes pods again as soon as each component runs in some version, as
+ * before its Node was deleted. A workload's pods were deleted with the Node, so a workload needs a Ready pod.
  */
 export function stoppedComponents(machine: Machine, components: ComponentList): readonly ComponentProblem[] {
   const workloads = components.filter((c) => c.workload === true)
@@ -147,7 +150,7 @@ export function stoppedComponents(machine: Machine, components: ComponentList): 
   ]
 }
 
-/** Components that do not do their work right now; one that merely waits for its next version does. */
+/** Components that do not work right now. A component that only waits for its next version works. */
 function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[] {
   return (spec.components ?? []).flatMap(({ name }) => {
     const report = status?.components?.find((c) => c.name === name)
@@ -156,11 +159,11 @@ function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[
   })
 }
 
-/** States in which nothing of a version that was never in use has been started. */
+/** States in which nothing of a never-used version has been started. */
 const NOT_BEGUN: ReadonlySet<string> = new Set(['Fetching', 'Staged'])
 
 /**
- * What disturbs a machine in service. A component that was added and is only being fetched, or cannot be, was never relied on: its set waits for it, and the
+ * What disrupts a machine in service. A component that was added and is still being fetched was never relied on: its set waits for it, and the
  * machine serves as before.
  */
 export const disturbedComponents = (machine: Machine): readonly ComponentProblem[] =>
@@ -190,13 +193,13 @@ const orderOf = (spec: Machine['spec'], disruption: string, definitions: readonl
       ),
   )
 
-/** A machine that was ordered to reboot is silent until it is up again; its last report counts also after the order was withdrawn. */
+/** A machine ordered to reboot is silent until it is up again. Its last report counts even after the order was withdrawn. */
 export const lostAfterMs = ({ machine, definitions }: Pick<Seen, 'machine' | 'definitions'>): number =>
   orderOf(machine.spec, 'Reboot', definitions) === undefined && rebooting(machine) === undefined
     ? LOST_AFTER_MS
     : REBOOT_AFTER_MS
 
-/** Agent and node are both silent; if only one is, only that one is faulty. An observed machine has no agent. */
+/** Agent and node are both silent. If only one is, only that one is faulty. An observed machine has no agent. */
 export function isLost(
   seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'nodeHeartbeat' | 'definitions'>,
 ): boolean {

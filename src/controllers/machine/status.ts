@@ -1,4 +1,5 @@
-// The part of a Machine's status that is this controller's: phase, node, conditions. Pure; equal worlds give equal statuses. What the agent reports is its own.
+// The machine controller's part of a Machine's status: phase, node, conditions. Pure; equal inputs give equal statuses. The agent writes its own
+// reports.
 import { waitingSince } from '#runtime/waiting.ts'
 import type { ConditionType, Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
@@ -37,7 +38,7 @@ import { rateWait, unservedWait, waitIn } from './reporting/waits.ts'
 import { defined } from '#lib/defined.ts'
 
 type MachineStatus = NonNullable<Machine['status']>
-/** Components are ours only where no agent reports them; the boot and the platform only while the machine is observed. */
+/** Components are this controller's only if no agent reports them; boot and platform only while the machine is observed. */
 export type OwnStatus = Pick<
   MachineStatus,
   | 'observedGeneration'
@@ -56,7 +57,7 @@ type MachinePhase = Phase<'Machine'>
 
 const OWN_CONDITIONS: ReadonlySet<string> = new Set(CONTROLLED_CONDITIONS)
 
-/** Conditions that are not there when they do not hold: most machines never have them. */
+/** Conditions that are absent unless they hold. Most machines never have them. */
 const PASSING: ReadonlySet<string> = new Set<ConditionType>(['CertificateExpiring', 'Drained', 'Paused', 'Cordoned'])
 
 export const ownConditions = ({ status }: Machine): readonly Condition[] =>
@@ -73,7 +74,7 @@ export function statusOf(
   const refusal = refusalOf(seen, results)
   const work = phaseOf(seen, plan, refusal)
   const ready = readyIn(seen, work)
-  // One reading of its health serves both: the phase is never better than the condition.
+  // One health reading serves both, so the phase is never better than the condition.
   const phase = work === 'Ready' && ready.status !== 'True' ? 'NotReady' : work
   const commit = annotations?.[ANNOTATIONS.commit]
   const nodeRef = nodeRefOf(seen)
@@ -84,7 +85,7 @@ export function statusOf(
   const isLeft = ({ type }: Condition) =>
     isObserved(machine) || PASSING.has(type) ? wanted.some((c) => c.type === type) : true
   const conditions = wanted.reduce<readonly Condition[]>(
-    // A word on the generation in every condition would rewrite them all with each order to the agent.
+    // No generation in the conditions: every order to the agent would rewrite them all.
     (list, c) => setCondition(list, c, now),
     before.filter(isLeft),
   )
@@ -109,19 +110,19 @@ export function statusOf(
   }
 }
 
-/** The moment is kept for as long as it waits for the same. */
+/** The start time stays as long as it waits for the same thing. */
 function waitingFor({ machine }: Seen, waiting: Waiting | undefined, now: number): Pick<MachineStatus, 'waitingFor'> {
   if (waiting === undefined) return {}
   return { waitingFor: waitingSince(machine.status?.waitingFor, waiting, now) }
 }
 
-/** The last known Node; it stays in the status after the Node was deleted. */
+/** The last known Node. It stays in the status after the Node was deleted. */
 function nodeRefOf({ machine, node }: Seen): MachineStatus['nodeRef'] {
   const { name, uid } = node?.metadata ?? {}
   return name !== undefined && uid !== undefined ? { name, uid } : machine.status?.nodeRef
 }
 
-/** Stays once it is there: a machine that served before and does not now is unavailable, one that never served is not. */
+/** Stays once set: a machine that served before and does not now is unavailable; a machine that never served is not. */
 function inServiceSince(seen: Seen, now: number): Pick<MachineStatus, 'inServiceSince'> {
   const before = seen.machine.status?.inServiceSince
   if (before !== undefined) return { inServiceSince: before }
@@ -147,7 +148,7 @@ function phaseOf(seen: Seen, plan: MachinePlan, refusal: Refusal | undefined): M
   return (machine.spec.jobs ?? []).length > 0 ? 'Repairing' : 'Ready'
 }
 
-/** The Node was there before the agent, which has not said yet what it found. Nothing is ordered before it has. */
+/** The Node existed before the agent, and the agent has not reported what it found. Nothing is ordered before that. */
 const isImporting = ({ machine, isHostKept }: Seen): boolean => isHostKept && machine.status?.agent === undefined
 
 const condition = (
@@ -233,7 +234,7 @@ function nodeNotReady(node: Node): WantedCondition {
 function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   const { machine, node } = seen
   const not = (reason: Reason, message: string) => condition('Ready', 'False', reason, message)
-  // Until it is drained, a machine that is being deleted serves like any other.
+  // A machine that is being deleted serves like any other until it is drained.
   const isLeaving = phase === 'Deleting' && (!isInService(seen) || isCordonedBy(node, DELETE_OWNER))
   if (phase === 'Draining' || isLeaving) return not('Deleting', 'the machine is being removed')
   if (phase === 'Lost') return not('LeaseExpired', 'no heartbeat from its agent or its Node')
@@ -273,7 +274,7 @@ function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): 
   return condition('Reconciling', 'True', 'Progressing', `phase ${phase}`)
 }
 
-/** What the agent found changed and does not put right by itself. Said of what is in service. */
+/** Changes that the agent found and does not fix by itself. Only for machines in service. */
 function consistent(seen: Seen): WantedCondition[] {
   const { components = [], foreignFiles = [] } = seen.machine.status ?? {}
   if (isFirstInstall(seen) || !hasJoined(seen)) return []
@@ -290,7 +291,7 @@ function consistent(seen: Seen): WantedCondition[] {
   return [condition('ComponentsConsistent', 'True', 'AsDeclared', 'files and processes match the installed components')]
 }
 
-/** A component keeps being changed on the host, and the limit of fresh copies is reached. */
+/** A component keeps changing on the host, and the limit of fresh copies is reached. */
 function unmendable({ machine }: Seen, now: number): string | undefined {
   const found = (machine.spec.components ?? []).find((entry) => {
     const report = machine.status?.components?.find((c) => c.name === entry.name)
@@ -362,7 +363,7 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: Refusal | 
         isHostKept ? 'the host existed before the Machine' : 'the provider reports that the host exists',
       )
     case 'Gone':
-      // A provider that only takes notes may have lost one; the host does not depend on it.
+      // This provider only keeps records and may have lost one. The host does not depend on it.
       if (isHostKept) return is('True', 'MachineExists', 'the host existed before the Machine')
       return machine.spec.providerID === undefined
         ? is('False', 'Progressing', 'the host is being created')

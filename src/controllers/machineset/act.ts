@@ -1,5 +1,5 @@
-// Carries out the plan for a MachineSet. The plan was made from the cache; before anything is created or deleted, its assumptions are checked again on the
-// server.
+// Carries out the plan for a MachineSet. The plan comes from the cache. Before anything is created or deleted, its assumptions are checked again on
+// the server.
 import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
@@ -73,14 +73,14 @@ export async function act(
   }
 }
 
-/** Only while it still counts as lost: a machine that sent heartbeats meanwhile stays. */
+/** Only while it still counts as lost: a machine that sent heartbeats in the meantime stays. */
 async function bury({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
   const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
   if (now === undefined || !isZombie(now)) return outdated('its host may exist')
   return deleteMachine(exempt('HostGone'), client, now)
 }
 
-/** Of the same version as it was read: a request for a host that is written down meanwhile is a conflict, and the machine keeps its provider. */
+/** Only in the version that was read: if a host request is recorded in the meantime, this is a conflict, and the machine keeps its provider. */
 async function takeProvider({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
   const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
   const { provider } = fresh.set.spec.template.spec
@@ -89,7 +89,7 @@ async function takeProvider({ client }: MachineSetTools, fresh: Seen, machine: M
   return updateExactly(client, machineType, { ...now, spec: { ...now.spec, provider } }, { fieldManager })
 }
 
-/** The set and its machines as the server has them now; nothing is done when the set is another one than was decided about. */
+/** The set and its machines as the server has them now. Does nothing if the set changed since the decision. */
 async function withFresh(
   { client }: MachineSetTools,
   seen: Seen,
@@ -106,11 +106,11 @@ async function withFresh(
   const { set, machines } = read.object
   const isSame = uidOf(set) === uidOf(seen.set) && set.metadata.generation === seen.set.metadata.generation
   if (!isSame || isBeingDeleted(set)) return outdated('the set changed')
-  // Of the same generation: what it may be acted upon was decided.
+  // Same generation: the decision about its spec is still valid.
   return then({ ...seen, set: { ...set, spec: seen.set.spec }, machines })
 }
 
-/** To what is there: the spec that was decided upon may not be the one that is there. */
+/** Added to the server's object: its spec may differ from the spec behind the decision. */
 async function addFinalizer(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const found = await client.get(machineSet, { name: nameOf(set) }, { signal })
   if (found === undefined || uidOf(found) !== uidOf(set) || isBeingDeleted(found)) return outdated('the set changed')
@@ -123,7 +123,7 @@ async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSi
   return allMachines(client, signal, formatSelector(read.selector))
 }
 
-/** As many as the server really lacks, and never more than were planned. */
+/** As many as are missing on the server, and never more than planned. */
 async function createMissing(
   { client, random }: MachineSetTools,
   fresh: Seen,
@@ -158,7 +158,7 @@ async function remove(
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 const SUFFIX = 5
 
-/** Letters without vowels form no words; five of them are easy to compare by eye. */
+/** Letters without vowels form no words, and five are easy to compare by eye. */
 const suffix = (random: Random): string => Array.from({ length: SUFFIX }, () => random.pick([...LETTERS])).join('')
 
 function newMachine(set: MachineSet, random: Random): Machine {

@@ -1,4 +1,4 @@
-// What may be done about a set and its machines, as one closed union, and what a plan says beside it. Pure.
+// The actions on a set and its machines as one closed union, and the rest of a plan. Pure.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Reason } from '#api/catalogue.ts'
@@ -11,22 +11,22 @@ import type { ActionOutcome, Notice, Plan } from '#runtime/reconcile-with.ts'
 
 export type MachineSetAction =
   | { readonly kind: 'Adopt'; readonly machine: Machine; readonly reason: string }
-  /** Before it makes any machine: without it, garbage collection would take all of them once the set is deleted. */
+  /** Before it creates any machine: without the finalizer, garbage collection would take all of them when the set is deleted. */
   | { readonly kind: 'AddFinalizer'; readonly reason: string }
   | { readonly kind: 'RemoveFinalizer'; readonly reason: string }
-  /** From a set that is being deleted to another one, in one write: no moment without an owner. */
+  /** From a set that is being deleted to another one in one write, so that the machine always has an owner. */
   | { readonly kind: 'HandOver'; readonly machine: Machine; readonly to: MachineSet; readonly reason: string }
   | { readonly kind: 'Release'; readonly machine: Machine; readonly reason: string }
-  /** That of the template, which was corrected since. */
+  /** The provider from the corrected template. */
   | { readonly kind: 'TakeProvider'; readonly machine: Machine; readonly reason: string }
   | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
   | PermitAction
   | { readonly kind: 'Delete'; readonly machine: Machine; readonly permit?: string; readonly reason: string }
-  /** Its host no longer exists: the Machine is deleted too, so that another one is created. */
+  /** Its host no longer exists. The Machine is deleted too, so that another one is created. */
   | { readonly kind: 'Bury'; readonly machine: Machine; readonly reason: string }
 
 export interface MachineSetPlan extends Plan<MachineSetAction> {
-  /** What keeps the set from its replicas; the status tells. */
+  /** What keeps the set from its replicas, for the status. */
   readonly waiting?: Waiting
   readonly freeze?: Freeze
 }
@@ -45,7 +45,7 @@ export interface Waiting {
     | 'ClusterLeaves'
   readonly seen: string
   readonly unblock: string
-  /** What the Defender's gate says, where that is more than that it was asked. */
+  /** The answer of the Defender's gate, if it adds to the request. */
   readonly because?: Reason
   /** Reconcile again after this many milliseconds, even without a change. */
   readonly requeueMs?: number
@@ -91,7 +91,7 @@ export function noticeOf(action: MachineSetAction): Notice[] {
   }
 }
 
-/** An object that was to be deleted no longer exists. */
+/** The object to delete no longer exists. */
 export const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
   outcome.kind === 'Stale' && outcome.error instanceof ApiError && outcome.error.status === 404
     ? { kind: 'Applied', object: undefined }

@@ -1,4 +1,4 @@
-// Reads a MachineSet and what belongs to it from the caches. Throws while a cache is incomplete or silent: a set that cannot count does nothing.
+// Reads a MachineSet and its objects from the caches. Throws while a cache is incomplete or silent: a set that cannot count does nothing.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -23,7 +23,7 @@ export interface MachineSetCaches {
 
 const BY_OWNER = 'machineset/owner'
 const BY_REQUESTER = 'machineset/requester'
-/** The one key under which machines without an owner are found. */
+/** The index key of machines without an owner. */
 const NOBODY = ''
 
 export const requestingSet = ({ spec }: OperationPermit): string | undefined =>
@@ -98,7 +98,7 @@ function elsewhereOf(
   )
 }
 
-/** In the order of names: nothing may depend on the order in which a cache holds them. */
+/** Sorted by name: nothing may depend on the order of a cache. */
 const othersThan = ({ sets, machines }: MachineSetCaches, set: MachineSet): readonly OtherSet[] =>
   sets
     .list()
@@ -106,7 +106,7 @@ const othersThan = ({ sets, machines }: MachineSetCaches, set: MachineSet): read
     .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
     .map((other) => ({ set: other, machines: machines.byIndex(BY_OWNER, uidOf(other)) }))
 
-/** The sets that a change of this machine concerns: its owner, or those that may adopt it. */
+/** The sets affected by a change of this machine: its owner, or sets that may adopt it. */
 export function setsOf({ sets }: MachineSetCaches, m: Machine): readonly string[] {
   const owner = ownerOf(m)
   if (owner !== undefined) return owner.kind === machineSet.kind ? [owner.name] : []

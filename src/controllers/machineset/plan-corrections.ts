@@ -1,5 +1,5 @@
-// Which machines take the provider of a corrected template: those of the set that never had a host, so that a misspelled provider is put right by a commit.
-// Pure. A machine whose host may exist keeps its provider: only that one can find and delete the host.
+// Decides which machines take the provider of a corrected template: those that never had a host, so that a commit can fix a misspelled provider.
+// Pure. A machine that may have a host keeps its provider: only that provider can find and delete the host.
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
@@ -8,7 +8,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { MachineSetAction } from './actions.ts'
 import { type Seen, aliveOf } from './seen.ts'
 
-/** Specs corrected in one reconcile; the next one reads all objects again first. */
+/** Specs corrected per reconcile. The next one reads all objects again first. */
 const MOST_CORRECTIONS = 20
 
 export function corrections(seen: Seen): readonly MachineSetAction[] {
@@ -25,7 +25,7 @@ export function corrections(seen: Seen): readonly MachineSetAction[] {
 export const takesProvider = ({ spec: { template } }: MachineSet, machine: Machine): boolean =>
   !isObserved(machine) && !jsonEqual(machine.spec.provider, template.spec.provider) && neverHadHost(machine)
 
-/** No provider was asked for a host, or the one that was asked said for certain that it made none. */
+/** No provider was asked for a host, or the provider confirmed that it created none. */
 function neverHadHost({ spec, status }: Machine): boolean {
   if (spec.providerID !== undefined || status === undefined) return false
   const { nodeRef, agent, provisioning } = status

@@ -1,4 +1,5 @@
-// What a set waits for whose provider does not give it hosts: the machines tell why, the set tells how many, and when the first of them is asked for again. Pure.
+// What a set waits for if its provider gives no hosts. The machines have the reasons; the set reports how many, and when the first one is requested
+// again. Pure.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
@@ -15,7 +16,7 @@ const OF_PROVIDERS: ReadonlySet<string> = new Set<Reason>([
   'ReferenceMissing',
 ])
 
-/** The provider created no host, its answer was not usable, or there is no provider of this name. */
+/** The provider created no host, its answer was unusable, or no provider has this name. */
 function troubleOf({ status }: Machine): Reason | undefined {
   const host = findCondition(status?.conditions, 'InfrastructureReady')
   const isWithout = status?.nodeRef === undefined && host?.status === 'False'
@@ -40,7 +41,7 @@ export function hostsWait(alive: readonly Machine[]): Extra {
   }
 }
 
-/** The first to be asked for again comes first; equal times by name, so that the answer stays the same. */
+/** The earliest retry first. Equal times are sorted by name, so that the answer stays the same. */
 function byRetry(a: Machine, b: Machine): number {
   const key = (m: Machine) => `${m.status?.provisioning?.retryAt ?? ''} ${nameOf(m)}`
   return key(a) < key(b) ? -1 : 1

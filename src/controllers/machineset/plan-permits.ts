@@ -1,4 +1,4 @@
-// Decides what happens to the permits that a set requested, and when the set is reconciled next. Pure.
+// Decides what happens to the permits that a set requested, and when to reconcile the set next. Pure.
 import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { endsIn } from '#permits/holds/in-force.ts'
 import { renewalOf, reportOf } from '#permits/holder.ts'
@@ -9,10 +9,10 @@ import { type Seen, aliveOf, readySinceMs } from './seen.ts'
 
 /** A machine counts as available after it has been Ready for this long. */
 export const AVAILABLE_AFTER_MS = 10_000
-/** While a permit is open it has to be renewed although nothing changes. */
+/** An open permit must be renewed even if nothing changes. */
 const RENEWAL_REQUEUE_MS = 10_000
 
-/** Open permits are renewed while their machine is being deleted, ended once it is deleted, and released when it may stay. */
+/** Open permits are renewed while their machine is being deleted, ended once it is deleted, and released if it may stay. */
 export function withPermits(
   seen: Seen,
   actions: readonly MachineSetAction[],
@@ -38,7 +38,7 @@ export function withPermits(
       ? reportOf(permit, uid, 'Released', 'the machine is kept')
       : renewalOf(permit, now, 'its machine is still being removed')
   })
-  // A set that is being deleted no longer knows a machine, or itself, after its last action.
+  // After its last action, a set that is being deleted no longer knows a machine, or itself. So renewals come first.
   const all = isBeingDeleted(seen.set) ? [...renewals, ...actions] : [...actions, ...renewals]
   const hasOpen = seen.permits.some((p) => p.status?.phase === 'Granted')
   const { hold } = seen

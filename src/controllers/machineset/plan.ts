@@ -1,5 +1,5 @@
-// Decides which machines of a set are created, adopted, released and deleted. Pure. It deletes a machine in service only under a granted permit, and creates
-// none while more machines exist than declared: a set that cannot count must not act.
+// Decides which machines of a set are created, adopted, released and deleted. Pure. Machines in service are deleted only under a granted permit. No
+// machine is created while there are more than declared: a set that cannot count must not act.
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
@@ -16,7 +16,7 @@ import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, understoo
 import { succession } from './deletion/successors.ts'
 import { withPermits } from './plan-permits.ts'
 
-/** Machines created in one reconcile; the next one reads all objects again first. */
+/** Machines created per reconcile. The next one reads all objects again first. */
 const MOST_CREATES = 20
 
 export function plan(seen: Seen, now: number): MachineSetPlan {
@@ -31,15 +31,15 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   let room = set.spec.replicas - aliveOf(seen).length
   const membership = seen.machines.flatMap((m): MachineSetAction[] => {
     const matches = matchesSelector(read.selector, m.metadata.labels)
-    // One on its way out goes under a permit of this set, which ends with it.
+    // A machine that is leaving does so under a permit of this set, which ends with it.
     if (isOwned(m, set))
       return matches || isBeingDeleted(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
     const isFree = ownerOf(m) === undefined && !isBeingDeleted(m) && !isObserved(m) && matches
-    // A machine that others made must not be taken in as one too many, which is then removed.
+    // Do not adopt a foreign machine as one too many: it would then be removed.
     if (isFree && room-- <= 0) return []
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'its labels match and it has no owner' }] : []
   })
-  // Counting waits until it is settled who belongs to the set.
+  // Counting waits until the membership is settled.
   if (membership.length > 0) {
     const waiting = aliveOf(seen).length < set.spec.replicas ? succession(seen, now) : undefined
     return withPermits(seen, membership, waiting === undefined ? {} : { waiting }, now)
@@ -55,7 +55,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   return withPermits(seen, [], hostsWait(alive), now)
 }
 
-/** A provider that has forgotten a large share of its hosts at once is not believed. */
+/** A provider that loses a large share of its hosts at once is not believed. */
 function burial(alive: readonly Machine[], zombies: readonly Machine[]): [MachineSetAction[], Extra] {
   if (isOutage(zombies.length, alive.length)) {
     const message = `the provider no longer knows ${zombies.length} of ${counted(alive.length, 'machine')}; none is replaced automatically`
@@ -65,12 +65,12 @@ function burial(alive: readonly Machine[], zombies: readonly Machine[]): [Machin
   return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host was deleted' })), {}]
 }
 
-/** A set that is applied there meanwhile would create machines whose hosts outlive the cluster. */
+/** A set applied to a cluster in deletion would create machines whose hosts outlive the cluster. */
 const CLUSTER_LEAVES_WAIT = {
   predicate: 'ClusterLeaves',
   seen: 'the cluster is being deleted; no machine is created in it',
   unblock: 'git declares the Cluster again: it is created again after its deletion',
-  // No event tells that the hold has ended.
+  // No event announces the end of the hold.
   requeueMs: 60_000,
 } as const
 
@@ -95,7 +95,7 @@ function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], 
   return [count === 0 ? [] : [{ kind: 'Create', count, reason: `${missing} of ${replicas} are missing` }], extra]
 }
 
-/** Machines that may exist beyond the replicas because earlier ones are still going. */
+/** Machines allowed beyond the replicas while earlier ones are still being deleted. */
 const overshootOf = (replicas: number): number => Math.max(2, Math.ceil(replicas / 10))
 
 function shrinkage(seen: Seen, alive: readonly Machine[], excess: number): [MachineSetAction[], Extra] {

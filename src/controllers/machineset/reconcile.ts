@@ -1,4 +1,4 @@
-// The MachineSet controller: observe, plan, act, status, wired; and what wakes it.
+// The MachineSet controller: wires observe, plan, act and status, and the events that wake it.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { CommittedContents } from '#declared/committed.ts'
@@ -16,7 +16,7 @@ import type { Seen } from './seen.ts'
 import { type MachineSetStatus, statusOf } from './status.ts'
 
 const fieldManager = FIELD_MANAGERS.machineSet
-/** Machines report in bursts, ten times each in a rollout; one reconcile of a set of thousands covers them all. */
+/** Machines report in bursts, ten times each in a rollout. One reconcile covers a set of thousands. */
 const GATHER_MS = 100
 
 export const machineSetModule: ControllerModule = { name: 'machineset', setup }

@@ -15,25 +15,25 @@ import { permitAnswer } from '#permits/permits.ts'
 
 export interface Seen {
   readonly set: MachineSet
-  /** Those that the set owns, and those that match its selector and have no owner. */
+  /** Machines that the set owns, and machines without an owner that match its selector. */
   readonly machines: readonly Machine[]
   /** Permits that this set requested. */
   readonly permits: readonly OperationPermit[]
-  /** For how long those that were refused have been. */
+  /** How long refused permits have been refused. */
   readonly refusedFor: EndedFor
-  /** UIDs of machines that a permit of this set names, that exist, and that are not its own any more; left out: none. */
+  /** UIDs of existing machines in a permit of this set that no longer belong to it. Absent: none. */
   readonly elsewhere?: ReadonlyMap<string, Machine>
-  /** Nothing is made or removed while it is in force. */
+  /** While it is in force, nothing is created or removed. */
   readonly hold: OperationalHold | undefined
-  /** Its spec was edited; `set` has what git declares in its place, unless a hold allows the edit. */
+  /** Its spec was edited. `set` has git's version instead, unless a hold allows the edit. */
   readonly edit?: Edit
-  /** What git declares is not known: nothing is made or removed. */
+  /** Git's declaration is unknown: nothing is created or removed. */
   readonly isHeld?: boolean
   /** Its whole cluster is being deleted. */
   readonly isClusterLeaving?: boolean
   /** Git declares it, even if a user has deleted it. */
   readonly isDeclared?: boolean
-  /** The other sets, each with the machines that it owns; only read by a set that is short of machines or being deleted. */
+  /** The other sets with the machines that they own. Read only if this set lacks machines or is being deleted. */
   readonly others: readonly OtherSet[]
 }
 
@@ -47,7 +47,7 @@ export const hasFinalizer = ({ metadata }: MachineSet): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machineSet) === true
 export const isOwned = (machine: Machine, set: MachineSet): boolean => ownerOf(machine)?.uid === uidOf(set)
 
-/** Machines of the set that are there to stay. */
+/** Machines of the set that are not being deleted. */
 export const aliveOf = ({ set, machines }: Seen): readonly Machine[] =>
   machines.filter((m) => isOwned(m, set) && !isBeingDeleted(m))
 
@@ -55,18 +55,18 @@ export const isReady = (m: Machine): boolean => isConditionTrue(m.status?.condit
 
 const NOT_YET: ReadonlySet<string | undefined> = new Set(['Pending', 'Provisioning', 'Joining', 'Installing'])
 
-/** Whether workloads may rely on it. A machine that became a node counts, unless we know that it never took work: unknown blocks. */
+/** Whether workloads may rely on it. A machine that became a node counts, unless it is known that it never took work. Unknown blocks. */
 export function isInService(m: Machine): boolean {
   const { phase, nodeRef } = m.status ?? {}
   if (phase === undefined || phase === 'Failed') return nodeRef !== undefined
   return !NOT_YET.has(phase)
 }
 
-/** Known to be silent; a machine of which nothing is known yet is not. */
+/** Known to be silent. A machine about which nothing is known yet is not silent. */
 export const isSilent = (m: Machine): boolean =>
   findCondition(m.status?.conditions, 'AgentReachable')?.status === 'False' || m.status?.phase === 'Lost'
 
-/** Silent, and its provider does not know it any more: it cannot come back, and nothing is left to disturb. */
+/** Silent, and unknown to its provider: it cannot come back, and nothing is left to disrupt. */
 export const isZombie = (m: Machine): boolean => {
   const host = findCondition(m.status?.conditions, 'InfrastructureReady')
   return m.status?.phase === 'Lost' && host?.status === 'False' && host.reason === 'MachineGone'
@@ -86,7 +86,7 @@ const OF_TEMPLATE = [
   'notices',
 ] as const
 
-/** Whether it is as the present template would make it. What controllers add to a Machine does not count. */
+/** Whether it differs from what the current template would create. Fields that controllers add do not count. */
 export function isOutdated({ spec: { template } }: MachineSet, { metadata, spec }: Machine): boolean {
   const labels = Object.entries(template.metadata?.labels ?? {})
   if (labels.some(([k, v]) => metadata.labels?.[k] !== v)) return true
@@ -102,7 +102,7 @@ export type Understood =
   | { readonly kind: 'Selector'; readonly selector: Selector }
   | { readonly kind: 'Invalid'; readonly problem: string }
 
-/** A selector that is empty, or that the template does not satisfy, would make machines for ever. */
+/** An empty selector, or one that the template does not match, would create machines forever. */
 export function understood({ spec }: MachineSet): Understood {
   try {
     const selector = selectorOf(spec.selector)
@@ -121,11 +121,11 @@ export function understood({ spec }: MachineSet): Understood {
   }
 }
 
-/** Permits of the set that name this machine, the newest last. */
+/** Permits of the set that name this machine, newest last. */
 export const permitsFor = ({ permits }: Seen, machine: Machine): readonly OperationPermit[] =>
   permits.filter((p) => p.spec.targets.some((t) => t.uid === uidOf(machine)))
 
-/** The one that is still being decided or in force. */
+/** The permit that is pending or in force. */
 export const openPermit = (seen: Seen, machine: Machine): OperationPermit | undefined =>
   permitsFor(seen, machine).find((p) => {
     const { kind } = permitAnswer(p, uidOf(machine))

@@ -1,4 +1,4 @@
-// The status of a MachineSet that follows from what was seen and planned. Pure; equal worlds give equal statuses.
+// The status of a MachineSet, from its observed state and its plan. Pure; equal inputs give equal statuses.
 import { waitingSince } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
@@ -23,7 +23,7 @@ interface Counts {
   readonly wanted: number
 }
 
-/** The server will not have it, and trying again will not change that; a budget or a limit that refuses for now is none of these. */
+/** The server rejects it, and a retry will not change that. Budgets and limits that refuse for now do not count. */
 function refusalOf(results: readonly ActionResult<MachineSetAction>[]): string | undefined {
   for (const { action, outcome } of results)
     if (outcome.kind === 'Denied' && outcome.retryAfterMs === undefined && outcome.error.status !== 429)
@@ -83,7 +83,7 @@ function countsOf(seen: Seen, now: number): Counts {
   }
 }
 
-/** The moment is kept for as long as it waits for the same. */
+/** The start time stays as long as it waits for the same thing. */
 function waitingFor({ set }: Seen, { waiting }: MachineSetPlan, now: number): Pick<MachineSetStatus, 'waitingFor'> {
   if (waiting === undefined) return {}
   return { waitingFor: waitingSince(set.status?.waitingFor, waiting, now) }
@@ -152,7 +152,7 @@ function conditionsOf(
   ]
 }
 
-/** Of a set that is being deleted: how much of it is left, and what that waits for. */
+/** For a set that is being deleted: how much is left, and what that waits for. */
 function goingConditions({ replicas, deleting }: Counts, { waiting, freeze }: MachineSetPlan): WantedCondition[] {
   const left = `the set is being deleted; ${counted(replicas + deleting, 'machine is', 'machines are')} left, ${deleting} of them being removed`
   return [

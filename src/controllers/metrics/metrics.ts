@@ -1,5 +1,5 @@
-// The state of the cluster as figures, read from the caches at scrape time, so that they cost nothing at rest and are never older than the objects. The
-// duration of repairs is counted as they end. Only the leader reports: figures of two processes would be added up.
+// Cluster state as metrics, read from the caches at scrape time, so that they cost nothing at rest and are never older than the objects. Repair
+// durations are counted as repairs end. Only the leader reports: metrics of two processes would add up.
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -36,10 +36,10 @@ function setup({ informers, clock, metrics: { registry } }: ControllerContext): 
   return { controllers: [], parts: [figures(registry, families), repairTimes(registry, caches.jobs)] }
 }
 
-/** From the best promised time to one that should page an operator. */
+/** From the best promised time to one that should page someone. */
 const REPAIR_BUCKETS_S = [0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 180, 600, 1_800, 7_200]
 
-/** All are gauges computed at scrape time; one pass over the objects serves all of them. */
+/** All are gauges computed at scrape time. One pass over the objects serves all of them. */
 function figures(registry: Registry, families: () => readonly Family[]): Part {
   const names: string[] = []
   let read: ReadonlyMap<string, Family> = new Map()
@@ -57,7 +57,7 @@ function figures(registry: Registry, families: () => readonly Family[]): Part {
             labelNames: [...labels],
             registers: [],
             collect() {
-              // They are asked in the order in which they were registered.
+              // Prometheus collects them in registration order, so the first one reads.
               if (i === 0) read = new Map(families().map((f) => [f.name, f]))
               this.reset()
               for (const sample of read.get(name)?.samples ?? []) this.set({ ...sample.labels }, sample.value)

@@ -1,4 +1,4 @@
-// Carries out what was planned: keeps good rules, and makes jobs under names that make a second try harmless.
+// Carries out the plan: keeps good rules, and creates jobs under names that make a retry harmless.
 import { operationFacts } from '#api/protocol/operations.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -42,7 +42,7 @@ export function act(
   }
 }
 
-/** The name follows from the content: what is there already is what was wanted. */
+/** The name follows from the content, so an existing object is the desired one. */
 const existsIsDone = <T>(outcome: WriteOutcome<T>): WriteOutcome<T | undefined> =>
   outcome.kind === 'Exists' ? DONE : outcome
 
@@ -76,10 +76,10 @@ function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevis
 
 type Operations = RemedyOperationJob['spec']['operations']
 
-/** What a step list may hold. */
+/** Limit of a step list. */
 const MOST_STEPS = 16
 
-/** What a reboot or a new machine wipes out is kept first, also where the author of the rule did not think of it. */
+/** Saves evidence before a reboot or a new machine wipes it, even if the rule's author did not think of it. */
 function withEvidence(operations: Operations, hasAgent: boolean): Operations {
   const first = operations.findIndex((o) => operationFacts(o)?.evidence === 'Destroys')
   const isKept = operations.slice(0, first).some((o) => operationFacts(o)?.evidence === 'Keeps')
@@ -93,7 +93,7 @@ function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJo
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'RemedyOperationJob',
-    // From its first moment on: a job that was deleted too early could be made again.
+    // The finalizer is there from the start: a job that was deleted too early could be created again.
     metadata: {
       name,
       finalizers: [FINALIZERS.job],

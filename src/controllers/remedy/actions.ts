@@ -1,4 +1,4 @@
-// The closed list of what the remedy controller does, and what it concludes about each rule and fault.
+// The closed list of the remedy controller's actions, and its verdicts on each rule and fault.
 import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -22,7 +22,7 @@ export type RemedyAction =
     }
   | { readonly kind: 'DropRevision'; readonly reason: string; readonly revision: ControllerRevision }
   | { readonly kind: 'CreateJob'; readonly reason: string; readonly job: WantedJob }
-  /** Asks the job controller to end a waiting job, in favor of a rule of a higher priority. */
+  /** Asks the job controller to end a waiting job in favor of a higher-priority rule. */
   | {
       readonly kind: 'SupersedeJob'
       readonly reason: string
@@ -30,14 +30,14 @@ export type RemedyAction =
       readonly by: string
     }
 
-/** One fault of one node under one rule, and what comes of it. */
+/** One fault of one node under one rule, and the decision about it. */
 export interface Fault {
   readonly node: string
   readonly since: number
   readonly job?: string
   readonly waitingFor?: string
   readonly reason?: Reason
-  /** The hold or the rule of higher priority that it waits for. */
+  /** The hold or the higher-priority rule that it waits for. */
   readonly by?: string
 }
 
@@ -49,7 +49,7 @@ export interface RuleVerdict {
   readonly inFlight: number
   readonly lastHour: number
   readonly lastDay: number
-  /** Why nothing at all is done under this rule. */
+  /** Why nothing at all happens under this rule. */
   readonly inhibited?: { readonly reason: Reason; readonly message: string }
   readonly paused?: string
 }

@@ -1,8 +1,8 @@
-// How long faults existed before they were noticed: from the time that their detector recorded to the evaluation that found a rule true.
+// How long faults existed before they were noticed: from the detector's timestamp to the evaluation that found a rule true.
 import { Histogram } from 'prom-client'
 import { type RuntimeMetrics, boundedLabel } from '#runtime/metrics.ts'
 
-/** From what is promised between a condition and its repair to a rule that waits for an age. */
+/** From the promised time between a condition and its repair to a rule that waits for an age. */
 const DETECT_BUCKETS_S = [0.05, 0.1, 0.5, 1, 2, 5, 15, 30, 60, 180, 600, 1_800]
 
 export interface RemedyMetrics {
@@ -12,7 +12,7 @@ export interface RemedyMetrics {
 export function createRemedyMetrics({ registry }: Pick<RuntimeMetrics, 'registry'>): RemedyMetrics {
   const name = 'kubenode_repair_detect_seconds'
   const label = boundedLabel()
-  // A new term of leadership begins with new counts.
+  // A new term of leadership starts with new counts.
   registry.removeSingleMetric(name)
   const detect = new Histogram({
     name,

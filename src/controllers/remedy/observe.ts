@@ -1,4 +1,5 @@
-// Reads rules, nodes and jobs from the caches and asks the rules about what changed. Throws while a cache is incomplete or silent: a controller that cannot see does nothing.
+// Reads rules, nodes and jobs from the caches and evaluates the rules for what changed. Throws while a cache is incomplete or silent: a controller
+// that cannot see does nothing.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -61,12 +62,12 @@ export class Observer {
   readonly #verdicts: VerdictBook
   /** Names of nodes that changed since the last reconcile. */
   #changed = new Set<string>()
-  /** Names of nodes whose repairs changed: a fact about them for rules that read it. */
+  /** Names of nodes whose repairs changed: an input for rules that read it. */
   readonly #worked = new Set<string>()
 
-  /** Names of jobs of which whatever comes next is news. */
+  /** Names of jobs whose next event counts as news, whatever it is. */
   readonly #awaited = new Set<string>()
-  /** Until the rules were read, any of them may. */
+  /** True until the rules have been read. */
   #speaksOfMarks = true
 
   constructor(caches: RemedyCaches, clock: Pick<Clock, 'sleep'>, metrics: RemedyMetrics) {
@@ -76,7 +77,7 @@ export class Observer {
     this.jobs = new JobLedger(caches.jobs)
   }
 
-  /** `wake` is called when a reconcile may find something new. */
+  /** Calls `wake` when a reconcile may find something new. */
   listen(wake: (news: 'Now' | 'Later') => void): void {
     const { remediers, revisions, nodes, machines, jobs, holds, maintenance, contents } = this.#caches
     contents.onChange(() => wake('Now'))
@@ -89,7 +90,7 @@ export class Observer {
     nodes.onChange((before, after) =>
       mark(newsOf(before, after, this.#speaksOfMarks), (after ?? before)?.metadata.name),
     )
-    // Annotations and taints of a Machine no rule can ask.
+    // Rules cannot read the annotations and taints of a Machine.
     machines.onChange((before, after) =>
       mark(newsOf(before, after, false), before?.status?.nodeRef?.name, after?.status?.nodeRef?.name),
     )
@@ -109,7 +110,7 @@ export class Observer {
     })
   }
 
-  /** The job as we know it was written over: whether that was the newest one, its next event tells. */
+  /** The job was overwritten in the version that we know. Its next event shows whether that was the latest one. */
   awaitNews(job: RemedyOperationJob): void {
     this.#awaited.add(job.metadata.name ?? '')
   }
@@ -179,7 +180,7 @@ export class Observer {
   }
 }
 
-/** What we write into its status ourselves is no news. */
+/** Our own status writes are no news. */
 const isOtherRule = (before: NodeRemedier | undefined, now: NodeRemedier | undefined): boolean =>
   before === undefined ||
   now === undefined ||

@@ -1,4 +1,4 @@
-// Decides which repairs are opened now, and why each other fault has none: mass faults, holds, hold-down, ladder, cooldown, limits, one job a node.
+// Decides which repairs start now, and why every other fault gets none: mass faults, holds, hold-down, ladder, cooldown, limits, one job per node.
 import type { Reason } from '#api/catalogue.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -19,7 +19,7 @@ import { limitHit } from './repairs/limits.ts'
 import type { NodeSeen, RuleCounts, Seen } from './seen.ts'
 import { TICK_MS } from './verdicts/rule-needs.ts'
 
-/** A limit that waits for other repairs is checked again when they end; this is the fallback. */
+/** A limit that waits for other repairs is checked again when they end. This is the fallback. */
 const REQUEUE_MS = 60_000
 
 export function plan(seen: Seen, now: number): RemedyPlan {
@@ -52,13 +52,13 @@ export function plan(seen: Seen, now: number): RemedyPlan {
 
 const ruleName = ({ remedier }: RuleReading): string => remedier.metadata.name ?? ''
 
-/** Higher priority first, then by name, never by the order of a cache. */
+/** Higher priority first, then by name. Never depends on the order of a cache. */
 const inOrder = (rules: readonly RuleReading[]): readonly RuleReading[] =>
   rules.toSorted(
     (a, b) => (b.active?.spec.priority ?? 0) - (a.active?.spec.priority ?? 0) || (ruleName(a) < ruleName(b) ? -1 : 1),
   )
 
-/** The node that has waited longest goes first when a limit lets only some through. */
+/** If a limit lets only some through, the node that has waited longest goes first. */
 const byFirstFault =
   (first: ReadonlyMap<NodeSeen, number>) =>
   (a: NodeSeen, b: NodeSeen): number =>
@@ -68,7 +68,7 @@ interface Scene {
   readonly seen: Seen
   readonly now: number
   readonly history: History
-  /** Jobs that this plan makes, by rule. */
+  /** Jobs that this plan creates, by rule. */
   readonly planned: Map<string, number>
   readonly waits: number[]
   readonly actions: RemedyAction[]
@@ -98,7 +98,7 @@ function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
 
 const holdText = ({ metadata, spec }: OperationalHold): string => `hold ${metadata.name}: ${spec.reason}`
 
-/** Nodes that were never heard did not fall silent; but just as little is known about them, so nothing is repaired then either. */
+/** Nodes that never sent a heartbeat did not fall silent. But just as little is known about them, so nothing is repaired then either. */
 function inhibition({ silent, joining, bad, selected: total }: RuleCounts): RuleVerdict['inhibited'] {
   if (isMass(silent, total) && !isMass(silent - joining, total))
     return { reason: 'NotYetObserved', message: `${joining} of ${total} nodes are joining and have not reported yet` }
@@ -114,11 +114,11 @@ function inhibition({ silent, joining, bad, selected: total }: RuleCounts): Rule
 
 type Ranks = ReadonlyMap<string, { readonly rank: number; readonly active: ActiveRule }>
 
-/** The highest rule that means to act has the node; lower ones wait for it. One open job a node. */
+/** The highest rule that wants to act gets the node, and lower ones wait for it. One open job per node. */
 function planNode(scene: Scene, node: NodeSeen, ranks: Ranks): void {
   const open = scene.history.ofNode(node.uid).find((j) => isOpen(j) && !j.spec.dryRun)
   let owner: string | undefined
-  // Of fifty rules one or two are true for a node.
+  // Of fifty rules, one or two are true for a node.
   const matching = [...node.matches].flatMap(([name, since]) => {
     const ranked = ranks.get(name)
     return ranked === undefined ? [] : [{ ...ranked, since }]
@@ -132,7 +132,7 @@ function planNode(scene: Scene, node: NodeSeen, ranks: Ranks): void {
 
 interface Decision {
   readonly fault: Pick<Fault, 'job' | 'waitingFor' | 'reason'>
-  /** Whether the rule acts on the node or means to: then a lower one must wait. */
+  /** Whether the rule acts on the node or wants to, so that lower rules must wait. */
   readonly claims: boolean
 }
 
@@ -173,7 +173,7 @@ function decide(given: Case): Decision {
   return waitsForTurn(given, step, ofNode) ?? opens(given, step)
 }
 
-/** A user requests the ladder from its beginning: after it was exhausted, aborted, or when the wait is too long. One hold, one climb. */
+/** A user requests the ladder from its start: after it was exhausted or aborted, or because the wait is too long. One hold starts it once. */
 function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | undefined): LadderStep | undefined {
   const { holds, rules } = scene.seen
   const remedier = rules.find((r) => ruleName(r) === active.name)?.remedier
@@ -211,7 +211,7 @@ const waits = ({ scene }: Case, reason: Reason, waitingFor: string, afterMs?: nu
   return { fault: { reason, waitingFor, ...defined({ by }) }, claims: true }
 }
 
-/** What is not about this rule and this node alone: a mass fault, a silenced rack, a hold. */
+/** Blocks beyond this rule and node: a mass fault, a silenced rack, a hold. */
 function heldBack(given: Case): Decision | undefined {
   const { scene, node, active } = given
   const inhibited = scene.rules.get(active.name)?.inhibited
@@ -260,7 +260,7 @@ function waitsForTurn(given: Case, step: Try, ofNode: readonly RemedyOperationJo
   })
   if (hit !== undefined) return waits(given, hit.reason, hit.message, hit.afterMs ?? REQUEUE_MS)
   if (dryRun || open === undefined) return undefined
-  // A repair of a lower rule is superseded if it has not begun; otherwise it may finish.
+  // A lower rule's repair is superseded if it has not started. Otherwise it may finish.
   if (isWaiting(open) && open.metadata.annotations?.[SUPERSEDED_BY] === undefined)
     scene.actions.push({ kind: 'SupersedeJob', reason: `rule ${name} acts on this node first`, job: open, by: name })
   return waits(given, 'JobRunning', `job ${open.metadata.name} is running on this node`)
@@ -314,7 +314,7 @@ function verdictOf({ rules, history }: Scene, reading: RuleReading): RuleVerdict
   }
 }
 
-/** The last good rule is kept before it counts as the active one; what it replaces goes once it is kept. */
+/** The last good rule is saved before it counts as active. Its predecessor is deleted after that. */
 function revisionActions(
   { remedier, active, problem }: RuleReading,
   revisions: readonly ControllerRevision[],
@@ -328,7 +328,7 @@ function revisionActions(
     .map((revision) => ({ kind: 'DropRevision', reason: 'a newer valid rule is kept', revision }))
 }
 
-/** Told once, when it begins: the condition says it from then on. */
+/** Reported once, when it starts. After that the condition shows it. */
 function noticesOf({ reading, inhibited }: RuleVerdict): readonly Notice[] {
   const { remedier, problem } = reading
   const has = (type: string, status: string) => findCondition(remedier.status?.conditions, type)?.status === status

@@ -1,4 +1,4 @@
-// The remedy controller: decides about all nodes and rules at once, since limits and mass faults concern them all; asks again only about what changed.
+// The remedy controller. Decides about all nodes and rules at once, since limits and mass faults affect them all, and evaluates only what changed.
 import { defined } from '#lib/defined.ts'
 import { Pace } from '#runtime/pace.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
@@ -12,7 +12,7 @@ import type { RemedyAction, RemedyPlan, RuleVerdict } from './actions.ts'
 import { plan } from './plan.ts'
 import { StatusReporter } from './reporting/status-reports.ts'
 
-/** The parts that decide; tests plant bugs in their place. */
+/** The parts that decide. Tests replace them with buggy ones. */
 export interface RemedyParts {
   readonly plan: typeof plan
   readonly freshJobs: typeof freshJobs
@@ -25,13 +25,13 @@ export const remedyModuleOf = (parts: RemedyParts): ControllerModule => ({
 
 export const remedyModule: ControllerModule = remedyModuleOf({ plan, freshJobs })
 
-/** A node must not wait minutes for its repair because one write was refused again and again. */
+/** A node must not wait minutes for its repair because one write was refused repeatedly. */
 const BACKOFF = { baseMs: 50, capMs: 10_000 }
-/** There is one decision over all nodes, and so one key. */
+/** One decision covers all nodes, so there is one key. */
 const KEY = 'cluster'
-/** Jobs made at the same time: a burst of a thousand nodes is a thousand writes. */
+/** Jobs created concurrently: a burst of a thousand nodes is a thousand writes. */
 const WRITES_AT_ONCE = 16
-/** Changes that no decision waits for are gathered; a reader of a status does not notice the delay. */
+/** Changes that no decision waits for are gathered. Readers of a status do not notice the delay. */
 const LATER_MS = 500
 
 interface Verdicts {
@@ -54,7 +54,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   })
   const pace = new Pace(clock)
 
-  /** From the caches; before the first job of a term, and after a doubt, with the jobs that the server has now. */
+  /** Uses the caches. Before the first job of a term, and after a doubt, it also lists the server's jobs. */
   async function decide(signal: AbortSignal): Promise<RemedyPlan> {
     const now = clock.now()
     const planned = parts.plan(await observer.observe(now), now)
@@ -103,7 +103,7 @@ function setup(context: ControllerContext, parts: RemedyParts): RunningModule {
   return { controllers: [controller, reporter.controller] }
 }
 
-/** Names of jobs that could not be made; empty for any other action. */
+/** Names of jobs that could not be created. Empty for other actions. */
 const failedIn = (results: readonly ActionResult<RemedyAction>[]): ReadonlySet<string> =>
   new Set(results.flatMap(({ action, outcome }) => (outcome.kind === 'Applied' ? [] : [jobOf(action) ?? ''])))
 

@@ -1,4 +1,4 @@
-// What the remedy controller decides about: rules as they are asked, nodes for which some rule is true, and the jobs there are.
+// The inputs of the remedy controller: the active rules, the nodes for which a rule is true, and the existing jobs.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { ControllerRevision, RuleReading } from '#nodes/faults/active-rule.ts'
@@ -9,23 +9,23 @@ export interface NodeSeen {
   readonly name: string
   readonly uid: string
   readonly machine: string | undefined
-  /** UID of that Machine: distinguishes its agent from that of an earlier Machine of the same name. */
+  /** UID of that Machine. Tells its agent from that of an earlier Machine with the same name. */
   readonly machineUid: string | undefined
-  /** Its Machine is observed only: KubeNode must not repair anything on it. */
+  /** Its Machine is only observed: KubeNode must not repair anything on it. */
   readonly isObserved?: boolean
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly standing: Standing
-  /** The rules that are true for certain, each with the first time that is recorded for it. */
+  /** The rules that are certainly true, each with the first recorded time. */
   readonly matches: ReadonlyMap<string, number>
-  /** Where it is one of many that went silent at once. */
+  /** Set if it is one of many nodes that fell silent at once. */
   readonly silence?: Silence
 }
 
-/** Of the nodes that a rule is asked about: all, those that are silent or join, those for which it is true. */
+/** Counts of a rule's nodes: all, silent or joining, and those for which it is true. */
 export interface RuleCounts {
   readonly selected: number
   readonly silent: number
-  /** Of the silent ones, those that were never heard: they join. */
+  /** Silent nodes that never sent a heartbeat: they are joining. */
   readonly joining: number
   readonly bad: number
 }
@@ -33,13 +33,13 @@ export interface RuleCounts {
 export interface Seen {
   readonly rules: readonly RuleReading[]
   readonly revisions: readonly ControllerRevision[]
-  /** The others need no decision; `counts` knows of them. */
+  /** The others need no decision. `counts` includes them. */
   readonly nodes: readonly NodeSeen[]
   readonly counts: ReadonlyMap<string, RuleCounts>
   readonly jobs: readonly RemedyOperationJob[]
   readonly holds: readonly OperationalHold[]
-  /** By name of the Machine: what is said of the work on its host, while that explains what the node shows. */
+  /** By Machine name: the text about maintenance of its host, while that explains the node's state. */
   readonly maintained: ReadonlyMap<string, string>
-  /** Whether some rule can become true by the mere passing of time. */
+  /** Whether a rule can become true just because time passes. */
   readonly isTimed: boolean
 }

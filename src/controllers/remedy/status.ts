@@ -1,4 +1,4 @@
-// The status of every rule: what is asked, how many nodes it is true for, what was done about them, and why the others have no repair. Pure.
+// The status of every rule: what it evaluates, how many nodes it is true for, what was done about them, and why the others get no repair. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -11,7 +11,7 @@ import type { RuleVerdict } from './actions.ts'
 
 export type RemedierStatus = NonNullable<NodeRemedier['status']>
 
-/** What the kind allows. */
+/** Limit of the kind. */
 const MOST_MATCHING = 200
 const MAX_SENTENCE = 200
 
@@ -53,10 +53,10 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
   }
 }
 
-/** How soon a status has to be written. `Later`: only how many nodes the rule asks about changed, which it does whenever a node joins or falls silent. */
+/** How soon a status must be written. `Later`: only the number of the rule's nodes changed, which happens whenever a node joins or falls silent. */
 export type Urgency = 'Now' | 'Soon' | 'Later' | 'Never'
 
-/** Counts may be written a little later, but not the wait that a user follows. */
+/** Counts may be written a little later. The wait that a user follows may not. */
 export function urgencyOf(before: NodeRemedier['status'], now: RemedierStatus): Urgency {
   if (jsonEqual(before, now)) return 'Never'
   if (!jsonEqual(essenceOf(before), essenceOf(now))) return 'Now'

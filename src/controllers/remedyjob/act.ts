@@ -1,4 +1,4 @@
-// Carries out one planned action; decides nothing. What disrupts was read from the server right before it was planned.
+// Carries out one planned action and decides nothing. The objects behind a disruptive action were read from the server right before the plan.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -51,7 +51,7 @@ async function listJobs(
   { machine, jobs }: Extract<JobAction, { kind: 'ListJobs' }>,
   signal: AbortSignal,
 ): Promise<ActionOutcome> {
-  // With the uid, an apply never re-creates a deleted machine.
+  // With the uid, an apply never recreates a deleted machine.
   const object = {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',

@@ -1,4 +1,4 @@
-// The closed list of what the job controller does, and what it writes down about a job.
+// The closed list of the job controller's actions, and the changes that it records on a job.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { PermitAction } from '#permits/permit-actions.ts'
@@ -12,9 +12,9 @@ export interface PermitTarget {
 
 export type JobAction =
   | PermitAction
-  /** The complete list of jobs that the agent of the machine should watch. */
+  /** The complete list of jobs that the machine's agent should watch. */
   | { readonly kind: 'ListJobs'; readonly reason: string; readonly machine: Machine; readonly jobs: readonly string[] }
-  /** One central step, which was written down as begun before. */
+  /** One central step, recorded as started before. */
   | { readonly kind: 'DoStep'; readonly reason: string; readonly step: JobStep }
   | { readonly kind: 'ReleaseCordon'; readonly reason: string; readonly owner: string }
   | { readonly kind: 'ReleaseFence'; readonly reason: string; readonly owner: string }
@@ -29,15 +29,15 @@ export interface Waiting {
   readonly hold?: string
 }
 
-/** What is written down once the actions are done. Times in milliseconds since 1970. */
+/** Recorded once the actions are done. Times are in milliseconds since 1970. */
 export interface JobChange {
   readonly phase?: JobStatus['phase']
   readonly outcome?: NonNullable<JobStatus['outcome']>
   readonly permitRef?: string
-  /** Replaces our step of the same index. */
+  /** Replaces our step with the same index. */
   readonly step?: JobStep
   readonly startedAt?: number
-  /** `null` takes it away: the fault is there. */
+  /** `null` removes it: the fault is present. */
   readonly verifyUntil?: number | null
   readonly finishedAt?: number
   readonly message?: string
@@ -48,14 +48,14 @@ export interface JobPlan {
   readonly change?: JobChange
   readonly waiting?: Waiting
   readonly requeueAfter?: number
-  /** The decision must be made again with what the server says now. */
+  /** Decide again with data read from the server. */
   readonly needsFresh?: boolean
 }
 
-/** The result of a central step; without an outcome it continues. Skipped: it was not done, and the repair continues without it. */
+/** The result of a central step. Without an outcome it continues. Skipped: it was not done, and the repair continues without it. */
 export interface StepResult {
   readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped'
   readonly output: string
-  /** Sooner than the plan says. */
+  /** Earlier than planned. */
   readonly againMs?: number
 }

@@ -30,20 +30,20 @@ import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { PeerFacts, namesOf } from './inputs/peer-facts.ts'
 import { type FaultReading, type JobStep, type Seen, nextOperation, phaseOf } from './seen.ts'
 
-/** A mass fault reaches the caches within this time; an isolated one is repaired this much later. */
+/** A mass fault reaches the caches within this time. It delays the repair of a single fault by as much. */
 export const GATHER_MS = 1_000
-/** Nodes that are read before a start: all of a small fleet, enough of a large one. */
+/** Nodes read before a start: all of a small fleet, enough of a large one. */
 const MOST_ASKED = 12
 const NOBODY_ASKED: Seen['asked'] = { bad: 0, total: 0 }
 
 interface Sample {
   readonly at: number
   readonly nodes: Promise<readonly Node[]>
-  /** UIDs of those that are as bad, by rule: of what was read once each rule is asked once. */
+  /** UIDs of the equally bad nodes, by rule: each rule is evaluated once on a sample. */
   readonly bad: Map<ActiveRule, ReadonlySet<string>>
 }
 
-/** Jobs whose first sight is remembered; with more, the oldest are dropped and watched a little longer. */
+/** Jobs whose first observation is remembered. Beyond that the oldest are dropped and observed a little longer. */
 const MOST_REMEMBERED = 20_000
 
 export class Observer {
@@ -53,10 +53,10 @@ export class Observer {
   readonly #random: Random
   readonly #book = new RuleBook()
   readonly #stamps = new FutureStamps()
-  /** Monotonic, by job UID: no clock of another machine decides about this. */
+  /** Monotonic, by job UID, so that no other machine's clock matters. */
   readonly #firstSeen = new Map<string, number>()
   readonly #begun = new Map<string, Set<string>>()
-  /** By the selector of the rules that ask. */
+  /** By the selector of the rules that use it. */
   readonly #samples = new Map<string, Sample>()
   readonly #peers: PeerFacts
   readonly #heartbeats: Heartbeats
@@ -101,7 +101,7 @@ export class Observer {
     })
   }
 
-  /** The same, with what lets something happen as the server has it now. */
+  /** The same, with everything that can allow an action as the server has it now. */
   async observeFresh(name: string, signal: AbortSignal): Promise<Seen | undefined> {
     const get = { signal }
     const cached = this.#caches.jobs.get(name)
@@ -109,7 +109,7 @@ export class Observer {
       this.#client.get(operationPermit, { name: of?.status?.permitRef ?? name }, get)
     const readNode = (of: RemedyOperationJob) => this.#client.get(nodeType, { name: of.spec.node.name }, get)
     const mayStart = cached !== undefined && phaseOf(cached) === 'AwaitingPermit'
-    // All at once, by the names that the cache knows; what turns out to be another one is read again.
+    // All at once, by the cached names. Objects that turn out to be different are read again.
     const [job, permitRead, nodeRead] = await Promise.all([
       this.#client.get(remedyOperationJob, { name }, get),
       readPermit(cached),
@@ -124,7 +124,7 @@ export class Observer {
     const isStart = phaseOf(job) === 'AwaitingPermit'
     if (isStart && !mayStart) await this.#askAround(job, this.#caches.remediers.get(job.spec.remedierRef.name), signal)
     const isRead = nodeRead !== undefined && !isStart && isSame((j) => j.spec.node.name)
-    // Of a node that is about to be repaired last of all: while others are asked about it may fall silent.
+    // The node that is about to be repaired is read last: it may change while the others are read.
     const [[machine, remedier], node] = await Promise.all([
       this.#readOthers(job, operation, signal),
       isRead ? nodeRead : readNode(job),
@@ -138,7 +138,7 @@ export class Observer {
     return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
   }
 
-  /** While central steps run on the node alone, nothing is decided by Machine and rule, and the caches do. */
+  /** While central steps run on the node alone, Machine and rule decide nothing, so the caches are enough. */
   async #readOthers({ spec, status }: RemedyOperationJob, operation: Operation | undefined, signal: AbortSignal) {
     const { machines, remediers } = this.#caches
     const isOnNode = operation !== undefined && operationFacts(operation)?.needsHost === false
@@ -161,7 +161,7 @@ export class Observer {
     return isDrain && seen.hasPods === undefined ? { ...next, hasPods: await this.hasPods(seen, signal) } : next
   }
 
-  /** A step that succeeded may be followed by a drain: the same write tells whether there are pods to drain. */
+  /** A successful step may be followed by a drain. The same write then includes whether there are pods to drain. */
   async readAhead(
     seen: Seen,
     result: { readonly step: JobStep; readonly went: StepResult } | undefined,
@@ -180,7 +180,7 @@ export class Observer {
     return this.#book.read(object, revisions.list(), isHeld).active
   }
 
-  /** Where a probe decides it must be one of after the repair. */
+  /** If a probe decides, it must have run after the repair. */
   async #isReporting(job: RemedyOperationJob, remedier: NodeRemedier | undefined): Promise<boolean> {
     if (phaseOf(job) !== 'Verifying') return true
     const active = this.#active(remedier)
@@ -188,7 +188,7 @@ export class Observer {
     return !wantsProbe || this.#heartbeats.isReporting(job)
   }
 
-  /** What else decides about a start. Read once for all that start within a moment, so that asking twice is asking once. */
+  /** The other inputs of a start. Read once for all jobs that start at about the same time. */
   async #askAround(
     job: RemedyOperationJob,
     remedier: NodeRemedier | undefined,
@@ -198,7 +198,7 @@ export class Observer {
     return { asked, holds }
   }
 
-  /** What cannot be read counts as there. */
+  /** If pods cannot be read, assume there are some. */
   async hasPods({ job }: Pick<Seen, 'job'>, signal: AbortSignal): Promise<boolean> {
     const listed = await outcomeOf(() => podsOn(this.#client, job.spec.node.name, signal))
     if (listed.kind !== 'Applied') return true
@@ -206,7 +206,7 @@ export class Observer {
     return evict.length + going.length + kept.length > 0
   }
 
-  /** A cache that missed its events hides a mass fault; a few nodes picked at random and read directly do not. */
+  /** A cache that missed events hides a mass fault. A few random nodes read directly do not. */
   async #ask(job: RemedyOperationJob, remedier: NodeRemedier | undefined, signal: AbortSignal): Promise<Seen['asked']> {
     const active = this.#active(remedier)
     if (active === undefined) return NOBODY_ASKED
@@ -255,7 +255,7 @@ export class Observer {
     return nodeView(node, machine)
   }
 
-  /** This process wrote the attempt down and will do it; any other that finds it written does not know whether it was done. */
+  /** This process recorded the attempt and will do it. Another process that finds it recorded does not know whether it was done. */
   noteBegun(job: RemedyOperationJob, attempt: string): void {
     const known = this.#begun.get(uidOf(job)) ?? new Set<string>()
     this.#begun.set(uidOf(job), known.add(attempt))
@@ -352,7 +352,7 @@ export class Observer {
       ...facts,
       ...(speaksOf('peers') && { peers: this.#peers.now().of(view) }),
       ...(speaksOf('cluster') && { cluster: this.#peers.now().cluster() }),
-      // As it was before this repair: it must not make its own rule false.
+      // The count before this repair: the repair must not make its own rule false.
       ...(speaksOf('repairs') && { repairs: repairsFact(before, now) }),
     }
   }

@@ -1,4 +1,4 @@
-// Decides what is left to do for a job that is done: free the slot, take our cordon back, unlist it, and let the record go after a day.
+// Decides what is left to do for a finished job: free the slot, remove our cordon, unlist it, and delete the record after a day.
 import { FINALIZERS } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
@@ -9,7 +9,7 @@ import type { JobAction, JobPlan } from './actions.ts'
 import { listJobs } from './steps/plan-steps.ts'
 import { type JobStatus, type Seen, cordonOwner, phaseOf } from './seen.ts'
 
-/** An incident's record: until then its job cannot be made a second time. */
+/** The record of an incident. Until then its job cannot be created a second time. */
 const RECORD_MS = 86_400_000
 
 export function planEnd(seen: Seen, now: number): JobPlan {
@@ -26,7 +26,7 @@ export function planEnd(seen: Seen, now: number): JobPlan {
     healedIn > 0 && isCordonedBy(seen.node, cordonOwner(job)) ? Math.min(healedIn, untilOver) : untilOver
   if (actions.length > 0) return { actions, requeueAfter: Math.max(0, requeueAfter) }
   if (untilOver > 0) return { actions: [], requeueAfter: Math.max(0, requeueAfter) }
-  // The record is all that knows of the fence.
+  // The fence is recorded only here.
   if (isFencedBy(seen.node, cordonOwner(job))) return { actions: [], requeueAfter: RECORD_MS }
   const reason = 'finished more than a day ago'
   if (job.metadata.deletionTimestamp === undefined) return { actions: [{ kind: 'DeleteRecord', reason }] }
@@ -44,14 +44,14 @@ const RESULTS: Readonly<Record<NonNullable<JobStatus['outcome']>, TargetResult>>
   Cancelled: 'Released',
 }
 
-/** If the Machine was deleted, its target is still the one that the permit names. */
+/** If the Machine was deleted, its target is still the one in the permit. */
 function reportResult({ permit, job }: Seen): readonly JobAction[] {
   const wasDone = job.status?.startedAt !== undefined
   const result = wasDone ? RESULTS[job.status?.outcome ?? 'Permanent'] : 'Released'
   return reportOf(permit, permit?.spec.targets[0]?.uid ?? '', result, `the job finished: ${job.status?.outcome}`)
 }
 
-/** A rung that did not help leaves the cordon to the next one, until the fault goes by itself or the record does. */
+/** If a rung did not help, the next one keeps the cordon, until the fault clears or the record is deleted. */
 function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   const { job, node, others } = seen
   const owner = cordonOwner(job)
@@ -59,7 +59,7 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
   const ofIncident = others.filter((j) => j.spec.incident === job.spec.incident)
   if (ofIncident.some((j) => phaseOf(j) !== 'Done')) return []
   const outcome = job.status?.outcome
-  // A cordon of a node whose work was given up stays until the node is back.
+  // The cordon of a fenced node stays until the node is back.
   if (isFencedBy(node, owner)) return []
   const isOver = now >= Date.parse(job.status?.finishedAt ?? '') + RECORD_MS && ofIncident.length === 0
   const isGood = outcome === 'Succeeded' || outcome === 'Superseded' || outcome === 'Cancelled'
@@ -70,13 +70,13 @@ function releaseCordon(seen: Seen, now: number): readonly JobAction[] {
     : []
 }
 
-/** The time until the fault has been absent long enough, if nothing changes: an idle kubelet reports its node only every five minutes. */
+/** Time until the fault has been absent long enough, if nothing changes. An idle kubelet reports its node only every five minutes. */
 const healedInMs = ({ job, cleared }: Seen, now: number): number =>
   cleared.kind === 'Absent' && cleared.since !== undefined
     ? cleared.since + parseDuration(job.spec.stableFor) - now
     : Infinity
 
-/** A node that reports again is no longer off; until then it must stay fenced. */
+/** A node that reports again is no longer off. Until then it must stay fenced. */
 function releaseFence({ job, node, standing, others }: Seen): readonly JobAction[] {
   const owner = cordonOwner(job)
   const isOfIncident = others.some((j) => j.spec.incident === job.spec.incident && phaseOf(j) !== 'Done')

@@ -1,8 +1,8 @@
-// What people say of a repair that is under way: it is not wanted any more, or nothing new may be begun.
+// What people requested about a running repair: that it ends, or that nothing new starts.
 import { type HoldQuestion, holdOver, named, thing, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { Seen } from './seen.ts'
 
-/** A machine or node that was deleted, or is not known, is held by its name. */
+/** A deleted or unknown machine or node is held by its name. */
 function touched({ job, machine, node, remedier, machineSets }: Seen): HoldQuestion['things'] {
   const { machine: machineName, node: nodeRef } = job.spec
   return [
@@ -24,14 +24,14 @@ const question = (seen: Seen, effects: HoldQuestion['effects'], now: number): Ho
   now,
 })
 
-/** Why it should end; steps that began are finished first. */
+/** Why it should end. Started steps finish first. */
 export function unwanted(seen: Seen, now: number): string | undefined {
   const abort = holdOver(seen.holds, question(seen, ['Abort'], now))
   if (abort !== undefined) return `hold ${abort.metadata.name}: ${abort.spec.reason}`
   return seen.job.metadata.deletionTimestamp === undefined ? undefined : 'the job was deleted'
 }
 
-/** Which hold forbids to begin anything. A freeze takes the permit back besides. */
+/** The hold that blocks new steps. A freeze also revokes the permit. */
 export function heldBy(seen: Seen, now: number): Held | undefined {
   const hold = holdOver(seen.holds, question(seen, ['Pause', 'Freeze'], now))
   return hold && { hold: hold.metadata.name ?? '', text: `hold ${hold.metadata.name}: ${hold.spec.reason}` }

@@ -1,4 +1,4 @@
-// The permit of a repair: which one counts, when another is requested, and when its slot is handed back because the repair may not begin. Pure.
+// The permit of a repair: which one counts, when to request another, and when to free its slot because the repair may not start. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -14,18 +14,18 @@ import type { JobPlan, PermitTarget } from './actions.ts'
 import { componentOf, disruptionsOf } from './steps/operations.ts'
 import { type Seen, phaseOf } from './seen.ts'
 
-/** A refusal ends a job: its ladder decides what comes next. */
+/** A refusal ends a job. Its ladder decides what comes next. */
 export type JobPermit = Holding | { readonly kind: 'Refused'; readonly seen: string }
 
-/** The permit named by the job; no other permit belongs to it. */
+/** The permit that the job names. No other permit belongs to it. */
 export const permitName = (job: RemedyOperationJob): string => job.status?.permitRef ?? nameOf(job)
 
-/** A job never waits before it asks again: other checks block one that may not begin. */
+/** A job never delays a repeated request: other checks block a job that may not start. */
 export function permitOf({ job, permit }: Seen, target: PermitTarget): JobPermit {
   const name = permitName(job)
   const current = permit !== undefined && nameOf(permit) === name ? permit : undefined
   const answer = permitAnswer(current, target.uid)
-  // A cache may show a job as it began that is over by now: it has no other permit requested.
+  // A cache may show a finished job as just started. No other permit is requested for it.
   const isLapsed = current !== undefined && phaseOf(job) !== 'Pending' && hasLapsed(current, target.uid)
   if (answer.kind === 'Ended' && !isLapsed) return { kind: 'Refused', seen: answer.seen }
   const need: Need = {
@@ -51,7 +51,7 @@ function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['reques
 
 const LAPSED: ReadonlySet<string> = new Set(['Released', 'Expired', 'Revoked'])
 
-/** Released, expired, revoked or dropped before any step began under it; no policy refused it. */
+/** Released, expired, revoked or dropped before any step started under it. No policy refused it. */
 const hasLapsed = (permit: OperationPermit, target: string): boolean => {
   const { spec, status } = permit
   return (
@@ -61,17 +61,17 @@ const hasLapsed = (permit: OperationPermit, target: string): boolean => {
 }
 
 /**
- * It waited while the breaker was open. The Defender wants such repairs to be requested again if they are still needed, which the job knows: to end it would
- * let a node wait for a cooldown although nothing was done to it.
+ * It waited while the breaker was open. The Defender wants such repairs to be requested again if still needed, which the job knows. Ending the job
+ * would make a node wait for a cooldown although nothing was done to it.
  */
 const isDropped = ({ status }: OperationPermit, target: string): boolean =>
   status?.phase === 'Denied' &&
   status.verdicts?.find((v) => v.target === target && v.verdict === 'Denied')?.reason === 'BreakerHalfOpen'
 
-/** A grant is checked this often, so that it is released before it expires: a slot with an expired lease stays taken until the node is healthy. */
+/** How often a grant is checked, so that it is released before it expires: a slot with an expired lease stays taken until the node is healthy. */
 const REQUEUE_MS = 15_000
 
-/** A repair that may not begin must not block others. The block may end soon, so the slot is released only when its lease would be due for renewal. */
+/** A repair that may not start must not block others. But the block may end soon, so the slot is released only when its lease is due for renewal. */
 export function heldUp(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const { permit } = seen
   if (permit?.status?.phase !== 'Granted') return planned

@@ -1,4 +1,5 @@
-// The moves of a job through its phases. Only the table of the protocol decides which may follow; a refused move throws and the job is reconciled again.
+// The transitions of a job through its phases. Only the protocol's table decides which are allowed. A refused transition throws, and the job is
+// reconciled again.
 import type { Reason } from '#api/catalogue.ts'
 import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts'
 import { defined } from '#lib/defined.ts'
@@ -19,13 +20,13 @@ export const wait = (predicate: Reason, text: string, unblock: string, requeueAf
   ...defined({ requeueAfter }),
 })
 
-/** Nothing new is begun under a hold. */
+/** Nothing new starts under a hold. */
 export const waitForHold = ({ hold, text }: Held, requeueAfter?: number): JobPlan => {
   const planned = wait('HoldPause', text, 'the hold ends', requeueAfter)
   return planned.waiting === undefined ? planned : { ...planned, waiting: { ...planned.waiting, hold } }
 }
 
-/** A step of the table, which alone says what may follow. */
+/** A transition of the table, which alone decides what may follow. */
 export function move(seen: Seen, event: JobEvent, facts: JobFacts): Pick<JobChange, 'phase'> {
   const step = nextJobPhase(phaseOf(seen.job), event, facts)
   if (step.ok) return { phase: step.state }

@@ -1,4 +1,5 @@
-// Decides the next move of one repair along the job's protocol: ask, start, do the central steps, wait for the agent's, verify, close, clean up.
+// Decides the next transition of one repair along the job's protocol: request, start, run the central steps, wait for the agent's steps, verify,
+// close, clean up.
 import type { JobFacts } from '#api/protocol/job.ts'
 import { assertNever } from '#lib/errors.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -19,7 +20,7 @@ import { heldBy, unwanted } from './plan-holds.ts'
 const MOST_WAITING_MS = 86_400_000
 /** How often an unchanged permit or node is checked. */
 const REQUEUE_MS = 30_000
-/** Other nodes are asked then: by chance those that were asked may have been the few bad ones. */
+/** When other nodes are read again: by chance the sample may have been the few bad ones. */
 const ASK_AGAIN_MS = 1_000
 /** How soon a job that is not ripe is checked. */
 const RIPENING: Pick<JobPlan, 'waiting' | 'requeueAfter'> = {
@@ -90,9 +91,9 @@ function planBeginning(seen: Seen, now: number): JobPlan {
   if (held.kind === 'Refused') return finish(seen, now, 'Transient', `no permit: ${held.seen}`)
   if (!seen.isRipe) return { actions: [], ...RIPENING }
   if (held.kind === 'Wait' || held.kind === 'AskLater')
-    // Explanations of repairs know a wait by this predicate, and read the gate from the permit.
+    // Explanations of repairs recognize a wait by this predicate, and read the gate from the permit.
     return wait('PermitRequested', held.wait.seen, held.wait.unblock, REQUEUE_MS)
-  // What is written here lets things happen: it rests on what the server says now, never on a cache.
+  // What is written here allows actions, so it must rest on the server's data, never on a cache.
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const { bad, total } = seen.asked
   if (isMass(bad + 1, total + 1)) {
@@ -101,15 +102,15 @@ function planBeginning(seen: Seen, now: number): JobPlan {
     return heldUp(seen, now, wait('CohortBlamed', text, 'fewer nodes have the fault at the same time', againMs))
   }
   if (request !== undefined) return { actions: [request], change: { permitRef: request.permit } }
-  // A repair that begins late begins with a whole lease.
+  // A repair that starts late starts with a full lease.
   const change = { ...move(seen, 'start', { ...facts, permitGrantedNow: true }), startedAt: now }
   return withRenewal(seen, now, { actions: [], change })
 }
 
-/** A user decided that the machine is not to be touched, or that this repair is not wanted: steps that began are finished, and nothing follows. */
+/** A user decided that the machine must not be touched, or that this repair is not needed. Started steps finish, and nothing follows. */
 function givenUp(seen: Seen, now: number): JobPlan | undefined {
   if (seen.job.status?.steps?.some(isStarted) === true) return undefined
-  // Its slot is freed for the removal. A repair that replaces the machine deletes it by itself.
+  // Its slot is freed for the removal. A repair that replaces the machine deletes it itself.
   if (seen.machine?.metadata.deletionTimestamp !== undefined && !replaces(seen))
     return finish(seen, now, 'Superseded', 'the Machine is being deleted')
   const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
@@ -137,7 +138,7 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   if (fault.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
   if (fault.kind === 'Absent') return finish(seen, now, 'Superseded', 'the fault cleared before the repair started')
   const inhibited = findCondition(seen.remedier?.status?.conditions, 'Inhibited')
-  // The slot is released at once; if the fault outlasts the inhibition, a new job decides again.
+  // The slot is released at once. If the fault outlasts the inhibition, a new job decides again.
   if (inhibited?.status === 'True') return finish(seen, now, 'Superseded', `inhibited: ${inhibited.message}`)
   const unsupported = unsupportedReason(job)
   if (unsupported !== undefined) return finish(seen, now, 'Permanent', unsupported)
@@ -146,7 +147,7 @@ function endBefore(seen: Seen, now: number): JobPlan | undefined {
   return undefined
 }
 
-/** The permit is kept while the job is running; without it the Defender would assume that no repair runs. */
+/** The permit is kept while the job runs. Without it, the Defender would assume that no repair runs. */
 function withRenewal(seen: Seen, now: number, planned: JobPlan): JobPlan {
   const renewal = renewalOf(seen.permit, now, 'the job still needs it')
   return renewal.length === 0

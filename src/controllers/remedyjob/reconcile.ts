@@ -1,5 +1,5 @@
-// The job controller: decides about one job from caches, decides again with fresh reads from the server before it acts, acts, and records what became of it.
-// It carries on with what it has just read and written while that is fresh, several phases in one reconcile, so it cannot use `reconcileWith`.
+// The job controller. Decides about one job from caches, decides again with fresh reads from the server before it acts, acts, and records the result.
+// While its reads and writes are fresh it continues with them, through several phases in one reconcile. That is why it cannot use `reconcileWith`.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -34,7 +34,7 @@ import { OffSightings } from './steps/off-sightings.ts'
 import type { JobTools } from './steps/step-tools.ts'
 import { GRANTED, wakeUp } from './inputs/triggers.ts'
 
-/** The parts that decide and act; tests replace them with ones that have a bug. */
+/** The parts that decide and act. Tests replace them with buggy ones. */
 export interface JobParts {
   readonly plan: typeof plan
   readonly act: typeof act
@@ -47,17 +47,20 @@ export const remedyJobModuleOf = (parts: JobParts): ControllerModule => ({
 
 export const remedyJobModule: ControllerModule = remedyJobModuleOf({ plan, act })
 
-/** Events wake a key while its caches are still filling, and each such look counts as a failure: without a low cap a node would wait minutes for its repair. */
+/**
+ * Events wake a key while its caches are still filling, and each such reconcile counts as a failure. Without a low cap, a node would wait minutes for
+ * its repair.
+ */
 const BACKOFF = { baseMs: 50, capMs: 10_000 }
-/** Repairs of different nodes do not block each other: most of the time each waits for the server. */
+/** Repairs of different nodes do not block each other: mostly they wait for the server. */
 const WORKERS = 16
 
 const fieldManager = FIELD_MANAGERS.remedyJob
-/** Plans in one reconcile of a job; a rung has eight operations, of which few are central. */
+/** Plans per reconcile of a job. A rung has eight operations, and few are central. */
 const MOST_TURNS = 8
 /** How long data read from the server counts as fresh. */
 const FRESH_MS = 500
-/** Actions that are answered with the permit as it is now. */
+/** Actions that return the current permit. */
 const OF_PERMITS: ReadonlySet<JobAction['kind']> = new Set(['RequestPermit', 'RenewPermit', 'ReportResult'])
 
 function setup(context: ControllerContext, parts: JobParts): RunningModule {
@@ -105,7 +108,7 @@ class JobReconciler {
     if (typeof decided === 'number') return requeueAfter(decided)
     if (decided === undefined) return doneOrAfter(undefined)
     const readAt = clock.monotonic()
-    // Continue at once with a repair that has begun, while the data just read is still fresh.
+    // Continue a started repair at once, while the data just read is still fresh.
     for (let turn = 1; ; turn++) {
       const { planned } = decided
       const { went, failure, permit = decided.seen.permit } = await this.#carryOut(decided.seen, planned, context)
@@ -160,7 +163,7 @@ class JobReconciler {
 
   async #act(action: JobAction, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
     const { parts, tools, observer, caches } = this.#deps
-    // Another job of the machine has been listed since: this is decided again on what is listed now.
+    // Another job of the machine was listed since. Decide again with the current list.
     if (action.kind === 'ListJobs' && this.#isListedAgain(action.machine)) return { kind: 'Applied', object: undefined }
     if (action.kind === 'DoStep') observer.noteDone(seen.job, attemptOf(action.step))
     const outcome = await parts.act(tools, action, seen, signal)
@@ -175,7 +178,7 @@ class JobReconciler {
     return isNewer && !jsonEqual(spec.jobs, now.spec.jobs)
   }
 
-  /** Under the version that was decided about: what another process wrote since is never overwritten. */
+  /** Writes only the version that the decision is based on, so it never overwrites another process. */
   async #record(seen: Seen, status: JobStatus, signal: AbortSignal): Promise<Written> {
     const { tools, observer, caches, events } = this.#deps
     const { job } = seen
@@ -220,7 +223,7 @@ type Written =
   | { readonly kind: 'Written'; readonly job: RemedyOperationJob }
   | { readonly kind: 'Failed'; readonly error: unknown }
 
-/** Nothing to do now: the job waits, or is over. */
+/** Nothing to do now: the job waits or is over. */
 const isAtRest = ({ waiting, needsFresh, actions, change }: JobPlan): boolean =>
   waiting !== undefined && needsFresh !== true && actions.length === 0 && change === undefined
 
@@ -230,7 +233,7 @@ const isBeginning = ({ job }: Seen): boolean => phaseOf(job) === 'Pending' || ph
 
 const againMs = (seen: Seen, { requeueAfter, needsFresh }: JobPlan, { result }: Went): number | undefined => {
   if (needsFresh === true) return 0
-  // Of a thousand that ripen, each is reconciled once, when it is ripe. Any change in between wakes it anyway.
+  // Of a thousand ripening jobs, each is reconciled once, when it is ripe. Any change in between wakes it anyway.
   const isRipening = requeueAfter !== undefined && !seen.isRipe && isBeginning(seen)
   const ms = isRipening ? Math.max(requeueAfter, GATHER_MS) : requeueAfter
   const sooner = result?.went.againMs

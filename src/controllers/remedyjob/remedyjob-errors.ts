@@ -1,4 +1,4 @@
-// The numbered errors of remedyjob.
+// The numbered errors of the job controller.
 import { errorTable } from '#lib/error-table.ts'
 
 export const remedyjobErrors = errorTable({

@@ -1,4 +1,4 @@
-// What the job controller decides about: the job, its permit, its node and whether the fault is there, its machine, holds, and its own memory of waiting.
+// The inputs of the job controller: the job, its permit, its node and whether the fault is present, its machine, holds, and its memory of waits.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -14,7 +14,7 @@ import type { Standing } from '#nodes/faults/node-view.ts'
 export type JobStatus = NonNullable<RemedyOperationJob['status']>
 export type JobStep = NonNullable<JobStatus['steps']>[number]
 
-/** What the rule says about the node right now. `Gone`: there is no such rule any more. */
+/** The rule's result for the node right now. `Gone`: the rule no longer exists. */
 export type FaultReading =
   | { readonly kind: 'Present' }
   | { readonly kind: 'Absent'; readonly since: number | undefined }
@@ -27,33 +27,33 @@ export interface Seen {
   readonly node: Node | undefined
   readonly machine: Machine | undefined
   readonly standing: Standing
-  /** By the rule itself: is there still something to repair? */
+  /** From the rule itself: is there still something to repair? */
   readonly fault: FaultReading
-  /** By what the rung verifies: is it repaired? */
+  /** From what the rung verifies: is it repaired? */
   readonly cleared: FaultReading
   readonly remedier: NodeRemedier | undefined
   readonly holds: readonly OperationalHold[]
-  /** What is said of the work on the host, while that explains what the node shows. */
+  /** The text about maintenance of the host, while that explains the node's state. */
   readonly maintained?: string
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: { get(name: string): MachineSet | undefined }
   /** Other jobs of the same machine or incident. */
   readonly others: readonly RemedyOperationJob[]
-  /** Long enough seen by this process that a mass fault would have shown. */
+  /** Observed by this process long enough that a mass fault would have shown. */
   readonly isRipe: boolean
-  /** Some other nodes as the server has them now, asked right before a start: how many of them are as bad, or silent. */
+  /** Some other nodes as the server has them now, read right before a start: how many are equally bad or silent. */
   readonly asked: { readonly bad: number; readonly total: number }
-  /** Attempts that this very process wrote down and has not done yet, as `index/attempts`. */
+  /** Attempts that this process recorded and has not done yet, as `index/attempts`. */
   readonly begun: ReadonlySet<string>
-  /** Whether job, permit and node, and the machine where it matters, were read from the server for this decision. */
+  /** Whether job, permit and node, and the machine if it matters, were read from the server for this decision. */
   readonly isFresh: boolean
-  /** Whether the node has pods that must move; undefined when not read. */
+  /** Whether the node has pods that must move. Undefined if not read. */
   readonly hasPods: boolean | undefined
 }
 
 export const phaseOf = (job: RemedyOperationJob) => job.status?.phase ?? 'Pending'
 
-/** What the permit is for: the Machine, or the Node where there is none. */
+/** The permit's target: the Machine, or the Node if there is none. */
 export const targetOf = ({
   machine,
   job,
@@ -68,10 +68,10 @@ export const targetOf = ({
 export const isSilent = ({ machine, standing }: Pick<Seen, 'machine' | 'standing'>): boolean =>
   standing.kind === 'Silent' && findCondition(machine?.status?.conditions, 'AgentReachable')?.status === 'False'
 
-/** The file that forbids every disruption is on the node; it also counts while the agent that reported it is away. */
+/** The file that forbids every disruption is on the node. It still counts while the agent that reported it is silent. */
 export const isFrozen = ({ machine }: Pick<Seen, 'machine'>): boolean => isNodeFrozen(machine)
 
-/** The next operation to be done; undefined when all have ended well. */
+/** The next operation. Undefined if all have succeeded. */
 export function nextOperation({ status, spec }: RemedyOperationJob): number | undefined {
   const index = spec.operations.findIndex((_, n) => !endedWell(status?.steps?.find((s) => s.index === n)))
   return index < 0 ? undefined : index

@@ -1,4 +1,4 @@
-// The status of a job as the job controller writes it: everything but the agent's own steps. Pure; equal inputs give equal statuses.
+// The status of a job as the job controller writes it: everything except the agent's own steps. Pure; equal inputs give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -17,7 +17,7 @@ export function ownStatus({ job }: Pick<Seen, 'job'>): JobStatus {
   return { ...rest, ...(own.length > 0 && { steps: own }) }
 }
 
-/** The job as it will be once this is written: the agent's steps stay, unless one was taken over. */
+/** The job after this write. The agent's steps stay, except a step that was taken over. */
 export function withStatus(job: RemedyOperationJob, status: JobStatus): RemedyOperationJob {
   const agents = (job.status?.steps ?? []).filter((s) => s.executor === 'Agent')
   const steps = withSteps(agents, status.steps ?? [])
@@ -27,7 +27,7 @@ export function withStatus(job: RemedyOperationJob, status: JobStatus): RemedyOp
 
 const ownSteps = (steps: JobStatus['steps']): readonly JobStep[] => (steps ?? []).filter((s) => s.executor !== 'Agent')
 
-/** `result` is what a central step came to; `trouble` why an action did not go through, so that nothing of the change holds. */
+/** `result` is the result of a central step. `trouble` is why an action failed, in which case the change does not apply. */
 export interface Went {
   readonly result?: { readonly step: JobStep; readonly went: StepResult }
   readonly trouble?: string
@@ -78,7 +78,7 @@ const withSteps = (steps: readonly JobStep[], changed: readonly (JobStep | undef
 
 type WaitingFor = NonNullable<JobStatus['waitingFor']>
 
-/** Since when it waits for this very thing. */
+/** Since when it waits for this exact thing. */
 function waitingOf(
   { predicate, seen, unblock, hold }: NonNullable<JobPlan['waiting']>,
   old: WaitingFor | undefined,
@@ -120,7 +120,7 @@ function conditionsOf({ phase, outcome, message = '', waitingFor }: JobStatus): 
     ...cleared(),
   ]
 
-  /** Its time of transition to Unknown is when the verification began. */
+  /** The condition's transition to Unknown marks the start of the verification. */
   function cleared(): readonly WantedCondition[] {
     if (outcome === 'Succeeded') return [of('FaultCleared', 'True', 'VerificationPassed', message)]
     if (outcome === 'Escalated') return [of('FaultCleared', 'False', 'VerificationFailed', message)]

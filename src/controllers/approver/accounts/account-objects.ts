@@ -1,4 +1,4 @@
-// The objects that make an agent a service account: the account, and the Role that tells admission policies which Machine and Node it is. Pure.
+// The objects that make an agent a service account: the account, and the Role that shows admission policies its Machine and Node. Pure.
 import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENTS_NAMESPACE, AGENT_VERB, ANNOTATIONS, agentAccountName } from '#api/names.ts'
@@ -9,7 +9,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 const RBAC = 'rbac.authorization.k8s.io'
 const PREFIX = agentAccountName('')
 
-/** Undefined for another account, such as the one that each namespace has. */
+/** Undefined for other accounts, such as the default account of a namespace. */
 export const uidOfAccount = (name: string): string | undefined =>
   name.startsWith(PREFIX) && name.length > PREFIX.length ? name.slice(PREFIX.length) : undefined
 
@@ -28,7 +28,7 @@ const metadataOf = (machine: Machine, more: Readonly<Record<string, string>> = {
   }
 }
 
-/** The account is first in the list, and last to be made: a token of it is of no use without the others. */
+/** The account is first in the list but created last, so that no token works before the other objects exist. */
 export function accountObjects(machine: Machine): readonly [KubeObject, KubeObject, KubeObject] {
   const metadata = metadataOf(machine)
   const { name } = metadata

@@ -1,5 +1,5 @@
-// Keeps the accounts and tokens of agents that are service accounts: one account for each Machine whose agent was approved so, with the identity of its
-// Machine and Node, and a token sealed to the key on record. Gone with the Machine, at a revocation, and when the agent has left its host.
+// Keeps the accounts and tokens of agents that use service accounts. Each approved Machine has one account with the identity of its Machine and Node,
+// and a token sealed to the key on record. The account is deleted with the Machine, on revocation, and when the agent leaves its host.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { AGENTS_NAMESPACE, ANNOTATIONS, FIELD_MANAGERS, agentAccountName } from '#api/names.ts'
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
   RoleBinding: bindingType,
 }
 
-/** An account for this Machine: its agent was approved in this form, was not revoked since, and has not left. */
+/** This Machine has an account: its agent was approved in this form, has not been revoked since, and has not left. */
 const hasAccount = (machine: Machine | undefined): machine is Machine =>
   machine !== undefined && tokenKeyOf(machine) !== undefined && hasAcceptedKey(machine) && !hasLeft(machine)
 
@@ -49,7 +49,7 @@ interface AccountsContext extends Omit<ControllerContext, 'config'> {
 export function createAgentAccounts(context: AccountsContext): Controller {
   const { client, informers, clock, random, rhythm = TOKEN_RHYTHM } = context
   const machines = informers.of(machineType, { indexes: { [BY_UID]: (m) => [m.metadata.uid ?? ''] } })
-  /** What this term has put in place: asked again when it changes, and when a token cannot be made. */
+  /** What this term has set up. Checked again when it changes, and when a token cannot be created. */
   const inPlace = new Map<string, string>()
   const controller = controllerIn(context, {
     name: 'agent-accounts',
@@ -78,7 +78,7 @@ export function createAgentAccounts(context: AccountsContext): Controller {
   })
   controller.enqueue(ORPHANS)
 
-  /** Accounts of Machines that were deleted while no approver ran; the garbage collector of the cluster finds them, too. */
+  /** Accounts of Machines that were deleted while no approver ran. The cluster's garbage collector also finds them. */
   async function findOrphans(signal: AbortSignal): Promise<Outcome> {
     for (const { metadata } of await listAll(client, accountType, { namespace: AGENTS_NAMESPACE, signal })) {
       const uid = uidOfAccount(metadata.name ?? '')
@@ -87,14 +87,14 @@ export function createAgentAccounts(context: AccountsContext): Controller {
     return done
   }
 
-  /** The account first: without it every token is refused. */
+  /** Delete the account first: without it, every token is refused. */
   async function removeAccount(uid: string, signal: AbortSignal): Promise<void> {
     const key: ObjectKey = { namespace: AGENTS_NAMESPACE, name: agentAccountName(uid) }
     for (const type of [accountType, bindingType, roleType, configMapType])
       await removeExactly(client, type, key, signal)
   }
 
-  /** With another key on record the account is deleted and created: tokens that were sealed to the old key end. */
+  /** If a different key is on record, delete and recreate the account. This revokes tokens sealed to the old key. */
   async function putInPlace(machine: Machine, signal: AbortSignal): Promise<void> {
     const { uid = '' } = machine.metadata
     const mark = `${recordedKey(machine)} ${nodeNameOf(machine)}`
@@ -126,14 +126,14 @@ export function createAgentAccounts(context: AccountsContext): Controller {
     if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
   }
 
-  /** Milliseconds until the token is to be replaced. */
+  /** Milliseconds until the token must be replaced. */
   async function keepToken(machine: Machine, signal: AbortSignal): Promise<number> {
     const { uid = '' } = machine.metadata
     const tokenKey = tokenKeyOf(machine) ?? ''
     const replaceMs = rhythm.replaceAfterSeconds * 1_000
     const found = await client.get(configMapType, sealedTokenKey(uid), { signal })
     const issued = found?.metadata.annotations?.[ANNOTATIONS.tokenIssued] ?? ''
-    // A mark in the future is of a clock that was wrong.
+    // A timestamp in the future comes from a wrong clock.
     const ageMs = clock.now() - Date.parse(issued)
     const isOfKey = found?.metadata.annotations?.[ANNOTATIONS.agentKey] === recordedKey(machine)
     if (isOfKey && ageMs >= 0 && ageMs < replaceMs) return random.jitter(replaceMs - ageMs, 0.1)
@@ -167,7 +167,7 @@ export function createAgentAccounts(context: AccountsContext): Controller {
 
 const ORPHANS = '*'
 
-/** What of a Machine decides about its account. */
+/** The fields of a Machine that decide about its account. */
 const needOf = (machine: Machine | undefined): string =>
   machine === undefined || tokenKeyOf(machine) === undefined
     ? ''

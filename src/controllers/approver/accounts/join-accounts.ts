@@ -1,5 +1,5 @@
-// The join account of one machine, where the cluster knows no bootstrap tokens or signs no certificates: good for that machine alone, once, for a few
-// minutes. It is deleted with its tokens once the agent has joined.
+// The join account of one machine, for clusters that have no bootstrap tokens or sign no certificates. It works for that machine only, once, for a
+// few minutes. It is deleted with its tokens once the agent has joined.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, JOIN_NAMESPACE, LABELS, joinAccountName } from '#api/names.ts'
@@ -21,11 +21,11 @@ import { requestToken } from './request-token.ts'
 export const accountType = coreKind('ServiceAccount')
 export const joinAccountKey = (uid: string): ObjectKey => ({ namespace: JOIN_NAMESPACE, name: joinAccountName(uid) })
 
-/** With less left than this a token is replaced before a host is given it. */
+/** A token with less time left than this is replaced before a host gets it. */
 const LEAST_LEFT_MS = 1_000
 const fieldManager = FIELD_MANAGERS.approver
 
-/** Made for exactly this machine, and not for one of the same name before it. */
+/** Created for exactly this machine, not for an earlier one with the same name. */
 export const isJoinAccountOf = (account: KubeObject, machine: Machine): boolean =>
   account.metadata.name === joinAccountName(machine.metadata.uid ?? '') && isForMachine(account, machine)
 
@@ -51,7 +51,7 @@ const metadataOf = (
   }
 }
 
-/** The one that is still good, or a new one with a new account: the tokens of the old one end with it. */
+/** Returns the current token if it is still valid. Otherwise creates a new account and token, which invalidates the old tokens. */
 export async function keepJoinAccount(
   { client, clock }: Tools,
   machine: Machine,
@@ -61,11 +61,11 @@ export async function keepJoinAccount(
   const read = await outcomeOf(() => client.get(secretType, handOverKey(uid), { signal }))
   if (read.kind !== 'Applied') return read
   const found = read.object
-  // Only what a person said lets another key take the place of the one on record.
+  // Another key replaces the one on record only at a person's request.
   const replaces = readmissionOf(machine, clock.now())?.token === true ? (recordedKey(machine) ?? '') : ''
   const isGood = found !== undefined && isAccountToken(found) && tokenExpiresAt(found) - clock.now() > LEAST_LEFT_MS
   const account = isGood ? await client.get(accountType, joinAccountKey(uid), { signal }) : undefined
-  // For the key that joined with it, it stays good: the host may not have its answer yet.
+  // It stays valid for the key that joined with it: the host may not have its answer yet.
   if (found !== undefined && account !== undefined && (replaces === '' || replacesOf(account) === replaces))
     return { kind: 'Applied', object: found }
   await withdrawJoinAccount({ client }, uid, signal)
@@ -96,11 +96,11 @@ export async function withdrawJoinAccount(
   signal: AbortSignal,
 ): Promise<void> {
   await removeExactly(client, accountType, joinAccountKey(uid), signal)
-  // Last: another term finds by it that this one did not finish.
+  // Last: if this term stops early, the next term finds this Secret and finishes.
   await removeExactly(client, secretType, handOverKey(uid), signal)
 }
 
-/** Exactly what is there now; what is not there is removed already. */
+/** Removes exactly the object that is there now. A missing object counts as removed. */
 export async function removeExactly(
   client: KubeClient,
   type: ResourceType,

@@ -1,4 +1,4 @@
-// Asks the API server for a token of a service account, for the API server alone.
+// Requests a service account token whose only audience is the API server.
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'

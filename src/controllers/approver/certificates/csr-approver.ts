@@ -1,4 +1,4 @@
-// Answers the certificate requests of agents. The cache only wakes it: machine and token are read from the server before anything is approved.
+// Answers the certificate requests of agents. The cache only triggers a pass: machine and token are read from the server before any approval.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -23,9 +23,9 @@ import { tokenKey } from '../join-tokens/token.ts'
 
 const BY_NODE_NAME = 'machine-csr/node'
 const BY_MACHINE = 'machine-csr/machine'
-/** A readmitted machine wakes its request by itself; this is for one whose request names no machine. A server is asked twice for each that waits. */
+/** Readmitting a machine wakes its request. This interval covers requests that name no machine. Each pending request costs two reads per pass. */
 const REQUEUE_MS = 5 * 60_000
-/** One is enough to say no. */
+/** One competing Machine is enough to deny. */
 const MOST_COMPETING = 4
 const fieldManager = FIELD_MANAGERS.approver
 
@@ -83,7 +83,7 @@ export function createApprover(
   return controller
 }
 
-/** As its requester says: it only wakes. */
+/** As claimed by the requester, so used only to wake the request. */
 const machinesOf = ({ metadata: { annotations } }: CertificateRequest): readonly string[] => {
   const name = annotations?.[ANNOTATIONS.machine]
   return name === undefined ? [] : [name]
@@ -123,7 +123,7 @@ async function readAndDecide(
   return { decision: decide(seen, clock.now(), lifeSeconds), machine }
 }
 
-/** The cache knows whom to ask; the server says whether it is so still. */
+/** The cache finds the candidates; the server confirms them. */
 async function competingOf(
   machine: Machine,
   { client, machines }: Pick<DecisionTools, 'client' | 'machines'>,
@@ -138,7 +138,8 @@ async function competingOf(
 }
 
 /**
- * Before the answer, and only over the very version of the Machine that was decided about: two requests with one token have two keys, and one of them is first.
+ * Write the record before the answer, and only on the version of the Machine that the decision is based on. Two requests with one token have two
+ * keys, so only one of them gets its record written.
  */
 async function record(
   { client, machine, decision, lifeSeconds }: Recording,
@@ -157,7 +158,7 @@ interface Recording {
   readonly lifeSeconds: number
 }
 
-/** The record to write before the answer; undefined when it is written already, or when there is nothing to record. */
+/** The record to write before the answer. Undefined if it is already written, or if there is nothing to record. */
 function recordFor(machine: Machine, decision: CsrDecision, lifeSeconds: number): string | undefined {
   if (decision.kind === 'Deny') return decision.tooLong === true ? recordWithLife(machine, lifeSeconds) : undefined
   if (decision.kind !== 'Approve' || recordedKey(machine) === decision.key) return undefined

@@ -1,5 +1,5 @@
-// Decides whether a certificate request comes from an agent for its own machine. Pure. It approves one exact identity, denies every other request for an
-// agent's identity, and leaves the rest alone.
+// Decides whether a certificate request comes from an agent for its own machine. Pure. Approves one exact identity, denies every other request for an
+// agent's identity, and ignores the rest.
 import type { Machine } from '#api/kinds/machine.ts'
 import {
   AGENTS_GROUP,
@@ -44,31 +44,31 @@ import { isTokenOf, isUnused } from '../join-tokens/token.ts'
 import { defined } from '#lib/defined.ts'
 
 export type CsrDecision =
-  /** Not about us, or decided already. */
+  /** Not a request for an agent, or already decided. */
   | { readonly kind: 'Ignore'; readonly why: string }
   | {
       readonly kind: 'Approve'
       readonly machine: string
       readonly key: string
-      /** The key of the certificate that asked, where it names one. */
+      /** The key of the certificate that made the request, if it names one. */
       readonly by?: string
       /** Its tokens are sealed to this key. */
       readonly tokenKey?: string
       readonly message: string
     }
-  /** A person decides; the request stays as it is. */
+  /** A person decides. The request stays pending. */
   | { readonly kind: 'Wait'; readonly message: string }
-  /** `tooLong`: the agent may ask again, for a shorter life. */
+  /** `tooLong`: the agent may ask again for a shorter lifetime. */
   | { readonly kind: 'Deny'; readonly message: string; readonly tooLong?: boolean }
 
 export interface CsrSeen {
   readonly request: CertificateRequest
   readonly content: ContentRead
-  /** The machine named by the common name, read from the server. */
+  /** The machine in the common name, read from the server. */
   readonly machine: Machine | undefined
-  /** The Secret of the token that the requester showed, or its join account, read from the server. */
+  /** The Secret of the requester's token, or its join account, read from the server. */
   readonly token: Secret | undefined
-  /** Other Machines that have the Node of this one, by their status or by their name. */
+  /** Other Machines that claim the same Node, by status or by name. */
   readonly competing: readonly string[]
 }
 
@@ -76,14 +76,14 @@ const USER_PREFIX = agentUser('')
 
 export const tokenIdOf = (request: CertificateRequest): string | undefined => tokenIdIn(request.spec.username ?? '')
 
-/** The machine that the request claims to be, if it claims to be one. */
+/** The machine that the request claims to be, if any. */
 function claimedMachine({ kind, ...read }: ContentRead & { readonly content?: RequestContent }): string | undefined {
   const names = kind === 'Content' ? (read.content?.commonNames ?? []) : []
   const [name] = names.filter((n) => n.startsWith(USER_PREFIX))
   return name?.slice(USER_PREFIX.length)
 }
 
-/** The machine to read. A claim that no object can be named by is not looked up: the client refuses it, and would each time. */
+/** The machine to read. Skips claims that are not a valid object name: the client refuses them every time. */
 export function machineToRead(content: ContentRead): string | undefined {
   const claim = claimedMachine(content)
   return claim === undefined || subdomainProblems(claim).length > 0 ? undefined : claim
@@ -128,7 +128,7 @@ export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_
 const ignore = (why: string): CsrDecision => ({ kind: 'Ignore', why })
 const deny = (message: string): CsrDecision => ({ kind: 'Deny', message })
 
-/** The identity must be exactly the one of an agent: not a part of it, and nothing beside it. */
+/** The identity must be exactly that of an agent: nothing missing, nothing extra. */
 function contentProblem(
   { request, machine }: CsrSeen,
   content: RequestContent,
@@ -145,7 +145,7 @@ function contentProblem(
     return `machine ${claim} is being deleted`
   const uid = machine.metadata.uid ?? ''
   const keyGroup = agentKeyGroup(content.key)
-  // Agents of earlier versions do not name their key; they are accepted until a certificate of the machine is revoked.
+  // Agents of earlier versions do not name their key. They are accepted until a certificate of the machine is revoked.
   const namesKey = isRevoked(machine) || organizations.includes(keyGroup)
   const identity = [AGENTS_GROUP, agentNodeGroup(nodeNameOf(machine)), machineUidGroup(uid)]
   const isForToken = request.spec.signerName === TOKEN_SIGNER
@@ -160,16 +160,16 @@ function contentProblem(
 }
 
 /**
- * Its key is on record: only the answer is missing. It comes although the Machine is to go by now, since an agent that may have its certificate has to leave
- * its host, and does so with that certificate.
+ * The key is on record and only the answer is missing. The agent gets its answer even if the Machine is being deleted: an agent that may have its
+ * certificate must leave its host, and needs that certificate to do so.
  */
 const isDecided = (machine: Machine, { key }: RequestContent): boolean => recordedKey(machine) === key
 
-/** A hand-back may wait for a freeze or a budget, longer than a certificate lives, and needs the agent. */
+/** A hand-back can wait for a freeze or a budget longer than a certificate lives, and it needs the agent. */
 const isRenewal = ({ spec: { username = '', groups = [] } }: CertificateRequest, { metadata }: Machine): boolean =>
   username === agentUser(metadata.name ?? '') && groups.includes(machineUidGroup(metadata.uid ?? ''))
 
-/** Either the machine's own valid token, or the machine's own certificate that it renews. */
+/** The requester needs the machine's own valid token, or the machine's own certificate to renew. */
 function requesterProblem(
   { request, machine, token }: CsrSeen,
   content: RequestContent,
@@ -198,11 +198,11 @@ function requesterProblem(
   if (isForToken ? !isJoinAccountOf(token, machine) : !isTokenOf(token, machine))
     return `the join token belongs to another machine than ${claim}`
   if (!isUnused(token, machine, key)) return 'the join token was used already: it is good for one key'
-  // The server knows when the token of an account ends, and accepted it.
+  // The server knows when an account's token expires, and it accepted this one.
   return !isForToken && tokenExpiresAt(token) <= nowMs ? 'the join token has expired' : undefined
 }
 
-/** The door says nothing by itself that counts: the proof is checked again, against the keys that are on record now. */
+/** Do not trust the door's word: check the proof again against the keys on record now. */
 function doorProblem(
   { request, machine }: Pick<CsrSeen, 'request' | 'machine'>,
   content: RequestContent,
@@ -210,13 +210,16 @@ function doorProblem(
 ): string | undefined {
   const proved = keyProvedIn(request, content)
   if (proved === undefined) return `the door shows no proof of the old key of machine ${claim}`
-  // Recorded before a crash kept the answer back: the old key is on record still, as the one that asked.
+  // The record was written, then a crash lost the answer: the old key is still on record as the one that asked.
   return machine !== undefined && acceptsProvedKey(machine, proved)
     ? undefined
     : `the proved key is not on record for machine ${claim}; run: kubenode machine readmit ${claim} --token`
 }
 
-/** Whose certificate expired comes back when a person says so, however good the proof is: the key lay unused for as long as it liked. */
+/**
+ * An agent with an expired certificate returns only with a person's approval, however good its proof. The key may have been unattended for any length
+ * of time.
+ */
 function doorWait({ machine }: CsrSeen, { key }: RequestContent, nowMs: number): string | undefined {
   if (machine === undefined || readmissionOf(machine, nowMs) !== undefined || recordedKey(machine) === key)
     return undefined
@@ -224,19 +227,22 @@ function doorWait({ machine }: CsrSeen, { key }: RequestContent, nowMs: number):
   return `the certificate of ${name} has expired and its agent proved its earlier key; to let it come back, run: kubenode machine readmit ${name}`
 }
 
-/** A certificate renews itself for the very Machine that it was made for. Of another Machine of the name a person says that the host is the same. */
+/**
+ * A certificate renews itself only for the Machine it was issued to. If another Machine now has the name, a person must confirm that it is the same
+ * host.
+ */
 function uidWait({ request, machine }: CsrSeen, { key }: RequestContent, nowMs: number): string | undefined {
   const { groups = [] } = request.spec
   if (machine === undefined || !groups.includes(AGENTS_GROUP)) return undefined
   if (groups.includes(machineUidGroup(machine.metadata.uid ?? '')) || readmissionOf(machine, nowMs) !== undefined)
     return undefined
-  // Readmitted, and recorded before a crash kept the answer back.
+  // The machine was readmitted and recorded, then a crash lost the answer.
   if (recordedKey(machine) === key) return undefined
   const name = machine.metadata.name ?? ''
   return `the certificate is of an earlier machine ${name}; if it is the same host, run: kubenode machine readmit ${name}`
 }
 
-/** The Node's identity goes to one Machine. A renewal gives the current holder nothing new, whatever another Machine claims meanwhile. */
+/** One Machine owns the Node's identity. A renewal gives the current holder nothing new, whatever another Machine claims in the meantime. */
 function competingProblem({ request, machine, competing }: CsrSeen): string | undefined {
   if (machine === undefined || competing.length === 0) return undefined
   const node = nodeNameOf(machine)

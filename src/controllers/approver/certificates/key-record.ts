@@ -1,4 +1,4 @@
-// Writes the record of an agent's key on its Machine: over the very version that was decided about, so that of two writers one is first.
+// Records an agent's key on its Machine. Writes only the version that the decision is based on, so the first of two writers wins.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'

@@ -1,4 +1,5 @@
-// Keeps the list of revoked agents that policy kubenode-revoked-agents compares certificates with: one ConfigMap, written by the approver alone.
+// Maintains the list of revoked agents that the policy kubenode-revoked-agents checks certificates against. It is one ConfigMap, and only the
+// approver writes it.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -17,14 +18,14 @@ export const revokedListType = coreKind('ConfigMap')
 export const REVOKED_LIST = { namespace: SYSTEM_NAMESPACE, name: REVOKED_AGENTS } as const
 
 const KEY = 'all'
-/** A list that was deleted refuses no revoked agent until it is there again; a look costs one read. */
+/** If the list is deleted, revoked agents get in until it is back. One check costs one read. */
 const REQUEUE_MS = 5_000
 const fieldManager = FIELD_MANAGERS.approver
 
 export function createRevokedList(context: Omit<ControllerContext, 'config'>): Controller {
   const { client, informers, clock } = context
   const machines = informers.of(machineType)
-  // Of deleted Machines nothing else says that they were revoked.
+  // For deleted Machines, this list is the only record of the revocation.
   let listed: RevokedAgents = {}
   const missing = new RepeatedLine(clock)
   const controller = controllerIn(context, {
@@ -36,7 +37,8 @@ export function createRevokedList(context: Omit<ControllerContext, 'config'>): C
       const before = found?.data ?? {}
       const now = revokedAgents({ ...listed, ...before }, machines.list(), clock.now())
       if (found === undefined) {
-        // Made by the installer, and again by the controllers: the right to make it would be the right to make any ConfigMap.
+        // The installer creates the ConfigMap, and the controllers recreate it. The approver cannot: the right to create it would allow it to create
+        // any ConfigMap.
         const isNeeded = Object.keys(now).length > 0
         const due = isNeeded ? missing.due(REVOKED_AGENTS) : undefined
         if (due !== undefined)

@@ -1,4 +1,5 @@
-// Keeps one valid join token for each machine that no host has joined yet. The token is stored in kube-system; a copy for hand-over is in our own namespace.
+// Keeps one valid join token for each machine that no host has joined yet. The token is in kube-system; a copy for hand-over is in KubeNode's
+// namespace.
 import { randomBytes } from 'node:crypto'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -22,22 +23,22 @@ import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenS
 import { defined } from '#lib/defined.ts'
 
 const SECRET_BYTES = 16
-/** The least remaining life with which a token is still handed to a host. */
+/** A token with less time left than this is not handed to a host. */
 const LEAST_LEFT_MS = 1_000
-/** A clock that is set forward ends a token long before its timer does, and its host waits for the next one. */
+/** If the clock is set forward, a token expires long before its timer fires, while its host waits for the next one. */
 const RECHECK_MS = 60_000
-/** Fleets come in at once; each token is two short writes. */
+/** Whole fleets join at once, and each token is two short writes. */
 const WORKERS = 8
 const fieldManager = FIELD_MANAGERS.approver
 
 interface TokenTools {
   readonly client: KubeClient
   readonly clock: Clock
-  /** Fit for secrets. */
+  /** Cryptographically secure. */
   readonly randomBytes: (count: number) => Uint8Array
-  /** Life of certificates; hosts receive it with their token. */
+  /** Lifetime of certificates. Hosts receive it with their token. */
   readonly lifeSeconds?: number
-  /** What agents that join become; a certificate when nothing is said. */
+  /** The identity for agents that join. Default: a certificate. */
   readonly identity?: AgentIdentity
 }
 
@@ -52,11 +53,11 @@ export function createTokenKeeper(
     randomBytes,
     ...defined({ lifeSeconds, identity }),
   }
-  /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
+  /** Tokens of this term. Leftovers of an earlier term are looked up once for each joined machine. */
   const made = new Map<string, Machine>()
   /** The machine as it was when its token was handed over. */
   const settled = new Map<string, Machine>()
-  /** The uid for which nothing is left behind, by machine. */
+  /** By machine: the uid that is known to have no leftovers. */
   const clean = new Map<string, string>()
   const controller = controllerIn(context, {
     name: 'join-token',
@@ -103,7 +104,7 @@ export function createTokenKeeper(
   return controller
 }
 
-/** The token ends with its own time then; it is good for no key but the one on record. */
+/** After that, the token expires on its own. It works only with the key on record. */
 async function answerWithinMs({ client, clock }: TokenTools, machine: Machine | undefined, signal: AbortSignal) {
   const now = clock.now()
   if (machine === undefined || needsToken(machine, now) || !awaitsAnswer(machine, now)) return 0
@@ -113,7 +114,10 @@ async function answerWithinMs({ client, clock }: TokenTools, machine: Machine | 
 
 type Kept = WriteOutcome<Secret> | { readonly kind: 'NoName' }
 
-/** The machine's own that is still good, or a new one. A new one is handed over last, so what is handed over is always real. */
+/**
+ * Returns the machine's current token if it is still valid, or creates a new one. The hand-over copy is written last, so it always refers to a real
+ * token.
+ */
 async function keepToken(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<Kept> {
   const { client, clock, randomBytes: bytes } = tools
   if (tools.identity === 'serviceAccount') return keepJoinAccount(tools, machine, signal)
@@ -125,10 +129,10 @@ async function keepToken(tools: TokenTools, machine: Machine, signal: AbortSigna
     if (found !== undefined && !isTokenOf(found, machine)) continue
     if (found !== undefined && tokenExpiresAt(found) - clock.now() > LEAST_LEFT_MS)
       return handOver(tools, machine, found, signal)
-    // The copy first: what is left of an older token would pass for the new one.
+    // Remove the copy first: a leftover copy of an older token would look like the new one.
     for (const key of [handOverKey(machine.metadata.uid ?? ''), ...(found === undefined ? [] : [tokenKey(id)])])
       await remove(tools, key, signal)
-    // Only what a person said lets another key take the place of the one on record.
+    // Another key replaces the one on record only at a person's request.
     const replaces = readmissionOf(machine, clock.now())?.token === true ? recordedKey(machine) : undefined
     const token = tokenFor(machine, id, tokenSecret(bytes(SECRET_BYTES)), clock.now(), replaces)
     const created = await outcomeOf(() => client.create(secretType, token, { fieldManager, signal }))
@@ -148,7 +152,7 @@ async function handOver(
   return created.kind === 'Applied' || created.kind === 'Exists' ? { kind: 'Applied', object: token } : created
 }
 
-/** Once its agent has joined, no other host may join with a token left over. */
+/** Once its agent has joined, no other host may use a leftover token. */
 async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal): Promise<void> {
   const uid = machine.metadata.uid ?? ''
   if (tools.identity === 'serviceAccount') return withdrawJoinAccount(tools, uid, signal)
@@ -157,7 +161,7 @@ async function withdraw(tools: TokenTools, machine: Machine, signal: AbortSignal
     if (found === undefined) break
     if (isTokenOf(found, machine)) await remove(tools, tokenKey(tokenId(uid, attempt)), signal)
   }
-  // Last: another term finds by it that this one did not finish.
+  // Last: if this term stops early, the next term finds this Secret and finishes.
   await remove(tools, handOverKey(uid), signal)
 }
 

@@ -1,13 +1,13 @@
-// Decides whether a machine should have a join token: until its agent has reported, and while a user lets its host join again. Pure.
+// Decides whether a machine needs a join token: until its agent has reported, and while a user lets its host join again. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import { readmissionOf, usedReadmissionOf } from '#identity/readmitted.ts'
 
-/** A client that forges one of these in a status gains a token that works only with the key on record. */
+/** A client that forges one of these phases gets only a token that works with the key on record. */
 const BEFORE_JOINING: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Failed'])
 
-/** Only what joins through us is ever given one. */
+/** Only machines that join through the agent ever get a token. */
 export const mayHaveToken = ({ spec }: Machine): boolean => spec.channel === 'Agent' && spec.provider !== undefined
 
 export function needsToken(machine: Machine | undefined, nowMs: number): boolean {
@@ -17,8 +17,8 @@ export function needsToken(machine: Machine | undefined, nowMs: number): boolean
 }
 
 /**
- * A host whose key is on record may still be fetching its answer, with the token that it asked with: one that joins again, and one whose Machine is to go before
- * its agent has reported. A first join of a Machine that stays ends when the agent is heard, which needs the answer.
+ * A host whose key is on record may still be fetching its answer with the original token. This happens on a rejoin, and when the Machine is deleted
+ * before its agent has reported. A first join of a Machine that stays is done when the agent reports, which requires the answer.
  */
 export function awaitsAnswer(machine: Machine, nowMs: number): boolean {
   if (mayHaveToken(machine) && usedReadmissionOf(machine, nowMs) !== undefined) return true
@@ -26,7 +26,7 @@ export function awaitsAnswer(machine: Machine, nowMs: number): boolean {
   return isToGo && machine.status?.agent === undefined && recordedKey(machine) !== undefined
 }
 
-/** A machine reports several times while its agent joins; none of that changes the token that was made for it. */
+/** A machine reports several times while its agent joins. None of these reports changes its token. */
 export function isSettled(madeFor: Machine | undefined, machine: Machine | undefined, nowMs: number): boolean {
   if (madeFor === undefined || machine === undefined || !needsToken(machine, nowMs)) return false
   return (

@@ -1,4 +1,4 @@
-// The bootstrap token of one machine: good for that machine alone, once, for a few minutes, and deleted with it. Pure.
+// The bootstrap token of one machine. It works for that machine only, once, for a few minutes, and is deleted with the machine. Pure.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -12,20 +12,20 @@ import { recordedKey } from '#identity/agent-key.ts'
 const TOKEN_NAMESPACE = 'kube-system'
 const TOKEN_TYPE = 'bootstrap.kubernetes.io/token'
 const TOKEN_LIFE_MS = 15 * 60_000
-/** Names are made from uids; when another machine has the name already, the next is tried. */
+/** Token ids are derived from uids. If another machine already has the id, the next one is tried. */
 export const TOKEN_TRIES = 4
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const ID_CHARS = 6
 const SECRET_CHARS = 16
 
-/** The same machine and try give the same id: a crash after the Secret was made does not make a second one. */
+/** The same machine and attempt give the same id, so a crash after creating the Secret does not create a second one. */
 export function tokenId(machineUid: string, attempt: number): string {
   const digest = createHash('sha256').update(`${machineUid}:${attempt}`).digest()
   return [...digest.subarray(0, ID_CHARS)].map((b) => LETTERS[b % LETTERS.length]).join('')
 }
 
-/** From enough random bytes; the small bias of the remainder leaves 80 bits. */
+/** With enough random bytes, the small bias of the remainder still leaves 80 bits. */
 export const tokenSecret = (bytes: Uint8Array): string =>
   [...bytes.subarray(0, SECRET_CHARS)].map((b) => LETTERS[b % LETTERS.length]).join('')
 
@@ -55,7 +55,9 @@ const secretOf = (
   }
 }
 
-/** With a replaced key it is for a join that a user requested; without one for the first key, and for that key again after a crash. */
+/**
+ * With a replaced key, the token is for a rejoin that a user requested. Without one, it is for the first key, and for that key again after a crash.
+ */
 export function tokenFor(machine: Machine, id: string, secret: string, nowMs: number, replaces = ''): Secret {
   const data = {
     'token-id': id,
@@ -69,7 +71,7 @@ export function tokenFor(machine: Machine, id: string, secret: string, nowMs: nu
   return { ...secretOf(tokenKey(id), machine, data, annotations), type: TOKEN_TYPE }
 }
 
-/** The part that the machine controller reads: the token itself is stored where only the approver can read it. */
+/** The part that the machine controller reads. The token itself is stored where only the approver can read it. */
 export function handOverOf(token: Secret, machine: Machine, lifeSeconds?: number): Secret {
   const keys = ['token-id', 'token-secret', 'expiration']
   const data = Object.fromEntries(keys.map((k) => [k, Buffer.from(token.data?.[k] ?? '', 'base64').toString('utf8')]))
@@ -77,11 +79,11 @@ export function handOverOf(token: Secret, machine: Machine, lifeSeconds?: number
   return secretOf(handOverKey(machine.metadata.uid ?? ''), machine, { ...data, ...life })
 }
 
-/** Made for exactly this machine, and not for one of the same name before it. */
+/** Created for exactly this machine, not for an earlier one with the same name. */
 export const isTokenOf = (token: Secret, machine: Machine): boolean =>
   token.type === TOKEN_TYPE && isForMachine(token, machine)
 
-/** A token is good once: for the first key, or for the one that replaces the key that was on record when it was made. */
+/** A token works once: for the first key, or for the key that replaces the one on record at its creation. */
 export const isUnused = (token: Secret, machine: Machine, key: string): boolean => {
   const recorded = recordedKey(machine)
   return recorded === key || (recorded ?? '') === (token.metadata.annotations?.[ANNOTATIONS.replacesKey] ?? '')

@@ -1,4 +1,4 @@
-// What one reconcile of a canary concludes before it decides: machines, trials, holds in force, and whether the versions fit.
+// What one reconcile of a canary works out before it decides: machines, trials, holds in force, and whether the versions fit.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
 import type { Problem } from '#nodes/placement/problem.ts'

@@ -1,4 +1,5 @@
-// Whether what a canary tries fits together, to the API server, and to what runs on a machine: the checks that a set makes, before any machine is marked. Pure.
+// Checks that the components of a canary fit together, with the API server, and with what runs on a machine. A set makes the same checks, before any
+// machine is marked. Pure.
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodes/placement/component-problems.ts'
@@ -7,7 +8,7 @@ import type { Problem } from '#nodes/placement/problem.ts'
 import { readSelector } from '#nodes/placement/selecting.ts'
 import type { Seen } from '../seen.ts'
 
-/** What keeps the canary from every machine. */
+/** A problem that blocks the canary on every machine. */
 export function problemOf({ canary, components, apiServer, missingSecret }: Seen): Problem | undefined {
   const selector = readSelector(canary.spec.selector)
   if (selector.kind === 'Unreadable') return { reason: 'InvalidSpec', message: selector.why }
@@ -25,13 +26,13 @@ export function problemOf({ canary, components, apiServer, missingSecret }: Seen
 type Why = string | undefined
 
 export interface Fit {
-  /** Why a component cannot go to a machine as that is right now. */
+  /** Why a component cannot go to a machine right now. */
   readonly now: (machine: Machine, wanted: DeclaredComponent) => Why
-  /** Why the machine cannot take all of them, in whatever order. */
+  /** Why the machine cannot take all components, in any order. */
   readonly everAll: (machine: Machine) => Why
 }
 
-/** What is the same on many machines is judged once. */
+/** Combinations that repeat across machines are checked once. */
 export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'>): Fit {
   const wanted = canary.spec.components
   const specOf = specsIn(components)
@@ -43,7 +44,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
   return {
     now,
     everAll: (machine) => {
-      // Check each with all the others already there: components of one canary must not block each other.
+      // Check each with all the others in place: components of one canary must not block each other.
       for (const w of wanted) {
         const why = checks.get(w.name)?.(
           runsWith(
@@ -60,7 +61,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
 
 const runsOn = (machine: Machine): string => runsWith(machine, [])
 
-/** One line a component, in the order of names. */
+/** One line per component, sorted by name. */
 function runsWith({ status }: Machine, wanted: readonly DeclaredComponent[]): string {
   const versions = new Map((status?.components ?? []).map((c) => [c.name, c.version]))
   for (const { name, version } of wanted) versions.set(name, version)

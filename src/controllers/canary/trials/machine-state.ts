@@ -1,4 +1,4 @@
-// How one machine of a canary stands towards one of its components, and whether it may be picked at all.
+// The state of one machine for one component of a canary, and whether the machine may be picked.
 import { declaredTarget, renderedConfig, type DeclaredComponent } from '#api/kinds/component-config.ts'
 import { defined } from '#lib/defined.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -29,7 +29,7 @@ export function standingOf(machine: Machine, wanted: DeclaredComponent): Standin
   return report.state === 'Healthy' && report.version === version ? 'Healthy' : 'Waiting'
 }
 
-/** Only what is known to be well and idle is tried on: unknown blocks. */
+/** A trial starts only on machines known to be healthy and idle. Unknown blocks. */
 export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
   const { phase, conditions = [], nodeRef, components = [] } = machine.status ?? {}
   const reachable = conditions.find((c) => c.type === 'AgentReachable')
@@ -47,7 +47,7 @@ export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
   )
 }
 
-/** A hold on the machine, its Node or its MachineSet: no order would reach it, and its part of the canary would wait as long. */
+/** A hold on the machine, its Node or its MachineSet. No order would reach the machine, and its part of the canary would wait as long. */
 export function isHeldMachine(
   { holds, nodes, machineSets }: Pick<Seen, 'holds' | 'nodes' | 'machineSets'>,
   machine: Machine,
@@ -59,7 +59,7 @@ export function isHeldMachine(
   return holdOver(holds, { effects: ['Pause', 'Freeze'], things, now }) !== undefined
 }
 
-/** Silent agents are left alone: nothing is asked, freed or blamed. */
+/** Leave silent machines alone: no requests, no releases, no blame. */
 export const isSilent = ({ status }: Machine): boolean =>
   status?.phase === 'Lost' ||
   status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true

@@ -1,4 +1,4 @@
-// Chooses the machines of a canary, once: exactly those named, or so many spread over hardware classes and zones.
+// Picks the machines of a canary, once: exactly the named ones, or a number of them spread over hardware classes and zones.
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
 import { selects } from '#nodes/placement/selecting.ts'
@@ -7,16 +7,16 @@ import type { Fit } from './compatibility.ts'
 import type { Seen } from '../seen.ts'
 import { isHeldMachine, isSound } from './machine-state.ts'
 
-/** A canary is a few machines, whatever a percentage comes to. */
+/** A canary is a few machines, whatever the percentage works out to. */
 const MOST_MACHINES = 100
 
 export interface Picked {
   readonly machines: readonly string[]
-  /** Why there are too few. */
+  /** Why there are not enough machines. */
   readonly lack: string | undefined
-  /** The lack is one of machines on which the versions fit. */
+  /** Not enough machines that the versions fit on. */
   readonly isMisfit?: boolean
-  /** The selector matches too few, however well they are. */
+  /** The selector matches too few machines, healthy or not. */
   readonly isWithout?: boolean
 }
 
@@ -42,7 +42,7 @@ export function pickMachines(seen: Seen, { everAll }: Fit, now: number): Picked 
   return { machines: picked, lack, ...(matching.length < count && { isWithout: true }) }
 }
 
-/** Why the first of them that cannot take what is tried cannot. */
+/** Why the first incompatible machine cannot take the versions. */
 function firstMisfit(machines: readonly Machine[], everAll: Fit['everAll']): string | undefined {
   for (const machine of machines) {
     const why = everAll(machine)

@@ -1,4 +1,4 @@
-// The words in which plan and status of a canary speak: a trial is one picked machine with one component.
+// Types that plan and status of a canary share. A trial is one picked machine with one component.
 import type { Reason } from '#api/catalogue.ts'
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -11,7 +11,7 @@ export interface Wait {
   readonly unblock: string
 }
 
-/** How one picked machine does with one component. */
+/** The result of one component on one picked machine. */
 export interface Trial {
   readonly machine: Machine
   readonly wanted: DeclaredComponent

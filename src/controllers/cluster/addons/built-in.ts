@@ -1,17 +1,17 @@
-// The addons that KubeNode gives every control plane on the hub before sync reaches it: its kinds, namespaces, roles and policies.
+// The addons that KubeNode gives every control plane on the hub before sync reaches it: kinds, namespaces, roles and policies.
 import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { deliverRelease, type ReleaseOrder } from '#delivery/deliver-release.ts'
 
 export interface Addons extends Pick<ReleaseOrder, 'kinds' | 'objects'> {
-  /** Of KubeNode, with a digest of the objects: another one is applied again. */
+  /** KubeNode's version with a digest of the objects. A different value is applied again. */
   readonly version: string
 }
 
 export type AddonsResult =
   | { readonly kind: 'Applied'; readonly version: string }
-  /** The others of its step were applied too; those of later steps were not. */
+  /** The rest of its step was applied too. Later steps were not. */
   | { readonly kind: 'AddonFailed'; readonly version: string; readonly object: string; readonly message: string }
 
 const DIGEST_DIGITS = 8

@@ -1,5 +1,5 @@
-// Brings the addons that a Cluster names to its API server through delivery: in order, with an Inventory there, so that what is named no longer is removed. Decides
-// nothing.
+// Delivers the addons that a Cluster names to its API server: in order, with an Inventory there, so that addons that are no longer named are removed.
+// Decides nothing.
 import type { AddonNetwork } from '#api/constructs/addons/addon.ts'
 import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
@@ -16,7 +16,7 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 
-/** What became of one of them. False: an object of it was refused, or is broken. Unknown: it is there, and may have to wait for machines. */
+/** The result of one addon. False: an object of it was refused or is broken. Unknown: it is applied, but may be waiting for machines. */
 export interface NamedResult {
   readonly name: string
   readonly version: string
@@ -25,11 +25,11 @@ export interface NamedResult {
   readonly message?: string
 }
 
-/** No FleetSource can be its own: none lives in that namespace. */
+/** No FleetSource can have this name: none exists in that namespace. */
 const OWNER = { source: `${CLUSTERS_NAMESPACE}/addons`, track: 'addons', target: 'Member' } as const
-/** All of them belong to one Cluster, whose commit took them away. */
+/** All addons belong to one Cluster, and a commit removed them from it. */
 const PRUNE = { enabled: true, guard: '100%' } as const
-/** Of a Cluster that no commit declares. */
+/** For a Cluster that no commit declares. */
 const NO_COMMIT = '0'.repeat(40)
 
 interface Tools {

@@ -1,4 +1,4 @@
-// What the status of a Cluster has of its addons: of those that KubeNode gives every control plane, and of those that the Cluster names. Pure.
+// The addons in the status of a Cluster: those that KubeNode gives every control plane, and those that the Cluster names. Pure.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { AddonsResult } from './built-in.ts'
@@ -9,7 +9,7 @@ import { declaredAddons, type NamedResult } from './named.ts'
 import type { Seen } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** The one of KubeNode itself. */
+/** KubeNode's own addon. */
 const OWN = 'kubenode'
 const MAX_MESSAGE = 1_024
 
@@ -22,7 +22,7 @@ function resultOf(results: readonly ActionResult<ClusterAction>[]): AddonsResult
   return done?.outcome.kind === 'Applied' ? (done.outcome.object as AddonsResult) : undefined
 }
 
-/** A control plane that was made again or went back to a snapshot may have others, or none. */
+/** A control plane that was recreated or restored from a snapshot may have other addons, or none. */
 export function addonsAfter(
   { cluster, plane }: Seen,
   results: readonly ActionResult<ClusterAction>[],
@@ -37,7 +37,7 @@ export function addonsAfter(
   return own === undefined ? others : [own, ...others]
 }
 
-/** Whether it has another store than before. */
+/** Whether the store was replaced. */
 const hasOtherStore = (results: readonly ActionResult<ClusterAction>[], plane: Seen['plane']): boolean =>
   results.some(
     ({ action, outcome }) =>
@@ -46,7 +46,7 @@ const hasOtherStore = (results: readonly ActionResult<ClusterAction>[], plane: S
 
 const namedIn = ({ status }: Cluster): readonly Entry[] => (status?.addons ?? []).filter((a) => a.name !== OWN)
 
-/** Also those that it named before: they are removed. */
+/** Includes previously named addons, which still have to be removed. */
 export const hasNamedAddons = (cluster: Cluster): boolean =>
   declaredAddons(cluster).length > 0 || namedIn(cluster).length > 0
 

@@ -1,4 +1,4 @@
-// Clients of control planes on the hub, for the controller of clusters itself: made for one piece of work, with a certificate of minutes.
+// Clients of control planes on the hub, for the cluster controller itself. Each is created for one task, with a certificate that lives for minutes.
 import { programUser } from '#api/names.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'

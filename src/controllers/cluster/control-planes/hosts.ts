@@ -1,4 +1,4 @@
-// The hosts of control planes of this hub, one for each flavor, and clients through them.
+// The hub's control plane hosts, one per flavor, and the clients that connect through them.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -20,7 +20,7 @@ export class Hosts {
     this.#all = [of(first), ...others.map(of)]
   }
 
-  /** The first one for a flavor that none serves: it has nothing of the Cluster, and the plan says so. */
+  /** If no host serves the flavor, returns the first one. It has nothing of this Cluster, and the plan reports that. */
   of({ spec }: Cluster): HostOf {
     return this.#all.find(({ host }) => host.name === spec.controlPlane?.flavor) ?? this.#all[0]
   }

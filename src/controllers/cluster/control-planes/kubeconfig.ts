@@ -1,4 +1,4 @@
-// The Secret with the kubeconfig that sync has for a control plane on the hub: what it tells, and how it is written. Never one that a person made.
+// The Secret with sync's kubeconfig for a control plane on the hub: reads and writes it. Never touches a Secret that a person created.
 import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
@@ -11,7 +11,7 @@ import type { KubeconfigSeen } from '../seen.ts'
 
 export const SECRET = coreKind('Secret')
 
-/** Ninety days, of which a month is left when it is renewed. */
+/** Ninety days, renewed with a month left. */
 export const KUBECONFIG_LIFE_MS = 90 * 86_400_000
 
 export const secretKey = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
@@ -40,7 +40,7 @@ export function kubeconfigSeen(secret: KubeObject): KubeconfigSeen {
       until: validToDate.getTime(),
     }
   } catch {
-    // Damaged, so it is written again.
+    // Damaged: write it again.
     return unread
   }
 }

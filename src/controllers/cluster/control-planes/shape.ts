@@ -1,4 +1,4 @@
-// What a Cluster declares of how its control plane is built and upgraded, as a host of control planes is asked for it. Pure.
+// Translates the control plane settings of a Cluster into a request to a control plane host. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { type ControlPlaneShape, DEFAULT_NETWORK, type UpgradeTerms } from '#controlplanes/port.ts'
 import { defined } from '#lib/defined.ts'

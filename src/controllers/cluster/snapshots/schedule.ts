@@ -1,5 +1,5 @@
-// Snapshots that a Cluster declares to be taken again and again: when the next one is due, which are dropped, and when none was verified for too long. Pure. A clock
-// that was set back takes one early and drops none that counts; one from the future counts for nothing.
+// Scheduled snapshots of a Cluster: when the next one is due, which are dropped, and when none was verified for too long. Pure. If the clock was set
+// back, one snapshot is taken early and none that counts is dropped. A snapshot from the future counts for nothing.
 import { LEAST_EVERY_MS } from '#api/cluster-mistakes.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { isScheduled, SCHEDULED, type ControlPlane } from '#controlplanes/port.ts'
@@ -7,19 +7,19 @@ import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { Seen } from '../seen.ts'
 
-/** How late the second one may be: a node of the hub that is being replaced is no alarm. */
+/** How late the second snapshot may be: replacing a node of the hub must not raise an alarm. */
 const GRACE_MS = 30 * 60_000
 
 export interface Schedule {
   readonly nextAt: number
-  /** Name of the snapshot that is to be taken now. */
+  /** The snapshot to take now. */
   readonly due: string | undefined
   readonly drop: readonly string[]
-  /** Since when the schedule is known: before that nothing was late. */
+  /** When the schedule became known. Nothing was late before that. */
   readonly since: number
-  /** The newest snapshot that was opened, of the schedule or not. */
+  /** The newest verified snapshot, scheduled or not. */
   readonly verified: { readonly name: string; readonly takenAt: string } | undefined
-  /** Not before this is it too long. */
+  /** Overdue from this time on. */
   readonly overdueAt: number
   readonly isOverdue: boolean
 }
@@ -47,13 +47,13 @@ export function scheduleOf({ cluster, plane }: Pick<Seen, 'cluster' | 'plane'>, 
   }
 }
 
-/** One that was begun is finished first. */
+/** An unfinished snapshot is finished first. */
 const nameAt = (plane: ControlPlane | undefined, now: number): string =>
   plane?.taking !== undefined && isScheduled(plane.taking)
     ? plane.taking
     : `${SCHEDULED}${timestamp(now).toLowerCase().replaceAll(/[-:]/g, '')}`
 
-/** Those of the future go first, then the oldest; never the last one, and none that the Cluster names. */
+/** Drops snapshots from the future first, then the oldest. Never drops the last one, or any that the Cluster names. */
 function dropped(
   { spec }: Cluster,
   plane: ControlPlane | undefined,

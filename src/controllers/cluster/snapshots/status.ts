@@ -1,4 +1,4 @@
-// What the schedule of snapshots is in the status: times, a condition, and once an event when none was verified for too long. Pure.
+// The snapshot schedule in the status: times, a condition, and one event when none was verified for too long. Pure.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { findCondition, type WantedCondition } from '#kube/conditions.ts'
@@ -12,7 +12,7 @@ import { type Seen } from '../seen.ts'
 type ScheduleStatus = NonNullable<NonNullable<ClusterStatus>['snapshotSchedule']>
 type Results = readonly ActionResult<ClusterAction>[]
 
-/** None of a Cluster that ended, or is being deleted: its last snapshot is another one. */
+/** Empty for a Cluster that ended or is being deleted: its final snapshot is not part of the schedule. */
 export function scheduleStatus(
   seen: Seen,
   { phase }: Pick<ClusterPlan, 'phase'>,
@@ -49,7 +49,7 @@ const conditionOf = (
   }
 }
 
-/** Why the one that is due was not taken yet. */
+/** Why the due snapshot has not been taken yet. */
 function whyNot({ unanswered, plane }: Seen, phase: string, results: Results): string | undefined {
   if (unanswered !== undefined) return `the host does not answer: ${unanswered}`
   const own = results.find((r) => r.action.kind === 'ScheduledSnapshot')

@@ -1,4 +1,4 @@
-// Decides whether the inspections of a step hold. One that cannot be read, or was not run yet, does not hold.
+// Decides whether the inspections of a step pass. An inspection that cannot be read, or has not run yet, does not pass.
 import { isNodeReady, type Node } from '#nodes/objects.ts'
 import type { Lookup } from '../members/lookup.ts'
 import { type Abilities, type Inspection, NO_ABILITIES, isRemote, resultKey } from './inspections.ts'
@@ -18,7 +18,7 @@ const BUILT_IN: readonly Inspection[] = [
 export const inspectionsOf = ({ inspections }: Rollout): readonly Inspection[] =>
   inspections === undefined || inspections.length === 0 ? BUILT_IN : inspections
 
-/** What this controller cannot do must not be skipped silently. */
+/** An inspection that this controller cannot run must not be skipped silently. */
 export function unsupportedInspection(rollout: Rollout, can: Abilities = NO_ABILITIES): Problem | undefined {
   for (const { name, http, prometheus, podProbe } of rollout.inspections ?? []) {
     if (prometheus !== undefined && !can.prometheus)
@@ -37,23 +37,23 @@ const unsupported = (name: string, why: string): Problem => ({
 export interface Finding {
   readonly inspection: Inspection
   readonly seen: string
-  /** It would hold without the machines that fell silent recently: it does not hold now, but fails no machine yet. */
+  /** It would pass without the recently silent machines. So it does not pass now, but fails no machine yet. */
   readonly isSilence?: boolean
 }
 
 export interface Inspected {
-  /** A slice of the step: all have the same version. */
+  /** A slice of the step. All slices of a step have the same version. */
   readonly slice: Slice
   readonly machines: readonly Reading[]
   readonly nodes: Lookup<Node>
   readonly inspectionResults: Seen['inspectionResults']
   readonly pods: Seen['probePods']
-  /** Machines that may be lost to causes of their own. */
+  /** Machines that may fail for unrelated reasons. */
   readonly slack: number
   readonly now: number
 }
 
-/** The first inspection that does not hold. */
+/** The first inspection that does not pass. */
 export function firstFinding(inspections: readonly Inspection[], inspected: Inspected): Finding | undefined {
   for (const inspection of inspections) {
     const wrong = isOfStep(inspection) ? wrongWithStep(inspection, inspected) : wrongWithMachines(inspection, inspected)
@@ -88,7 +88,7 @@ function wrongWithMachines(
   return { seen: `failed on ${first.name}: ${wrongOn(first) ?? ''}${more}`, isSilence }
 }
 
-/** What keeps the inspection from holding on one machine, in the words of the reporter. */
+/** Why the inspection does not pass on one machine, in the reporter's words. */
 function wrongWith(
   inspection: Inspection,
   { machine, health }: Reading,
@@ -101,7 +101,7 @@ function wrongWith(
   if (inspection.componentsHealthy !== undefined) {
     const { components } = machine.status ?? {}
     if (components === undefined) return 'its agent has reported no components'
-    // Nothing but a switch of its own makes a component Failed: another one that is speaks against its own version.
+    // A component becomes Failed only through a switch of its own. Another failed component counts against its own version.
     const bad = components.find((c) => c.state === 'Degraded' || (c.state === 'Failed' && c.name === component))
     return bad && withMessage(`component ${bad.name} is ${bad.state}`, bad.message)
   }

@@ -1,4 +1,4 @@
-// The latest results of the inspections of open steps, taken in the background.
+// The latest inspection results of open steps, gathered in the background.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { BackgroundReads } from '#runtime/background-reads.ts'

@@ -1,4 +1,4 @@
-// The port to inspections of things outside the cluster, and their results. An inspection that was not run does not hold.
+// The port for inspections of things outside the cluster, and their results. An inspection that has not run does not pass.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 
@@ -7,7 +7,7 @@ export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['ins
 export type { CheckResult as Look }
 
 export interface Inspector {
-  /** Kinds of inspection that can be done here. */
+  /** Kinds of inspection that can run here. */
   readonly can: Abilities
   check(inspection: Inspection, signal: AbortSignal): Promise<CheckResult>
 }
@@ -20,7 +20,7 @@ export interface Abilities {
 
 export const NO_ABILITIES: Abilities = { http: false, prometheus: false, podProbe: false }
 
-/** A result belongs to one step: it proves nothing about another. */
+/** A result belongs to one step and proves nothing about another. */
 export interface WantedInspection {
   readonly key: string
   readonly inspection: Inspection

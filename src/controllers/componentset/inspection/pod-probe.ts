@@ -1,4 +1,4 @@
-// The inspection that is a pod: one a step, on a machine that has the new version; it must succeed, or answer on its port while it runs. Pure.
+// The pod inspection: one pod per step, on a machine with the new version. The pod must succeed, or answer on its port while it runs. Pure.
 import { defined } from '#lib/defined.ts'
 import { createHash } from 'node:crypto'
 import { LABELS, PROBES_NAMESPACE } from '#api/names.ts'
@@ -13,7 +13,7 @@ import type { Seen, Slice } from '../seen.ts'
 const HASH_CHARS = 16
 const INSPECTED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking'])
 
-/** Of the step: all its slices share it, and another version has another one. */
+/** Per step: all its slices share the probe, and another version has its own. */
 function probeHash({ component, version = '', config = '', step }: Slice, { name }: Inspection): string {
   const text = [component, version, config, step, name].join('\n')
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS)
@@ -36,7 +36,7 @@ export interface ProbedStep {
   readonly machines: readonly Reading[]
 }
 
-/** Starts what open steps want, and ends what no step wants any more. */
+/** Starts the pods that open steps need, and deletes the rest. */
 export function probePods({ set, probePods: pods }: Seen, steps: readonly ProbedStep[]): readonly SetAction[] {
   if (pods === undefined) return []
   const wanted = (set.spec.rollout.inspections ?? []).filter((i) => i.podProbe !== undefined)
@@ -64,10 +64,10 @@ const MOST_NAME_CHARS = 40
 const shortName = ({ metadata: { name = '' } }: Seen['set']): string =>
   `probe-${withoutEnd(name.slice(0, MOST_NAME_CHARS).replaceAll('.', '-'), /-/)}`
 
-/** The namespace of probes admits restricted pods only, and most images name no user. */
+/** The probe namespace admits only restricted pods, and most images set no user. */
 const NOBODY = 65_534
 
-/** It goes to its node past the scheduler: a cordon or a taint is no reason not to look. It gets nothing of the cluster's. */
+/** Bypasses the scheduler: a cordon or a taint is no reason to skip the probe. The pod gets no cluster credentials. */
 function podOf(set: Seen['set'], { podProbe, timeout }: Inspection, name: string, nodeName: string): Pod {
   const { uid = '', name: owner = '' } = set.metadata
   const port = podProbe?.port

@@ -1,4 +1,5 @@
-// Decides which machines a component can go to next, and why the others wait: a machine that is unhealthy, silent, held or switching is never touched.
+// Decides which machines a component can go to next, and why the others wait. A machine that is unhealthy, silent, held or switching is never
+// touched.
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
@@ -11,61 +12,61 @@ import { shortened } from '#lib/shortened.ts'
 
 export interface Survey {
   readonly track: Track
-  /** May be disturbed: each costs one of the budget. */
+  /** May be disrupted. Each costs one unit of the budget. */
   readonly sound: readonly Reading[]
-  /** Unavailable because of this very component: disturbing them costs nothing. */
+  /** Unavailable because of this component. Disrupting them costs nothing. */
   readonly broken: readonly Reading[]
-  /** Those of them that a version broke which never worked on the whole set: the next version is for them first. */
+  /** Broken by a version that never worked on the whole set. They get the next version first. */
   readonly brokenByRollout: ReadonlySet<Reading>
-  /** Ordered a version that came after the last healthy one, and so going back; a part of the above. */
+  /** Ordered a version newer than the last healthy one, so these go back. A subset of the above. */
   readonly goingBack: ReadonlySet<Reading>
   readonly skipped: ReadonlyMap<string, string>
   readonly updated: number
   /** Failures that may be retried do not count. */
   readonly failed: number
-  /** Ordered long ago and not ready for the switch yet. */
+  /** Ordered long ago and still not ready to switch. */
   readonly stuck: number
   readonly tried: number
-  /** One mark a member, in their order. */
+  /** One mark per member, in member order. */
   readonly marks: Uint8Array
   readonly triedByClass: ReadonlyMap<string, number>
-  /** Candidates but for a component that they need first, or that needs this one as it is. */
+  /** Candidates that wait for another component, or that another component needs as they are. */
   readonly unmet: number
-  /** Why, for the first of them. */
+  /** The reason for the first of them. */
   readonly firstUnmet: string | undefined
 }
 
 export interface SurveyInput {
-  /** Of the members. */
+  /** Number of members. */
   readonly count: number
   readonly revisions: Revisions
   readonly rules: Rules
-  /** Why the component cannot go to its target beside what runs on a machine. */
+  /** Why the component cannot run its target next to what a machine runs. */
   readonly incompatible: (runs: string) => string | undefined
-  /** The target has secret values, which are sealed to a key that the machine's agent published. */
+  /** The target has secret values, sealed to a key that the machine's agent published. */
   readonly needsKey?: boolean
-  /** Machines of slices that wait for a permit or switch, of any component of the set. */
+  /** Machines of pending or switching slices, of any component of the set. */
   readonly reserved: ReadonlySet<string>
-  /** `decidedBy` is the set that the machine has the component from. */
+  /** `decidedBy` is the set that the machine got the component from. */
   readonly claimedByOther: (machine: Machine, decidedBy: string | undefined) => string | undefined
   readonly heldBy: (reading: Reading) => string | undefined
-  /** What the Defender said of a machine a moment ago, by uid. */
+  /** Recent refusals of the Defender, by machine uid. */
   readonly refused: ReadonlyMap<string, string>
-  /** What failed before this moment may be tried again. */
+  /** Failures before this time may be retried. */
   readonly retryBefore: number | undefined
-  /** When the slices began that wait or switch. */
+  /** Start times of the pending and switching slices. */
   readonly atWork: ReadonlySet<string | undefined>
   readonly now: number
-  /** An order from before this moment that is not staged yet counts as stuck. */
+  /** An order from before this time that is not staged yet counts as stuck. */
   readonly overdueBefore: number
 }
 
-/** What a machine is to one component, for the counts of the set. */
+/** The state of a machine for one component, for the set's counts. */
 export const MARKS = { behind: 0, healthy: 1, updated: 2, failed: 3, othersDecide: 4 } as const
 
 type Verdict = 'Sound' | 'Broken' | 'Never' | 'Others' | { readonly skipped: string } | { readonly unmet: string }
 
-/** Reads one machine after the other, in the order of the members, and returns the sums at the end. */
+/** Reads one machine after another, in member order, and returns the totals at the end. */
 export interface Surveyor {
   readonly add: (reading: Reading, at: number) => void
   readonly survey: () => Survey
@@ -91,7 +92,7 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
     if (isStuck) counts.stuck++
     if (isHere || isFailed) count(triedByClass, reading.class)
     marks[at] = markOf(standing, isFailed, reading)
-    // While a version climbs the ladder, changes made on a node are not repaired: a step should show the effect of the version only.
+    // While a version climbs the ladder, changes made on a node are not repaired: a step should show only the effect of the version.
     if (isHere && !(standing === 'Drifted' && track.isProven)) return
     const verdict = isStuck ? STUCK : judge(reading, standing, isFailed, track, input)
     if (verdict === 'Never') return
@@ -153,7 +154,7 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
   return standing === 'Unhealthy' ? MARKS.updated : MARKS.behind
 }
 
-/** It has, or is ordered, the version that works on the rest of the set: the fault is its own. */
+/** It has, or is ordered, the version that works on the rest of the set, so its fault is its own. */
 function isOfHealthy({ orders, reports }: Reading, index: number, healthy: ComponentTarget | undefined): boolean {
   const [order, report] = [orders[index], reports[index]]
   if (healthy === undefined || order === undefined || report?.version === undefined) return false
@@ -162,7 +163,7 @@ function isOfHealthy({ orders, reports }: Reading, index: number, healthy: Compo
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
-/** Ordered what came after the goal; a component that a later revision dropped is a target too. */
+/** Ordered a version newer than the goal. A component that a later revision dropped is a target too. */
 /** A target that was never tried is no way back, whatever versions a machine had before. */
 const wasHealthyOn = ({ reports }: Reading, { isProven, version, index }: Track): boolean =>
   isProven || (version !== undefined && wasHealthy(reports[index]?.healthyBefore ?? [], version))
@@ -183,7 +184,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
   if (isFailed && !mayRetry(reading, track, input)) return 'Never'
   const drifted = standing === 'Drifted' ? unmendable(reading, track, input) : undefined
   if (drifted !== undefined) return { skipped: drifted }
-  // A kubelet registers a deleted Node when it starts: the fresh copy that it reports to need is the cure.
+  // A kubelet registers a deleted Node when it starts, so the fresh copy it reports to need is the cure.
   if (standing === 'Drifted' && isNodeDeleted(reading) && !reading.isBusy)
     return hindrance(reading, track, input) ?? 'Broken'
   const isBroken = reading.brokenBy.has(track.component) && !reading.isBusy
@@ -215,7 +216,7 @@ function hindrance(
   return unmet === undefined ? undefined : { unmet }
 }
 
-/** Files of others are where the component needs to write its own, and a person has not consented to replace them. */
+/** Unmanaged files are where the component must write its own, and a person has not agreed to replace them. */
 function adoptionWait({ metadata, spec }: Machine, report: ComponentStatus | undefined): string | undefined {
   if (spec.adoption === 'Preview') return `its adoption is only previewed; run kubenode adopt ${metadata.name ?? ''}`
   const { differs = [], blocked = [] } = report?.version === undefined ? (report?.adoption ?? {}) : {}
@@ -231,6 +232,6 @@ function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: S
   return !atWork.has(reading.orders[index]?.slice)
 }
 
-/** The slice of the attempt has our time; that of the report is the node's, whose clock may be wrong. */
+/** The slice's start time comes from our clock. The report's time comes from the node, whose clock may be wrong. */
 const attemptBegan = ({ orders, reports }: Reading, index: number): number =>
   Date.parse(orders[index]?.slice ?? reports[index]?.since ?? '')

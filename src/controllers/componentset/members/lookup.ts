@@ -1,4 +1,4 @@
-// What a decision needs of a collection of objects: one by its name.
+// How a decision finds an object by name.
 
 export interface Lookup<T> {
   get(name: string): T | undefined

@@ -1,4 +1,4 @@
-// Decides which machines a set manages, and for which of their components another set decides instead.
+// Decides which machines a set manages, and for which components another set decides instead.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isSameName, nameOf } from '#api/schema/object-meta.ts'
@@ -11,7 +11,7 @@ import type { Node } from '#nodes/objects.ts'
 
 export type CompetingSet = SelectingSet
 
-/** Other sets of at least this priority that declare the component too, by component. */
+/** By component: other sets that declare it with at least this priority. */
 export function competingSetsOf(
   set: MachineComponentSet,
   sets: readonly MachineComponentSet[],
@@ -53,11 +53,11 @@ export function competingSetFor(
   )
 }
 
-/** No set may change an observed machine. */
+/** No set may change a machine that is only observed. */
 const isMember = (selector: Selector, { spec, metadata }: Machine): boolean =>
   spec.channel !== 'Observe' && matchesSelector(selector, metadata.labels)
 
-/** A different Node of the same name is no evidence about this machine. */
+/** A different Node with the same name is no evidence about this machine. */
 const nodeOf = (node: Node | undefined, { status }: Machine): Node | undefined =>
   node?.metadata.uid === status?.nodeRef?.uid ? node : undefined
 
@@ -65,7 +65,7 @@ interface Known {
   readonly machine: Machine
   readonly nodeName: string | undefined
   readonly node: Node | undefined
-  /** Undefined for a machine that is none of the set's. */
+  /** Undefined for a machine outside the set. */
   readonly reading: Reading | undefined
 }
 
@@ -76,14 +76,14 @@ interface Reader {
 }
 
 /**
- * Readings of machines that did not change since the last reconcile: usually thousands. A cache lists them in the same order each time, except for created and
- * deleted ones, so most are found at their old index.
+ * Readings of machines that did not change since the last reconcile: usually thousands. A cache lists them in a stable order, except for created and
+ * deleted ones, so most are at their old index.
  */
 export class ReadingMemo {
   #about = ''
   #known: readonly Known[] = []
 
-  /** What is remembered holds for one selector and one list of components. */
+  /** The memo is valid for one selector and one list of components. */
   about(selector: Selector, indexOf: ReadonlyMap<string, number>): this {
     const about = JSON.stringify([selector, ...indexOf.keys()])
     if (about !== this.#about) this.#known = []
@@ -91,7 +91,7 @@ export class ReadingMemo {
     return this
   }
 
-  /** Of those that are members, in the order of the machines. */
+  /** Returns the members, in machine order. */
   readAll(machines: readonly Machine[], reader: Reader): readonly Reading[] {
     const before = this.#known
     let at = 0
@@ -123,7 +123,7 @@ function knownOf(machine: Machine, { selector, indexOf, nodes }: Reader): Known 
   return { machine, nodeName, node, reading }
 }
 
-/** In the order of names: nothing may depend on the order in which a cache holds them. */
+/** Sorted by name: nothing may depend on the order of a cache. */
 export function readMembers(
   set: MachineComponentSet,
   machines: readonly Machine[],

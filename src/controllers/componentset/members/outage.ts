@@ -1,15 +1,16 @@
-// Whether so many machines are silent at once that the network is to blame, not they. Those that are still joining count as well: nothing is known of them either.
+// Decides whether so many machines are silent at once that the network is to blame. Machines that are still joining count too: nothing is known about
+// them either.
 import type { Reading } from './reading.ts'
 
-/** One or two silent machines are a fault of their own. */
+/** One or two silent machines have a fault of their own. */
 const FEW = 2
-/** A fifth of all, or half of a zone or rack, never dies at the same time by itself. */
+/** A fifth of all machines, or half of a zone or rack, does not die at once by chance. */
 const SHARE_OF_ALL = 0.2
 const SHARE_OF_DOMAIN = 0.5
 
 export interface Outage {
   readonly silent: number
-  /** Of these, machines whose agent never sent a heartbeat. */
+  /** How many of these never had an agent heartbeat. */
   readonly joining: number
   readonly of: number
   readonly where: string
@@ -31,7 +32,7 @@ function domainOutage(
 ): Outage | undefined {
   const suspects = [...countsBy(silent, domain)].filter(([, n]) => n > FEW)
   if (suspects.length === 0) return undefined
-  // Counted once, not once for each domain: there may be hundreds of racks with thousands of machines.
+  // Counted once, not once per domain: there may be hundreds of racks and thousands of machines.
   const totals = countsBy(all, domain)
   for (const [name, n] of suspects) {
     const of = totals.get(name) ?? 0

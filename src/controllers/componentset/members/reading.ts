@@ -12,7 +12,7 @@ import { hardwareClass } from '#nodes/placement/hardware-class.ts'
 import { hasTaint, isNodeReady } from '#nodes/objects.ts'
 import { type ComponentTarget, isSameTarget, isOrderFor } from '#api/protocol/component-order.ts'
 
-/** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
+/** Up may be disrupted. Joining has never worked yet. Broken has its own problem. Silent sends no heartbeats. Leaving is being deleted. */
 type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
 
 export interface Reading {
@@ -25,20 +25,20 @@ export interface Reading {
   /** Silent because no agent ever sent a heartbeat. */
   readonly isAwaited: boolean
   readonly class: string
-  /** All its domains in one text. */
+  /** All its domains in one string. */
   readonly place: string
-  /** Every component that runs, with its version, in one line each: equal on most machines. */
+  /** Every running component with its version, one line each. The same on most machines. */
   readonly runs: string
-  /** Components, where nothing but these is wrong with the machine: a new version of one may be what heals it. */
+  /** Components that are the machine's only problem. A new version of one may fix it. */
   readonly brokenBy: ReadonlySet<string>
-  /** Some component is being switched, or was ordered to. */
+  /** A component is switching, or was ordered to. */
   readonly isBusy: boolean
-  /** A file on its node forbids its agent every disruption. */
+  /** A file on its node forbids every disruption by the agent. */
   readonly isFrozen: boolean
   /** By index of the component in the set. */
   readonly orders: readonly (ComponentOrder | undefined)[]
   readonly reports: readonly (ComponentStatus | undefined)[]
-  /** Its standing towards the last target, by index: each reconcile asks for the same targets. */
+  /** Its standing for the last target, by index. Each reconcile asks for the same targets. */
   readonly found: (Found | undefined)[]
 }
 
@@ -50,11 +50,11 @@ interface Found {
 }
 
 /**
- * A machine silent for this long during its switch is lost, unless it reboots for it. A shorter silence proves nothing about the version: its agent keeps running,
- * and judges it by a whole settle window.
+ * A machine that is silent this long during its switch is lost, unless the switch reboots it. A shorter silence proves nothing about the version: its
+ * agent keeps running, and judges the version over a whole settle window.
  */
 export const LOST_AFTER_MS = 300_000
-/** As the machine controller calls a machine Lost that reboots. */
+/** Same as the machine controller's limit before a rebooting machine is Lost. */
 const REBOOTED_AFTER_MS = 900_000
 
 const JOINING: ReadonlySet<string | undefined> = new Set([
@@ -66,7 +66,7 @@ const JOINING: ReadonlySet<string | undefined> = new Set([
   'Installing',
 ])
 
-/** Read thousands at a time after a start: one pass over what the machine says, and one object. */
+/** Called thousands of times after a start, so it takes one pass over the machine and creates one object. */
 export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
   const { spec, status, metadata } = machine
   const orders = byIndex<ComponentOrder>(spec.components, indexOf)
@@ -110,7 +110,7 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
   }
 }
 
-/** Most machines have exactly the components of their set, in the order of names: then the list is the one that they have. */
+/** Most machines have exactly the components of their set, sorted by name. In that case, return their list as is. */
 function byIndex<T extends { readonly name: string }>(
   list: readonly T[] = [],
   indexOf: ReadonlyMap<string, number>,
@@ -124,24 +124,24 @@ function byIndex<T extends { readonly name: string }>(
   return out
 }
 
-/** RolledBack alone is not bad: the version before runs. It explains a machine that is Failed. */
+/** RolledBack alone is not bad: the previous version runs. It explains a machine that is Failed. */
 const isBad = (state: ComponentState, phase: string | undefined): boolean =>
   state === 'Degraded' || state === 'Failed' || (state === 'RolledBack' && phase === 'Failed')
 
-/** On a Node that takes no pods yet: another version may be what opens it. */
+/** For a Node that takes no pods yet: another version may open it. */
 const keepsClosed = (state: ComponentState): boolean => state !== 'Healthy' && !isSwitching(state)
 
-/** The machine controller says so of a machine as long as it has seen no Lease of its agent. */
+/** The machine controller sets this reason until it has seen a Lease of the agent. */
 const NEVER_SEEN: Reason = 'NotYetObserved'
 
-/** What is not well with one of them is read from its node, its agent and its components. */
+/** In these phases, the machine's problems are read from its node, agent and components. */
 const IN_SERVICE: ReadonlySet<string | undefined> = new Set(['Ready', 'NotReady', 'Updating'])
 
 interface Diagnosis {
   readonly health: Health
   readonly why: string
   readonly isAwaited?: boolean
-  /** Nothing but its startup taint is wrong with its Node. */
+  /** Its startup taint is the only problem of its Node. */
   readonly isClosed?: boolean
 }
 
@@ -154,7 +154,7 @@ const NO_HOST: ReadonlySet<string> = new Set<Reason>([
   'OfferingsExhausted',
 ])
 
-/** Why a machine without a node has no host either: its agent cannot be heard, and is not to blame. */
+/** Why a machine without a node has no host either. Its agent cannot report and is not to blame. */
 function hostTrouble(status: Machine['status']): string | undefined {
   const host = status?.conditions?.find((c) => c.type === 'InfrastructureReady')
   const isWithout = status?.nodeRef === undefined && host?.status === 'False' && NO_HOST.has(host.reason)
@@ -167,7 +167,7 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   if (phase === 'Lost') return found('Silent', 'phase Lost')
   const reachable = status?.conditions?.find((c) => c.type === 'AgentReachable')
   if (reachable !== undefined && reachable.status !== 'True') {
-    // Nothing is known of it either, so it is touched no more than one that fell silent.
+    // Nothing is known about it either, so treat it like a machine that fell silent.
     const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_SEEN
     const why = hostTrouble(status)
     if (isAwaited) return { health: 'Silent', why: why ?? 'still joining: no heartbeat from its agent yet', isAwaited }
@@ -176,7 +176,7 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
       why ?? (reachable.reason === 'Rebooting' ? reachable.message : 'no heartbeat from its agent'),
     )
   }
-  // A Node that was deleted registers with its startup taint again; its machine is no newcomer for that.
+  // A deleted Node registers with its startup taint again. That does not make the machine a newcomer.
   const isClosed = status?.inServiceSince !== undefined && hasTaint(node, TAINTS.componentsPending)
   if (!isClosed && JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
   if (!IN_SERVICE.has(phase) && phase !== 'Installing') return found('Broken', `phase ${phase}`)
@@ -187,8 +187,8 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
 }
 
 /**
- * It never served, so that nothing is lost while it does not: it still joins, or its agent never sent a heartbeat. A Node that it has must serve. One that
- * served before, and joins again, is no loss only while its Node serves.
+ * It never served, so losing it costs nothing: it is still joining, or its agent never sent a heartbeat. If it has a Node, the Node must serve. A
+ * machine that served before and rejoins is no loss only while its Node serves.
  */
 export function isNoLoss({ machine, node, health, isAwaited }: Reading): boolean {
   if (health !== 'Joining' && !isAwaited) return false
@@ -198,30 +198,30 @@ export function isNoLoss({ machine, node, health, isAwaited }: Reading): boolean
 
 const isServing = (node: Node | undefined): boolean => isNodeReady(node) && !hasTaint(node, TAINTS.componentsPending)
 
-/** Its agent sends heartbeats, but the Node that it had was deleted. */
+/** Its agent sends heartbeats, but its Node was deleted. */
 export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
   node === undefined &&
   health === 'Broken' &&
   machine.status?.phase === 'NotReady' &&
   machine.status.nodeRef !== undefined
 
-/** The relation of a machine to the desired version of a component. */
+/** The state of a machine relative to the desired version of a component. */
 export type Standing =
   /** Ordered, runs it, healthy. */
   | 'Updated'
-  /** Runs it and is healthy, but something was changed on the node that only a fresh copy mends. */
+  /** Runs it and is healthy, but a change on the node needs a fresh copy. */
   | 'Drifted'
   /** Ordered and runs it, but a probe fails. */
   | 'Unhealthy'
   /** Ordered; not there yet. */
   | 'Pending'
-  /** An order stands, or it is between two versions. */
+  /** An order is pending, or the machine is between two versions. */
   | 'Switching'
-  /** It was tried and went back, or broke. */
+  /** It was tried and rolled back, or it broke. */
   | 'Failed'
-  /** Has another version, or none. */
+  /** Has another version or none. */
   | 'Outdated'
-  /** A canary decides about it at the moment. */
+  /** A canary currently decides about it. */
   | 'Canary'
 
 export function standingOf(reading: Reading, index: number, target: ComponentTarget): Standing {
@@ -240,14 +240,14 @@ function standingAgain(reading: Reading, index: number, target: ComponentTarget)
   if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
   if (!isOrderFor(order, target)) return order.canaryRef === undefined ? 'Outdated' : 'Canary'
   if (report === undefined || report.desired !== target.version) return 'Pending'
-  // A report about an attempt before this one says nothing about this one. One without an attempt is taken for it: the rollout would wait for another in vain.
+  // A report about an earlier attempt does not apply to this one. A report without an attempt does: otherwise the rollout would wait in vain.
   if ((report.attempt ?? order.attempt) !== order.attempt) return 'Pending'
   switch (report.state) {
     case 'RolledBack':
     case 'Failed':
       return 'Failed'
     case 'Healthy':
-      // An agent that calls another version healthy is not believed; the progress deadline ends the waiting.
+      // An agent that reports another version as healthy is not believed. The progress deadline ends the wait.
       if (report.version !== target.version) return 'Pending'
       return report.drifted === undefined ? 'Updated' : 'Drifted'
     case 'Degraded':
@@ -262,18 +262,18 @@ function standingAgain(reading: Reading, index: number, target: ComponentTarget)
   }
 }
 
-/** No longer ordered; until the agent stops reporting it, it is being uninstalled. */
+/** No longer ordered. It is being uninstalled until the agent stops reporting it. */
 function standingToGo(order: ComponentOrder | undefined, report: ComponentStatus | undefined): Standing {
   if (order === undefined) return report === undefined ? 'Updated' : 'Pending'
   if (order.switch !== undefined || (report !== undefined && isSwitching(report.state))) return 'Switching'
   return order.canaryRef === undefined ? 'Outdated' : 'Canary'
 }
 
-/** It has the version, however well. */
+/** It has the version, healthy or not. */
 export const isThere = (standing: Standing | undefined): boolean =>
   standing === 'Updated' || standing === 'Drifted' || standing === 'Unhealthy'
 
-/** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
+/** The agent rolled back or broke while its order is still pending. This counts as a failure before the machine's part ends. */
 export function reportsFailure({ orders, reports }: Reading, index: number, target: ComponentTarget): boolean {
   const [order, report] = [orders[index], reports[index]]
   if (order === undefined || report === undefined || target.version === undefined) return false
@@ -282,13 +282,13 @@ export function reportsFailure({ orders, reports }: Reading, index: number, targ
   return report.state === 'RolledBack' || report.state === 'Failed'
 }
 
-/** Since when its agent is silent, in milliseconds; undefined when the status does not show it. */
+/** When its agent fell silent, in milliseconds. Undefined if the status does not show it. */
 export function silentSince({ machine }: Reading): number | undefined {
   const since = machine.status?.conditions?.find((c) => c.type === 'AgentReachable')?.lastTransitionTime
   return since === undefined ? undefined : Date.parse(since)
 }
 
-/** It has been silent so long that its switch will not end by itself. One that reboots is lost when the machine controller calls it so. */
+/** It has been silent too long for its switch to end on its own. A rebooting machine is lost when the machine controller marks it Lost. */
 export function isLost(reading: Reading, now: number): boolean {
   const since = reading.health === 'Silent' ? silentSince(reading) : undefined
   if (since === undefined) return false

@@ -1,5 +1,5 @@
-// What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
-// closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
+// Remembers recent refusals of the Defender. Machines refused individually are skipped while others go first, and a refusal that affects all machines
+// closes the set for a while. Otherwise a set would request permits as fast as they are refused. Pure.
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -9,15 +9,15 @@ import type { Seen } from '../seen.ts'
 import type { Lookup } from './lookup.ts'
 import type { Wait } from '../reporting/wait.ts'
 
-/** A machine that was refused is asked for again after this time. */
+/** A refused machine is requested again after this time. */
 const REMEMBERED_MS = 600_000
-/** And after this one while a person lifts protections, or when the policy that refused has changed: of which machines is for the Defender to say. */
+/** The shorter time while a person lifts protections, or after the refusing policy changed. Only the Defender knows which machines this affects. */
 const REMEMBERED_IF_LIFTED_MS = 60_000
-/** So many machines are asked for as fast as the Defender answers. */
+/** This many refused machines are replaced as fast as the Defender answers. */
 const FREELY_REFUSED = 20
-/** With more of them the set asks once in this time: the Defender answers about a hundred machines at once, and there may be thousands that are protected. */
+/** Beyond that, the set asks once per this interval. The Defender answers about a hundred machines at once, and thousands may be protected. */
 const PACE_MS = 10_000
-/** As many as there are can be met within half of the memory, or the set would ask the first ones again and never come to the others. */
+/** The set must get through all machines in half the memory time. Otherwise it would ask about the first ones again and never reach the rest. */
 const MEMORY_PER_QUESTION_MS = 2 * PACE_MS
 const MOST_REMEMBERED_MS = 43_200_000
 
@@ -25,11 +25,11 @@ type RefusalsSeen = Pick<Seen, 'permits' | 'refusedFor' | 'holds' | 'policies'>
 type Refusal = ReturnType<typeof knownRefusals>[number]
 
 export interface Refusals {
-  /** By uid: a machine that was created again under the same name was never judged. */
+  /** By uid: a machine recreated under the same name was never judged. */
   readonly machines: ReadonlyMap<string, string>
-  /** For how long the last of them has been refused. */
+  /** How long the last of them has been refused. */
   readonly lastForMs: number
-  /** When the first of them may be asked for again. */
+  /** When the first of them may be requested again. */
   readonly againInMs: number
 }
 
@@ -58,7 +58,7 @@ interface Latest {
   readonly forMs: number
 }
 
-/** The last refusal of each machine, the newest first. */
+/** The latest refusal of each machine, newest first. */
 function latestOf(permits: Iterable<OperationPermit>, refusedFor: Seen['refusedFor']): ReadonlyMap<string, Latest> {
   const known = [...permits]
     .filter(isRefused)
@@ -72,7 +72,7 @@ function latestOf(permits: Iterable<OperationPermit>, refusedFor: Seen['refusedF
   return latest
 }
 
-/** Whether the machine is protected now is for the Defender alone to say; that its policy is another one by now is reason enough to ask. */
+/** Only the Defender knows whether the machine is protected now. A changed policy is reason enough to ask. */
 function isOutdated({ policy, generation }: Refusal, policies: Lookup<DefenderPolicy> | undefined): boolean {
   if (policy === undefined || policies === undefined) return false
   const now = policies.get(policy)
@@ -89,7 +89,10 @@ interface DesiredComponent {
   readonly isRecovery: boolean
 }
 
-/** Why nothing new is asked for one component because of refusals before. A way back waits for no refusal of the way there: the Defender permits recoveries sooner. */
+/**
+ * Why earlier refusals block new requests for a component. A way back is not blocked by refusals of the way forward: the Defender permits recoveries
+ * sooner.
+ */
 export function closedByRefusal(
   { permits, refusedFor }: Pick<Seen, 'permits' | 'refusedFor'>,
   { machines, lastForMs }: Refusals,

@@ -1,4 +1,4 @@
-// The status of a set after the server rejected an action of the rollout: the previous status, and why the rollout does not continue. Pure.
+// The status of a set after the server rejected an action: the previous status, and why the rollout does not continue. Pure.
 import { setConditions } from '#kube/conditions.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { SetAction } from '../actions.ts'
@@ -10,7 +10,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** Its slices and its generation stay: they are what others go by, and what was planned did not happen. */
+/** Slices and generation stay: others rely on them, and the planned actions did not happen. */
 export function refusedStatus({ status = {} }: MachineComponentSet, { action, message }: Refusal, now: number): Status {
   const wait = {
     predicate: 'ReconcileFailed',

@@ -1,4 +1,4 @@
-// What frees a set that a failed version stopped: the commands, as its status says them. Pure.
+// The commands that unblock a set after a failed version, as its status shows them. Pure.
 import { revertOrRetry } from '#runtime/waiting.ts'
 import type { Context } from '../plan-context.ts'
 import { wasHealthyHere } from '../revisions/known-good.ts'
@@ -8,7 +8,10 @@ import type { Blocked } from '../seen.ts'
 export const retryCommand = ({ set }: Context['seen']): string =>
   `kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
 
-/** As the Release that brought the version says it: a revert first. Users returned to a version that was healthy before: reverting that would bring back the version they left. */
+/**
+ * Same advice as in the Release that brought the version: revert first. Exception: if users returned to an older healthy version, reverting that
+ * would bring back the version they left.
+ */
 export function unblockAdvice({ seen, revisions, tracks }: Context, { component }: Blocked): string {
   const declared = tracks.find((t) => t.component === component)?.declared
   const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)

@@ -1,4 +1,4 @@
-// What failed, as it is kept with its evidence on the revision that failed: for people, and for a set whose status was lost.
+// Failures with their evidence, kept on the failed revision: for people, and for a set that lost its status.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -8,9 +8,9 @@ import type { Reading } from '../members/reading.ts'
 import type { ControllerRevision } from './revisions.ts'
 import type { Blocked, Seen } from '../seen.ts'
 
-/** Machines that are named; the rest is on their own statuses. */
+/** Machines listed by name. The rest show it in their own statuses. */
 const MOST_NAMED = 10
-/** One revision fails a few times at most before a user commits another one. */
+/** One revision fails a few times at most before a user commits another. */
 const MOST_KEPT = 32
 const MOST_CHARS = 200
 
@@ -18,9 +18,9 @@ interface Evidence {
   readonly component: string
   readonly since: string
   readonly reason: string
-  /** What the first failed machines say. */
+  /** Reports of the first failed machines. */
   readonly machines: readonly string[]
-  /** Since when it no longer blocks. */
+  /** When it stopped blocking. */
   readonly liftedAt?: string
 }
 
@@ -31,7 +31,7 @@ function evidenceOf({ metadata }: ControllerRevision): readonly Evidence[] {
     const entries: unknown = JSON.parse(text)
     return Array.isArray(entries) ? entries.filter(isEvidence) : []
   } catch {
-    // Not written by our programs: it is overwritten with the next record.
+    // Not written by our programs. The next record overwrites it.
     return []
   }
 }
@@ -43,7 +43,7 @@ const isEvidence = (entry: unknown): entry is Evidence =>
   typeof entry['reason'] === 'string' &&
   Array.isArray(entry['machines'])
 
-/** The status says it; a set that lost its status finds it on its revisions. */
+/** Read from the status. A set that lost its status finds the blocks on its revisions. */
 export function blocksSeen({ set }: Seen, revisions: readonly ControllerRevision[]): readonly Blocked[] {
   if (set.status?.revisions !== undefined) return set.status.revisions.blocked ?? []
   return revisions.flatMap((r) =>
@@ -60,7 +60,7 @@ export interface BlockedNow {
   readonly now: number
 }
 
-/** Updates the records on the revisions to the current blocks. */
+/** Updates the records on the revisions to match the current blocks. */
 export function keptEvidence(revisions: readonly ControllerRevision[], found: BlockedNow): readonly SetAction[] {
   return revisions.flatMap((revision) => {
     if (revision.metadata.uid === undefined) return []
@@ -101,16 +101,16 @@ function failedOn(component: string, { surveys, members }: BlockedNow): readonly
     .map((reading) => reportOf(reading, survey.track.index).slice(0, MOST_CHARS))
 }
 
-/** A machine's report on the component, with its name, as failures are shown to users. */
+/** A machine's report on the component, with the machine's name, as users see failures. */
 export function reportOf({ name, reports }: Reading, index: number): string {
   const { state = '', reason = state, message = '' } = reports[index] ?? {}
   return `${name}: ${reason}${message === '' ? '' : `: ${message.replace(ANY_SPACE, ' ')}`}`
 }
 
-/** A probe may have printed lines. */
+/** Probe output may have several lines. */
 const ANY_SPACE = /\s+/g
 
-/** Of those that failed the one that did so last. It is asked while it still says so: a machine that went back soon reports of something else. */
+/** The latest failure. Read it while the machine still reports it: a machine that rolled back soon reports something else. */
 export function lastFailure({ marks, track: { index } }: Survey, members: readonly Reading[]): string | undefined {
   const sinceOf = ({ reports }: Reading) => Date.parse(reports[index]?.since ?? '') || 0
   let last: Reading | undefined

@@ -1,4 +1,4 @@
-// Keeps on the revisions of a set which components completed their ladder there, so that a version is known again whatever was declared in between.
+// Records on a set's revisions which components completed their ladder, so that a version is recognized later whatever was declared in between.
 import { declaredTarget } from '#api/kinds/component-config.ts'
 import { type Completed, completedIn, completedText, isLeft, isSameVersion } from '#api/protocol/healthy-before.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -25,7 +25,7 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
     const wanted = isSameRevision(revision, update)
       ? done
       : isSameRevision(revision, current)
-        ? // Of a set that completed before this was kept.
+        ? // For a set that completed before this was recorded.
           (revision.data?.components ?? []).map(declaredTarget).filter((t) => !before.has(t.name))
         : []
     const completed = completedText(withCompletions(before, wanted, context))
@@ -34,11 +34,11 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
   })
 }
 
-/** Marks that a declaration sets on other revisions are written before it is acted on: later it could not be recognized as a way back. */
+/** A declaration's marks on other revisions are written before anything acts on it. Later it could not be recognized as a way back. */
 export function keptMarks({ seen, revisions }: Context): readonly SetAction[] {
   return revisions.all.flatMap((revision): readonly SetAction[] => {
     const before = seen.revisions.find((r) => r.metadata.name === revision.metadata.name)
-    // One with another number is written whole.
+    // A revision with a new number is written as a whole.
     if (before === undefined || before.revision !== revision.revision) return []
     const completed = completedText(completedIn(revision))
     if (completed === completedText(completedIn(before))) return []
@@ -49,7 +49,7 @@ export function keptMarks({ seen, revisions }: Context): readonly SetAction[] {
 const isSameRevision = (a: ControllerRevision, b: ControllerRevision | undefined): boolean =>
   b !== undefined && a.metadata.name === b.metadata.name
 
-/** Nothing of the component is open or left to do, nothing failed, and most machines that count run it. */
+/** Nothing of the component is open or left to do, nothing failed, and most counting machines run it. */
 function isLadderDone(context: Context, survey: Survey, { slices, blocks }: RolloutNow): boolean {
   const { track, sound, broken, unmet, updated } = survey
   const { component, declared, target, isRemoval } = track

@@ -1,4 +1,4 @@
-// Takes away ComponentConfigs that nothing refers to any more: no machine, no kept revision, no slice, no canary. Each set makes again what it needs.
+// Deletes ComponentConfigs that no machine, kept revision, slice or canary refers to. Each set recreates what it needs.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import { type ComponentConfig, componentConfig, renderedConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -11,10 +11,13 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { configNames } from './configs.ts'
 import type { ControllerRevision } from './revisions.ts'
 
-/** A configuration is created shortly before the object that refers to it; and a commit reverted within the hour finds its configuration again. */
+/**
+ * A configuration is created shortly before the object that refers to it. And a commit that is reverted within the hour finds its configuration
+ * again.
+ */
 export const CONFIG_GRACE_MS = 3_600_000
 export const SWEEP_EVERY_MS = 300_000
-/** A few at a time: what piled up in a year is no reason for a burst of writes. */
+/** A few at a time: a year's backlog must not cause a burst of writes. */
 export const MOST_A_SWEEP = 100
 
 export interface Referrers {
@@ -26,7 +29,7 @@ export interface Referrers {
 
 export interface SweepInput extends Referrers {
   readonly configs: readonly ComponentConfig[]
-  /** When each was first seen unreferenced, by UID, on the monotonic clock. */
+  /** By UID: when each was first observed without references, on the monotonic clock. */
   readonly since: ReadonlyMap<string, number>
   readonly now: number
 }
@@ -50,7 +53,7 @@ export function planSweep({ configs, since, now, ...referrers }: SweepInput): Sw
 function namedBy({ machines, sets, revisions, canaries }: Referrers): ReadonlySet<string> {
   return new Set([
     ...machines.flatMap((m) => (m.spec.components ?? []).flatMap((c) => c.config ?? [])),
-    // Other kinds keep revisions in the same place.
+    // Other kinds also keep revisions here.
     ...revisions.flatMap((r) => (Array.isArray(r.data?.components) ? configNames(r.data.components) : [])),
     ...sets.flatMap((s) => [
       ...configNames(s.spec.components),
@@ -64,7 +67,7 @@ export interface SweepTools {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Logger
-  /** Throws while a cache is not fresh: then nothing is concluded. */
+  /** Throws while a cache is not fresh; in that case nothing is deleted. */
   readonly read: () => Referrers & Pick<SweepInput, 'configs'>
 }
 

@@ -1,11 +1,11 @@
-// The rendered configurations that machines refer to: one ComponentConfig for each set of values, named by its digest.
+// The rendered configurations that machines refer to: one ComponentConfig per set of values, named by its digest.
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
 import type { SetAction } from '../actions.ts'
 import type { ControllerRevision } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
-/** A revision holds the values of its components: whatever is returned to is rendered again. */
+/** A revision holds its components' values, so any revision that a set returns to is rendered again. */
 export function missingConfigs({ set, configs }: Seen, revisions: readonly ControllerRevision[]): readonly SetAction[] {
   const wanted = new Map(
     [...set.spec.components, ...revisions.flatMap((r) => r.data?.components ?? [])].flatMap((c) => configOf(c) ?? []),
@@ -23,7 +23,7 @@ export function missingConfigs({ set, configs }: Seen, revisions: readonly Contr
   )
 }
 
-/** A configuration without one of its secret values is not created: machines would treat it as complete. */
+/** A configuration that lacks a secret value is not created: machines would treat it as complete. */
 function configOf(wanted: RevisedComponent) {
   const rendered = renderedConfig(wanted)
   if (rendered === undefined || !rendered.isWhole) return undefined

@@ -1,11 +1,12 @@
-// Whether a version completed its ladder on this set at any time, with the same content and configuration: one machine alone does not speak against it.
+// Whether a version ever completed its ladder on this set with the same content and configuration. If so, one failed machine does not count against
+// it.
 import { completedIn, isSameVersion } from '#api/protocol/healthy-before.ts'
 import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import type { ControllerRevision } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 import { healthyVersionOf } from './way-back.ts'
 
-/** What people went back from since is known good too: the machines that had it were well. */
+/** A version that people went back from is also known good: the machines that had it were healthy. */
 export function wasHealthyHere(
   target: ComponentTarget,
   revisions: readonly ControllerRevision[],

@@ -1,4 +1,4 @@
-// What keeps a declared revision from even one machine: unknown components, requirements that do not fit, versions too far from the API server's.
+// Problems of a declared revision that rule out every machine: unknown components, unmet requirements, versions too far from the API server's.
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -12,7 +12,7 @@ import { unsupportedInspection } from '../inspection/inspect.ts'
 import type { Reading } from '../members/reading.ts'
 import type { Seen } from '../seen.ts'
 
-/** Whatever is tried for less than this fails for the time alone. */
+/** With a shorter deadline, an attempt fails just for lack of time. */
 const LEAST_DEADLINE_MS = 10_000
 
 export function problemOf(

@@ -1,4 +1,4 @@
-// Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
+// Revisions of a set: one immutable record of its components each, named by its content, so that an older spec finds its record again.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { declaredTarget } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -14,14 +14,14 @@ import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 
-/** Written by us alone: what it keeps is ours to know. */
+/** Only KubeNode writes these, so KubeNode knows the shape of `data`. */
 export type ControllerRevision = BuiltIn['ControllerRevision'] & {
   readonly data?: { readonly components: readonly RevisedComponent[] }
 }
 
 export const controllerRevisionType = coreKind<'ControllerRevision', ControllerRevision>('ControllerRevision')
 
-/** Any of the last so many can be returned to. */
+/** A set can return to any of the latest revisions. */
 const KEPT_REVISIONS = 10
 
 export function newRevision(set: MachineComponentSet, existing: readonly ControllerRevision[]): ControllerRevision {
@@ -41,8 +41,8 @@ export function newRevision(set: MachineComponentSet, existing: readonly Control
 }
 
 /**
- * Those that can be read. The name of a record follows from its components, so the declared one is known even where its record was damaged; what a damaged one
- * says of its components is not believed.
+ * The readable revisions. The name of a record follows from its components, so the declared record is recognized even if it was damaged. What a
+ * damaged record contains is not believed.
  */
 export function readableRevisions(
   set: MachineComponentSet,
@@ -68,7 +68,7 @@ function withoutCompleted(revision: ControllerRevision): ControllerRevision {
 const latestOf = (revisions: readonly ControllerRevision[]): number =>
   revisions.reduce((most, r) => Math.max(most, r.revision), 0)
 
-/** An older record that is declared again comes after all others. */
+/** An older record that is declared again moves to the end. */
 export function renumbered(revision: ControllerRevision, all: readonly ControllerRevision[]): ControllerRevision {
   const latest = latestOf(all)
   return revision.revision === latest ? revision : { ...revision, revision: latest + 1 }
@@ -79,7 +79,7 @@ export const targetIn = (revision: ControllerRevision | undefined, component: st
   return wanted && declaredTarget(wanted)
 }
 
-/** Those past the last ten, the oldest first; what is in play or blocked stays, whatever its age. */
+/** Revisions beyond the limit, oldest first. Revisions that are in use or blocked stay, whatever their age. */
 export function surplusRevisions(
   revisions: readonly ControllerRevision[],
   inPlay: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-// What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
+// The target of each component of a set, and the way to it: up the ladder, or straight to a revision that was healthy before.
 import { declaredTarget } from '#api/kinds/component-config.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
@@ -14,18 +14,18 @@ export interface Track {
   readonly component: string
   readonly index: number
   readonly declared: ComponentTarget
-  /** Undefined: machines keep their version, because the declared one is blocked. */
+  /** Undefined: the declared version is blocked, so machines keep theirs. */
   readonly target: ComponentTarget | undefined
   /** The target was healthy on this set before, so it needs no ladder. */
   readonly isProven: boolean
-  /** The target with the digest of its definition; undefined where it cannot count as healthy before. */
+  /** The target with the digest of its definition. Undefined if it cannot count as healthy before. */
   readonly version: HealthyVersion | undefined
-  /** Machines with one of these in their spec go back to the target. */
+  /** For a machine with one of these in its spec, moving to the target means going back. */
   readonly ahead: readonly ComponentTarget[]
-  /** The target takes the place of a blocked one. */
+  /** The target replaces a blocked one. */
   readonly isRollback: boolean
   readonly blocked: Blocked | undefined
-  /** The set no longer names the component: remove it from its machines. */
+  /** The set no longer declares the component: remove it from its machines. */
   readonly isRemoval: boolean
 }
 
@@ -35,7 +35,7 @@ export interface Revisions {
   readonly all: readonly ControllerRevision[]
 }
 
-/** Blocks still in force: their component is still declared as it failed, and no retry was requested since. */
+/** Blocks still in force: the component is still declared as it failed, and no retry was requested since. */
 export function bindingBlocks(
   blocked: readonly Blocked[],
   { update, all }: Revisions,
@@ -48,12 +48,12 @@ export function bindingBlocks(
       entry.component,
     )
     const declared = targetIn(update, entry.component)
-    // A revision that is not in the cache says nothing; the block stays while its name is the declared one.
+    // The revision is not in the cache. The block stays while its name is the declared one.
     return failed === undefined ? entry.revision === nameOf(update) : isSameTarget(failed, declared)
   })
 }
 
-/** A hold lifts what was blocked before it was made, once: it does not lift what fails again. */
+/** A hold lifts earlier blocks, once. It does not lift later failures. */
 function isLifted({ revision, since }: Blocked, { spec, metadata }: OperationalHold): boolean {
   if (spec.to !== undefined && spec.to !== revision) return false
   return Date.parse(since) <= Date.parse(metadata.creationTimestamp ?? '')
@@ -69,7 +69,7 @@ export function tracksOf(
 ): readonly Track[] {
   const trackOf = (declared: ComponentTarget, isRemoval: boolean): Track => {
     const { name: component } = declared
-    // A revision that does not name the component was healthy without it.
+    // A revision without the component was healthy without it.
     const healthy = targetIn(current, component) ?? (current && { name: component })
     const blocked = blocks.find((b) => b.component === component)
     const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
@@ -83,7 +83,7 @@ export function tracksOf(
     const index = indexOf.get(component) ?? -1
     const version = target && !isFled(target) ? healthyVersionOf(target, components) : undefined
     const ahead = target === undefined ? [] : aheadOf(all, target)
-    // Of sets that completed before it was kept the current revision alone says what was healthy.
+    // Sets that completed before this was recorded have only the current revision to show what was healthy.
     const isCurrent = isSameTarget(target, healthy) && (recorded === undefined || version === undefined)
     const isKnown = isCurrent || (version !== undefined && wasHealthy(healthyBefore(all, component), version))
     const isProven = isKnown && !isFled(target) && !isMostlyForeign(target, ahead, { index, members, isOthers })
@@ -103,8 +103,8 @@ interface Population {
 }
 
 /**
- * Machines that neither have the version nor are on their way back to it joined the set from elsewhere: the selector changed, or another set was deleted. If
- * such machines are the larger part, the version is not yet proven for them: they climb the ladder, and failures on them count.
+ * Machines that neither have the version nor are on their way back to it came from elsewhere: the selector changed, or another set was deleted. If
+ * they are the majority, the version is not proven for them: they climb the ladder, and their failures count.
  */
 function isMostlyForeign(
   healthy: ComponentTarget | undefined,
@@ -128,10 +128,10 @@ function isMostlyForeign(
   return foreign > 0 && foreign * 2 >= counting
 }
 
-/** A canary raises the attempt without a slice: its machines return to what they had before. */
+/** A canary raises the attempt without a slice: its machines return to their previous version. */
 const isOfCanary = ({ slice, attempt }: ComponentOrder): boolean => slice === undefined && attempt > 1
 
-/** What kept revisions name and the one that machines go to does not. */
+/** Components in kept revisions that the target revision no longer declares. */
 export function droppedComponents({ update, all }: Revisions): readonly string[] {
   const named = new Set((update.data?.components ?? []).map((c) => c.name))
   const dropped = new Set(all.flatMap((r) => (r.data?.components ?? []).map((c) => c.name)))

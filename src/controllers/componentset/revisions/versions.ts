@@ -1,4 +1,4 @@
-// Which commit brought each version that a set declares. Pure.
+// Which commit brought each version of a set. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { Status } from '../seen.ts'
@@ -7,7 +7,7 @@ import { defined } from '#lib/defined.ts'
 
 type Versions = NonNullable<Status['versions']>
 
-/** A commit that changes something else of the set brings no version. */
+/** A commit that changes something else in the set does not count. */
 export function versionsOf({ update }: Revisions, { metadata, status }: MachineComponentSet): Versions {
   const commit = metadata.annotations?.[ANNOTATIONS.commit]
   const before = new Map(status?.versions?.map((v) => [v.component, v]))
@@ -21,8 +21,8 @@ export function versionsOf({ update }: Revisions, { metadata, status }: MachineC
 const COMMIT_ID = /^[0-9a-f]{40}([0-9a-f]{24})?$/
 
 /**
- * The one commit whose revert takes a version back. Where the set, its revision and the version do not name the same commit, more than one commit changed the set
- * since, and which of them to revert has to be tried in the repository.
+ * The one commit whose revert takes a version back. If the set, its revision and the version name different commits, several commits changed the set,
+ * and the right one to revert must be found in the repository.
  */
 export function commitToRevert(revisions: Revisions, set: MachineComponentSet, component: string): string | undefined {
   const last = set.metadata.annotations?.[ANNOTATIONS.commit]

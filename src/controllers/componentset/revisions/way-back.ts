@@ -1,5 +1,5 @@
-// Decides which declarations return to an older version. The version that the set leaves no longer counts as healthy, and neither does a version that the set
-// returns to for the second time within an hour: both are ordinary rollouts then.
+// Decides which declarations return to an older version. The version that the set leaves no longer counts as healthy. Neither does a version that the
+// set returns to twice within an hour. Both become ordinary rollouts.
 import { declaredTarget } from '#api/kinds/component-config.ts'
 import {
   type Completed,
@@ -24,7 +24,7 @@ import type { Seen } from '../seen.ts'
 
 type Definitions = Seen['components']
 
-/** Undefined while the definition of the version does not exist: it could not be recognized as the same later. */
+/** Undefined while the version's definition does not exist: it could not be recognized later. */
 export function healthyVersionOf(target: ComponentTarget, components: Definitions): HealthyVersion | undefined {
   if (target.version === undefined) return undefined
   const { name, version, config } = target
@@ -38,15 +38,15 @@ const withCompleted = (revision: ControllerRevision, entries: ReadonlyMap<string
 }
 
 export interface Declaration {
-  /** As they are recorded, before the one that is declared gets a new number. */
+  /** As recorded, before the declared one gets a new number. */
   readonly recorded: readonly ControllerRevision[]
-  /** What is declared; recorded or not. */
+  /** The declared revision, recorded or not. */
   readonly declared: ControllerRevision
   readonly components: Definitions
   readonly now: number
 }
 
-/** The revisions, the declared one among them, with what follows for them from its being declared; those that say so already are the same objects. */
+/** All revisions, including the declared one, marked with the consequences of the declaration. Unchanged revisions are the same objects. */
 export function markedRevisions(declaration: Declaration): readonly ControllerRevision[] {
   const { recorded, declared } = declaration
   const isKnown = recorded.some((r) => isSameName(r, declared))
@@ -64,7 +64,7 @@ function withWayBack(
   const { name: component } = target
   const fled = declaredAfter(recorded, target)
   const version = healthyVersionOf(target, components)
-  // Forward again: it is what the set went back from before.
+  // Forward again: the set went back from this version before.
   if (fled.length === 0 || version === undefined || wasLeft(all, component, version)) return all
   const at = timestamp(now)
   const isSecond = now - lastWayBack(all, component) < WAY_BACK_EVERY_MS
@@ -83,14 +83,14 @@ function withWayBack(
   )
 }
 
-/** Another definition of the same name was not completed, whatever the one before it was. */
+/** Another definition with the same name has not completed, even if the previous one did. */
 export function withVersion(before: Completed | undefined, version: HealthyVersion): Completed {
   if (before === undefined || isSameVersion(before, version)) return { ...before, ...version }
   const { at: _, ...rest } = before
   return { ...rest, ...version }
 }
 
-/** One that is left already stays so since then. */
+/** A version that was already left keeps its original time. */
 function changed(
   revision: ControllerRevision,
   component: string,
@@ -103,7 +103,7 @@ function changed(
   return withCompleted(revision, new Map(before).set(component, next))
 }
 
-/** What was declared for the component after the target was declared last. Nothing where the target never was. */
+/** Declarations of the component since the target was last declared. Empty if it never was. */
 function declaredAfter(recorded: readonly ControllerRevision[], target: ComponentTarget): readonly ComponentTarget[] {
   const { name: component } = target
   const targetOfRevision = (r: ControllerRevision): ComponentTarget => targetIn(r, component) ?? { name: component }
@@ -113,7 +113,7 @@ function declaredAfter(recorded: readonly ControllerRevision[], target: Componen
   return recorded.filter((r) => r.revision > last).map(targetOfRevision)
 }
 
-/** A machine with one of these in its spec that moves to the target goes back. */
+/** A machine with one of these in its spec goes back when it moves to the target. */
 export const aheadOf = (all: readonly ControllerRevision[], target: ComponentTarget): readonly ComponentTarget[] => [
   ...declaredAfter(all, target),
   ...all.flatMap((revision) => {

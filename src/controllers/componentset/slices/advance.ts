@@ -1,4 +1,4 @@
-// Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall, abort, each by the shared table.
+// Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall or abort, all by the shared state table.
 import { readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { continuedWith } from '#api/protocol/part.ts'
@@ -21,27 +21,27 @@ import { LOST_AFTER_MS, silentSince } from '../members/reading.ts'
 import { type SliceMachine, type SliceView, type Surroundings, isFailed } from './slice-view.ts'
 import { type Wait, waitingSince } from '../reporting/wait.ts'
 
-/** Why a slice is not wanted any more. */
+/** Why a slice is no longer needed. */
 export type GivenUp = 'superseded' | 'blocked' | 'aborted'
 
 export interface Moved {
-  /** Undefined: the slice was given up and its entry goes. */
+  /** Undefined: the slice was given up and its entry is removed. */
   readonly slice: Slice | undefined
   readonly actions: readonly SetAction[]
-  /** Set when the slice failed now. */
+  /** Set if the slice just failed. */
   readonly failure?: string
 }
 
 export interface Tally {
   readonly failed: number
   readonly allowed: number
-  /** Machines that were let go because they did not get ready. */
+  /** Machines released because they did not get ready. */
   readonly stuck?: number
-  /** What the last of those that failed says. */
+  /** The report of the last failed machine. */
   readonly detail?: string
 }
 
-/** What a slice is moved by, beside what is observed of it. */
+/** What moves a slice, besides its observed state. */
 interface SliceTurn {
   readonly rollout: Rollout
   readonly tally: Tally
@@ -76,7 +76,7 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
   if (letGo.length > 0 && !hasEnded(permit))
     return waits(slice, halted(letGo), around, reports({ slice, permit, machines: letGo }))
   const isGranted = permit.status?.phase === 'Granted'
-  // A report of the previous attempt must not count for this one: the machine controller raises the attempt first.
+  // A report of the previous attempt must not count for this one. The machine controller raises the attempt first.
   const stuck = machines.find((m) => m.standing === 'Failed' && failedBefore(m, view, around))
   if (isGranted && stuck !== undefined) return waits(slice, retried(stuck), around, renewal(permit, around.now))
   const begun = around.rules.nextPhase(slice.phase, 'begin', { permitGrantedNow: isGranted })
@@ -87,8 +87,9 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
 }
 
 /**
- * Machines that have the desired version without a switch, were deleted, or fell silent before they began, no longer need a permit: a slice with only such
- * machines ends before the Defender answers. About a silent one it gives no answer, and one that is dead would hold the rollout for ever.
+ * Some machines no longer need the permit: they have the version without a switch, were deleted, or fell silent before they started. A slice with
+ * only such machines ends before the Defender answers. The Defender does not answer about silent machines, so a dead one would block the rollout
+ * forever.
  */
 function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined {
   const { slice, permit } = view
@@ -103,17 +104,17 @@ function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined
   return actions.length === 0 || permit === undefined ? undefined : waits(slice, permitWait(permit), around, actions)
 }
 
-/** Nothing was ordered under a permit that is not granted; its Machine is read once more before the result is written, and gets no order afterwards. */
+/** Nothing was ordered under an ungranted permit. The Machine is read again before the result is written, and gets no order afterwards. */
 const releasedIfSilent = (m: SliceMachine): SliceMachine =>
   m.end === 'Lost' && m.standing !== 'Switching' ? { ...m, end: 'Released' } : m
 
-/** Its permit was requested before the slice was named, so a missing one was deleted. */
+/** The permit was requested before the slice was recorded, so a missing permit was deleted. */
 function requestAgain({ slice }: SliceView, around: Surroundings): Moved {
   const phase = around.rules.nextPhase(slice.phase, 'replan', { permitEnded: true }) ?? slice.phase
   return waits({ ...slice, phase }, PERMIT_ENDED, around)
 }
 
-/** What failed with the attempt of this slice has failed under its permit: orders may be given before this phase ends. Clocks of nodes are not asked. */
+/** A failure of this slice's attempt is a failure under its permit: orders can be sent before this phase ends. Node clocks are not used. */
 function failedBefore({ reading, targetUid }: SliceMachine, { slice }: SliceView, { indexOf }: Surroundings): boolean {
   const order = reading?.orders[indexOf(slice.component)]
   return targetUid !== undefined && order !== undefined && order.slice !== slice.startedAt
@@ -123,7 +124,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   const { slice, permit, machines } = view
   const failed = machines.filter((m) => isFailed(m, around.isOutage)).length
   const hasNoPermit = permit === undefined || hasEnded(permit)
-  // A result counts once it is in the permit: the machine was read again before it was written there.
+  // A result counts once it is in the permit. The machine was read again before that write.
   const isOver = machines.every((m) => m.end === 'Lost' || (m.targetUid === undefined ? m.end : m.result) !== undefined)
   const isReported = isOver || (hasNoPermit && machines.every((m) => m.end !== undefined))
   const isAbove = tally.failed > tally.allowed
@@ -140,7 +141,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   const counts = failed === 0 ? slice : { ...slice, failed }
   const isDeadline = facts.deadlinePassed === true && facts.noMachineSwitching === true
   const stuck = isDeadline && !isReported ? machines.filter(isUnderWay) : []
-  // A few that do not get ready are let go like a few that fail; what is more than allowed is blamed on the revision.
+  // A few machines that do not get ready are released, like a few failures. Beyond the limit, the revision is blamed.
   const isTolerable = stuck.length > 0 && tally.failed + (tally.stuck ?? 0) + stuck.length <= tally.allowed
   const report = reports(isTolerable ? { ...view, machines: machines.map(letGoIfStuck) } : view)
   if (givenUp !== undefined) {
@@ -153,7 +154,7 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
   if (bad !== undefined) return failure(counts, bad, failedOf(tally), around, report)
   const settled = nextPhase(slice.phase, 'settle', facts)
   if (settled !== undefined) {
-    // A step has the machines that the version was tried on; one that no machine came through has proved nothing.
+    // A step counts the machines that tried the version. If none came through, the step proves nothing.
     const tried = new Set(machines.filter((m) => wasTried(m, around.isOutage)).map((m) => m.name))
     const isProof = machines.some((m) => m.end === 'Succeeded' || m.end === undefined)
     if (tried.size === 0 || !isProof) return { slice: undefined, actions: report }
@@ -182,11 +183,11 @@ function whileSwitching(view: SliceView, around: Surroundings, { rollout, tally,
 
 const isUnderWay = (m: SliceMachine): boolean => m.end === undefined && !m.isUngranted
 
-/** The remaining machines wait for the Defender: that is not the version's fault, however long it takes. */
+/** The remaining machines wait for the Defender. That is never the version's fault, however long it takes. */
 const isHeldUp = (machines: readonly SliceMachine[]): boolean =>
   machines.some((m) => m.end === undefined) && !machines.some(isUnderWay)
 
-/** Neither one that was let go, nor one that fell silent before it began, or with many others. */
+/** Excludes machines that were released, or that fell silent before they started or together with many others. */
 const wasTried = (m: SliceMachine, isOutage: boolean): boolean =>
   m.end !== 'Released' && (m.end !== 'Lost' || isFailed(m, isOutage))
 
@@ -209,7 +210,7 @@ function abort(view: SliceView, around: Surroundings, why: GivenUp): Moved {
   return { slice: undefined, actions: actions.map((a) => ({ ...a, reason: `${a.reason}; the slice is ${why}` })) }
 }
 
-/** Results that can be written; none into a permit that has ended. */
+/** Results that can be written. None for a permit that has ended. */
 export function reports({
   slice,
   permit,
@@ -247,7 +248,7 @@ const PERMIT_ENDED: Wait = {
   unblock: 'a new permit is requested',
 }
 
-/** A machine that refuses the ordered version: its message is shown, and it counts as no progress, so that the deadline ends the wait. */
+/** A machine refuses the ordered version. Its message is shown. It counts as no progress, so the deadline ends the wait. */
 function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wait | undefined {
   for (const { reading, standing, name, end } of machines) {
     if (end !== undefined || standing !== 'Pending') continue
@@ -263,7 +264,7 @@ function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wai
   return undefined
 }
 
-/** The result of its switch is unknown until its agent sends heartbeats again, or it counts as lost. */
+/** The result of the switch is unknown until the agent sends heartbeats again or the machine counts as lost. */
 function silent({ machines }: SliceView): Wait | undefined {
   const found = machines.find((m) => m.isSwitching && m.reading?.health === 'Silent')
   const since = found?.reading === undefined ? undefined : silentSince(found.reading)
@@ -309,11 +310,11 @@ const ending = ({ machines }: SliceView): Wait => ({
   isProgress: true,
 })
 
-/** Counts first: what a machine says may be long, and is cut. */
+/** Counts first: a machine's report may be long and get cut. */
 const failedOf = ({ failed, allowed, detail }: Tally): string =>
   `${counted(failed, 'machine')} failed (${allowed} allowed)${detail === undefined ? '' : `; ${detail}`}`
 
-/** A machine that waits for something of its own, such as a drain, says for what. */
+/** A machine that waits for something of its own, such as a drain, reports what. */
 function stuckAt({ slice, machines }: SliceView, { indexOf }: Surroundings): string {
   const reading = machines.find(isUnderWay)?.reading
   if (reading === undefined) return ''
@@ -322,7 +323,7 @@ function stuckAt({ slice, machines }: SliceView, { indexOf }: Surroundings): str
   return `; ${reportOf(reading, indexOf(slice.component))}${waits}`
 }
 
-/** A slice may have one machine alone: then no other one is waited for. */
+/** A slice may have a single machine. In that case there is no other to wait for. */
 export const tooMany = (tally: Tally, switching: number): Wait => ({
   predicate: 'TooManyFailures',
   seen: `${switching === 0 ? '' : `${counted(switching, 'machine is', 'machines are')} still switching; `}${failedOf(tally)}`,

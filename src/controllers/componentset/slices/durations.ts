@@ -1,9 +1,9 @@
-// How long the last switches of each component took, so that a plan can promise something. Pure.
+// How long the latest switches of each component took, for estimates in plans. Pure.
 import { MAX_DURATIONS, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { SetAction } from '../actions.ts'
 import type { Status } from '../seen.ts'
 
-/** A component that the set no longer declares is dropped. */
+/** Drops components that the set no longer declares. */
 export function keptDurations(
   { spec, status }: MachineComponentSet,
   actions: readonly SetAction[],
@@ -14,7 +14,7 @@ export function keptDurations(
     if (action.kind !== 'Report' || action.target.version === undefined) continue
     const since = Date.parse(action.permit.status?.decidedAt ?? '')
     const took = Math.round((now - since) / 1_000)
-    // A clock that was set back says nothing.
+    // Ignore it if the clock was set back.
     if (!(took >= 0)) continue
     const done = action.results.filter((r) => r.result === 'Succeeded').map(() => took)
     const { name: component } = action.target

@@ -1,4 +1,4 @@
-// Whether a change of a machine is the last one that a slice waited for. The rest of a rollout may be gathered; this is what its next step waits for. Pure.
+// Whether a machine's change is the last one that a slice waits for. Other events can be gathered, but the next step waits for this one. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { activeMachines, isActiveIn } from '#api/protocol/part.ts'
 import type { Machine } from '#api/kinds/machine.ts'

@@ -1,16 +1,16 @@
-// How many failures a revision may have before it counts as bad.
+// How many failures make a revision count as bad.
 import { type Share, shareOf } from './share.ts'
 
-/** Up to so many machines tried, the default allows none. */
+/** Up to this many tried machines, the default allows no failure. */
 const STRICT_UP_TO = 10
-/** Beyond that, one in a hundred: machines die for reasons of their own. */
+/** Beyond that, one in a hundred: machines also die for unrelated reasons. */
 const ONE_IN = 100
 
-/** A version that was healthy on the whole set before is not stopped by one machine: the machine is more likely to be at fault. */
+/** One failed machine does not stop a version that was healthy on the whole set: the machine is more likely at fault. */
 const ALLOWED_OF_KNOWN_GOOD = 1
 
 export interface TrackRecord {
-  /** Machines that this version was tried on so far; a percentage is of them. */
+  /** Machines that have tried this version so far. Percentages are based on it. */
   readonly tried: number
   /** It completed its ladder on this set before, with the same content and configuration. */
   readonly isKnownGood: boolean

@@ -1,10 +1,10 @@
-// The steps of a rollout: how many machines each step may bring to the new version in total. The last step repeats.
+// The steps of a rollout: the total number of machines that each step may bring to the new version. The last step repeats.
 import { type Share, shareOf } from './share.ts'
 
-/** A step closes after this many slices even when it is not full: with a tiny budget a large step would otherwise list hundreds. */
+/** A step closes after this many slices even if it is not full. With a tiny budget, a large step would otherwise list hundreds. */
 export const MOST_SLICES_OF_STEP = 10
 
-/** How many steps it takes to bring all counted machines to the version: the last one repeats. */
+/** The number of steps to bring all counting machines to the version. The last one repeats. */
 export function stepCount(steps: readonly Share[], counting: number): number {
   let left = counting
   let count = 0
@@ -12,10 +12,10 @@ export function stepCount(steps: readonly Share[], counting: number): number {
   return count + Math.max(0, Math.ceil(left / stepSize(steps, steps.length - 1, counting)))
 }
 
-/** As people count: the first step is step 1. A ladder that grew shorter in the meantime is at its last step. */
+/** Counted from 1. If the ladder got shorter in the meantime, shows its last step. */
 export const stepName = (step: number, of: number): string => `step ${step + 1} of ${Math.max(step + 1, of)}`
 
-/** Machines of the step; a percentage is of the machines that count, and at least one. */
+/** Number of machines in the step. A percentage is of the counting machines, and at least one. */
 export function stepSize(steps: readonly Share[], step: number, counting: number): number {
   const share = steps[Math.min(step, steps.length - 1)]
   return share === undefined ? 1 : Math.max(1, shareOf(share, counting))

@@ -1,4 +1,4 @@
-// Opens the next slices of a component within the budget: picks machines, names the permit, and says why nothing opens when nothing does.
+// Opens the next slices of a component within the budget: picks machines, names the permit, and gives the reason when nothing opens.
 import { revisionHash, shortened } from '#api/protocol/set-revision.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { MAX_TARGETS, type OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -26,9 +26,9 @@ import { isSliceTo } from '../revisions/tracks.ts'
 import { type Wait, waitingSince } from '../reporting/wait.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */
+/** Slices of one set that wait for a permit or switch. Each is a permit for up to a hundred machines. */
 const MOST_AT_WORK = 20
-/** With those that are inspected and watched; a status lists 64, and some of these have ended. */
+/** Includes slices under inspection and in soak. A status lists 64, and some of these have ended. */
 export const MOST_OPEN = 40
 
 export interface Slices {
@@ -37,14 +37,14 @@ export interface Slices {
 }
 
 export interface Room {
-  /** Machines that may go down beside those that are. */
+  /** Machines that may become unavailable on top of those that already are. */
   readonly free: number
   readonly limit: number
   readonly counting: number
   readonly slices: Slices
-  /** Why nothing may be opened at all at the moment. */
+  /** Why nothing may be opened right now. */
   readonly closed: Wait | undefined
-  /** A machine that is unavailable, and why. */
+  /** An unavailable machine, with the reason. */
   readonly example: string | undefined
 }
 
@@ -59,7 +59,10 @@ export interface Opened {
 
 const nothing = (wait: Wait | undefined): Opened => ({ slices: [], actions: [], costs: 0, machines: [], wait })
 
-/** A step is there for what it shows: it is not opened again for the last few machines that were let go. One of all machines is: a further step would cost them a soak of its own. */
+/**
+ * A step exists to gather evidence, so it is not reopened for the last few released machines. A step of all machines is: a further step would cost
+ * them their own soak.
+ */
 const ENOUGH_OF_STEP = 0.9
 
 export interface StepPlace {
@@ -68,7 +71,7 @@ export interface StepPlace {
   readonly left: number
 }
 
-/** Where the next slice belongs; undefined while a step is being inspected or watched. */
+/** The step and number of the next slice. Undefined while a step is under inspection or in soak. */
 export function placeOf(
   survey: Survey,
   slices: readonly Slice[],
@@ -82,7 +85,7 @@ export function placeOf(
   const inLast = mine.filter((w) => w.step === last)
   const sizeOf = (step: number) => (isInOneStep ? Infinity : stepSize(steps, step, counting))
   if (inLast.every((w) => w.phase === 'Passed')) {
-    // Entries of another ladder that are kept to be read must not get the key of a new one.
+    // Kept entries of an older ladder must not share a key with a new one.
     const step = 1 + slices.reduce((most, w) => Math.max(most, w.step), -1)
     return { step, number: 0, left: sizeOf(step) }
   }
@@ -95,7 +98,7 @@ export function placeOf(
   return left === 0 ? undefined : { step: last, number, left }
 }
 
-/** Not the number of a slice that this write removes: for readers of the status, that slice would have changed its machines. */
+/** Skips the number of a slice that this write removes. Otherwise readers of the status would see that slice change its machines. */
 function freeNumber({ step, number }: StepPlace, target: ComponentTarget, { set }: Seen): number {
   const published = (set.status?.slices ?? []).filter((w) => w.step === step && isSliceTo(w, target))
   return published.reduce((free, w) => Math.max(free, w.number + 1), number)
@@ -110,7 +113,7 @@ export interface OpenInput {
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
   readonly nameOfStep: (slice: SliceDecision) => string
-  /** Machines of slices that opened a moment ago, for another component. */
+  /** Machines of slices that this pass already opened for another component. */
   readonly taken: ReadonlySet<string>
 }
 
@@ -136,7 +139,7 @@ export function openSlice({ seen, survey, slices, room, refusals, spec, now, nam
   const costs = picked.length - picked.filter((r) => broken.includes(r)).length
   const wanted = Math.min(place.left, MAX_TARGETS, sound.length + broken.length, room.limit)
   const isAtWork = slices.some((w) => w.phase === 'AwaitingPermit' || w.phase === 'Switching')
-  // Better one larger slice when half of the budget is free than one slice for each machine that comes back.
+  // One larger slice once half of the budget is free is better than one slice per returning machine.
   if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
   const decision: SliceDecision = {
@@ -159,7 +162,7 @@ export function openSlice({ seen, survey, slices, room, refusals, spec, now, nam
   return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
 }
 
-/** Of machines that serve: what is broken comes first all the same. */
+/** Applies to serving machines. Broken ones still come first. */
 function ownHostsForLater(
   { hosts, leading = new Set() }: Seen,
   { sound }: Survey,
@@ -172,7 +175,10 @@ function ownHostsForLater(
   return hostsForLater(candidates, { hosts, leading })
 }
 
-/** What the component itself made unavailable costs nothing and comes first; when going back those that failed; then evenly over the domains. */
+/**
+ * Machines that the component itself made unavailable cost nothing and come first. When going back, failed machines come next. Then evenly over the
+ * domains.
+ */
 function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }: PickInput): readonly Reading[] {
   const { track, sound, broken, goingBack, triedByClass: tried } = survey
   const mine = (list: readonly Reading[]) => (isRecovery ? list.filter((r) => goingBack.has(r)) : list)
@@ -181,7 +187,7 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
     const isOut = chosen.length === 0 ? isTaken : (r: Reading) => isTaken(r) || chosen.includes(r)
     return pickOrdered(list, { count, domains: spread, tried, isTaken: isOut })
   }
-  // A machine on which a version fails that works elsewhere proves little: it is tried only when no sound machine may be.
+  // If a version works elsewhere but fails on one machine, that machine proves little. It is tried only if no sound machine may be.
   const areAllNext = track.isProven || sound.length === 0 || (free <= 0 && isIdle)
   const first = take(mine(areAllNext ? broken : broken.filter((r) => survey.brokenByRollout.has(r))), most)
   const room = Math.max(0, Math.min(most - first.length, free))
@@ -198,7 +204,10 @@ interface NextSliceInput {
   readonly out: ReadonlySet<string>
 }
 
-/** Whom the set would ask for next. After a refusal the Defender is asked about them too: otherwise a first step of one machine learns of one protected machine at a time. */
+/**
+ * The machines that the set would request next. After a refusal, the Defender is asked about them too. Otherwise a first step of one machine finds
+ * one protected machine at a time.
+ */
 function nextAfter(
   { sound, goingBack, triedByClass: tried }: Survey,
   picked: readonly Reading[],
@@ -212,7 +221,7 @@ function nextAfter(
 
 interface PickInput {
   readonly most: number
-  /** Sound machines that may go down. */
+  /** Sound machines that may become unavailable. */
   readonly free: number
   /** No slice of the set is running. */
   readonly isIdle: boolean
@@ -223,13 +232,13 @@ interface PickInput {
 
 interface AskInput {
   readonly seen: Seen
-  /** With what became of it so far. */
+  /** With its results so far. */
   readonly slice: SliceDecision & Partial<Slice>
   readonly targets: readonly Reading[]
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
   readonly nameOfStep: (slice: SliceDecision) => string
-  /** Asked about, not for. */
+  /** Asked about, but not requested. */
   readonly alternates?: readonly Reading[]
 }
 
@@ -238,7 +247,7 @@ interface Asked {
   readonly actions: readonly SetAction[]
 }
 
-/** The slice with its permit request. A permit requested before a crash is found again by its name. */
+/** The slice with its permit request. A permit requested before a crash is found by its name. */
 function ask(input: AskInput): Asked {
   const { seen, slice, targets, now } = input
   const request = requestOf(input)
@@ -272,8 +281,8 @@ function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, alternates
 const MOST_SET_CHARS = 100
 
 /**
- * Made from what is asked and of whom, so that asking twice is asking once; counted on when one of that name served its time. Permits are kept for a day:
- * those of a set that was deleted are still there when another one of its name begins.
+ * Derived from the request and its machines, so that asking twice gives one permit. If a permit with this name has already ended, a number is added.
+ * Permits are kept for a day, so those of a deleted set may still exist when another set with its name starts.
  */
 function permitName(seen: Seen, slice: SliceDecision, targets: readonly Reading[]): string {
   const { name = '', uid = '' } = seen.set.metadata
@@ -284,7 +293,7 @@ function permitName(seen: Seen, slice: SliceDecision, targets: readonly Reading[
   return known.find((p) => isFreshlyAsked(p, targets))?.metadata.name ?? nextPermitName(names, namesOf(known))
 }
 
-/** The hash of a removal never changes, so that a permit requested earlier is found again. */
+/** The hash of a removal never changes, so that an earlier permit is found again. */
 const hashOf = ({ component, version = '', config }: SliceDecision, set: string): string =>
   revisionHash([{ name: component, version, values: { set, ...defined({ config }) } }])
 
@@ -294,7 +303,7 @@ function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): b
   return uids.size === targets.length && targets.every((t) => uids.has(t.uid))
 }
 
-/** A slice whose permit ended asks again, after a while when it was refused, for those of its machines that are not done. */
+/** A slice whose permit ended asks again for its unfinished machines. After a refusal it waits a while. */
 export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly slice: Slice | undefined } {
   const { seen, survey, room, spec, now, nameOfStep } = input
   const before = seen.permits.get(slice.permit ?? '')
@@ -303,7 +312,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const left = [...survey.sound, ...survey.broken].filter((r) => wanted.has(r.name) && !input.taken.has(r.name))
   const open = new Map(left.map((r) => [r.name, r]))
   const targets = active.flatMap((name) => open.get(name) ?? [])
-  // Machines that can no longer be requested are picked again with the next slice.
+  // Machines that can no longer be requested go into the next slice.
   if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
   if (askAgainInMs(before, seen.refusedFor) > 0) return { ...nothing(undefined), slice }
   const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
@@ -311,7 +320,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   if (wait !== undefined)
     return { ...nothing(wait), slice: { ...slice, waitingFor: waitingSince(slice.waitingFor, wait, now) } }
   const uids = new Map(seen.machines.map((m) => [m.metadata.name ?? '', m.metadata.uid]))
-  // Not another machine that came under its name: no permit of this slice would be for it, and the slice could not end.
+  // A new machine under the same name does not count: no permit of this slice would cover it, and the slice could not end.
   const isDone = (name: string) =>
     before?.spec.targets.some(
       (t) => t.name === name && before.spec.results?.[t.uid] === 'Succeeded' && (uids.get(name) ?? t.uid) === t.uid,

@@ -1,5 +1,5 @@
-// Which machines wait for a later slice because pods of our own programs run on them: no slice holds two hosts of one program, and the hosts of leaders come
-// last, so that a leader stays where it is until its set is nearly complete. The Defender holds what no plan can see, such as slices of other sets.
+// Decides which machines wait for a later slice because they run pods of KubeNode's own programs. No slice has two hosts of one program. The hosts of
+// leaders come last, so that a leader stays until its set is nearly complete. The Defender covers what no plan sees, such as slices of other sets.
 import type { Hosts } from '#nodes/own-pods.ts'
 
 export interface Candidate {
@@ -12,7 +12,7 @@ export interface OwnHosts {
   readonly leading: ReadonlySet<string>
 }
 
-/** In the order of names: an equal question has an equal answer. */
+/** Sorted by name, so that equal inputs give equal results. */
 const byName = (a: Candidate, b: Candidate): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 
 export function hostsForLater(candidates: readonly Candidate[], { hosts, leading }: OwnHosts): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-// How many a whole number or a percentage allows. Rounds to the safe side: fewer machines at once.
+// How many machines a number or a percentage allows. Rounds down, to the safe side.
 
 export type Share = number | `${number}%`
 
@@ -7,5 +7,5 @@ export function shareOf(share: Share, total: number): number {
   return Math.floor((total * Number(share.slice(0, -1))) / 100)
 }
 
-/** A budget of zero would stop every rollout of a small set for ever, so one machine is always allowed. */
+/** A zero budget would block every rollout of a small set forever, so one machine is always allowed. */
 export const budgetOf = (share: Share, total: number): number => Math.max(1, shareOf(share, total))

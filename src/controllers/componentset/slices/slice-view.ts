@@ -1,4 +1,4 @@
-// One slice as it is now: what became of each of its machines, and whether any is between two versions.
+// The current state of one slice: the result of each machine, and whether any is between two versions.
 import { readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { activeMachines } from '#api/protocol/part.ts'
@@ -14,16 +14,16 @@ export interface SliceMachine {
   readonly name: string
   readonly reading: Reading | undefined
   readonly standing: Standing | undefined
-  /** The UID that the permit names; none for a machine that was done before the permit was requested. */
+  /** The UID in the permit. Undefined for a machine that was done before the permit was requested. */
   readonly targetUid: string | undefined
-  /** Written in the permit already. */
+  /** Already written into the permit. */
   readonly result: TargetResult | undefined
-  /** How its part ended, as far as it is known here. */
+  /** How its part ended, as far as known here. */
   readonly end: End | undefined
   readonly isSwitching: boolean
-  /** The permit is granted for others, and not yet for this one. */
+  /** The permit is granted for other machines, but not yet for this one. */
   readonly isUngranted: boolean
-  /** A hold, an outage or a closed window: what has not begun does not begin. */
+  /** A hold, an outage or a closed window: nothing new starts. */
   readonly isHalted: boolean
 }
 
@@ -42,7 +42,7 @@ export interface Surroundings {
   readonly rules: Rules
   readonly now: number
   readonly isHalted: (reading: Reading, slice: Slice) => boolean
-  /** Many machines are silent at once: the silence counts against no version. */
+  /** Many machines are silent at once. The silence does not count against any version. */
   readonly isOutage: boolean
   readonly nameOfStep: (slice: SliceDecision) => string
 }
@@ -78,9 +78,9 @@ function viewMachine(
   const base = { name, reading, standing, targetUid: target?.uid, result, isUngranted, isHalted }
   const isSwitching = standing === 'Switching' && !isUnavailable
   if (result !== undefined) return { ...base, end: result, isSwitching }
-  // Released before a controller crashed: it gets no further order under this permit.
+  // Released before a controller crash. It gets no further order under this permit.
   const wasLetGo = reading !== undefined && isLetGo(reading.machine, permit?.metadata.uid ?? '')
-  // A set with higher priority, or a canary, took it over: this set's order will not reach it.
+  // A higher-priority set or a canary took it over. This set's order will not reach it.
   const isOthers = standing === 'Canary' || (reading !== undefined && around.isOthers(slice.component, reading))
   const isDropped = isGivenUp || isHalted || wasLetGo || isOthers || verdict === 'Denied' || !around.isMember(name)
   return {
@@ -90,7 +90,7 @@ function viewMachine(
   }
 }
 
-/** What a slice is about, in words. */
+/** Describes the slice's target for people. */
 export function versionOf(slice: SliceDecision): string {
   const { name, version } = readSliceTarget(slice)
   return version === undefined ? `${name} (which leaves)` : `${name} ${version}`
@@ -106,25 +106,26 @@ function endOf(
 ): End | undefined {
   if (reading === undefined || standing === undefined) return 'Released'
   if (standing === 'Updated' || standing === 'Unhealthy') return 'Succeeded'
-  // Changed on the host since the attempt of this slice: its part is over, and the next slice decides again.
+  // Changed on the host since this slice's attempt. Its part is over, and the next slice decides again.
   if (standing === 'Drifted' && reading.orders[index]?.slice === startedAt) return 'Succeeded'
   if (rules.isBlamed(standing, reading)) return 'Failed'
-  // Silent: no result may be written for it, and its slot stays until it sends heartbeats. It does not block the slice once it is lost, or when it never began.
+  // Silent: no result can be written, and its slot stays until it sends heartbeats again. It stops blocking the slice once it is lost, or if it never
+  // started.
   if (reading.health === 'Silent') return isUnavailable || standing !== 'Switching' ? 'Lost' : undefined
   if (standing === 'Switching') return undefined
-  // Already removed from the machine's spec: it ends when the agent no longer reports it.
+  // Already removed from the machine's spec. It ends when the agent stops reporting it.
   if (standing === 'Pending' && reading.orders[index] === undefined) return undefined
   if (isDropped || isOutOfUse(reading)) return 'Released'
   return undefined
 }
 
-/** What happens to a machine for the sake of its own switch (a drain, a Node that is not Ready) is no reason to drop it. */
+/** Effects of the machine's own switch, such as a drain or a NotReady Node, are no reason to drop it. */
 const isOutOfUse = ({ health, machine }: Reading): boolean =>
   health === 'Leaving' ||
   health === 'Joining' ||
   machine.status?.phase === 'Repairing' ||
   machine.status?.phase === 'Failed'
 
-/** Lost between two versions is as bad as failed, unless many are silent at once. */
+/** Lost between two versions counts as failed, unless many machines are silent at once. */
 export const isFailed = ({ end, standing }: SliceMachine, isOutage: boolean): boolean =>
   end === 'Failed' || (end === 'Lost' && standing === 'Switching' && !isOutage)

@@ -1,4 +1,4 @@
-// Moves the slices of a step together once all have switched: inspection, soak, and then it has passed or failed.
+// Moves the slices of a step together once all have switched: inspection, soak, then passed or failed.
 import { parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import { STEP_OPEN } from './advance.ts'
@@ -8,10 +8,10 @@ import type { Slice, SliceDecision } from '../seen.ts'
 import { type Wait, waitingSince } from '../reporting/wait.ts'
 
 export interface StepReading {
-  /** No further slice of the step will be opened. */
+  /** No further slice of the step opens. */
   readonly isFull: boolean
   readonly finding: Finding | undefined
-  /** Many machines are silent at once: nothing counts as failed while that lasts. */
+  /** Many machines are silent at once. Nothing counts as failed during that time. */
   readonly isOutage: boolean
   readonly soakMs: number
   readonly now: number
@@ -26,7 +26,7 @@ export interface StepMoved {
 
 const SETTLED: ReadonlySet<Slice['phase']> = new Set(['Inspecting', 'Soaking', 'Passed'])
 
-/** All slices of one step of one component. */
+/** Takes all slices of one step of one component. */
 export function moveStep(slices: readonly Slice[], reading: StepReading): StepMoved {
   const stepSettled = reading.isFull && slices.every((w) => SETTLED.has(w.phase))
   const moved = slices.map((w) => moveSettled(w, stepSettled, reading))
@@ -48,16 +48,16 @@ function inspect(slice: Slice, stepSettled: boolean, reading: StepReading): Slic
   return soak({ ...slice, phase: next, soakUntil: wholeSecond(now + soakMs) }, reading)
 }
 
-/** Timestamps have whole seconds; a soak is never shorter than declared. */
+/** Timestamps have whole seconds. Rounding up keeps a soak from being shorter than declared. */
 const wholeSecond = (ms: number): string => timestamp(Math.ceil(ms / 1_000) * 1_000)
 
 function soak(slice: Slice, reading: StepReading): Slice {
   const { finding, now, soakMs, rules } = reading
   if (finding !== undefined) return disturbed(slice, finding, reading)
   const until = Date.parse(slice.soakUntil ?? '')
-  // A clock that went back would otherwise stretch the soak by as much.
+  // If the clock was set back, the soak would otherwise get longer by that much.
   if (!(until - now <= soakMs + 1_000)) return soak({ ...slice, soakUntil: wholeSecond(now + soakMs) }, reading)
-  // No soak was declared: waiting for the end of the second would be most of what such a step takes.
+  // Without a soak, do not wait for the end of the second: it would be most of the step's time.
   const soakOver = soakMs === 0 || now >= until
   const next = rules.nextPhase(slice.phase, 'pass', { soakOver, inspectionsHold: true })
   if (next === undefined) return { ...slice, waitingFor: waitingSince(slice.waitingFor, soaking(slice), now) }

@@ -1,5 +1,5 @@
-// Takes cordons off Nodes that were cordoned for an event which is over or no longer exists. The event's own reconcile does that first. It cannot where the finalizer
-// was removed by hand, or where the Machine was deleted and its Node, of another name, stays.
+// Removes cordons from Nodes whose event is over or no longer exists. Normally the event's own reconcile does this first. It cannot if the finalizer
+// was removed by hand, or if the Machine was deleted and its Node has another name.
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
@@ -13,10 +13,10 @@ import { BY_CLAIM, type DoctorCaches, freshen } from '../observe.ts'
 import { claimsOn, ownerOf } from '../seen.ts'
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
-/** A write that another one overtook. */
+/** For a write that another one overtook. */
 const AGAIN_MS = 5_000
 
-/** Nothing needs a cordon for it any longer. */
+/** Its cordon is no longer needed. */
 export const isLeft = (event: MaintenanceEvent | undefined): boolean => event === undefined || isOver(event)
 
 /** Keyed by Node. */
@@ -52,7 +52,7 @@ async function reconcile(
   let outcome: Outcome = done
   for (const event of claimsOn(node)) {
     if (!mayGo(caches.events.get(event))) continue
-    // A cache that is behind lacks an event of a moment ago.
+    // A stale cache may lack a recent event.
     if (!mayGo(await client.get(maintenanceEvent, { name: event }, { signal }))) continue
     const tools = { client, clock, random, fieldManager, signal }
     const ref = { name, uid: node.metadata.uid ?? '' }

@@ -1,5 +1,5 @@
-// What agents read from the metadata service of their cloud becomes MaintenanceEvents, as the list of a provider does: one event, whichever source
-// reports it. An agent reports about its own host only.
+// Creates MaintenanceEvents from what agents read in their cloud's metadata service, just as from a provider's list. One event stays one, whichever
+// source reports it. An agent reports about its own host only.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -16,7 +16,7 @@ import { BY_MACHINE, type DoctorCaches, freshen } from '../observe.ts'
 import { planPoll } from '../polls/plan.ts'
 
 const fieldManager = FIELD_MANAGERS.hostDoctor
-/** Events of one machine that its agent may have reported within their month: an agent that reports new ones all the time is bounded. */
+/** Events that an agent may report per machine and month. This bounds an agent that keeps reporting new ones. */
 const MOST_OF_MACHINE = 32
 /** Keyed by machine. */
 export function noticesController(
@@ -57,7 +57,7 @@ async function reconcile(
   const planFor = (reporter: Machine) =>
     planPoll({ source: METADATA, listed: noticesOf(reporter) ?? [], machineOf: () => machine, known })
   const cached = planFor(machine)
-  // A cache that is behind shows reports that their agents have corrected: before an event is made, the server is asked for the report.
+  // A stale cache shows reports that agents have already corrected. Read the report from the server before creating an event.
   const fresh = cached.create.length === 0 ? machine : await client.get(machineType, { name }, { signal })
   if (fresh === undefined || fresh.metadata.uid !== machine.metadata.uid) return done
   const { create, update } = fresh === machine ? cached : planFor(fresh)
@@ -86,8 +86,8 @@ async function reconcile(
   return isMass ? { kind: 'Requeue', afterMs: ASK_AGAIN_MS } : done
 }
 
-/** As a mass of reports passes, those that are left are fewer, and as wrong. */
+/** While a mass of reports resolves, fewer remain, but they are just as wrong. */
 const MASS_LINGERS_MS = 5 * 60_000
 
-/** A mass of reports passes as agents correct themselves: no change of this machine may tell. */
+/** Agents correct a mass of reports themselves. No change of this machine may show that. */
 const ASK_AGAIN_MS = 60_000

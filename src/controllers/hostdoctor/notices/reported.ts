@@ -1,4 +1,4 @@
-// What the agent of a machine reports of the notices of its cloud, in the words of providers, and when it is not believed. Pure.
+// Converts an agent's report of its cloud's notices to the providers' format, and decides when not to believe it. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
@@ -6,12 +6,15 @@ import { isSameEvent } from '../polls/plan.ts'
 import { timeOf } from './time-of.ts'
 import { defined } from '#lib/defined.ts'
 
-/** So many hosts, and this share of those that are asked, are never reclaimed at once: then agents are wrong, or what answers them. */
+/**
+ * This many hosts, and this share of those with the feature on, are never reclaimed at once. If it looks that way, the agents or their source are
+ * wrong.
+ */
 const FEWEST_OF_MASS = 10
 const SHARE_OF_MASS = 1 / 2
 const BELIEVED_MS = 30 * 60_000
 
-/** Undefined while nothing may be concluded: the agent was not asked to, or has not read everything once. */
+/** Undefined if nothing can be concluded: the agent was not asked to, or has not completed a first reading. */
 export function noticesOf({ metadata, spec, status }: Machine): readonly HostMaintenance[] | undefined {
   const { notices } = status ?? {}
   if (spec.notices === undefined || notices?.from !== spec.notices) return undefined
@@ -30,17 +33,14 @@ export function noticesOf({ metadata, spec, status }: Machine): readonly HostMai
   }))
 }
 
-/** Whether the agent lists the event now; undefined when that is not known. */
+/** Whether the agent lists the event now. Undefined if unknown. */
 export function isReported(event: MaintenanceEvent, machine: Machine | undefined): boolean | undefined {
-  // A person who no longer has the agent asked ends what only the agent reported.
+  // When a person turns the agent's notices off, events that only the agent reported end.
   if (machine === undefined || machine.spec.notices === undefined) return false
   return noticesOf(machine)?.some((notice) => isSameEvent(event, METADATA, notice))
 }
 
-/**
- * Reports that were believed shortly before count as well, whether or not they are corrected by now: a doctor that starts, or whose caches were
- * behind, sees only the end of a mass.
- */
+/** Also counts recently accepted reports, corrected or not: a doctor that just started or had stale caches sees only the end of a mass. */
 export const isMassReclaim = (
   machines: readonly Machine[],
   events: readonly MaintenanceEvent[],

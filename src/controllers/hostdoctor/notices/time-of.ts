@@ -1,4 +1,4 @@
-// A time in the text of an object; undefined when it is none.
+// The time in an object's text. Undefined if it is not a time.
 export const timeOf = (text: string | undefined): number | undefined => {
   const ms = text === undefined ? NaN : Date.parse(text)
   return Number.isNaN(ms) ? undefined : ms

@@ -1,4 +1,4 @@
-// What a complete list of a source changes: events that are new, events that say something else. Two sources of one event make one object. Pure.
+// Decides what a complete list of a source changes: new events and changed events. Two sources of one event share one object. Pure.
 import { createHash } from 'node:crypto'
 import type { Machine } from '#api/kinds/machine.ts'
 import {
@@ -14,13 +14,16 @@ import { shortened } from '#lib/shortened.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'
 import { timeOf } from '../notices/time-of.ts'
 
-/** Two sources seldom agree to the minute about one event, and two events of a kind seldom follow each other that soon. */
+/** Two sources rarely agree to the minute about one event, and two events of a kind rarely follow each other this closely. */
 const SAME_WITHIN_MS = 10 * 60_000
-/** New objects of one list: a vendor that lists more at once is answered list by list. */
+/** New objects per list. If a vendor lists more at once, the rest follows with the next lists. */
 const MOST_NEW = 500
-/** Open events of one machine from one source. One that invents ids, or whose time does not advance so that nothing counts as absent, must not fill the cluster. */
+/**
+ * Open events of one machine from one source. A source that invents ids, or whose time does not advance so that nothing counts as absent, must not
+ * fill the cluster.
+ */
 const MOST_OPEN = 32
-/** As spec.description takes it. */
+/** The limit of spec.description. */
 const MOST_DESCRIPTION = 1_024
 
 export interface PollInput {
@@ -28,16 +31,16 @@ export interface PollInput {
   readonly listed: readonly HostMaintenance[]
   /** By providerID. */
   readonly machineOf: (providerID: string) => Machine | undefined
-  /** Every event that is known, of every source. */
+  /** All known events, from all sources. */
   readonly known: readonly MaintenanceEvent[]
 }
 
 export interface PollPlan {
   readonly create: readonly WantedEvent[]
   readonly update: readonly { readonly event: MaintenanceEvent; readonly spec: MaintenanceSpec }[]
-  /** Names of known events that the list has, also under another id. */
+  /** Names of known events in the list, also under another id. */
   readonly present: ReadonlySet<string>
-  /** Events that are not written down because their machine has too many. */
+  /** Events not recorded because their machine has too many. */
   readonly left: number
 }
 
@@ -68,25 +71,25 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
     const name = machine?.metadata.name
     if (machine === undefined || name === undefined) continue
     const ofMachine = byMachine.get(name) ?? []
-    // Its own id first: a twin that a cache still shows as open would let the event count as absent.
+    // Match its own id first. A twin that a cache still shows as open would make the event count as absent.
     const same =
       ofMachine.find((e) => e.spec.eventId === announced.eventId && isSameEvent(e, source, announced)) ??
       ofMachine.find((e) => isSameEvent(e, source, announced))
     if (same !== undefined) {
       const isOfOther = same.spec.source !== source
       if (!isOfOther || !ENDED.has(announced.state)) present.add(same.metadata.name ?? '')
-      // What the first source says of it stands: the second one keeps it from being made twice, and from ending while it is still listed.
+      // The first source's data stays. The second source only keeps the event from being created twice, and from ending while it is still listed.
       if (isOfOther || isOver(same)) continue
       const spec = specOf(same.spec, announced)
       if (!jsonEqual(spec, same.spec)) update.set(same.metadata.name ?? '', { event: same, spec })
       continue
     }
-    // What was over before it was first listed needs nothing.
+    // Already over when first listed: nothing to do.
     if (ENDED.has(announced.state) || create.size >= MOST_NEW) continue
     const wanted = newEvent(source, machine, announced)
     if (create.has(wanted.name)) continue
     const count = open.get(name) ?? 0
-    // A host is reclaimed once, and in minutes.
+    // A host is reclaimed only once, within minutes.
     if (count >= MOST_OPEN && announced.kind !== 'Reclaim') {
       left++
       continue
@@ -99,12 +102,12 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
 
 type AnnouncedEvent = Pick<HostMaintenance, 'eventId' | 'providerID' | 'kind' | 'notBefore'>
 
-/** Equal ids; between two sources the same kind of thing to the same host at about the same time. */
+/** The ids are equal. Between two sources: the same kind of work on the same host at about the same time. */
 export function isSameEvent(event: MaintenanceEvent, source: string, announced: AnnouncedEvent): boolean {
   const { spec } = event
   if (spec.source === PEOPLE) return false
   if (spec.host !== undefined && spec.host.id !== announced.providerID) return false
-  // A host is reclaimed once, whatever the sources call it and whether or not they name a time.
+  // A host is reclaimed only once, whatever the sources call it and whether or not they give a time.
   if (spec.kind === 'Reclaim' && announced.kind === 'Reclaim' && !isOver(event)) return true
   if (spec.source === source) return spec.eventId === announced.eventId
   return spec.eventId === announced.eventId || (!isOver(event) && isAlike(spec, announced))
@@ -117,7 +120,7 @@ function isAlike(a: Alike, b: Alike): boolean {
   return a.kind === b.kind && from !== undefined && to !== undefined && Math.abs(from - to) <= SAME_WITHIN_MS
 }
 
-/** Two lists that come at once are written down twice: of one event the object that was there first is acted upon. */
+/** Two lists at the same time create two objects. Of one event, only the older object is acted upon. */
 export function twinOf(event: MaintenanceEvent, ofMachine: readonly MaintenanceEvent[]): string | undefined {
   const rank = ({ metadata }: MaintenanceEvent) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`
   const { spec } = event
@@ -151,7 +154,7 @@ const fingerprint = ({
   dataLoss: losesData,
   ...(isBill === true && { bill: true }),
   ...(notBefore !== undefined && { notBefore: wholeSeconds(notBefore) }),
-  // A vendor that says the end before the start has said no end.
+  // Ignore an end that a vendor reports before the start.
   ...(notAfter !== undefined &&
     !(Date.parse(notAfter) < Date.parse(notBefore ?? '')) && { notAfter: wholeSeconds(notAfter) }),
   ...(answers.length > 0 && { answers: [...new Set(answers)] }),
@@ -191,7 +194,7 @@ function newEvent(source: string, { metadata, spec }: Machine, announced: HostMa
   }
 }
 
-/** The provider knows the place better than what was declared. */
+/** The provider knows the location better than the declaration does. */
 export const withPlace = (wanted: WantedEvent, place: Host['place']): WantedEvent => {
   const { host } = wanted.spec
   if (host === undefined || place === undefined) return wanted
@@ -199,5 +202,5 @@ export const withPlace = (wanted: WantedEvent, place: Host['place']): WantedEven
   return { ...wanted, spec: { ...wanted.spec, host: { ...host, ...known } } }
 }
 
-/** The form of times in our kinds. */
+/** The time format of our kinds. */
 const wholeSeconds = (text: string): string => `${new Date(Date.parse(text)).toISOString().slice(0, 19)}Z`

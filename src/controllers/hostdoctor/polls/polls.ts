@@ -1,5 +1,5 @@
-// Asks each provider once a minute what it knows of the maintenance of its hosts, and writes down what is new. Absence is counted here, in complete lists only:
-// after a restart the count begins at nothing, which ends no event.
+// Asks each provider once a minute about maintenance of its hosts, and records changes. Absence is counted here, in complete lists only. After a
+// restart the count starts at zero, which ends no event.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -17,9 +17,9 @@ import { updateExactly } from '#runtime/preconditions.ts'
 import { type WantedEvent, planPoll, withPlace } from './plan.ts'
 
 const ASK_EVERY_MS = 60_000
-/** A provider that refuses is asked less and less often, and again within a quarter of an hour. */
+/** A provider that fails is asked less and less often, but at least every quarter of an hour. */
 const AFTER_FAILURE = { baseMs: ASK_EVERY_MS, capMs: 15 * 60_000 }
-/** Then what a source said last is believed: work on a host does not wait for the program that lists it. */
+/** After this many failures, the source's last answer is used: work on a host does not wait for the program that lists it. */
 const MOST_UNANSWERED = 3
 const fieldManager = FIELD_MANAGERS.hostDoctor
 
@@ -28,30 +28,30 @@ export interface PollTools {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Throw while the caches are not fresh. */
+  /** Throws while the caches are not fresh. */
   readonly events: () => readonly MaintenanceEvent[]
   readonly machineOf: (providerID: string) => Machine | undefined
-  /** The count of an event changed. */
+  /** Called when the count of an event changes. */
   readonly wake: (event: string) => void
 }
 
 export class Polls {
   readonly #tools: PollTools
-  /** By name of the event. */
+  /** By event name. */
   readonly #absent = new Map<string, number>()
   readonly #asOf = new Map<string, number>()
-  /** By provider: what its last complete list has, also of events that another source reported first. */
+  /** By provider: the events in its last complete list, including those that another source reported first. */
   readonly #present = new Map<string, ReadonlySet<string>>()
-  /** Events of which the object says, or was written to say, what a list that we read says: an object may be hours old when we start. */
+  /** Events whose object matches a list that this program has read. At startup, an object may be hours old. */
   readonly #confirmed = new Set<string>()
-  /** By provider that is asked: tries in a row that it did not answer; Infinity of one that lists no maintenance. */
+  /** By polled provider: consecutive failed tries. Infinity if it lists no maintenance. */
   readonly #unanswered = new Map<string, number>()
 
   constructor(tools: PollTools) {
     this.#tools = tools
   }
 
-  /** An event that any source still lists is not absent: of two sources of one event the later one may know more. */
+  /** An event that any source still lists is not absent: the second source may know more. */
   absentPolls(event: string): number {
     return this.isListed(event) ? 0 : (this.#absent.get(event) ?? 0)
   }
@@ -61,12 +61,15 @@ export class Polls {
     return this.#present.values().some((names) => names.has(event))
   }
 
-  /** It says what its source said since we began; or its source does not answer, or is none that we ask. */
+  /** Matches its source's list since startup; or its source does not answer, or is not polled. */
   isConfirmed(event: string, source: string): boolean {
     return this.#confirmed.has(event) || (this.#unanswered.get(source) ?? Infinity) >= MOST_UNANSWERED
   }
 
-  /** Of one complete list. One that is not newer than the last says nothing, unless the last is ahead of our clock: then the clock was set back. */
+  /**
+   * Takes one complete list. A list that is not newer than the last one is ignored, unless the last one is ahead of our clock: in that case the clock
+   * was set back.
+   */
   async take(provider: Provider, { events: listed, asOf }: MaintenanceList, signal: AbortSignal): Promise<void> {
     const { clock, events, machineOf, wake } = this.#tools
     const at = Date.parse(asOf)
@@ -90,7 +93,7 @@ export class Polls {
       for (const name of kept.keys()) if (!all.has(name)) kept.delete(name)
     for (const name of names) {
       const event = open.find((e) => e.metadata.name === name)
-      // A list that began before the event was written down may rightly lack it.
+      // A list that started before the event was recorded may rightly lack it.
       const isOlder = !(at > Date.parse(event?.metadata.creationTimestamp ?? ''))
       if (present.has(name)) this.#absent.delete(name)
       else if (!isOlder) this.#absent.set(name, (this.#absent.get(name) ?? 0) + 1)
@@ -136,7 +139,7 @@ export class Polls {
     if (made.kind === 'Applied') this.#confirm(name)
   }
 
-  /** One loop for each provider, for as long as we lead: what a provider in another program can do becomes known, and changes, meanwhile. */
+  /** One loop per provider, as long as this program leads. The abilities of a provider in another program become known, and change, over time. */
   parts(providers: readonly Provider[]): readonly Part[] {
     return providers.map((provider): Part => {
       this.#unanswered.set(provider.name, 0)
@@ -164,7 +167,7 @@ export class Polls {
       this.#unanswered.set(provider.name, list === undefined ? Infinity : failures)
       if (list !== 'Failed' && list !== undefined)
         await this.take(provider, list, signal).catch((error: unknown) => {
-          // Caches that are not fresh are no failure of the provider: an hour of them must not keep it from being asked for a quarter of an hour more.
+          // Stale caches are not the provider's failure: an hour of them must not delay the next poll by another quarter of an hour.
           if (!signal.aborted)
             log.warn('cannot compare a list of maintenance with the events', { provider: provider.name, error })
         })
@@ -173,7 +176,7 @@ export class Polls {
     }
   }
 
-  /** Undefined of a provider that knows of no maintenance. */
+  /** Undefined if the provider knows no maintenance. */
   async #ask(provider: Provider, signal: AbortSignal): Promise<MaintenanceList | 'Failed' | undefined> {
     try {
       return await provider.maintenance?.(signal)

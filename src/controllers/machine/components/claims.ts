@@ -36,14 +36,14 @@ export function claimOf(
   set: MachineComponentSet,
   machine: Machine,
   revisionNamed: (name: string) => ControllerRevision | undefined,
-  /** What git declares of the set is not known: it goes to what it went to before, and offers nothing. */
+  /** Git's declaration of the set is unknown: it keeps its earlier target and offers nothing new. */
   isHeld = false,
 ): Claim | undefined {
   const { metadata, spec, status = {} } = set
   if (metadata.deletionTimestamp !== undefined || !matches(spec.selector, machine)) return undefined
   const { current, update, blocked = [] } = status.revisions ?? {}
   const isObserved = status.observedGeneration !== undefined && status.observedGeneration === metadata.generation
-  // A pinned set goes to another revision than the one that it declares.
+  // A pinned set goes to a different revision than its declared one.
   const recorded = (name: string) => {
     const revision = revisionNamed(name)
     return revision !== undefined && isRecordOf(revision, set) ? readSetRevision(revision) : undefined
@@ -57,7 +57,7 @@ export function claimOf(
     components:
       (isObserved && goesTo !== undefined) || isHeld ? wantedIn(goesTo?.components) : spec.components.map(wantedOf),
     slices: status.slices ?? [],
-    // Whichever revision failed with it: the status names those that still bind.
+    // Of any revision: the status names the blocks still in force.
     blocked: blocked.map((b) => b.component),
     lastGood: current === undefined ? [] : wantedIn(recorded(current)?.components),
   }
@@ -67,7 +67,7 @@ const wantedIn = (components: readonly RevisedComponent[] = []) => components.ma
 
 const MARKING: ReadonlySet<string | undefined> = new Set(['Rolling', 'Observing', 'Passed'])
 
-/** While a canary runs it marks the machines that it picked; its marks go with every end. */
+/** A running canary marks the machines it picked. The marks end with it. */
 export function markOf({ metadata, spec, status }: ComponentCanary, machine: Machine): Mark | undefined {
   const isMarked = status?.machines?.includes(machine.metadata.name ?? '') === true
   if (!isMarked || spec.abort || metadata.deletionTimestamp !== undefined || !MARKING.has(status?.phase))

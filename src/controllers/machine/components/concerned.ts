@@ -1,12 +1,12 @@
-// Finds the machines that a change of a permit or of a set concerns. Pure. A permit and a slice name a hundred machines each and change with each of them:
-// waking all machines for each change would cause a hundred times a hundred reconciles.
+// Finds the machines affected by a change of a permit or a set. Pure. A permit and a slice name a hundred machines each and change with each of them.
+// Waking all of them on each change would cause a hundred times a hundred reconciles.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { activeMachines } from '#api/protocol/part.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { isOpen, isOpenForSwitch } from './desired.ts'
 
-/** Machines to which the permit says something else now. Its lease concerns none, nor does what it says of the others. */
+/** Machines for which the permit changed. A lease renewal affects none, and neither do the results of other machines. */
 export function machinesOrdered(
   before: OperationPermit | undefined,
   now: OperationPermit | undefined,
@@ -20,7 +20,7 @@ export function machinesOrdered(
 function answersOf({ spec: { results = {} }, status }: OperationPermit): (uid: string) => string {
   const verdicts = new Map((status?.verdicts ?? []).map((v) => [v.target, v]))
   return (uid) => {
-    // With its result the permit is over for a target, whatever becomes of it.
+    // A result ends the permit for its target, whatever happens to the permit.
     const result = results[uid]
     if (result !== undefined) return result
     const { verdict, gate, seen } = verdicts.get(uid) ?? {}
@@ -28,7 +28,7 @@ function answersOf({ spec: { results = {} }, status }: OperationPermit): (uid: s
   }
 }
 
-/** Machines of slices that changed, where nothing but slices and counts did; undefined when every machine of the set is concerned. */
+/** The machines of changed slices, if only slices and counts changed. Undefined if every machine of the set is affected. */
 export function movedMachines(before: MachineComponentSet, now: MachineComponentSet): Iterable<string> | undefined {
   const head = ({ spec, status }: MachineComponentSet) => [spec, status?.revisions, status?.observedGeneration]
   if (!jsonEqual(head(before), head(now))) return undefined
@@ -43,7 +43,7 @@ export function movedMachines(before: MachineComponentSet, now: MachineComponent
   return moved
 }
 
-/** By what a slice is to its machines: how far the others are, and what it waits for, is nothing to any of them. */
+/** Keyed by the parts of a slice that matter to its machines. Progress of other machines and waits do not matter. */
 function slicesOf({ status }: MachineComponentSet): ReadonlyMap<string, ReadonlySet<string>> {
   const slices = new Map<string, Set<string>>()
   for (const slice of status?.slices ?? []) {

@@ -1,5 +1,5 @@
-// Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
-// machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
+// Decides which version of each component one machine should have. This is the only place that combines sets, slices, canaries and blocked revisions.
+// Pure. A working machine changes only if a slice or a mark names it; everything else keeps its version. orders.ts orders the switches.
 import { goesBefore } from '#nodes/placement/deciding-set.ts'
 import { type Slice as SetSlice, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
@@ -14,7 +14,7 @@ import { isActiveIn, partOfSlice, partRef } from '#api/protocol/part.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 import { defined } from '#lib/defined.ts'
 
-/** What of a set's slice concerns the machines in it. */
+/** The parts of a set's slice that matter to its machines. */
 export type Slice = Pick<
   SetSlice,
   | 'component'
@@ -34,17 +34,17 @@ export type Slice = Pick<
 export interface Claim {
   readonly set: string
   readonly priority: number
-  /** Its status covers its current spec. Otherwise its slices and blocks belong to an older one. */
+  /** The status covers the current spec. Otherwise its slices and blocks belong to an older spec. */
   readonly isCurrent: boolean
   readonly components: readonly (ComponentVersion & Pick<ComponentOrder, 'onRemoval'>)[]
   readonly slices: readonly Slice[]
   /** Components whose declared revision failed and is not offered. */
   readonly blocked: readonly string[]
-  /** What was last good everywhere, as far as it is known. */
+  /** The last version that was good on all machines, if known. */
   readonly lastGood: readonly ComponentVersion[]
 }
 
-/** What a canary that marked this machine gives it. */
+/** What a canary gives a machine that it marked. */
 export interface Mark {
   readonly canary: string
   readonly components: readonly ComponentVersion[]
@@ -53,15 +53,15 @@ export interface Mark {
 
 export interface DesiredInput {
   readonly machine: string
-  /** The node carries the taint for pending components, or there is none yet: nothing runs there that could be disturbed. */
+  /** The node has the taint for pending components, or does not exist yet, so nothing runs there that could be disrupted. */
   readonly isClosed: boolean
-  /** Components are staged and compared with what is there, and none is switched. */
+  /** Components are staged and compared with what is there, but not switched. */
   readonly isPreviewed?: boolean
   readonly current: readonly ComponentOrder[]
   readonly reports: readonly ComponentStatus[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
-  /** Permits that were requested for this machine; undefined: not read. */
+  /** Permits requested for this machine. Undefined: not read. */
   readonly asked?: ReadonlySet<string>
 }
 
@@ -75,7 +75,7 @@ export function desiredComponents(input: DesiredInput): readonly ComponentOrder[
 function desiredComponent(input: DesiredInput, name: string): ComponentOrder | undefined {
   const { current, reports, claims, marks } = input
   const entry = current.find((c) => c.name === name)
-  // The agent may be about to act on it, and ends what it began: another order comes after the end of this one.
+  // The agent may be about to act on it, and it finishes what it started. Another order comes only after this one has ended.
   if (entry !== undefined && isOrdered(entry)) return entry
   const report = reports.find((r) => r.name === name)
   const claim = winner(claims, name, entry)
@@ -85,7 +85,8 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
     const next = entry === undefined ? fresh(mark.wanted) : retargeted(entry, mark.wanted)
     return leavingAs(referring(next, setRef, mark.canary), claim)
   }
-  // No set or canary claims it any longer: it stays. Removing a running component is a disruption that was never permitted; one that was never installed runs nowhere.
+  // No set or canary claims it any more, so it stays: removing a running component is a disruption without a permit. A component that was never
+  // installed runs nowhere.
   if (claim === undefined) return entry && !isNotInstalled(report) ? referring(entry, undefined, undefined) : undefined
   const slice = openSlice(input, claim, name)
   const target = slice === undefined ? targetOf(input, claim, name, entry, report) : versionOfSlice(claim, slice)
@@ -99,20 +100,20 @@ function desiredComponent(input: DesiredInput, name: string): ComponentOrder | u
   )
 }
 
-/** As its agent reports. */
+/** According to its agent. */
 const isNotInstalled = (report: ComponentStatus | undefined): boolean =>
   report !== undefined && report.version === undefined && NOT_STARTED.has(report.state)
 
 const NOT_STARTED: ReadonlySet<ComponentStatus['state']> = new Set(['Fetching', 'Staged', 'Failed'])
 
-/** How it ends is declared by the set alone, and takes effect without a switch. */
+/** Only the set declares how it is removed. A change takes effect without a switch. */
 function leavingAs(entry: ComponentOrder, claim: Claim | undefined): ComponentOrder {
   const { onRemoval: _, ...rest } = entry
   const declared = claim?.components.find((c) => c.name === entry.name)?.onRemoval
   return declared === undefined ? rest : { ...rest, onRemoval: declared }
 }
 
-/** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
+/** Records which slice the attempt is for: a later slice may retry, this one may not. Node clocks are not used. */
 function forSlice(entry: ComponentOrder, { set }: Claim, slice: Slice | undefined): ComponentOrder {
   const { slice: _, part: __, ...rest } = entry
   if (slice === undefined) return rest
@@ -143,7 +144,7 @@ const OPEN: ReadonlySet<SlicePhase> = new Set(['Planned', 'AwaitingPermit', 'Swi
 
 export const isOpen = (phase: SlicePhase): boolean => OPEN.has(phase)
 
-/** Orders may be given to its machines. */
+/** Its machines may get orders. */
 export const isOpenForSwitch = (phase: SlicePhase): boolean => phase === 'AwaitingPermit' || phase === 'Switching'
 
 /** The open slice that names the machine and gives it a version that its set still wants. */
@@ -156,8 +157,8 @@ export function openSlice(input: Pick<DesiredInput, 'machine'>, claim: Claim, na
 }
 
 /**
- * Where a slice leads, exactly as it was decided; the set is only asked whether it still wants that. A slice that it is giving up leads nowhere: what has not
- * begun does not begin.
+ * The target of a slice, exactly as decided. The set only confirms that it still wants it. A slice that is being given up has no target, so nothing
+ * new starts.
  */
 export function targetOfSlice({ components, lastGood }: Claim, slice: Slice): ComponentTarget | undefined {
   const target = readSliceTarget(slice)
@@ -167,13 +168,13 @@ export function targetOfSlice({ components, lastGood }: Claim, slice: Slice): Co
   return wanted.some(isIn) ? target : undefined
 }
 
-/** A removal is no version: it is ordered elsewhere. */
+/** A removal is not a version. It is ordered elsewhere. */
 function versionOfSlice(claim: Claim, slice: Slice): ComponentVersion | undefined {
   const target = targetOfSlice(claim, slice)
   return target?.version === undefined ? undefined : target
 }
 
-/** Without a slice: the version for a new machine, and the one to return to when the prepared version will never be ordered. */
+/** Without a slice: the version for a new machine, or the one to return to if the prepared version will never be ordered. */
 function targetOf(
   { isClosed, isPreviewed = false }: DesiredInput,
   { components, blocked, lastGood }: Claim,
@@ -184,7 +185,7 @@ function targetOf(
   const declared = components.find((c) => c.name === name)
   const good = lastGood.find((c) => c.name === name)
   const offered = blocked.includes(name) ? good : declared
-  // Once a version runs, also on a node that is still being set up, another one is a switch like any other.
+  // Once any version runs, even on a node that is still being set up, another version needs an ordinary switch.
   if ((isClosed || isPreviewed) && report?.version === undefined) return offered
   if (entry === undefined || offered === undefined || isOrdered(entry) || isInUse(entry, report)) return undefined
   return offered.version === report?.version ? offered : undefined
@@ -198,13 +199,16 @@ const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy',
 const isInUse = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && RUNNING.has(report.state)
 
-/** The report covers the current order, not an earlier one. One without an attempt does not: a standing order would be withdrawn for it. Rollouts take it for the current one. */
+/**
+ * The report belongs to the current order. A report without an attempt does not, or a pending order would be withdrawn because of it. Rollouts count
+ * such a report for the current order.
+ */
 export const isReportOf = (report: ComponentStatus, entry: ComponentOrder): boolean =>
   report.desired === entry.version && report.attempt === entry.attempt
 
 const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
 
-/** Another slice than that of the last try, with the same target, is a new try: of what failed, or a fresh copy of what was changed on the node. */
+/** A different slice with the same target is a retry: of a failed attempt, or a fresh copy of what was changed on the node. */
 function retried(
   next: ComponentOrder,
   entry: ComponentOrder,
@@ -216,7 +220,7 @@ function retried(
   if (!isReportOf(report, entry) || entry.slice === startedAt) return next
   if (ENDED_BADLY.has(report.state)) return again(next)
   const isDrifted = report.state === 'Healthy' && report.drifted !== undefined
-  // A slice that requests its permit again keeps machines that are done; the new permit does not include them.
+  // A slice that requests its permit again keeps its finished machines. The new permit does not include them.
   return isDrifted && asked?.has(permit) !== false
     ? { ...again(next), fresh: freshCopiesAfter(entry, startedAt) }
     : next
@@ -229,7 +233,7 @@ const fresh = ({ name, version, config }: ComponentVersion): ComponentOrder => (
   attempt: 1,
 })
 
-/** Attempts only ever grow, so that an agent never takes a later order for an earlier one that failed. */
+/** Attempts only increase, so that an agent never confuses a later order with an earlier failed one. */
 function retargeted(entry: ComponentOrder, wanted: ComponentVersion): ComponentOrder {
   if (entry.version === wanted.version && entry.config === wanted.config) return entry
   return { ...fresh(wanted), attempt: entry.attempt + 1 }

@@ -1,5 +1,5 @@
-// Gives and withdraws the order to switch, by the shared table: only a staged version, under a granted permit, on a node that is drained if the component
-// requires it. Pure.
+// Gives and withdraws the order to switch, by the shared state table: only for a staged version, under a granted permit, on a node that is drained if
+// the component requires it. Pure.
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -34,13 +34,13 @@ export interface OrderInput {
   readonly definitions: readonly MachineComponent[]
   /** Undefined: not read. */
   readonly isDrained: boolean | undefined
-  /** UIDs of permits that the machine was let go from. */
+  /** UIDs of permits that the machine was released from. */
   readonly letGo?: readonly string[]
-  /** A hold forbids to begin anything. */
+  /** A hold blocks new work. */
   readonly isHeld?: boolean
-  /** Files of others may be replaced. */
+  /** Unmanaged files may be replaced. */
   readonly mayAdopt?: boolean
-  /** Heard when left out. */
+  /** Default: the agent sends heartbeats. */
   readonly agent?: 'Heard' | 'Silent' | 'Unknown'
 }
 
@@ -53,11 +53,11 @@ export interface ComponentSwitch {
 }
 
 export interface Orders {
-  /** With the desired orders. */
+  /** Including the desired orders. */
   readonly components: readonly ComponentOrder[]
-  /** Newly given orders: their permits must be read once more right before. */
+  /** New orders. Their permits must be read again right before the write. */
   readonly given: readonly ComponentSwitch[]
-  /** Ready but for the drain. */
+  /** Ready except for the drain. */
   readonly draining: readonly ComponentSwitch[]
 }
 
@@ -84,13 +84,13 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
   if (leaving !== undefined) return decideRemoval(input, plain, report, leaving)
   const permit = input.isHeld === true ? undefined : grantFor(input, order)
   if (permit === undefined) return { kind: 'As', order: plain }
-  // An adoption that restarts nothing needs no drain either.
+  // An adoption that restarts nothing needs no drain.
   const restartsNothing =
     report?.version === undefined &&
     report?.adoption?.restarts === false &&
     definitionOf(input.definitions, order)?.spec.disruption !== 'Reboot'
   const needsDrain = !restartsNothing && isDrainNeeded(input.definitions, order, report)
-  // An order to one that is silent would be carried out at some later time, and a drain for it would be for nothing.
+  // A silent agent would carry out the order at some later time, and the drain would be for nothing.
   const { agent = 'Heard' } = input
   const mayAct = order.workload === true || agent === 'Heard' || (agent === 'Unknown' && !needsDrain)
   if (!mayAct) return { kind: 'As', order: plain }
@@ -117,18 +117,21 @@ function decideOrder(input: OrderInput, order: ComponentOrder): OrderDecision {
     : { kind: 'As', order: plain }
 }
 
-/** A batch is known by its permit only, and a slice may switch what an earlier one prepared. Permits of earlier programs name none. */
+/**
+ * Takes slice or batch from the permit: a batch is known only by its permit, and a slice may switch what an earlier one prepared.
+ * Permits of older releases name neither.
+ */
 function ofItsPart({ permits }: OrderInput, order: ComponentOrder, name: string): ComponentOrder {
   const permit = permits.find((p) => p.metadata.name === name)
   const part = permit && partOfPermit(permit.spec)
   return part === undefined ? order : { ...order, part: partRef(part) }
 }
 
-/** Its agent would refuse the order, after a drain for nothing. */
+/** Its agent would refuse the order after a useless drain. */
 const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =>
   (adoption?.blocked ?? []).length > 0 || (!mayAdopt && (adoption?.differs ?? []).length > 0)
 
-/** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
+/** If a set drops a component, or returns to a revision without it, a slice with this machine removes it. No other set claims it here. */
 function leavingSlice({ claims, machine }: OrderInput, order: ComponentOrder): Slice | undefined {
   if (order.canaryRef !== undefined) return undefined
   const speaker = winner(claims, order.name, order)
@@ -157,7 +160,7 @@ function decideRemoval(
   const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, { name: order.name }, permit)
   if (!mayGo || (agent !== 'Heard' && order.workload !== true)) return { kind: 'As', order }
   const definition = input.definitions.find((d) => d.spec.component === order.name && d.spec.version === order.version)
-  // What is not known to need none needs a drain.
+  // Unknown definitions need a drain.
   const { disruption = 'Drain' } = definition?.spec ?? {}
   const isDisturbing = report?.removal?.restarts !== false
   const needsDrain = isDisturbing && (disruption === 'Drain' || disruption === 'Reboot')
@@ -170,10 +173,10 @@ function withoutOrder(order: ComponentOrder): ComponentOrder {
   return rest
 }
 
-/** Degraded is what was Healthy a moment before. */
+/** Degraded means it was Healthy just before. */
 const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
-/** The agent is done with the attempt, or the permit does not hold any more. */
+/** The agent is done with the attempt, or the permit is no longer in force. */
 function isOver(input: OrderInput, order: ComponentOrder, report: ComponentStatus | undefined): boolean {
   const permit = input.permits.find((p) => p.metadata.name === order.switch?.permit)
   const facts: OrderFacts = {
@@ -183,7 +186,10 @@ function isOver(input: OrderInput, order: ComponentOrder, report: ComponentStatu
   return nextOrderState('Present', 'clear', facts).ok || nextOrderState('Present', 'withdraw', facts).ok
 }
 
-/** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
+/**
+ * The permit of the slice or canary that wants this version, if it is granted for this machine and component, and the machine was not released from
+ * it.
+ */
 function grantFor(input: OrderInput, order: ComponentOrder): string | undefined {
   return permitNames(input, order).find((name) => isGranted(input, order, name))
 }
@@ -202,7 +208,7 @@ function permitNames(input: OrderInput, order: ComponentOrder): readonly string[
   return slice?.permit !== undefined && isOpenForSwitch(slice.phase) ? [slice.permit] : []
 }
 
-/** What is not known to need none needs a drain. */
+/** Unknown definitions need a drain. */
 function isDrainNeeded(
   definitions: readonly MachineComponent[],
   order: ComponentOrder,
@@ -211,7 +217,7 @@ function isDrainNeeded(
   const definition = definitionOf(definitions, order)
   if (definition === undefined) return true
   const { disruption, drainOn } = definition.spec
-  // The agent reboots the machine, whatever changed.
+  // The agent reboots the machine whatever changed.
   if (disruption === 'Reboot') return true
   if (disruption !== 'Drain') return false
   return drainOn === 'Always' || !isPatchOnly(report?.version, order.version)

@@ -1,9 +1,9 @@
-// How long ago each Lease was last renewed, by our own clock: the times that nodes write are of clocks that may be wrong.
+// How long ago each Lease was last renewed, by our own clock. Timestamps written by nodes come from clocks that may be wrong.
 
 export type Heartbeat =
-  /** There is no such Lease. */
+  /** The Lease does not exist. */
   | { readonly kind: 'None' }
-  /** The Lease exists, but was not renewed while we watched; the heartbeats may have stopped before that. */
+  /** The Lease exists, but was not renewed while we watched. The heartbeats may have stopped before that. */
   | { readonly kind: 'Unsure'; readonly watchedMs: number }
   | { readonly kind: 'Heard'; readonly agoMs: number }
 
@@ -21,7 +21,7 @@ export class Heartbeats {
     this.#monotonic = monotonic
   }
 
-  /** Notes what a Lease says now; answers how long it was silent before, undefined when it is new to us or unchanged. */
+  /** Records a Lease's renewal. Returns how long it was silent before, or undefined if it is new or unchanged. */
   note(lease: string, renewTime: string | undefined): number | undefined {
     const renewal = renewTime ?? ''
     const before = this.#sights.get(lease)
@@ -43,15 +43,15 @@ export class Heartbeats {
   }
 }
 
-/** A heart that beats each ten seconds with jitter may miss two beats and be late with the third. */
+/** With a heartbeat every ten seconds plus jitter, two may be missed and the third may be late. */
 export const SILENT_AFTER_MS = 40_000
-/** Agent and node both silent for this long: the machine is Lost. */
+/** After agent and node are both silent this long, the machine is Lost. */
 export const LOST_AFTER_MS = 60_000
 
-/** A host with much memory and many disks takes ten minutes to boot, firmware and all, after minutes in which its units stop. */
+/** A host with much memory and many disks takes ten minutes to boot, including firmware, plus minutes to stop its units. */
 export const REBOOT_AFTER_MS = 900_000
 
-/** True: alive; false: silent for longer than the bound; undefined: not known yet. */
+/** True: alive. False: silent for longer than the bound. Undefined: not known yet. */
 export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): boolean | undefined {
   switch (heartbeat.kind) {
     case 'None':
@@ -65,7 +65,7 @@ export function isBeating(heartbeat: Heartbeat, boundMs = SILENT_AFTER_MS): bool
   }
 }
 
-/** When to reconcile next so that a silence is noticed in time; no event announces it. */
+/** When to reconcile next to notice a silence in time. No event announces it. */
 export function untilSilentMs(heartbeat: Heartbeat, boundMs: number): number | undefined {
   if (heartbeat.kind === 'None') return undefined
   const left = boundMs - (heartbeat.kind === 'Heard' ? heartbeat.agoMs : heartbeat.watchedMs)

@@ -1,15 +1,15 @@
-// Skips reconciles that are due only because a machine could have fallen silent. While its heartbeats continue they find nothing: at ten thousand machines some
-// hundred a second. Every other change wakes the machine, which is then reconciled; a rare resync covers changes that no event announced.
+// Skips reconciles that are due only because a machine could have fallen silent. While heartbeats continue they find nothing: with ten thousand
+// machines, several hundred a second. Every other change wakes the machine. A rare resync covers changes without an event.
 import { type Heartbeat, untilSilentMs } from './heartbeats.ts'
 
 /** A machine is reconciled at least this often. */
 const RESYNC_MS = 300_000
 
 export interface IdleBounds {
-  /** The Leases that beat for the machine. */
+  /** The Leases with the machine's heartbeats. */
   readonly heartbeats: () => readonly Heartbeat[]
   readonly bounds: readonly number[]
-  /** When something else than a silence is due. */
+  /** When something other than a silence is due. */
   readonly otherMs: number | undefined
 }
 
@@ -25,7 +25,7 @@ export class IdleReconciles {
     this.#monotonic = monotonic
   }
 
-  /** Milliseconds without need for a reconcile; undefined when the machine must be reconciled now. */
+  /** Milliseconds without need for a reconcile. Undefined if the machine must be reconciled now. */
   left(machine: string): number | undefined {
     const idle = this.#reconciles.get(machine)?.idle
     if (idle === undefined) return undefined
@@ -36,12 +36,12 @@ export class IdleReconciles {
     return Math.min(left, ...lefts(heartbeats, about.bounds).filter((ms) => ms !== undefined))
   }
 
-  /** A reconcile begins: events from now on count. */
+  /** A reconcile starts: events from now on count. */
   begin(machine: string): void {
     this.#reconciles.set(machine, {})
   }
 
-  /** The reconcile found nothing to do. `seen` holds the heartbeats that it read: a silence that began since then causes a new reconcile. */
+  /** The reconcile found nothing to do. `seen` has the heartbeats that it read. A silence that started since then causes a new reconcile. */
   note(machine: string, about: IdleBounds, seen: readonly Heartbeat[]): void {
     const last = this.#reconciles.get(machine)
     if (last === undefined) return
@@ -49,7 +49,7 @@ export class IdleReconciles {
     last.idle = { about, silences: silencesOf(seen, about.bounds), until }
   }
 
-  /** It must be reconciled, whatever was found before. */
+  /** It must be reconciled, whatever the last reconcile found. */
   over(machine: string): void {
     this.#reconciles.delete(machine)
   }
@@ -62,6 +62,6 @@ export class IdleReconciles {
 const lefts = (heartbeats: readonly Heartbeat[], bounds: readonly number[]): readonly (number | undefined)[] =>
   heartbeats.flatMap((heartbeat) => bounds.map((bound) => untilSilentMs(heartbeat, bound)))
 
-/** Which bounds have passed, for which Lease. */
+/** The bounds that have passed, per Lease. */
 const silencesOf = (heartbeats: readonly Heartbeat[], bounds: readonly number[]): string =>
   [...heartbeats.map((b) => b.kind), ...lefts(heartbeats, bounds).map((ms) => ms === undefined)].join()

@@ -1,4 +1,4 @@
-// Decides which changes wake which machine: those of objects that its reconcile reads, and no others, since thousands of machines share most of them.
+// Decides which changes wake which machine: only changes of objects that its reconcile reads, because thousands of machines share most of them.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -43,7 +43,7 @@ export function wakeUp(
     if (jsonEqual(before?.spec, now?.spec)) return
     for (const m of caches.machines.list()) if ([before, now].some((d) => d && isOrdered(m, d))) named(m)
   })
-  // The status of a set may name a revision before it is in the cache; later changes of a revision do not matter.
+  // A set's status may name a revision before it is in the cache. Later changes of a revision do not matter.
   caches.revisions.onChange((before, now) => {
     if (before !== undefined || now === undefined) return
     const owners = (now.metadata.ownerReferences ?? []).flatMap((o) => caches.sets.get(o.name) ?? [])
@@ -53,7 +53,7 @@ export function wakeUp(
   caches.canaries.onChange((before, now) => {
     for (const canary of [before, now]) for (const m of canary?.status?.machines ?? []) wake(m)
   })
-  // Holds are few and far between, and one may name machines in many ways.
+  // Holds are rare, and one can match machines in many ways.
   caches.holds.onChange(() => {
     for (const m of caches.machines.list()) named(m)
   })
@@ -78,7 +78,7 @@ function isMatch(selector: Parameters<typeof matchesLabels>[0], machine: Machine
   }
 }
 
-/** A Lease wakes its machine when it is created, deleted, or renewed after a silence; ordinary renewals, thousands of them, wake no machine. */
+/** A Lease wakes its machine when it is created, deleted, or renewed after a silence. Ordinary renewals, thousands of them, wake no machine. */
 function listen(leases: SharedInformer<Lease>, heartbeats: Heartbeats, wake: (lease: string) => void): void {
   leases.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name ?? ''

@@ -1,4 +1,4 @@
-// What shows that a host without a Machine of its own is in use all the same: a Node on it, an agent that ran on it, or a Machine that names it. Pure.
+// Evidence that a host without its own Machine is still in use: a Node on it, an agent that ran on it, or a Machine that names it. Pure.
 import { ANNOTATIONS, agentLeaseName } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { instancesIn, internalAddresses, schemeIn, spellingsOf } from '#nodes/host-ids.ts'
@@ -18,8 +18,8 @@ export interface OtherMachine {
 }
 
 /**
- * Another Machine that has exactly this host. A host serves one Machine: its provider, or a person, made a mistake; or the other one is being deleted, its host
- * has ended already, and the provider has used the id again, as one of racks does.
+ * Another Machine with exactly this host. A host serves one Machine, so its provider or a person made a mistake. Or the other Machine is being
+ * deleted, its host has already ended, and the provider reused the id, as rack providers do.
  */
 export function otherOnHost(
   machines: Pick<SharedInformer<Machine>, 'byIndex'>,
@@ -39,11 +39,11 @@ export const twoOnHost = (providerID: string, { name, isDeleting }: OtherMachine
 
 type HostOf = Pick<Host, 'providerID' | 'machine' | 'machineUid' | 'address'>
 
-/** An address that means this host wherever it is read. */
+/** An address that means this host from anywhere. */
 const isOwn = (address: string | undefined): address is string =>
   address !== undefined && address !== '' && address !== '::1' && !address.startsWith('127.')
 
-/** The Machine that says it has this host, whatever the provider says: by its id, however it is spelled, or by its address. */
+/** The Machine that claims this host, whatever the provider reports: by its id in any spelling, or by its address. */
 export function machinesByHost(
   machines: readonly Pick<Machine, 'metadata' | 'spec'>[],
 ): (host: HostOf) => string | undefined {
@@ -65,7 +65,7 @@ export function machinesByHost(
   }
 }
 
-/** An id that names no provider is that of any. */
+/** An id without a provider matches any provider. */
 const atProvider = (providerID: string): readonly string[] =>
   instancesIn(providerID).map((instance) => `${schemeIn(providerID) ?? ''} ${instance}`)
 
@@ -75,7 +75,7 @@ export interface Observed {
   readonly machineNames: ReadonlySet<string>
 }
 
-/** A Node or a Lease of the host's name counts unless it is known to be of another machine. */
+/** A Node or a Lease with the host's name counts unless it is known to belong to another machine. */
 export function observedOn({ nodes, leaseNamed, machineNames }: Observed): (host: HostOf) => string | undefined {
   const byName = new Map(nodes.map((n) => [n.metadata.name, n]))
   const byInstance = new Map(nodes.flatMap((n) => instancesIn(n.spec?.providerID ?? '').map((i) => [i, n] as const)))

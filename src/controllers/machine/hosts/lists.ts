@@ -1,4 +1,4 @@
-// The latest list of hosts from each provider: one list a minute shows hosts that stopped, disappeared, or belong to no machine, for all machines at once.
+// The latest host list of each provider. One list a minute shows hosts that stopped, disappeared, or belong to no machine, for all machines at once.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -23,11 +23,11 @@ export interface HostListsOptions {
   readonly random: Random
   readonly log: Logger
   readonly providers: readonly Provider[]
-  /** A host came, went or changed. */
+  /** A host appeared, disappeared or changed. */
   readonly onChange: (machine: string, provider: string) => void
-  /** It lists again after it did not. */
+  /** The provider lists again after a failure. */
   readonly onBack: (provider: string) => void
-  /** After each list that came whole. */
+  /** Called after each complete list. */
   readonly onList: (provider: Provider, hosts: readonly Host[], signal: AbortSignal) => Promise<void>
 }
 
@@ -39,7 +39,7 @@ export class HostLists {
     this.#clock = clock
   }
 
-  /** Keeps a list; answers the machines of which it says something else than the one before. */
+  /** Stores a list. Returns the machines whose entry changed. */
   note(provider: string, hosts: readonly Host[]): readonly string[] {
     const before = this.#lists.get(provider)?.hosts ?? new Map<string, Host>()
     const now = new Map(hosts.map((h) => [h.providerID, h]))
@@ -50,7 +50,7 @@ export class HostLists {
     return [...new Set([...changed, ...removed].map((h) => h.machine))]
   }
 
-  /** `NotAsked` while no list is fresh: then nothing is concluded. */
+  /** `NotAsked` while no list is fresh: nothing can be concluded. */
   read(provider: string, providerID: string, machineUid: string): ListedHost {
     const list = this.#lists.get(provider)
     if (list === undefined || this.#clock.monotonic() - list.at > STALE_AFTER_MS) return { kind: 'NotAsked' }
@@ -58,7 +58,7 @@ export class HostLists {
     return host?.machineUid === machineUid ? { kind: 'Host', host } : { kind: 'Missing' }
   }
 
-  /** What an attempt made, if the latest list shows it already. */
+  /** The host that an attempt created, if the latest list shows it already. */
   ofMachine(provider: string, machineUid: string, token: string | undefined): Host | undefined {
     if (token === undefined) return undefined
     const list = this.#lists.get(provider)
@@ -70,7 +70,7 @@ export class HostLists {
 const isOther = (a: Host | undefined, b: Host): boolean =>
   a === undefined || a.state !== b.state || a.machineUid !== b.machineUid || a.address !== b.address
 
-/** One loop for each provider, for as long as we lead. */
+/** One loop per provider, for as long as this process leads. */
 export function hostListParts(lists: HostLists, options: HostListsOptions): readonly Part[] {
   return options.providers.map((provider): Part => {
     const stop = new AbortController()

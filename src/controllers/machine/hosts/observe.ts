@@ -1,4 +1,5 @@
-// Reads what the provider knows of the host of a machine, as rarely as possible. Absence is a fact only when the host cannot merely be not shown yet.
+// Reads what the provider knows about a machine's host, as rarely as possible. A missing host counts as absent only once it can no longer be just
+// invisible.
 import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
@@ -39,7 +40,7 @@ export async function observeHost(
   return { host, isJoinFixed, exhausted: offeringsOf(machine).map((o) => tools.exhausted.of(machine, o)) }
 }
 
-/** A provider may charge and throttle: by name it is asked only about machines that come, go, or are missing in its list. */
+/** A provider may charge and throttle. It is asked by name only about machines that are being created or deleted, or are missing in its list. */
 async function hostOf(tools: Tools, provider: Provider, about: About, signal: AbortSignal): Promise<HostSeen> {
   const { hostLists, sightings } = tools
   const { machine } = about
@@ -48,7 +49,7 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
   if (!isBeingDeleted(machine) && providerID === undefined) {
     const made = hostLists.ofMachine(provider.name, uid, machine.status?.provisioning?.token)
     if (made !== undefined) return { kind: 'Host', host: made }
-    // The call that creates it tells, and may be repeated.
+    // The call that creates the host finds out, and can be repeated.
     if (!hasJoined(about) && !isForgotten(machine, tools.now())) return { kind: 'NotAsked' }
   }
   if (!isBeingDeleted(machine) && hasJoined(about) && providerID !== undefined) {
@@ -59,7 +60,7 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isWanted)) return listed
   }
   try {
-    // What an attempt in doubt made has no name yet: only the list tells whose it is.
+    // A host from an attempt in doubt has no recorded id yet. Only the list shows whose it is.
     const isUnnamed = providerID === undefined || (isBeingDeleted(machine) && isInDoubt(machine))
     const host = isUnnamed
       ? preferred((await provider.list(signal)).hosts, machine, tools)
@@ -68,12 +69,13 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
       sightings.seen(host)
       return { kind: 'Host', host }
     }
-    // A machine that is deleted leaves it: another one of its name may have it now. For one that serves, the tags of its host may have been changed by others.
+    // A machine that is being deleted leaves it: another machine with its name may have it now. For a serving machine, others may have changed its
+    // host's tags.
     const foreign = foreignHost(host, uid)
     if (foreign !== undefined && !isBeingDeleted(machine)) return { kind: 'Unknown', why: foreign }
     const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
     const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
-    // Where no host was ever written down there is none to be gone.
+    // If no host was ever recorded, none can be missing.
     if (unsureMs === 0) return isUnnamed && !isBeingDeleted(machine) ? { kind: 'NotAsked' } : { kind: 'Gone' }
     const seconds = Math.ceil(sightings.sureWithinMs(provider) / 1_000)
     return {
@@ -85,18 +87,18 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
   }
 }
 
-/** Nothing is concluded about a host that two Machines have, and none of them deletes it. */
+/** If two Machines have the host, nothing is concluded about it, and neither deletes it. */
 function notOfTwo({ otherOn }: Tools, about: About, host: HostSeen): HostSeen {
   const other = host.kind === 'Host' ? otherOn(host.host.providerID) : undefined
   if (host.kind !== 'Host' || other === undefined) return host
-  // One that never served leaves the host to the other one; not to one that ends too, or both would leave it.
+  // A machine that never served leaves the host to the other one. But not to one that is also being deleted, or both would leave it.
   if (isBeingDeleted(about.machine) && !isInService(about) && !other.isDeleting) return { kind: 'Gone' }
   return { kind: 'Unknown', why: twoOnHost(host.host.providerID, other) }
 }
 
 type Machine = Seen['machine']
 
-/** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
+/** If a machine has several hosts: the recorded one first, then the latest attempt's. */
 function preferred<
   H extends { readonly machineUid: string; readonly providerID: string; readonly clientToken: string },
 >(hosts: readonly H[], machine: Machine, { otherOn }: Pick<Tools, 'otherOn'>): H | undefined {

@@ -1,18 +1,18 @@
-// Whether a host that the provider does not show was deleted, or is only not shown: which hosts were requested lately, which were observed while being deleted,
-// and since when each is missing, by our clock. One answer is never enough.
+// Decides whether a host that the provider does not show was deleted or is just invisible. Tracks which hosts were requested recently, which were
+// observed during deletion, and since when each is missing, by our clock. One answer is never enough.
 import type { Clock } from '#lib/clock.ts'
 import type { Host, Provider } from '#providers/port.ts'
 
-/** A single answer may be a mistake of the provider: an absence counts when it is still seen after this time. */
+/** A single answer may be a mistake of the provider. An absence counts if it is still observed after this time. */
 const CONFIRMED_AFTER_MS = 10_000
 
-/** The id of a host, or whatever host an attempt in doubt may have made. */
+/** The id of a host, or any host that an attempt in doubt may have created. */
 export const ANY_HOST = 'any'
 type Missing = string
 
 export class HostSightings {
   readonly #clock: Pick<Clock, 'monotonic'>
-  /** A call may have been made right before this process began. */
+  /** A call may have been sent right before this process started. */
   readonly #begun: number
   readonly #asked = new Map<string, number>()
   readonly #deleting = new Map<string, string>()
@@ -23,7 +23,7 @@ export class HostSightings {
     this.#begun = clock.monotonic()
   }
 
-  /** A host is asked for, or was a moment ago. The answer takes it back: the provider said that nothing was made. */
+  /** A host is being requested, or was just now. Call the returned function if the provider reports that it created nothing. */
   asked(machineUid: string): () => void {
     const before = this.#asked.get(machineUid)
     this.#asked.set(machineUid, this.#clock.monotonic())
@@ -41,7 +41,7 @@ export class HostSightings {
     this.#deleting.set(machineUid, providerID)
   }
 
-  /** Milliseconds until an absent host is known not to exist; 0 when it is known now. Without what is missing, there need not be one. */
+  /** Milliseconds until an absent host is known not to exist; 0 if that is known now. Without `missing`, there may be no host at all. */
   untilSureMs(provider: Pick<Provider, 'capabilities'>, machineUid: string, missing: Missing | undefined): number {
     if (missing !== undefined && this.#deleting.get(machineUid) === missing) return 0
     const now = this.#clock.monotonic()
@@ -50,7 +50,7 @@ export class HostSightings {
     return Math.max(0, since + provider.capabilities.visibleWithinMs - now, confirmedAt - now)
   }
 
-  /** The longest that it takes. A status says this one: what is left changes with every look, and would be written each time. */
+  /** The longest possible wait. Statuses show this value: the remaining time changes with every reconcile and would be written each time. */
   sureWithinMs({ capabilities }: Pick<Provider, 'capabilities'>): number {
     return Math.max(capabilities.visibleWithinMs, CONFIRMED_AFTER_MS)
   }

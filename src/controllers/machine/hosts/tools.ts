@@ -25,6 +25,6 @@ export interface MachineTools {
   readonly exhausted: ExhaustedOfferings
   readonly sightings: HostSightings
   readonly secretValues: SecretValues
-  /** A permit as it is at the server now; shared, for a slice gives a hundred orders under one. */
+  /** A permit as the server has it now. Reads are shared: a slice gives a hundred orders under one permit. */
   readonly permitNow: SharedReads<WriteOutcome<OperationPermit | undefined>>
 }

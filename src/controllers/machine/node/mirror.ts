@@ -1,4 +1,4 @@
-// What an observed machine is, as its Node tells: boot, platform, kubelet and container runtime. Pure. Nothing of it was asked of the host.
+// What an observed machine is, according to its Node: boot, platform, kubelet and container runtime. Pure. Nothing was asked of the host.
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { defined } from '#lib/defined.ts'
 import { COMPONENT_NAME_PATTERN, COMPONENT_VERSION_PATTERN } from '#lib/names.ts'
@@ -27,7 +27,7 @@ export function mirroredHost(node: Node | undefined): Pick<Status, 'bootID' | 'p
 const NAME = new RegExp(COMPONENT_NAME_PATTERN)
 const VERSION = new RegExp(COMPONENT_VERSION_PATTERN)
 
-/** `v1.34.2`, and `containerd://2.1.4`: what a component of that name would be called. */
+/** `v1.34.2` or `containerd://2.1.4`, as a component with that name. */
 function found(node: Node): readonly { readonly name: string; readonly version: string }[] {
   const { kubeletVersion, containerRuntimeVersion } = node.status?.nodeInfo ?? {}
   const kubelet = text(kubeletVersion, 128)?.replace(/^v/, '')

@@ -1,4 +1,4 @@
-// What is planned for the Node of a machine: cordons, drains, the mark of whose it is, and what follows Machine.spec. Pure.
+// Plans changes to a machine's Node: cordons, drains, the ownership mark, and the fields declared in Machine.spec. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
@@ -17,7 +17,7 @@ import {
   stoppedComponents,
 } from '../seen.ts'
 
-/** Owners come before a drain and go when the switch they were for is over. */
+/** Cordon owners are added before a drain and removed once their switch is over. */
 export function cordonActions(
   { machine, node }: Seen,
   components: Orders['components'],
@@ -55,7 +55,7 @@ export function cordonActions(
   return [...add, ...drop]
 }
 
-/** Between the order and its end no pod may return to the node; and a node on which a component failed should not get pods. */
+/** From order to end, no pod may return to the node. And a node with a failed component should not get pods. */
 const BUSY: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Failed'])
 
 export function drainActions({ node, pods }: Seen, { draining }: Orders): MachineAction[] {
@@ -65,7 +65,7 @@ export function drainActions({ node, pods }: Seen, { draining }: Orders): Machin
   return [{ kind: 'Drain', by: { permit: move.permit }, reason: `${move.order.name} asks for an empty node` }]
 }
 
-/** Also while it is not well yet: what an agent of an earlier Machine left there would keep the new one from writing. */
+/** Also while the node is not healthy yet: leftovers of an earlier Machine's agent would block the new agent from writing. */
 export function claimActions(seen: Seen): MachineAction[] {
   const { machine, node } = seen
   if (node === undefined || (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen))) return []
@@ -75,7 +75,7 @@ export function claimActions(seen: Seen): MachineAction[] {
 
 export function nodeActions(seen: Seen, components: Orders['components']): MachineAction[] {
   const { machine, node } = seen
-  // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
+  // A Node that was never healthy may still be created by others. A machine in service keeps its Node in sync in any state.
   if (node === undefined || (isClosed(seen) && !isNodeReady(node))) return []
   // The agent has not joined yet.
   if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []

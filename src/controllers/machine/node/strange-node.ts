@@ -1,10 +1,14 @@
-// Whether a Node of a machine's name belongs to an earlier Machine: an agent whose Machine was deleted may have made it, and keeps its key for days. Pure.
+// Decides whether a Node with a machine's name belongs to an earlier Machine. The agent of a deleted Machine may have created it, and keeps its key
+// for days. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isBeingDeleted, uidOf } from '#api/schema/object-meta.ts'
 import type { Node, Pod } from '#nodes/objects.ts'
 import { type Seen, hadJoined, isProvided } from '../seen.ts'
 
-/** The uid of the earlier Machine; undefined when there is nothing to ask. A Node that was ours once stays ours, and a kept host's says nothing anyway. */
+/**
+ * The uid of the earlier Machine. Undefined if there is nothing to check. A Node that was ours once stays ours, and a kept host's Node proves
+ * nothing.
+ */
 export function earlierMachineOf(
   seen: Pick<Seen, 'machine' | 'node' | 'agentHeartbeat' | 'isHostKept'>,
 ): string | undefined {
@@ -18,18 +22,21 @@ export function earlierMachineOf(
 export interface NodeEvidence {
   /** The provider could be asked. */
   readonly isListed: boolean
-  /** Of the earlier Machine. */
+  /** The host of the earlier Machine. */
   readonly host: string | undefined
   readonly pods: readonly Pod[]
 }
 
 const runsPods = (pods: readonly Pod[]): boolean => pods.some(({ status }) => status?.phase === 'Running')
 
-/** No host is behind it. What an agent may write proves nothing: only the provider knows about hosts, and only a kubelet can report that a pod runs. */
+/**
+ * No host is behind it. Anything an agent may write proves nothing: only the provider knows about hosts, and only a kubelet can report that a pod
+ * runs.
+ */
 export const isAbandoned = ({ isListed, host, pods }: NodeEvidence): boolean =>
   isListed && host === undefined && !runsPods(pods)
 
-/** A second list follows soon. What people or a provider must end is asked about less often: each look lists all hosts. */
+/** A second list follows soon. What people or a provider must end is checked less often, since each check lists all hosts. */
 const SOON_MS = 5_000
 const LATER_MS = 30_000
 

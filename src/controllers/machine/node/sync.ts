@@ -1,5 +1,5 @@
-// Computes how the Node of a machine should look: the labels, annotations and taints that its Machine declares, and none that KubeNode set before. Keys of
-// other programs are never touched. Pure.
+// Computes the desired Node of a machine: with the labels, annotations and taints that its Machine declares, and without those that KubeNode set
+// before. Keys of other programs are never touched. Pure.
 import { ANNOTATIONS, LABELS, TAINTS } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
@@ -28,7 +28,7 @@ function wantedLabels({ spec }: Machine): Readonly<Record<string, string>> {
   }
 }
 
-/** Taints with a life of their own: a Machine cannot declare them. */
+/** Taints that KubeNode manages. A Machine cannot declare them. */
 const RESERVED: ReadonlySet<string> = new Set<string>([TAINTS.cordon, TAINTS.componentsPending, TAINTS.outOfService])
 
 const wantedTaints = ({ spec }: Machine): readonly Taint[] => (spec.taints ?? []).filter((t) => !RESERVED.has(t.key))
@@ -41,7 +41,7 @@ const wantedAnnotations = ({ spec }: Machine): Readonly<Record<string, string>> 
 
 const NOTHING: OwnedKeys = { labels: [], annotations: [], taints: [] }
 
-/** What we put there earlier. What cannot be read was not ours: then nothing is taken away. */
+/** Keys that KubeNode set earlier. If the record is unreadable, assume none, so that nothing is removed. */
 function ownedKeys(node: Node): OwnedKeys {
   const text = node.metadata.annotations?.[ANNOTATIONS.owned]
   const value = text === undefined ? undefined : parsed(text)
@@ -59,7 +59,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Only keys that we set ourselves are removed later: one that already had the same value belongs to another program. */
+/** Only keys that KubeNode set itself are removed later. A key that already had the value belongs to another program. */
 const claimed = (
   wanted: Readonly<Record<string, string>>,
   there: Readonly<Record<string, string>>,
@@ -77,7 +77,7 @@ const without = (
 
 export interface DesiredNode {
   readonly machine: Machine
-  /** The required components are in: the startup taint goes, and does not come back. */
+  /** The required components are installed: the startup taint is removed for good. */
   readonly areComponentsIn: boolean
 }
 
@@ -91,7 +91,7 @@ export function syncedNode(node: Node, { machine, areComponentsIn }: DesiredNode
   return changed(node, desired, areComponentsIn)
 }
 
-/** The Node without any of KubeNode's changes, for a host that stays. A repair's cordon is left to its job, which ends it with the Machine. */
+/** The Node without KubeNode's changes, for a host that stays. A repair's cordon is left to its job, which ends it with the Machine. */
 export const handedBackNode = (node: Node, nowMs: number): Mutation<Node> => {
   const unclaimed = withoutClaim(node)
   const left = changed(unclaimed, { labels: {}, annotations: {}, taints: [] }, true)
@@ -99,7 +99,7 @@ export const handedBackNode = (node: Node, nowMs: number): Mutation<Node> => {
   return handedBack === node ? { kind: 'Keep' } : { kind: 'Write', object: handedBack }
 }
 
-/** A claim that cannot be parsed is another program's, and stays. */
+/** An unreadable claim belongs to another program and stays. */
 function withoutOwnCordons(node: Node, nowMs: number): Node {
   const read = cordonOwners(node)
   const own = read.kind === 'Owners' ? Object.keys(read.owners).filter(isOwnCordon) : []
@@ -111,7 +111,7 @@ function withoutOwnCordons(node: Node, nowMs: number): Node {
 
 const isOwnCordon = (owner: string): boolean => owner === DELETE_OWNER || owner.startsWith(SWITCH_OWNER)
 
-/** Marked with its machine's uid: by it, policies tell the agent of this machine from one of the name before it. */
+/** Marked with its machine's uid, so that policies can tell this machine's agent from that of an earlier machine with the same name. */
 export const claimedNode = (node: Node, machineUid: string): Mutation<Node> => {
   const { annotations = {} } = node.metadata
   if (annotations[ANNOTATIONS.machineUid] === machineUid) return { kind: 'Keep' }
@@ -169,6 +169,6 @@ const isSame = (a: Node, b: Node): boolean =>
   jsonEqual(a.metadata.annotations ?? {}, b.metadata.annotations) &&
   jsonEqual(sorted(a), sorted(b))
 
-/** The order of taints means nothing; when they were added is the server's word. */
+/** The order of taints means nothing, and the server sets when they were added. */
 const sorted = (node: Node): readonly string[] =>
   (node.spec?.taints ?? []).map((t) => `${taintId(t)}=${t.value ?? ''}`).sort()

@@ -1,5 +1,5 @@
-// The list of hosts without a Machine, for people: a ConfigMap with a key for each provider. A person approves the deletion of a host on the same object, by its id
-// and the uid of the Machine that it was made for.
+// The list of hosts without a Machine, for people: a ConfigMap with a key per provider. A person approves a host's deletion on the same object, by
+// its id and the uid of the Machine it was created for.
 import { objectIn } from '#lib/fields.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type OrphanApprovals, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
@@ -12,7 +12,7 @@ import type { Host } from '#providers/port.ts'
 import type { ControllerContext } from '../../module.ts'
 import { configMapType, type ConfigMap } from '../secrets/config-map.ts'
 
-/** More are counted only: a list that long is a Machine list that was lost. */
+/** Beyond this, hosts are only counted: a list that long means the Machines were lost. */
 const MOST_LISTED = 200
 
 const fieldManager = FIELD_MANAGERS.machine
@@ -24,7 +24,7 @@ export interface OrphanEntry {
   /** When it was first listed without a Machine. */
   readonly sinceMs: number
   readonly why: string | undefined
-  /** The Node or agent of it that was observed. */
+  /** Its Node or agent that was observed. */
   readonly heard: string | undefined
 }
 
@@ -37,11 +37,11 @@ export interface OrphanReportTools {
 
 export class OrphanReports {
   readonly #tools: OrphanReportTools
-  /** What the object says of each provider, as far as we read or wrote it; undefined: not known yet. */
+  /** The object's content per provider, as last read or written. Undefined: not known yet. */
   readonly #published = new Map<string, string>()
-  /** By provider, those of the list before. */
+  /** By provider: the hosts of the previous list. */
   readonly #reported = new Map<string, ReadonlySet<string>>()
-  /** By provider and host, what an earlier process observed of it. */
+  /** By provider and host: what an earlier process observed. */
   readonly #heard = new Map<string, ReadonlyMap<string, string>>()
   #approved: OrphanApprovals = new Map()
 
@@ -49,12 +49,12 @@ export class OrphanReports {
     this.#tools = tools
   }
 
-  /** As of the last time that the object was read. An id that was given to another host since is not approved. */
+  /** As of the last read of the object. An approval does not count if its id was given to another host since. */
   isApproved({ providerID, machineUid }: Host): boolean {
     return this.#approved.get(providerID)?.machineUid === machineUid
   }
 
-  /** Reads once what earlier processes observed. False: it could not be read, and then no host is known to be out of use. */
+  /** Reads once what earlier processes observed. False: the read failed, so no host is known to be unused. */
   async begin(provider: string, signal: AbortSignal): Promise<boolean> {
     if (this.#heard.has(provider)) return true
     try {
@@ -68,7 +68,7 @@ export class OrphanReports {
     }
   }
 
-  /** What was observed of this host before this process began. */
+  /** What was observed of this host before this process started. */
   recordedSighting(provider: string, { providerID }: Host): string | undefined {
     return this.#heard.get(provider)?.get(providerID)
   }
@@ -103,7 +103,7 @@ export class OrphanReports {
       await client.create(configMapType, { ...identity, data: { [provider]: text } }, { fieldManager, signal })
     else {
       const { resourceVersion } = found.metadata
-      // An approval of this very moment is not written over.
+      // Does not overwrite an approval made at this moment.
       const metadata = annotations !== undefined && {
         metadata: { ...defined({ resourceVersion }), annotations },
       }
@@ -113,7 +113,9 @@ export class OrphanReports {
     this.#published.set(provider, text)
   }
 
-  /** What was approved of hosts that are in use by now, gone, or claimed for another Machine, and what was approved too early; undefined for nothing. */
+  /**
+   * Removes approvals of hosts that are in use, deleted, or claimed for another Machine, and approvals given too early. Undefined if there are none.
+   */
   #withdrawn(
     provider: string,
     entries: readonly OrphanEntry[],
@@ -161,10 +163,10 @@ function entriesText(entries: readonly OrphanEntry[]): string {
       machine: host.machine,
       machineUid: host.machineUid,
       state: host.state,
-      // To the minute: a list a minute would otherwise write each time.
+      // Rounded to the minute: otherwise a list every minute would write each time.
       since: timestamp(Math.round(sinceMs / 60_000) * 60_000),
       ...defined({ why }),
-      // The process that begins next has it from here.
+      // The next process reads it from here.
       ...defined({ heard }),
     }))
   return JSON.stringify({ total: entries.length, hosts })

@@ -1,5 +1,5 @@
-// Hosts that belong to no Machine: reported at once, and deleted only where the providers file says so, after a grace period, when the list of Machines is known to
-// be fresh and neither a Node nor an agent of them was ever observed.
+// Reports hosts that belong to no Machine at once. Deletes them only if the providers file allows it, after a grace period, with a fresh list of
+// Machines, and if neither Node nor agent was ever observed.
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -35,13 +35,13 @@ interface Orphaned {
   readonly clientToken: string
   /** When it was first listed with these two. */
   readonly since: number
-  /** The reason that was logged last. */
+  /** The last logged reason. */
   why?: string
 }
 
-/** Lines of one list: a provider that lists others each time must not fill the log. */
+/** Log lines per list: a provider with ever-changing lists must not flood the log. */
 const MOST_LOGGED = 20
-/** Far more than the hosts that a cluster loses track of. */
+/** Far more hosts than a cluster loses track of. */
 const MOST_SIGHTINGS = 10_000
 
 const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolean =>
@@ -50,14 +50,14 @@ const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolea
 export class OrphanWatch {
   readonly #tools: OrphanTools
   readonly #known = new Map<string, Orphaned>()
-  /** By providerID, the Node or agent of it that was observed once: it stays so, also when a list leaves the host out. */
+  /** By providerID: its observed Node or agent. Kept even if a later list lacks the host. */
   readonly #heard = new Map<string, string>()
 
   constructor(tools: OrphanTools) {
     this.#tools = tools
   }
 
-  /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
+  /** `hosts` were listed before the caches are read here, so a Machine created in between is not missed. */
   async observe(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     if (provider.capabilities.isHostKept) return this.#forgetEarlier(provider, hosts, signal)
     const { clock, machines, nodes, leaseNamed, policyOf, report, reports } = this.#tools
@@ -88,7 +88,10 @@ export class OrphanWatch {
     }
   }
 
-  /** A host that is kept, recorded for an earlier Machine whose finalizer a person removed: the one of its name now could not have it. Nothing on the host is ended. */
+  /**
+   * The recorded host of an earlier Machine whose finalizer a person removed. The current Machine with the name could not have it. The provider only
+   * forgets the host; nothing on it stops.
+   */
   async #forgetEarlier(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     const uids = new Map(this.#tools.machines().map((m) => [m.metadata.name, m.metadata.uid]))
     for (const { machine, machineUid, providerID } of hosts) {
@@ -99,7 +102,7 @@ export class OrphanWatch {
     }
   }
 
-  /** A host that claims another Machine now begins its grace period again: its tags may have been changed by others. */
+  /** If a host now claims another Machine, its grace period restarts: others may have changed its tags. */
   #sinceOf(hosts: readonly Host[]): ReadonlyMap<string, number> {
     return new Map(
       hosts.flatMap((host) => {
@@ -109,7 +112,7 @@ export class OrphanWatch {
     )
   }
 
-  /** What was observed of a host once stays so, also after its Node and its Lease were deleted, and whatever Machine it claims. */
+  /** An observation stays, even after the Node and Lease were deleted, and whatever Machine the host claims. */
   #lastSeenOf(
     { name }: Pick<Provider, 'name'>,
     observed: (host: Host) => string | undefined,
@@ -163,7 +166,7 @@ export class OrphanWatch {
       log.warn('more hosts without a Machine', { provider: provider.name, count: changes.length - MOST_LOGGED })
   }
 
-  /** The caches decided; last of all, right before the host is deleted, the server is asked whether it is in use. */
+  /** The decision used the caches. Right before the deletion, the server is asked whether the host is in use. */
   async #remove(provider: Provider, host: Host, signal: AbortSignal): Promise<void> {
     const { log } = this.#tools
     const still = await provider.get(host.providerID, signal)

@@ -1,5 +1,5 @@
-// Asks a provider for the host of a machine: the attempt is written down and acknowledged, then the provider is called, then its answer is recorded.
-// A crash anywhere in between repeats the same attempt under the same token, which leads to the same host.
+// Asks a provider for a machine's host. The attempt is recorded first, then the provider is called, then its answer is recorded. After a crash in
+// between, the same attempt is repeated with the same token, which leads to the same host.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, type Provisioning, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -45,7 +45,7 @@ export async function provision(
   const current = recorded.object
   const name = nameOf(machine)
   const seconds = certificateSeconds(joinToken)
-  // A host that comes back has the Node that its agent registered before, and keeps registering it.
+  // A returning host still has the Node that its agent registered before.
   const isRegistered = provider.capabilities.isHostKept && isOfKubelet(node)
   const bundle = {
     ...ground,
@@ -91,20 +91,20 @@ async function asked(
   const forget = sightings.asked(uidOf(machine))
   const result = await provider
     .create(request, signal)
-    // An error says nothing about what was made.
+    // An error does not show whether a host was created.
     .catch((e: unknown): CreateResult => ({ kind: 'Unknown', message: messageOf(e) }))
   if (result.kind === 'Exhausted') exhausted.note(machine, request.offering, result)
   if (result.kind === 'Exhausted' || result.kind === 'Refused') forget()
-  // A host becomes visible some time after the call has ended, however long that took.
+  // A host becomes visible some time after the call has ended, however long the call took.
   else sightings.asked(uidOf(machine))
   if (result.kind !== 'Host') return result
   const { providerID } = result.host
   const other = otherOnHost(cache, providerID, uidOf(machine))
-  // A host of its own may have been made all the same.
+  // The machine may still have got a host of its own.
   return other === undefined ? result : { kind: 'Unknown', message: twoOnHost(providerID, other) }
 }
 
-/** Writes to exactly the version of the decision. A decision on an older version is refused, and the provider is not called. */
+/** Writes only the version that the decision is based on. If that is stale, the write is refused and the provider is not called. */
 async function recordAttempt(
   { client, cache }: MachineTools,
   machine: Machine,
@@ -126,7 +126,7 @@ async function recordAttempt(
   return written
 }
 
-/** An attempt is repeated only while the server has it as the latest one: a copy from before the next attempt would call with a token that was given up. */
+/** An attempt is repeated only while it is the latest one on the server. A stale copy would call with a token that was given up. */
 async function unchanged(client: KubeClient, machine: Machine, signal: AbortSignal): Promise<Recorded> {
   const read = await outcomeOf(() => client.get(machineType, { name: nameOf(machine) }, { signal }))
   if (read.kind !== 'Applied') return read

@@ -1,5 +1,5 @@
-// The attempts to get a host for a machine: which offering is asked for next, under which token, and what an answer means for the next call. Pure.
-// A token always belongs to the same attempt. The next one is used only after the provider reported that it created nothing.
+// The attempts to get a host: which offering is next, under which token, and what an answer means for the next call. Pure. A token belongs to one
+// attempt. The next token is used only after the provider reported that it created nothing.
 import { createHash } from 'node:crypto'
 import type { Machine, Provisioning } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -18,14 +18,14 @@ export const tokenOf = (machineUid: string, attempt: number, offering: Offering 
     .digest('hex')
     .slice(0, TOKEN_CHARS)
 
-/** What a provider is asked for; a refusal is about exactly this. */
+/** The content of a request. A refusal applies to exactly this. */
 export const requestOf = ({ spec }: Pick<Machine, 'spec'>): string =>
   createHash('sha256')
     .update(canonicalJson(spec.provider ?? null))
     .digest('hex')
     .slice(0, REQUEST_CHARS)
 
-/** Without any, the parameters alone say what is asked for: one offering that names nothing. */
+/** Without offerings, the parameters alone describe the request: one unnamed offering. */
 export const offeringsOf = ({ spec }: Pick<Machine, 'spec'>): readonly (Offering | undefined)[] =>
   spec.provider?.offerings === undefined || spec.provider.offerings.length === 0 ? [undefined] : spec.provider.offerings
 
@@ -45,7 +45,10 @@ export function attemptAt(
 
 const TOKEN = new RegExp(`^[0-9a-f]{${TOKEN_CHARS}}$`)
 
-/** The attempt that made this host, where none is written down; undefined when KubeNode never makes such a token. Another token would make a second host. */
+/**
+ * The attempt that created this host, if none is recorded. Undefined if KubeNode never creates such a token. Another token would create a second
+ * host.
+ */
 export const attemptThatMade = (
   { clientToken, offering }: Pick<Host, 'clientToken' | 'offering'>,
   now: number,
@@ -54,37 +57,37 @@ export const attemptThatMade = (
     ? { attempt: 1, ...defined({ offering }), token: clientToken, since: timestamp(now) }
     : undefined
 
-/** The provider said that this attempt made nothing and will make nothing. */
+/** The provider reported that this attempt created nothing and never will. */
 export const isOver = ({ answer }: Provisioning): boolean => answer === 'Refused' || answer === 'Exhausted'
 
-/** A host may exist, or come into existence, that no field of the Machine names. */
+/** A host may exist, or appear later, that no field of the Machine names. */
 export const isInDoubt = ({ status }: Pick<Machine, 'status'>): boolean => {
   const attempt = status?.provisioning
   return attempt !== undefined && attempt.providerID === undefined && !isOver(attempt)
 }
 
-/** Far longer than it takes to write the first attempt down. */
+/** Far longer than it takes to record the first attempt. */
 const RECORDED_WITHIN_MS = 300_000
 
-/** No attempt is written down, and the Machine is not known to be new: perhaps it comes from a backup, and its host, of whatever attempt, is there. */
+/** No attempt is recorded, and the Machine may not be new: it may come from a backup, and a host of any attempt may exist. */
 export function isForgotten({ metadata, status }: Pick<Machine, 'metadata' | 'status'>, now: number): boolean {
   const ageMs = Math.abs(now - Date.parse(metadata.creationTimestamp ?? ''))
-  // An age that cannot be read is no proof of being new, and neither is a creation far in the future.
+  // An unreadable age is no proof of being new, and neither is a creation time far in the future.
   const isNew = ageMs <= RECORDED_WITHIN_MS
   return status?.provisioning === undefined && !isNew
 }
 
-/** The first repeat comes soon: most troubles of a provider are over in seconds. */
+/** The first retry comes soon: most provider problems are over in seconds. */
 const FIRST_RETRY_MS = 1_000
-/** Of an answer that never came. */
+/** For an answer that never came. */
 const LONGEST_UNKNOWN_MS = 120_000
-/** Of a refusal: a quota is raised and a name becomes free without a change here. */
+/** For a refusal: quotas are raised and names become free without a change here. */
 const LONGEST_REFUSED_MS = 600_000
 
 const backoff = (failures: number, longestMs: number): number =>
   Math.min(longestMs, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
 
-/** What stays of an attempt, whatever the answer. */
+/** The parts of an attempt that stay, whatever the answer. */
 const identityOf = ({ attempt, offering, token, since, lost }: Provisioning): Provisioning => ({
   attempt,
   ...defined({ offering }),
@@ -99,7 +102,7 @@ export const settled = (attempt: Provisioning, providerID: string): Provisioning
   providerID,
 })
 
-/** What is recorded once the provider has answered. */
+/** The record after the provider's answer. */
 export function answered(machine: Machine, attempt: Provisioning, result: CreateResult, now: number): Provisioning {
   const base = identityOf(attempt)
   const failures = (attempt.failures ?? 0) + 1
@@ -128,24 +131,24 @@ export function answered(machine: Machine, attempt: Provisioning, result: Create
   }
 }
 
-/** Longer than any wait that is written here; a time further away is of a clock that was wrong. */
+/** Longer than any wait recorded here. A time further away comes from a wrong clock. */
 const LONGEST_WAIT_MS = 3_660_000
 
-/** Milliseconds until the provider may be called again for this machine; 0 when it may be called now. */
+/** Milliseconds until the provider may be called again for this machine; 0 if it may be called now. */
 export function untilRetry({ retryAt }: Pick<Provisioning, 'retryAt'>, now: number): number {
   const left = Date.parse(retryAt ?? '') - now
   return Number.isNaN(left) || left > LONGEST_WAIT_MS ? 0 : Math.max(0, left)
 }
 
-/** The first host that was deleted before it joined is replaced at once; later ones of the machine wait longer each. */
+/** The first host that is deleted before it joins is replaced at once. Each later one waits longer. */
 const FIRST_REPLACED_MS = 60_000
 
-/** A provider that creates hosts and never shows them would otherwise be asked for another one every few seconds. */
+/** Otherwise a provider that creates hosts and never shows them would be asked for another one every few seconds. */
 export function untilReplaced({ lost = 0, since }: Pick<Provisioning, 'lost' | 'since'>, now: number): number {
   if (lost < 1) return 0
   const waitMs = Math.min(LONGEST_REFUSED_MS, FIRST_REPLACED_MS * 2 ** Math.min(lost - 1, 20))
   const left = Date.parse(since) + waitMs - now
-  // A time further away is of a clock that was wrong.
+  // A time further away comes from a wrong clock.
   return Number.isNaN(left) || left > waitMs ? 0 : Math.max(0, left)
 }
 
@@ -163,7 +166,7 @@ export function troubleIn(attempt: Provisioning | undefined): string | undefined
   return answer === undefined || answer === 'Host' ? undefined : fit(`${PREFIX[answer]}${message}`)
 }
 
-/** `cn-1a, ecs.g7.large, Spot`: what an offering is called in sentences. */
+/** `cn-1a, ecs.g7.large, Spot`: an offering in messages. */
 export function offeringText(offering: Offering | undefined): string {
   const { zone, type, market } = offering ?? {}
   const parts = [zone, type, market].filter((w) => w !== undefined)

@@ -1,5 +1,5 @@
-// What providers have none left of, and until when it is not worth asking: shared by all machines, so that not every one of them finds out by itself.
-// It is a memory that may be lost: forgetting costs one call.
+// What providers have run out of, and how long it is not worth asking. Shared by all machines, so that not every one has to find out. Memory only:
+// losing an entry costs one call.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -9,7 +9,7 @@ import { untilRetry } from './attempts.ts'
 
 type Exhausted = Extract<CreateResult, { readonly kind: 'Exhausted' }>
 
-/** Zones × types × markets of a large fleet; the one that ends first makes room. */
+/** Zones × types × markets of a large fleet. When full, the entry that ends first is dropped. */
 const MOST = 1_000
 
 interface Entry {
@@ -47,7 +47,7 @@ export class ExhaustedOfferings {
     this.#keep(key, { provider, until, reason, matches: (_, o) => isPlace(o) })
   }
 
-  /** What a Machine recorded before this process began. */
+  /** What a Machine recorded before this process started. */
   recall(machine: Pick<Machine, 'spec' | 'status'>, now: number): void {
     const { answer, offering, message = '', ...attempt } = machine.status?.provisioning ?? {}
     if (answer !== 'Exhausted') return
@@ -80,6 +80,6 @@ const place = (offering: Offering | undefined) => defined({ zone: offering?.zone
 
 const marketOf = (offering: Offering | undefined): string => offering?.market ?? 'OnDemand'
 
-/** Parameters can name a zone or a type too. */
+/** Parameters can also name a zone or a type. */
 const exactly = ({ provider }: Machine['spec'], offering: Offering | undefined): string =>
   canonicalJson([provider?.name ?? null, provider?.params ?? null, { ...offering, market: marketOf(offering) }])

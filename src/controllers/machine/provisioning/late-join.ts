@@ -1,11 +1,11 @@
-// A host that was given its join token once, with its user data, and has not reported within the life of that token: it never will. Pure.
+// A host gets its join token once, in its user data. If it has not reported within the token's lifetime, it never will. Pure.
 import { nameOf } from '#api/schema/object-meta.ts'
 import { JOIN_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { timeOfDay } from '#lib/clock.ts'
 import type { Waiting } from '../actions.ts'
 import { type Seen, hadJoined, hasJoined } from '../seen.ts'
 
-/** Milliseconds until the token of its host is over, none left when it is; undefined where that says nothing. */
+/** Milliseconds until its host's token expires, 0 if it has. Undefined if the token's age proves nothing. */
 export function untilLateJoin(seen: Seen, now: number): number | undefined {
   const { host, isJoinFixed = false } = seen
   if (!isJoinFixed || host.kind !== 'Host' || hasJoined(seen) || hadJoined(seen)) return undefined
@@ -13,7 +13,7 @@ export function untilLateJoin(seen: Seen, now: number): number | undefined {
   return Number.isNaN(createdAt) ? undefined : Math.max(0, createdAt + JOIN_TOKEN_SECONDS * 1_000 - now)
 }
 
-/** The time that its provider says, where that can be: after the attempt began, which is written down by our clock, and before now. */
+/** The creation time from the provider, if plausible: after the recorded start of the attempt, and before now. */
 function madeAt({ machine }: Seen, recordedAt: string, now: number): number {
   const createdAt = Date.parse(recordedAt)
   const since = Date.parse(machine.status?.provisioning?.since ?? '')

@@ -1,4 +1,4 @@
-// Decides whether the provider is asked for a host now, in which attempt, or what that waits for. Pure.
+// Decides whether to ask the provider for a host now, in which attempt, or what this waits for. Pure.
 import type { Provisioning } from '#api/kinds/machine.ts'
 import { timeOfDay } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
@@ -22,7 +22,7 @@ export type ProvisionStep =
   | { readonly kind: 'Ask'; readonly attempt: Provisioning }
   | { readonly kind: 'Wait'; readonly waiting: Waiting; readonly afterMs: number }
 
-/** The shortest time to the next reconcile: whole seconds are written down, so a wait may seem over a little early. */
+/** The shortest requeue: timestamps are in whole seconds, so a wait may seem over slightly early. */
 const SHORTEST_WAIT_MS = 500
 
 export function provisionStep(seen: Seen, now: number): ProvisionStep {
@@ -41,11 +41,11 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
   if (leftMs > 0) return { kind: 'Wait', waiting: retryWait(seen, before, now + leftMs, now), afterMs: leftMs }
   if (before.answer === 'Refused')
     return nextAttempt(seen, before.attempt + 1, now, isChanged ? { lost: before.lost } : before)
-  // Asked before, without an answer that settles it: the same token means the same host.
+  // Asked before, without a final answer. The same token gives the same host.
   return { kind: 'Ask', attempt: before }
 }
 
-/** The host of this attempt was made and deleted since. One that is kept was never made; its provider lost its record. */
+/** This attempt's host was created and has since been deleted. A kept host was never created; its provider lost the record. */
 const isOfLostHost = ({ machine, host, isHostKept }: Seen, { answer, providerID }: Provisioning): boolean =>
   !isHostKept &&
   host.kind === 'Gone' &&
@@ -60,7 +60,7 @@ const lostWait = ({ providerID = '' }: Provisioning, at: number, now: number): W
   because: 'ProviderError',
 })
 
-/** What the next attempt keeps of the one before. */
+/** What the next attempt takes over from the previous one. */
 interface Carried {
   readonly failures?: number | undefined
   readonly lost?: number | undefined
@@ -113,14 +113,14 @@ function retryWait({ machine }: Seen, attempt: Provisioning, at: number, now: nu
   }
 }
 
-/** A repeated request may change nothing, and then no event leads to the look that says what the machine waits for. */
+/** A repeated request may change nothing, so no event triggers the reconcile that reports what the machine waits for. */
 const NEXT_REQUEUE_MS = 250
 
 export function provisionPlan(seen: Seen, reason: string, now: number): MachinePlan {
   const step = provisionStep(seen, now)
   if (step.kind === 'Wait') return { actions: [], notices: [], waiting: step.waiting, requeueAfter: step.afterMs }
   const action = { kind: 'Provision', attempt: step.attempt, reason } as const
-  // One notice for each attempt: a repeated call is no news.
+  // One notice per attempt: a repeated call is no news.
   const isNew = step.attempt.token !== seen.machine.status?.provisioning?.token
   const notices = isNew ? [{ reason: 'Provisioning', message: reason }] : []
   return { actions: [action], notices, requeueAfter: NEXT_REQUEUE_MS }

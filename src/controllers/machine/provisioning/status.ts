@@ -1,4 +1,4 @@
-// What the status of a machine says of the way to its host: the attempt on record, and why there is no host yet. Pure.
+// The provisioning part of a machine's status: the recorded attempt, and why there is no host yet. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
@@ -11,11 +11,11 @@ type MachineStatus = NonNullable<Machine['status']>
 export interface Refusal {
   readonly reason: Reason
   readonly message: string
-  /** It takes a change, here or at the provider. */
+  /** Needs a change here or at the provider. */
   readonly isFinal: boolean
 }
 
-/** The reply of the call may have been lost after the host was written down. */
+/** The reply of the call may have been lost after the host was recorded. */
 export function provisioningOf({ machine, host }: Seen): Pick<MachineStatus, 'provisioning'> {
   const attempt = machine.status?.provisioning
   if (attempt === undefined) return {}
@@ -23,7 +23,7 @@ export function provisioningOf({ machine, host }: Seen): Pick<MachineStatus, 'pr
   return { provisioning: isMade ? settled(attempt, host.host.providerID) : attempt }
 }
 
-/** Why there is no host yet: what kept us from asking just now, or what the provider answered. */
+/** Why there is no host yet: what stopped the request just now, or the provider's answer. */
 export function refusalOf(seen: Seen, results: readonly ActionResult<MachineAction>[]): Refusal | undefined {
   const { machine, host } = seen
   const provision = results.find((r) => r.action.kind === 'Provision')

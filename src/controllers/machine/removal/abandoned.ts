@@ -1,4 +1,4 @@
-// The list of hosts that were given up: their agents did not answer when they were handed back, so something of KubeNode may still be there. Bounded.
+// The list of abandoned hosts: their agents did not answer at the hand-back, so parts of KubeNode may still be there. Bounded.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ABANDONED_HOSTS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -38,7 +38,7 @@ export async function recordAbandoned(
   return outcomeOf(() => client.patch(configMapType, key, { type: 'merge', value }, { fieldManager, signal }))
 }
 
-/** The oldest entries beyond the bound, as a merge patch removes them. */
+/** Oldest entries beyond the limit, as a merge patch that removes them. */
 function dropped(data: Readonly<Record<string, string>>): Readonly<Record<string, null>> {
   const since = (text: string): string => /"since":"([^"]*)"/.exec(text)?.[1] ?? ''
   const oldest = Object.entries(data)

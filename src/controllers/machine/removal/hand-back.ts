@@ -1,5 +1,5 @@
-// Decides how the agent of a host that stays is let go: ordered to leave, waited for, and after a deadline recorded as abandoned. Pure. What comes before, the
-// permit and a drain where something is restarted, is in plan.ts.
+// Decides how the agent of a kept host is released: ordered to leave, waited for, and recorded as abandoned after a deadline. Pure. plan.ts covers
+// the steps before: the permit, and a drain if something restarts.
 import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import { recordedKey } from '#identity/agent-key.ts'
@@ -10,12 +10,12 @@ import { isBeating } from '../heartbeats/heartbeats.ts'
 import { noticeOf } from '../actions.ts'
 import { type Seen } from '../seen.ts'
 
-/** A host that is silent for so long after the order is given up; longer than a reboot with checks of its disks. */
+/** A host that is silent this long after the order is abandoned. Longer than a reboot with disk checks. */
 const ABANDON_SILENT_AFTER_MS = 15 * 60_000
-/** An agent that answers and still does not finish: of an older version, or with a file that it cannot put back. */
+/** For an agent that answers and still does not finish: an older version, or a file that it cannot restore. */
 const ABANDON_AFTER_MS = 60 * 60_000
 
-/** After this a switch that does not end, such as one whose permit ran out, is not waited for. */
+/** After this, a switch that does not end is no longer waited for, for example if its permit expired. */
 const SWITCH_ENDS_WITHIN_MS = 5 * 60_000
 
 const REQUEUE_MS = 2_000
@@ -29,7 +29,7 @@ export const hasAgent = (machine: Machine): boolean => {
 
 export const hasLeft = ({ status }: Machine): boolean => status?.agent?.phase === 'Left'
 
-/** Something on the host stops or starts again when its agent leaves. What an agent does not report, it does not do. */
+/** Something on the host stops or restarts when its agent leaves. An agent that does not report this does not do it. */
 export const isDisturbed = ({ spec, status }: Machine): boolean =>
   spec.channel !== 'Observe' && (status?.components ?? []).some((c) => c.removal?.restarts === true)
 
@@ -37,7 +37,7 @@ const SWITCHING = 'SwitchEnded'
 const IN_PROGRESS: ReadonlySet<string> = new Set(['Switching', 'Probing'])
 const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
-/** Whether a way back restarts something is known when an open switch has ended: until then the hand-back waits. Undefined when it does not wait. */
+/** Whether the way back restarts something is known only when an open switch has ended. The hand-back waits until then. Undefined: no wait. */
 export function switchWait({ machine, agentHeartbeat }: Seen, now: number): Waiting | undefined {
   const open = openSwitch(machine)
   if (open === undefined || isBeating(agentHeartbeat) !== true) return undefined
@@ -47,7 +47,7 @@ export function switchWait({ machine, agentHeartbeat }: Seen, now: number): Wait
   return { predicate: SWITCHING, seen: `${open} is being switched`, unblock: 'the switch succeeds or is rolled back' }
 }
 
-/** Ordered and not begun counts as well: the agent may read the order a moment later. */
+/** An order that has not started counts too: the agent may read it a moment later. */
 function openSwitch({ spec, status }: Machine): string | undefined {
   const reports = status?.components ?? []
   const ordered = (spec.components ?? []).find((c) => {
@@ -58,7 +58,7 @@ function openSwitch({ spec, status }: Machine): string | undefined {
   return (reports.find((r) => IN_PROGRESS.has(r.state)) ?? ordered)?.name
 }
 
-/** Undefined when its agent has left, or is given up. */
+/** Undefined if its agent has left or was given up. */
 export function planLeaving(
   { machine, agentHeartbeat }: Seen,
   by: Authority,
@@ -86,8 +86,8 @@ export function planLeaving(
 const BEFORE_ORDER: ReadonlySet<string | undefined> = new Set(['PermitGranted', 'PermitDenied', 'Drained'])
 
 /**
- * Silent for so long that it is given up without an order: the Defender grants nothing for a machine whose state is not known, and the host may never answer.
- * Without an order nothing on the host is disturbed, then or when its agent comes back.
+ * Silent so long that it is abandoned without an order: the Defender grants nothing for a machine in unknown state, and the host may never answer.
+ * Without an order nothing on the host is disrupted, even if its agent comes back.
  */
 export function isGivenUp({ machine: { metadata, spec, status }, agentHeartbeat }: Seen, now: number): boolean {
   const { predicate, since } = status?.waitingFor ?? {}

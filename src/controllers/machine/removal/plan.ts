@@ -1,4 +1,4 @@
-// Decides how a machine leaves: permit, cordon, drain, components, host, node, what is left of it, finalizer. Each step is seen to be done before the next. Pure.
+// Decides how a machine leaves: permit, cordon, drain, components, host, node, leftovers, finalizer. Each step is verified before the next. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -50,16 +50,19 @@ export function planDelete(seen: Seen, now: number): MachinePlan {
 }
 
 /**
- * What a host reports delays its removal for so long: a thief of the key of its agent or kubelet can renew Leases, and report no end of a pod. Then a host that
- * its provider does not know is let go like one without a provider, and pods that should have ended are left to it.
+ * How long a host's reports can delay its removal. A thief of its agent's or kubelet's key can renew Leases and never report that a pod ended. After
+ * this time, a host unknown to its provider is released as if it had no provider, and its overdue pods are left to it.
  */
 const BELIEVED_FOR_MS = 60 * 60_000
 
-/** Longer than a hub or its configuration is away by accident: a host that is given up here may be paid for until a person deletes it. */
+/** Longer than a hub or its configuration is accidentally missing. A host abandoned here may cost money until a person deletes it. */
 const ABANDON_WITHOUT_PROVIDER_MS = 60 * 60_000
 const HOST_KNOWN = 'HostKnown'
 
-/** Its provider, perhaps a mistyped one, is not configured here and may never be. Where no request was sent, or the last one was refused, there is no host. */
+/**
+ * The provider is not configured here and may never be; its name may be a typo. If no request was sent, or the last one was refused, there is no
+ * host.
+ */
 function withoutProvider(seen: Seen, now: number): MachinePlan {
   const { spec, status } = seen.machine
   const mayHaveHost =
@@ -74,8 +77,8 @@ function withoutProvider(seen: Seen, now: number): MachinePlan {
 const hasEverJoined = ({ status }: Machine): boolean => status?.nodeRef !== undefined || status?.agent !== undefined
 
 /**
- * No provider is configured for its host any longer, but the host still works: it is drained like any other, and stays. A Node that only has the same name is
- * not touched.
+ * The host's provider is no longer configured, but the host still works: it is drained like any other, and stays. A Node that only has the same name
+ * is not touched.
  */
 function unprovided(seen: Seen): Seen {
   const isOwnNode = seen.node !== undefined && seen.node.metadata.uid === seen.machine.status?.nodeRef?.uid
@@ -83,8 +86,8 @@ function unprovided(seen: Seen): Seen {
 }
 
 /**
- * The host is alive, and it still has components or was not cordoned for its removal. Once it is emptied or stopped, this is false; if it is true although the
- * provider does not know the host, the provider is mistaken, or another one was asked. A kubelet serves without our agent too.
+ * The host is alive, and still has components or was not cordoned for its removal. False once it is drained or stopped. If true although the provider
+ * does not know the host, the provider is mistaken or the wrong one was asked. A kubelet serves without our agent too.
  */
 const isAtWork = (seen: Seen): boolean => {
   const isAlive = isBeating(seen.agentHeartbeat) === true || isBeating(seen.nodeHeartbeat) === true
@@ -115,20 +118,20 @@ function leave(seen: Seen, now: number): MachinePlan {
 }
 
 /**
- * A host that stays is under a permit like any other; it is drained only if something on it will restart. One that never had an agent needs no permit: there is
- * nothing on it to stop. If an agent joins meanwhile, the key on record makes the finalizer's removal stale.
+ * A kept host needs a permit like any other. It is drained only if something on it will restart. A host that never had an agent needs no permit:
+ * nothing on it has to stop. If an agent joins in the meantime, the key on record makes the finalizer's removal stale.
  */
 export function planHandBack(seen: Seen, now: number): MachinePlan {
   if (neverHadAgent(seen)) return lastSteps(seen, now)
   if (isGivenUp(seen, now)) return abandoned(seen, now)
   const isUnderWay = seen.machine.spec.leaving === true || hasLeft(seen.machine)
   if (!isInService(seen) || isUnderWay) return renewed(seen, now, handedBack(seen, now))
-  // A permit that was asked for ended the wait.
+  // A requested permit ended the wait.
   const waiting = removalPermits(seen).length === 0 ? switchWait(seen, now) : undefined
   return waiting === undefined ? emptied(seen, now) : waitFor(waiting, HOST_REQUEUE_MS)
 }
 
-/** The permit covers the whole way, which may take longer than its lease. */
+/** The permit covers the whole removal, which may take longer than its lease. */
 function renewed(seen: Seen, now: number, then: MachinePlan): MachinePlan {
   if (then.actions.some((a) => a.kind === 'ReportResult')) return then
   const held = removalPermit(seen)
@@ -168,7 +171,7 @@ function deleteHost({ machine, host }: Seen, by: Authority, reason: string): Mac
   return { kind: 'DeleteHost', providerID, by, reason }
 }
 
-/** The set's permit to scale in serves as well as one of our own, and so does that of a repair which replaces the machine, while it is granted. */
+/** The set's permit to scale in works as well as the machine's own. So does that of a repair that replaces the machine, while it is granted. */
 const removalPermits = ({ machine, permits }: Seen): readonly OperationPermit[] =>
   permits.filter((permit) => {
     const { operations, targets } = permit.spec
@@ -179,7 +182,7 @@ const removalPermits = ({ machine, permits }: Seen): readonly OperationPermit[] 
 
 const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIELD_MANAGERS.machine
 
-/** Objects have names of 253 characters at most, of which the rest of this one takes some. */
+/** Object names have at most 253 characters, and the rest of this name takes some. */
 const MOST_NAME_CHARS = 200
 
 function removalPermit(seen: Seen): Holding {
@@ -238,10 +241,10 @@ const withFirst = (first: readonly MachineAction[], { actions, notices, ...rest 
   notices: [...first.flatMap(noticeOf), ...notices],
 })
 
-/** After this the host is deleted although components are left on it: an agent that does not finish must not keep the machine. */
+/** After this the host is deleted with its components: an agent that does not finish must not block the deletion. */
 const UNINSTALL_WITHIN_MS = 120_000
 
-/** The agent uninstalls its components first, if it is still reachable. */
+/** If the agent is still reachable, it uninstalls its components first. */
 function uninstalling(seen: Seen, by: Authority, now: number): MachinePlan | undefined {
   const { machine, agentHeartbeat } = seen
   if (isBeating(agentHeartbeat) !== true) return undefined
@@ -258,14 +261,14 @@ function uninstalling(seen: Seen, by: Authority, now: number): MachinePlan | und
 const removed = (seen: Seen, by: Authority, now: number): MachinePlan =>
   uninstalling(seen, by, now) ?? step(deleteHost(seen, by, 'the machine is empty'), HOST_REQUEUE_MS)
 
-/** A machine that never served is let go without a permit. */
+/** A machine that never served is released without a permit. */
 export function leavingBy(seen: Seen): Authority {
   if (!isInService(seen)) return { exempt: 'NeverServed' }
   const held = removalPermit(seen)
   return { permit: held.kind === 'Granted' ? (held.permit.metadata.name ?? '') : '' }
 }
 
-/** The host stays: KubeNode's parts are removed from it and its Node, and its previous owner has it again. */
+/** The host stays. KubeNode's parts are removed from it and its Node, and its previous owner has it back. */
 function handedBack(seen: Seen, now: number): MachinePlan {
   const next = planLeaving(seen, leavingBy(seen), now)
   if (next === 'Left') return lastSteps(seen, now)
@@ -283,7 +286,7 @@ function handBackActions({ node, isHostKept }: Seen, now: number): MachineAction
   return isOurs ? [{ kind: 'HandBackNode', reason: 'the host is kept' }] : []
 }
 
-/** The time of its deletion is the end of its grace. */
+/** A pod's deletion time is the end of its grace period. */
 const shouldHaveEnded = ({ metadata }: Pod, now: number): boolean =>
   now - Date.parse(metadata.deletionTimestamp ?? '') >= BELIEVED_FOR_MS
 
@@ -301,11 +304,11 @@ function emptyingStep(seen: Seen, by: Authority, now: number): MachineAction | '
   if (pods === undefined) return undefined
   const { evict, going } = drainPlan(pods)
   if (evict.length > 0) return { kind: 'Drain', by, reason: 'the machine is being removed' }
-  // Pods of a silent host never report that they ended; they end with the host.
+  // Pods of a silent host never report their end. They end with the host.
   return going.some((p) => !shouldHaveEnded(p, now)) && !isLost(seen) ? undefined : 'Empty'
 }
 
-/** The host was deleted, or is not ours to delete: remove the objects that represent it. */
+/** The host was deleted or is not ours to delete: remove the objects that represent it. */
 function lastSteps(seen: Seen, now: number): MachinePlan {
   const { machine, node, agentHeartbeat, nodeHeartbeat } = seen
   const isNodeKept = seen.isHostKept && isOfKubelet(seen.node)
@@ -315,11 +318,11 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
       ? [{ kind: 'DeleteNode', reason: 'its host was deleted' } as const]
       : []),
     ...(isNodeKept ? handBackActions(seen, now) : []),
-    // The order to a host that was given up stays, in case it comes back.
+    // The order to an abandoned host stays, in case it comes back.
     ...(isObserved(machine) && !isBeingDeleted(machine) && !hasAgent(machine)
       ? [{ kind: 'ClearOrders', reason: 'the machine is only observed' } as const]
       : []),
-    // A host that stays is only forgotten by its provider.
+    // If the host stays, its provider only forgets it.
     ...(seen.isHostKept && seen.host.kind === 'Host'
       ? [deleteHost(seen, { exempt: 'HostKept' }, 'its machine is being removed')]
       : []),
@@ -327,7 +330,7 @@ function lastSteps(seen: Seen, now: number): MachinePlan {
       ? []
       : [{ kind: 'DeleteLease', withNode: isNodeOurs && !isNodeKept, reason: 'its agent was removed' } as const]),
     { kind: 'RemoveFinalizer', reason: 'cleanup of the machine is complete' },
-    // Last: without its permit, a machine whose finalizer could not be removed now would have to request another.
+    // Last: if the finalizer cannot be removed now, the machine still has its permit and needs no second one.
     ...removalPermits(seen)
       .filter(isOwn)
       .flatMap((p) => reportOf(p, uidOf(machine), 'Succeeded', 'the machine was deleted')),

@@ -1,10 +1,10 @@
-// Whether the certificate of a machine's agent runs out, by what the agent reported of it. Pure.
+// Whether the certificate of a machine's agent is about to expire, according to the agent's report. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { findCondition, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Condition } from '#api/schema/object.ts'
 
-/** Agents renew before two thirds are over; a little less than the last third, so that a renewal that is on its way is no alarm. */
+/** Agents renew before two thirds have passed. Slightly less than the last third, so that a renewal in progress raises no alarm. */
 const ALARM_SHARE = 0.33
 
 const shown = (ms: number): string => timestamp(ms).replace('T', ' ').replace('Z', ' UTC')
@@ -21,7 +21,7 @@ export function certificateExpiring({ metadata, status }: Machine, now: number):
   return [{ type: 'CertificateExpiring', status: 'True', reason: 'CertificateExpiring', message }]
 }
 
-/** The condition, when it is news. */
+/** The condition, if it just became true. */
 export function newlyExpiring(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,

@@ -1,4 +1,4 @@
-// Writes what is the machine controller's in a Machine: its fields of the spec.
+// Writes the machine controller's fields of a Machine's spec.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -13,7 +13,10 @@ const fieldManager = FIELD_MANAGERS.machine
 
 type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components' | 'leaving']?: Machine['spec'][K] | undefined }
 
-/** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
+/**
+ * All fields of the spec that this controller owns, as a whole: omitted fields are removed. The write names the version behind the decision, so a
+ * stale decision is refused.
+ */
 export function applySpec(
   client: KubeClient,
   { metadata }: Machine,
@@ -35,8 +38,8 @@ export function applySpec(
 }
 
 /**
- * An apply removes only entries without another owner: entries that a user wrote when creating the Machine would stay for ever. The server does not show who
- * owns the entries of the list, so a second write replaces those of other owners.
+ * An apply removes only entries without another owner, so entries that a user wrote at the Machine's creation would stay forever. The server does not
+ * show who owns a list entry. So a second write replaces those of other owners.
  */
 export async function writeSpec(
   client: KubeClient,

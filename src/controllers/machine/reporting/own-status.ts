@@ -1,4 +1,4 @@
-// The part of a Machine's status that this controller wrote before. Every write of it is whole: what is left out goes.
+// The part of a Machine's status that this controller wrote before. Every write covers all of it: omitted fields are removed.
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type OwnStatus, ownConditions } from '../status.ts'

@@ -1,23 +1,23 @@
-// Decides whether a status write may wait. A switch takes a few seconds: written at each of its steps, "under way" would be most of what a rollout writes, and
-// no one would read it. So progress is written once it has lasted, and its end at once, like every other change.
+// Decides whether a status write can wait. A switch takes a few seconds. Writing each step would be most of a rollout's writes, and no one would read
+// them. So progress is written once it has lasted, and its end at once, like every other change.
 import type { Machine } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { MachineAction, MachinePlan } from '../actions.ts'
 import type { OwnStatus } from '../status.ts'
 
 /**
- * A change that is over sooner is no news for a user, and controllers read the components themselves. A hundred machines of a slice that switch at once on a
- * busy server take ten seconds and more: reported by then, each of them would cost that server a write more, and the slice would take longer still.
+ * A user does not need shorter changes, and controllers read the components themselves. A hundred machines of a slice that switch at once on a busy
+ * server take ten seconds or more. Reporting each would cost that server another write per machine, and make the slice slower.
  */
 export const UNDER_WAY_MS = 30_000
 
-/** Says that something is under way, or that it is over; the rest is about other things. */
+/** Conditions that report progress. The rest are about other things. */
 const PROGRESS: ReadonlySet<string> = new Set(['Ready', 'Reconciling'])
 const AT_WORK: ReadonlySet<string | undefined> = new Set(['Ready', 'NotReady', 'Updating'])
 const IN_TROUBLE: ReadonlySet<string> = new Set(['Degraded', 'Failed'])
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['Fetching', 'Staged', 'Switching', 'Probing'])
 
-/** Nothing differs but how far a change of components has come, and it is not over. Pure. */
+/** Only the progress of a component change differs, and it is not finished. Pure. */
 export function isPassing(machine: Machine, before: OwnStatus, after: OwnStatus): boolean {
   if (!AT_WORK.has(before.phase) || !AT_WORK.has(after.phase)) return false
   return isUnderWay(machine) && jsonEqual(restOf(before), restOf(after))
@@ -39,7 +39,7 @@ function isUnderWay({ spec, status }: Machine): boolean {
   })
 }
 
-/** Since when the status of each machine is not what was last written. */
+/** Since when each machine's status differs from the last write. */
 export class StatusPace {
   readonly #monotonic: () => number
   readonly #since = new Map<string, number>()
@@ -48,7 +48,7 @@ export class StatusPace {
     this.#monotonic = monotonic
   }
 
-  /** Milliseconds until it has to be written. */
+  /** Milliseconds until the write is due. */
   left(machine: string): number {
     const now = this.#monotonic()
     const since = this.#since.get(machine) ?? now
@@ -62,10 +62,10 @@ export class StatusPace {
   }
 }
 
-/** A provider may answer otherwise each time, and each report wakes its Machine, which asks again: what was reported so lately waits. */
+/** A provider may answer differently each time, and each report wakes its Machine, which asks again. Repeated reports wait at least this long. */
 const SAME_ANSWER_MS = 10_000
 
-/** What was last reported about the host of each machine, by reason, so that answers that flip are not written and asked again without a pause. */
+/** The last reported host answer of each machine, by reason, so that flapping answers do not cause a loop of writes and requests. */
 export class HostReportPace {
   readonly #monotonic: () => number
   readonly #reported = new Map<string, Map<string, number>>()
@@ -75,7 +75,7 @@ export class HostReportPace {
     this.#monotonic = monotonic
   }
 
-  /** Milliseconds until it may be written: 0 for what is new, and for what says nothing else about the host. */
+  /** Milliseconds until the write may happen: 0 for a new answer, and if nothing about the host changed. */
   left(machine: string, before: OwnStatus, after: OwnStatus): number {
     const next = hostReport(after)
     if (next === undefined || jsonEqual(hostReport(before), next)) return 0
@@ -91,7 +91,7 @@ export class HostReportPace {
     this.#reported.set(machine, known)
   }
 
-  /** The plan, without the write of an address where one was written so lately; everything else continues. Changes nothing. */
+  /** The plan without the address write, if an address was written recently. Everything else continues. Changes nothing itself. */
   paced(plan: MachinePlan, machine: Machine): MachinePlan {
     const isAddress = (action: MachineAction): boolean => isAddressOnly(action, machine)
     if (!plan.actions.some(isAddress)) return plan
@@ -118,7 +118,7 @@ export class HostReportPace {
 export const isAddressOnly = (action: MachineAction, { spec }: Machine): boolean =>
   action.kind === 'WriteHost' && action.providerID === spec.providerID
 
-/** Until it has joined, its phase follows from what the provider says. */
+/** Before the join, the phase depends on the provider's answer. */
 const OF_ITS_HOST: ReadonlySet<string | undefined> = new Set(['Provisioning', 'Joining'])
 
 function hostReport({

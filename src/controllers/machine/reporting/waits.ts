@@ -1,4 +1,4 @@
-// What a machine waits for that is not in service yet, or not any more, where the plan itself names nothing: no machine waits without a reason. Pure.
+// What a machine that is not in service waits for if its plan names nothing. No machine waits without a reason. Pure.
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Phase } from '#api/phases.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -30,7 +30,7 @@ export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
 }
 
 export interface Known {
-  /** What the provider said when it was asked last. */
+  /** The provider's last answer. */
   readonly refusal: string | undefined
   readonly ready: WantedCondition
   readonly now: number
@@ -99,7 +99,7 @@ function rebootWait(machine: Machine): Waiting | undefined {
   )
 }
 
-/** What makes a machine Ready again that is in service; everything else is about a component. */
+/** What makes a machine in service Ready again. Everything else concerns a component. */
 const UNBLOCKS: Readonly<Record<string, string>> = {
   NodeNotReady: 'its Node is Ready',
   Progressing: 'its components work',
@@ -125,15 +125,15 @@ function lostWait(seen: Seen): Waiting {
 const reportsAgain = (seen: Seen): string => `its agent renews its Lease, or a person ${joinsAgain(seen)}`
 
 /**
- * An agent without its identity can tell no server: only the log on its host has KN8008, and a reboot does not help. Short: with two names of machines it must fit into
- * a status.
+ * An agent without its identity cannot report to any server: only the log on its host has KN8008, and a reboot does not help. Keep this short: with
+ * two machine names it must fit into a status.
  */
 function joinsAgain({ machine, isHostKept, isJoinFixed = false }: Seen): string {
   const next = isHostKept || isJoinFixed ? ', then join-command' : ''
   return `lets it join again (KN8008: kubenode machine readmit ${nameOf(machine)} --token${next})`
 }
 
-/** A quota, an expired key, an image that is not there: asking again does not help. `when`: of the next request. */
+/** Quota, expired key, missing image: asking again does not help. `when`: time of the next request. */
 export const providerUnblock = (machine: Machine, when = ''): string =>
   `a person corrects quota, credentials or image at the provider, or a commit corrects spec.provider${when}: kubenode events machine/${nameOf(machine)}`
 
@@ -151,7 +151,7 @@ function hostWait({ machine, host }: Seen, refusal: string | undefined): Waiting
   return { predicate, seen: 'its host is not created yet', unblock: 'the provider has created the host' }
 }
 
-/** A machine in service that waits for its turn says until when; what else a permit waits for is said by the set that asked. */
+/** Shows the next grant time of a machine in service that waits for the rate limit. The requesting set reports all other permit waits. */
 export function rateWait({ permits }: Pick<Seen, 'permits'>, uid: string): Waiting | undefined {
   for (const permit of permits) {
     if (permitAnswer(permit, uid).kind !== 'Waiting') continue
@@ -162,9 +162,9 @@ export function rateWait({ permits }: Pick<Seen, 'permits'>, uid: string): Waiti
 }
 
 const MOST_NAMED = 3
-/** Of a status field. */
+/** Limit of a status field. */
 const MAX_SEEN = 200
-/** Of a component that nothing keeps from being installed. */
+/** For a component whose installation is not blocked. */
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['Progressing', 'NotYetObserved'])
 
 function installWait({ machine, claims }: Seen): Waiting {

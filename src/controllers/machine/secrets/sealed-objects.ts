@@ -1,4 +1,4 @@
-// Seals the values of one configuration to the key of one machine. Only here does a value leave the part that read it.
+// Seals the values of one configuration to the key of one machine. Values leave the reading code only here.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -7,7 +7,7 @@ import { seal } from '#api/sealed.ts'
 import { keyName, sealedKey, sealedObjectName } from '#api/sealed-names.ts'
 import type { ConfigMap } from './config-map.ts'
 
-/** The objects to write: one for each name that the places give. They go with their Machine. */
+/** The objects to write: one per name in the configuration's places. They are deleted with their Machine. */
 export function sealedObjects(
   { spec }: ComponentConfig,
   { metadata: { name: machine = '', uid = '' } }: Machine,

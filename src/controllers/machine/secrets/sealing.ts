@@ -1,4 +1,4 @@
-// Decides which secret values must be sealed for one machine, and what prevents it. Pure. A sealed object is good for one key: a new key of the agent needs a
+// Decides which secret values must be sealed for one machine, and what prevents it. Pure. A sealed object works with one key: a new agent key needs a
 // new object.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -9,26 +9,26 @@ import { keyName, sealedKey, sealedObjectName } from '#api/sealed-names.ts'
 import type { Claim, Mark } from '../components/desired.ts'
 import type { ConfigMap } from './config-map.ts'
 
-/** What one reconcile learned about the Secrets of one configuration; the values themselves are not copied here. */
+/** What one reconcile found out about the Secrets of one configuration, without the values. */
 export interface SealingSeen {
   readonly config: ComponentConfig
-  /** Names of objects that have every value, sealed to the machine's key. */
+  /** Names of objects that have every value sealed to the machine's key. */
   readonly isSealed: boolean
-  /** Why the values of the configuration are unavailable; undefined when they are available, or were not needed. */
+  /** Why the configuration's values are unavailable. Undefined if they are available or not needed. */
   readonly missing?: string
 }
 
 export interface SealingPlan {
   readonly toSeal: readonly ComponentConfig[]
-  /** Why some component does not get its secret values. */
+  /** Why a component does not get its secret values. */
   readonly wait?: { readonly seen: string; readonly unblock: string }
-  /** Objects that no configuration stands behind any more. */
+  /** Objects that no configuration needs any more. */
   readonly toDelete: readonly ConfigMap[]
 }
 
 const KEY_BYTES = 32
 
-/** What the agent published, if it is a key at all. */
+/** The key that the agent published, if it is valid. */
 export function sealingKeyOf({ status }: Machine): string | undefined {
   const key = status?.agent?.publicKey
   return key !== undefined && Buffer.from(key, 'base64').length === KEY_BYTES ? key : undefined
@@ -66,7 +66,7 @@ export function planSealing(
   }
 }
 
-/** Every value of the configuration is there, for this key. */
+/** Every value of the configuration is sealed to this key. */
 export function isSealedFor(
   { spec }: ComponentConfig,
   machine: string,
@@ -85,7 +85,7 @@ export function isSealedFor(
 export const isOfMachine = ({ metadata }: ConfigMap, { metadata: m }: Machine): boolean =>
   metadata.ownerReferences?.some((o) => o.kind === 'Machine' && o.uid === m.uid) === true
 
-/** Configurations that the machine has, or gets next: of slices and marks that name it, and of what it lacks. */
+/** Configurations that the machine has or gets next: from slices and marks that name it, and from missing components. */
 export function configsAhead(
   { metadata, spec }: Machine,
   claims: readonly Claim[],

@@ -1,4 +1,4 @@
-// Reads the DaemonSets behind components of a machine, their newest template and their pods on its node: only while one of them is on its way.
+// Reads the DaemonSets behind a machine's components, their newest template and their pods on its node. Only while one of them is changing.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -11,20 +11,20 @@ import { type WorkloadSeen, isSettled } from './state.ts'
 
 const daemonSetType = coreKind('DaemonSet')
 
-/** Revisions that a DaemonSet keeps are ten by default; a namespace holds those of some dozen workloads. */
+/** A DaemonSet keeps ten revisions by default, and a namespace has a few dozen workloads. */
 const MOST_REVISIONS = 500
 
 const isOwnedBy = ({ metadata }: KubeObject, uid: string | undefined): boolean =>
   metadata.ownerReferences?.some((o) => o.controller === true && o.uid === uid) === true
 
-/** The hash of the highest revision, which is what pods that are made now get. */
+/** The hash of the highest revision: what new pods get. */
 export function newestHash(daemonSet: KubeObject, revisions: readonly ControllerRevision[]): string | undefined {
   const own = revisions.filter((r) => isOwnedBy(r, daemonSet.metadata.uid))
   const [newest] = own.toSorted((a, b) => b.revision - a.revision)
   return newest?.metadata.labels?.['controller-revision-hash']
 }
 
-/** Undefined entries were not read, or could not be read: no conclusion is drawn from them. */
+/** Undefined entries were not read or could not be read. Nothing is concluded from them. */
 export async function observeWorkloads(
   client: KubeClient,
   machine: Machine,
@@ -49,7 +49,7 @@ export async function observeWorkloads(
     })
     return (await Promise.all(reads)).flat()
   }
-  // One workload that cannot be read must not block everything else that the machine needs.
+  // One unreadable workload must not block everything else that the machine needs.
   return read().catch(() => [])
 }
 
@@ -66,7 +66,7 @@ async function workloadOf(
   return {
     component,
     daemonSet,
-    // The newest may be on a further page of the list.
+    // The newest revision may be on a later page.
     newestHash: revisions.continue === undefined ? newestHash(daemonSet, revisions.items) : undefined,
     pods: pods.filter((p) => p.metadata.namespace === namespace && isOwnedBy(p, daemonSet.metadata.uid)),
   }

@@ -1,10 +1,10 @@
-// What is planned for components that run as pods: how each stands, when to check it next, and which pods are replaced. Pure.
+// Plans components that run as pods: their state, when to check them next, and which pods to replace. Pure.
 import type { Authority } from '#permits/under-permit.ts'
 import type { MachineAction } from '../actions.ts'
 import { type Seen, isClosed } from '../seen.ts'
 import { type WorkloadReading, isSettled, workloadReading } from './state.ts'
 
-/** Reconciles follow quickly while pods are moving: no event announces them. */
+/** Requeue quickly while pods change: no event announces it. */
 const WORKLOAD_REQUEUE_MS = 2_000
 const STAGED_REQUEUE_MS = 30_000
 
@@ -20,7 +20,7 @@ export function workloadReadings(seen: Seen, now: number): readonly WorkloadRead
   })
 }
 
-/** A component that waits for its permit gets no event when its pod or its template changes meanwhile: those are not watched. */
+/** A component that waits for its permit gets no events for its pod or template: those are not watched. */
 export function untilNextOf(reading: WorkloadReading): number | undefined {
   if (isMoving(reading)) return WORKLOAD_REQUEUE_MS
   return reading.report.state === 'Staged' ? STAGED_REQUEUE_MS : undefined

@@ -1,5 +1,5 @@
-// Switches and reports components that run as pods of a DaemonSet: to the set that rolls them out they look like any other. Pure.
-// A version is the newest template of the workload; where the template names its version, another one is waited for.
+// Switches and reports components that run as pods of a DaemonSet, so that they look like any other component to their set. Pure. A version is the
+// newest template of the workload. If the template names another version, that version is waited for.
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -10,18 +10,18 @@ import { isPodReady, type Pod } from '#nodes/objects.ts'
 import { isReportOf } from '../components/desired.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** What was read of one workload, and of its pods on the node. */
+/** What was read about one workload and its pods on the node. */
 export interface WorkloadSeen {
   readonly component: string
   readonly daemonSet: BuiltIn['DaemonSet'] | undefined
-  /** Of the newest template; undefined when that cannot be said. */
+  /** Hash of the newest template. Undefined if unknown. */
   readonly newestHash: string | undefined
   readonly pods: readonly Pod[]
 }
 
 export type WorkloadReading =
   | { readonly kind: 'Report'; readonly report: ComponentStatus }
-  /** Pods of an older template that go now. */
+  /** Pods with an older template to delete now. */
   | { readonly kind: 'Replace'; readonly report: ComponentStatus; readonly pods: readonly Pod[] }
 
 const HASH = 'controller-revision-hash'
@@ -30,7 +30,7 @@ const hashOf = (pod: Pod): string | undefined => pod.metadata.labels?.[HASH]
 
 export const isWorkload = (definition: MachineComponent | undefined): boolean => definition?.spec.type === 'DaemonSet'
 
-/** Nothing changes there any longer: it need not be read. */
+/** It no longer changes, so it need not be read. */
 export const isSettled = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && (report.state === 'Healthy' || report.state === 'Failed')
 
@@ -38,7 +38,7 @@ export interface WorkloadInput {
   readonly entry: ComponentOrder
   readonly before: ComponentStatus | undefined
   readonly seen: WorkloadSeen | undefined
-  /** Nothing runs on the node yet that could be disturbed. */
+  /** Nothing runs on the node yet that could be disrupted. */
   readonly isClosed: boolean
   readonly now: number
 }
@@ -51,7 +51,7 @@ export function workloadReading(input: WorkloadInput): WorkloadReading {
     kind: 'Report',
     report: reportOf(input, state, message, isIn),
   })
-  // Unknown changes nothing: what was said of this attempt stays said.
+  // Unknown changes nothing: the last report of this attempt stays.
   if (seen === undefined)
     return before !== undefined && isReportOf(before, entry)
       ? { kind: 'Report', report: before }
@@ -91,7 +91,7 @@ function troubleOf(
   return undefined
 }
 
-/** The version before counts until the new pod is Ready. */
+/** The previous version counts until the new pod is Ready. */
 function reportOf(
   { entry, before, now }: WorkloadInput,
   state: State,

@@ -1,4 +1,4 @@
-// Carries out the plan for a set that is being deleted. The plan was made from the cache; its assumptions are checked again on the server.
+// Carries out the plan for a set that is being deleted. The plan comes from the cache; its assumptions are checked again on the server.
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -21,7 +21,7 @@ interface Tools {
   readonly client: KubeClient
 }
 
-/** Under a grant, and only while the set still is on its way out and the machines that replace this one are Ready enough. */
+/** Under a grant, and only while the set is still leaving and enough of the replacement machines are Ready. */
 export async function removeLeaving(
   { client }: Tools,
   { machine, permit }: Extract<MachineSetAction, { readonly kind: 'Delete' }>,
@@ -48,7 +48,7 @@ export async function removeLeaving(
   return deletePermitted(client, now, permit, signal)
 }
 
-/** Only to a set that is there to stay: the owner of a machine that does not exist is what garbage collection acts on. */
+/** Only to a set that is not being deleted: garbage collection deletes machines whose owner does not exist. */
 export async function handOver(
   { client }: Tools,
   { machine, to }: Extract<MachineSetAction, { readonly kind: 'HandOver' }>,
@@ -62,7 +62,7 @@ export async function handOver(
   return updateExactly(client, machineType, owned(released(machine, set), to), { fieldManager })
 }
 
-/** A machine that the cache did not show yet would be garbage-collected, so all of them are listed from the server. */
+/** Garbage collection would take machines that the cache does not show yet, so all of them are listed from the server. */
 export async function endDeletion({ client }: Tools, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const read = await outcomeOf(async () => ({
     set: await client.get(machineSet, { name: nameOf(set) }, { signal }),

@@ -1,4 +1,5 @@
-// Decides what becomes of the machines of a set that is being deleted: another set takes them over, they stay without an owner, or they leave under permits. Pure.
+// Decides what happens to the machines of a set that is being deleted: another set takes them over, they stay without an owner, or they leave under
+// permits. Pure.
 import { isObserved } from '#nodes/machine-node.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -11,16 +12,16 @@ import { type Seen, hasFinalizer, isOwned, isZombie, openPermit } from '../seen.
 import { OTHERS_REQUEUE_MS, graceLeftMs, spareOf, successorsOf } from './successors.ts'
 import { withPermits } from '../plan-permits.ts'
 
-/** Machines handed over or released in one reconcile. */
+/** Machines handed over or released per reconcile. */
 const MOST_MOVES = 50
 
-/** `kubectl delete --cascade=orphan`: garbage collection takes the owner off the machines by itself. */
+/** `kubectl delete --cascade=orphan`: garbage collection removes the owner from the machines itself. */
 export const isOrphaning = ({ metadata }: MachineSet): boolean => metadata.finalizers?.includes('orphan') === true
 
 export const keepsMachines = ({ metadata }: MachineSet): boolean =>
   metadata.annotations?.[ANNOTATIONS.keepMachines] === 'true'
 
-/** Its whole cluster is being removed: no other set takes its machines over. */
+/** The whole cluster is being removed: no other set takes its machines over. */
 const leavesWithCluster = ({ metadata }: MachineSet): boolean =>
   metadata.annotations?.[ANNOTATIONS.clusterLeaves] === 'true'
 
@@ -40,7 +41,7 @@ export function planDeletion(seen: Seen, now: number): MachineSetPlan {
   }
   const moves = movesOf(seen, alive)
   if (moves.length > 0) {
-    // Begun here, and kept in the status: a set that turns out to be deleted too takes nothing, and the wait for another one is not over by that.
+    // The wait starts here and stays in the status. If the receiving set is deleted too, it takes nothing, and the wait for another one continues.
     const waiting = { ...WAITS_FOR_SUCCESSOR, seen: 'its machines are being handed over', requeueMs: OTHERS_REQUEUE_MS }
     return withPermits(seen, moves, { waiting }, now, uidsOf(moves.map((a) => a.machine)))
   }
@@ -51,8 +52,8 @@ export function planDeletion(seen: Seen, now: number): MachineSetPlan {
 const finish: MachineSetAction = { kind: 'RemoveFinalizer', reason: 'no machine depends on it' }
 
 /**
- * Machines that are being deleted lose their owner too: in foreground deletion, garbage collection keeps the set until they no longer exist, which may be
- * never. But the set waits for machines that leave under a grant of its own: the grant ends with them.
+ * Machines that are being deleted lose their owner too. In foreground deletion, garbage collection keeps the set until they no longer exist, which
+ * may be never. But the set waits for machines that leave under its own grant: the grant ends with them.
  */
 function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSetPlan {
   const isLeaving = (m: Machine) => isBeingDeleted(m) && openPermit(seen, m)?.status?.phase === 'Granted'
@@ -62,8 +63,8 @@ function keeping(seen: Seen, owned: readonly Machine[], now: number): MachineSet
 }
 
 /**
- * A user deleted what git declares: sync reports within a minute that the machines stay, and creates the set again. Sync itself removes the set from its
- * Inventory first.
+ * A user deleted what git declares. Sync reports within a minute that the machines stay, and recreates the set. When sync deletes a set itself, it
+ * first removes it from its Inventory.
  */
 const STILL_DECLARED = {
   predicate: 'Succession',
@@ -107,7 +108,7 @@ function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSet
 
 function removing(seen: Seen, alive: readonly Machine[], now: number): MachineSetPlan {
   const { set } = seen
-  // A host that its provider does not know is no sign of a network that is down.
+  // A host unknown to its provider does not suggest a network outage.
   const frozen = silenceFreeze(alive.filter((m) => !isZombie(m)))
   const how = {
     spare: leavesWithCluster(set) ? Infinity : spareOf(seen, alive),

@@ -1,4 +1,5 @@
-// Decides which sets take over the machines of a set that is being deleted, and when a set waits for machines of others instead of making its own. Pure.
+// Decides which sets take over the machines of a set that is being deleted, and when a set waits for other sets' machines instead of creating its
+// own. Pure.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { isBeingDeleted, nameOf } from '#api/schema/object-meta.ts'
@@ -9,19 +10,19 @@ import { countOf } from '../removal/plan.ts'
 import { type OtherSet, type Seen, isReady } from '../seen.ts'
 
 /**
- * A renamed set arrives as two changes, in either order: the new name is applied and the old one is deleted. Sync needs seconds for both, and restarts within
- * half a minute when it is killed in between; a user who types the two commands needs longer than that.
+ * A renamed set arrives as two changes, in either order: the new name is applied and the old one is deleted. Sync needs seconds for both, and
+ * restarts within half a minute if it is killed in between. A user who types the two commands needs longer.
  */
 export const SUCCESSION_GRACE_MS = 60_000
 
-/** Other sets, and machines of theirs, decide with: their changes do not wake this set. */
+/** Other sets and their machines matter here, but their changes do not wake this set. */
 export const OTHERS_REQUEUE_MS = 5_000
 
 const alive = ({ machines }: OtherSet): readonly Machine[] => machines.filter((m) => !isBeingDeleted(m))
 
 /**
- * How long a set still waits for the other half of a rename, counted from the first reconcile of a new generation. The status keeps the start of the wait and
- * outlives the process; a clock that was set back ends the wait.
+ * How long a set still waits for the other half of a rename, counted from the first reconcile of a new generation. The start of the wait is in the
+ * status and survives a restart. A clock that was set back ends the wait.
  */
 export function graceLeftMs({ metadata, status }: MachineSet, now: number): number {
   const isWaiting = status?.waitingFor?.predicate === 'Succession'
@@ -30,7 +31,7 @@ export function graceLeftMs({ metadata, status }: MachineSet, now: number): numb
   return now < since ? 0 : Math.max(0, since + SUCCESSION_GRACE_MS - now)
 }
 
-/** Why a set that lacks machines makes none now. */
+/** Why a set that lacks machines creates none now. */
 export function succession({ set, others }: Seen, now: number): Waiting | undefined {
   const shared = others
     .map((other) => ({ other, count: alive(other).filter((m) => canTakeOver(set, madeAs(m))).length }))
@@ -56,7 +57,7 @@ export function succession({ set, others }: Seen, now: number): Waiting | undefi
   }
 }
 
-/** The set that takes over each machine: the one that lacks most. */
+/** The set that takes over each machine: the one that lacks the most. */
 export function successorsOf({ others }: Seen, machines: readonly Machine[]): ReadonlyMap<Machine, MachineSet> {
   const takers = others
     .filter(({ set }) => !isBeingDeleted(set))
@@ -78,9 +79,9 @@ export const replacementsOf = ({ others }: Seen, machines: readonly Machine[]): 
   others.filter(({ set }) => !isBeingDeleted(set) && machines.some((m) => isSelectedBy(madeAs(m), set)))
 
 /**
- * How many Ready machines may leave now. Where other sets make them again on other hosts, the old and the new together stay at what is wanted, less what
- * `maxUnavailable` allows. That lets at least one leave before its replacement is there, which hosts that cannot be added to, as those of provider static,
- * need: the host is only free for the new set once its old machine has left. Where nothing replaces them, only the Defender's limits hold.
+ * How many Ready machines may leave now. If other sets recreate them on other hosts, old and new together stay at the desired number minus
+ * `maxUnavailable`. At least one may leave before its replacement exists. Fixed pools of hosts, such as provider static, need that: a host is free
+ * for the new set only once its old machine has left. Without replacements, only the Defender's limits apply.
  */
 export function spareOf(seen: Seen, machines: readonly Machine[]): number {
   const replacements = replacementsOf(seen, machines)

@@ -1,10 +1,10 @@
-// In which order machines of a set go when there are too many. Pure, total and the same for the same machines: a second look never picks others.
+// The order in which surplus machines of a set are removed. Pure, total, and the same for the same machines: the next reconcile never picks others.
 import { createHash } from 'node:crypto'
 import type { Machine } from '#api/kinds/machine.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { type Seen, isInService, isReady, openPermit } from '../seen.ts'
 
-/** What is compared first to last; smaller goes first. */
+/** Compared from first to last. The smaller goes first. */
 type Rank = readonly (number | string)[]
 
 export function deleteOrder(seen: Seen, machines: readonly Machine[]): readonly Machine[] {
@@ -12,7 +12,7 @@ export function deleteOrder(seen: Seen, machines: readonly Machine[]): readonly 
   return ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ machine }) => machine)
 }
 
-/** Machines that never took work go first whatever the order; then those with a requested permit. */
+/** Machines that never took work go first, whatever the order; then those with a requested permit. */
 function rankOf(seen: Seen, m: Machine): Rank {
   const asked = openPermit(seen, m) === undefined ? 1 : 0
   const created = Date.parse(m.metadata.creationTimestamp ?? '') || 0

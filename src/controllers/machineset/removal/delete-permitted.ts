@@ -1,4 +1,4 @@
-// Deletes a machine of a set: one that is in service only under its permit.
+// Deletes a machine of a set. If the machine is in service, only under its permit.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'

@@ -1,4 +1,4 @@
-// Decides the next step of machines that must leave a set: request the permit, wait for it, or delete. Pure.
+// Decides the next step for machines that must leave a set: request the permit, wait for it, or delete. Pure.
 import { machineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -14,12 +14,12 @@ import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import type { Extra, MachineSetAction, Waiting } from '../actions.ts'
 import { type Seen, isInService, isReady, isSilent, permitsFor } from '../seen.ts'
 
-/** Removals requested or done in one reconcile. */
+/** Removals requested or done per reconcile. */
 export const MOST_REMOVALS = 20
-/** More silent ones than this share of a set are a network problem until proven otherwise. */
+/** If more than this share of a set is silent, assume a network problem. */
 const OUTAGE_SHARE = 1 / 3
 
-/** Two may happen by chance in any set; one alone is never more than itself. */
+/** Two may happen by chance in any set. One alone is never an outage. */
 export const isOutage = (count: number, of: number): boolean => count > 1 && count > of * OUTAGE_SHARE
 
 export function held({ metadata, spec }: OperationalHold): Extra {
@@ -34,7 +34,7 @@ export function held({ metadata, spec }: OperationalHold): Extra {
   }
 }
 
-/** Undefined when so few are silent that it is their own fault. */
+/** Undefined if so few are silent that it is their own fault. */
 export function silenceFreeze(alive: readonly Machine[]): Extra | undefined {
   const silent = alive.filter(isSilent).length
   if (!isOutage(silent, alive.length)) return undefined
@@ -46,7 +46,7 @@ interface Removing {
   /** Ready machines that may leave now. */
   readonly spare: number
   readonly reason: string
-  /** What has to happen where none may. */
+  /** What must happen if none may leave. */
   readonly unblock: string
 }
 
@@ -73,7 +73,7 @@ export function removals(
   return [actions, waiting === undefined ? {} : { waiting }]
 }
 
-/** Ready machines that may go without taking the set below what maxUnavailable leaves it. */
+/** Ready machines that may leave without exceeding maxUnavailable. */
 export function removable({ set }: Seen, alive: readonly Machine[]): number {
   const { replicas, maxUnavailable } = set.spec
   return Math.max(0, alive.filter(isReady).length - Math.max(0, replicas - countOf(maxUnavailable, replicas)))
@@ -107,10 +107,10 @@ function removal(seen: Seen, machine: Machine, { spare, reason, unblock }: Remov
   return { kind: 'Waiting', waiting }
 }
 
-/** Objects have names of 253 characters at most, of which the rest of this one takes some. */
+/** Object names have at most 253 characters, and the rest of this name takes some. */
 const MOST_NAME_CHARS = 200
 
-/** Any open permit of the set for the machine serves. What ended before the spec last changed does not delay the next request. */
+/** Any open permit of the set for the machine works. A permit that ended before the spec last changed does not delay the next request. */
 function permitOf(seen: Seen, machine: Machine, reason: string): Holding {
   const { set, refusedFor } = seen
   const generation = set.metadata.generation ?? 0

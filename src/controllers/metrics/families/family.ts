@@ -1,4 +1,4 @@
-// One figure computed from the objects at scrape time: its name, what it means, and a value for each combination of labels.
+// One metric computed from the objects at scrape time: its name, its help text, and a value per label combination.
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -11,7 +11,7 @@ export interface Family {
   readonly samples: readonly Sample[]
 }
 
-/** Distinct combinations of one family; the largest stay, the rest is summed up as `other`. */
+/** Distinct label combinations of one family. The largest are kept, and the rest is summed up as `other`. */
 const MOST_SAMPLES = 500
 const OTHER = 'other'
 

@@ -1,11 +1,11 @@
-// What machines are like: by phase, by what they wait for, silent agents, and every component by version and state.
+// Metrics of machines: by phase, by wait, silent agents, and every component by version and state.
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type Family, tally } from './family.ts'
 
 const NONE = 'none'
-/** Of certificates, and of agents that are service accounts. */
+/** For certificates, and for agents that use service accounts. */
 const EXPIRING = ['CertificateExpiring', 'TokenExpiring'] as const
 
 export function machineFamilies(machines: readonly Machine[], sets: readonly MachineSet[]): readonly Family[] {

@@ -1,9 +1,9 @@
-// Work on hosts: events by phase and kind, those that were missed or went wrong within a day, bills, and those that are not over in time.
+// Metrics of host maintenance: events by phase and kind, those missed or failed within a day, bills, and overdue events.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver, isOverrun, phaseOfEvent } from '#nodes/faults/maintenance.ts'
 import { type Family, tally } from './family.ts'
 
-/** An alert about what cannot be undone ends by itself. */
+/** An alert about something irreversible ends on its own. */
 const SHOWN_MS = 86_400_000
 
 export function maintenanceFamilies(events: readonly MaintenanceEvent[], now: number): readonly Family[] {

@@ -1,4 +1,4 @@
-// How repairs go: jobs by phase, outcome and rung, open ones by rule, ladders that are exhausted, and how long the oldest has waited for its permit.
+// Metrics of repairs: jobs by phase, outcome and rung, open jobs by rule, exhausted ladders, and how long the oldest has waited for its permit.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type Family, tally } from './family.ts'

@@ -1,9 +1,9 @@
-// How far rollouts are: machines of each set, coverage, consistency, the age of the oldest open slice, and what a set waits for.
+// Metrics of rollouts: machines per set, coverage, consistency, the age of the oldest open slice, and what a set waits for.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Family, type Sample, tally } from './family.ts'
 
-/** Of slices whose work is over; every other one is open. */
+/** Phases of finished slices. Every other slice is open. */
 type SlicePhase = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]['phase']
 const OVER: ReadonlySet<SlicePhase> = new Set<SlicePhase>(['Passed', 'Failed', 'Aborted'])
 const COUNTS = ['total', 'updated', 'healthy', 'skipped', 'failed'] as const
@@ -74,7 +74,7 @@ export function rolloutFamilies(
   ]
 }
 
-/** A slice that has not begun has no age. */
+/** A slice that has not started has no age. */
 function sliceAges(set: string, { status }: MachineComponentSet, now: number): readonly Sample[] {
   const oldest = new Map<string, number>()
   for (const { component, phase, startedAt } of status?.slices ?? []) {

@@ -1,4 +1,4 @@
-// What the jobs of a rule and of a node say about the past. Jobs are kept for a day after they closed, so that this needs no memory.
+// The past jobs of a rule and of a node. Jobs are kept for a day after they close, so this needs no memory of its own.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 
 export const HOUR_MS = 3_600_000
@@ -14,11 +14,11 @@ const createdAt = (job: RemedyOperationJob): number => timeOf(job.metadata.creat
 export const finishedAt = (job: RemedyOperationJob): number => timeOf(job.status?.finishedAt) ?? createdAt(job)
 export const hasStarted = (job: RemedyOperationJob): boolean => job.status?.startedAt !== undefined
 export const ruleOf = (job: RemedyOperationJob): string => job.spec.remedierRef.name
-/** Nothing was requested or done yet that could not be undone. */
+/** Nothing irreversible was requested or done yet. */
 export const isWaiting = (job: RemedyOperationJob): boolean =>
   job.status?.phase === undefined || job.status.phase === 'Pending' || job.status.phase === 'AwaitingPermit'
 
-/** Later first; within one second (the resolution of timestamps) the higher rung and attempt are later. */
+/** Later first. Within one second (the resolution of timestamps), the higher rung and attempt is later. */
 const later = (a: RemedyOperationJob, b: RemedyOperationJob): number =>
   createdAt(b) - createdAt(a) ||
   finishedAt(b) - finishedAt(a) ||
@@ -28,11 +28,11 @@ const later = (a: RemedyOperationJob, b: RemedyOperationJob): number =>
 
 export const lastJob = (jobs: readonly RemedyOperationJob[]): RemedyOperationJob | undefined => jobs.toSorted(later)[0]
 
-/** When it counts as a repair: from its start; a dry run never starts. */
+/** When it counts as a repair: from its start. A dry run never starts. */
 const countsFrom = (job: RemedyOperationJob): number | undefined =>
   timeOf(job.spec.dryRun ? job.metadata.creationTimestamp : job.status?.startedAt)
 
-/** Counts what started in the last `windowMs`, and all that still may. A stamp in the future is a wrong clock and counts. */
+/** Counts repairs that started in the last `windowMs`, and all that still may. A timestamp in the future means a wrong clock, and counts. */
 export function countRepairs(jobs: readonly RemedyOperationJob[], windowMs: number, now: number): number {
   return jobs.filter((job) => {
     if (isOpen(job)) return true
@@ -41,7 +41,7 @@ export function countRepairs(jobs: readonly RemedyOperationJob[], windowMs: numb
   }).length
 }
 
-/** When the first of what is counted leaves the window; undefined while nothing will by itself. */
+/** When the first counted repair leaves the window. Undefined if none will on its own. */
 export function untilOneLeaves(jobs: readonly RemedyOperationJob[], windowMs: number, now: number): number | undefined {
   const ends = jobs.flatMap((job) => {
     const at = isOpen(job) ? undefined : countsFrom(job)
@@ -58,7 +58,7 @@ export interface Tally {
   readonly dayLeavesInMs: number | undefined
 }
 
-/** Holds until something is another, a job leaves a window, or a clock was set back. */
+/** Valid until something changes, a job leaves a window, or a clock was set back. */
 interface Counted extends Pick<Tally, 'open' | 'lastHour' | 'lastDay'> {
   readonly at: number
   readonly hourLeavesAt: number | undefined
@@ -70,10 +70,10 @@ interface OfRule {
   counted?: Counted | undefined
 }
 
-/** Books by the list that they returned: a caller with that same list need not sort it again. */
+/** Books by the list that they returned, so that a caller with the same list does not sort it again. */
 const BEHIND = new WeakMap<readonly RemedyOperationJob[], JobBook>()
 
-/** All jobs, by node and by rule. One that changes costs one, not a day full of them. */
+/** All jobs, by node and by rule. A changed job costs one update instead of a pass over a day's jobs. */
 export class JobBook {
   readonly #jobs = new Map<string, RemedyOperationJob>()
   readonly #byNode = new Map<string, Map<string, RemedyOperationJob>>()
@@ -105,7 +105,7 @@ export class JobBook {
     ofRule.counted = undefined
   }
 
-  /** The same one until something changes. */
+  /** The same list until something changes. */
   list(): readonly RemedyOperationJob[] {
     if (this.#list === undefined) {
       this.#list = [...this.#jobs.values()]
@@ -170,7 +170,7 @@ const stillHolds = ({ at, hourLeavesAt = Infinity, dayLeavesAt = Infinity }: Cou
 
 const sortOf = (rule: string, dryRun: boolean): string => `${rule}\n${dryRun}`
 
-/** The jobs of one reconcile, as of one time. */
+/** The jobs of one reconcile, at one time. */
 export class History {
   readonly #book: JobBook
   readonly #now: number
@@ -184,7 +184,7 @@ export class History {
     return this.#book.ofNode(uid)
   }
 
-  /** Of repairs, or of dry runs. */
+  /** Counts repairs or dry runs. */
   ofRule(rule: string, dryRun: boolean): Tally {
     return this.#book.ofRule(rule, dryRun, this.#now)
   }

@@ -1,10 +1,10 @@
-// The identity of an incident and the names of its jobs: the same fault always leads to the same names, so that nothing is made twice.
+// The identity of an incident and the names of its jobs. The same fault always gives the same names, so nothing is created twice.
 import { createHash } from 'node:crypto'
 import { timestamp } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 
-/** Hash of the node, the rule, and the first time that the rule was seen to be true for it. */
+/** Hash of the node, the rule, and the first time that the rule was observed to be true for it. */
 export const incidentId = (nodeUid: string, rule: string, firstSeenMs: number): string =>
   createHash('sha256')
     .update(canonicalJson([nodeUid, rule, timestamp(firstSeenMs)]))
@@ -19,7 +19,7 @@ export interface JobIdentity {
   readonly dryRun: boolean
 }
 
-/** Rules may have longer names than fit; the incident tells them apart anyway. */
+/** Rule names may be longer than what fits. The incident distinguishes them anyway. */
 const RULE_CHARS = 160
 
 export function jobName({ rule, incident, rung, attempt, dryRun }: JobIdentity): string {
@@ -28,7 +28,7 @@ export function jobName({ rule, incident, rung, attempt, dryRun }: JobIdentity):
   return `${head}-${incident.slice(0, 16)}-${rung}${again}${dryRun ? '-dry' : ''}`
 }
 
-/** Whether the node is among the share of nodes that a rule acts on; the same nodes every time, and more of them as the share grows. */
+/** Whether the node is in the share of nodes that a rule acts on. Always the same nodes, and more of them as the share grows. */
 export function isInShare(nodeUid: string, rule: string, percent: number): boolean {
   const digest = createHash('sha256')
     .update(canonicalJson([rule, nodeUid]))

@@ -1,4 +1,4 @@
-// Where on the ladder a fault stands, given what was done about it before: a new incident, the next rung, another attempt, or nothing any more.
+// Where a fault is on the ladder, given the earlier repairs: a new incident, the next rung, another attempt, or the end.
 import type { NodeRemedierSpec } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Reason } from '#api/catalogue.ts'
@@ -19,7 +19,7 @@ export type LadderStep =
       readonly isAsked?: boolean
     }
   | { readonly kind: 'Open'; readonly job: string }
-  /** Nothing further is done about this fault until it clears. */
+  /** Nothing more is done about this fault until it clears. */
   | {
       readonly kind: 'Over'
       readonly reason: Extract<Reason, 'LadderExhausted' | 'HoldAbort' | 'DryRunOnly'>
@@ -30,17 +30,17 @@ export interface LadderQuestion {
   readonly rule: string
   readonly nodeUid: string
   readonly spec: NodeRemedierSpec
-  /** First time that the rule was seen true, as recorded. */
+  /** First recorded time that the rule was true. */
   readonly since: number
   /** The newest job of this rule on this node, of the same sort. */
   readonly last: RemedyOperationJob | undefined
 }
 
-/** Before the same thing is tried again after a failure that may pass. */
+/** The delay before a retry after a temporary failure. */
 const RETRY_MS = 30_000
 /** Incidents are distinguished by timestamps of whole seconds. */
 const SECOND_MS = 1_000
-/** What the job kind can count. */
+/** Limit of the job kind. */
 const MOST_ATTEMPTS = 6
 
 export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion): LadderStep {
@@ -48,7 +48,7 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
   if (isOpen(last)) return { kind: 'Open', job: last.metadata.name ?? '' }
   const { incident, rung, attempt } = last.spec
   const ended = finishedAt(last)
-  // Stamps have whole seconds: what began in the second in which the job ended may be new.
+  // Timestamps have whole seconds: a fault that started in the second in which the job ended may be new.
   const isSameFault = since < ended
   const cooledDown = ended + parseDuration(spec.cooldown)
   const relapse = (from: number) =>
@@ -58,10 +58,10 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
   const outcome = last.status?.outcome ?? 'Permanent'
   switch (outcome) {
     case 'Succeeded':
-      // The fault was verified as cleared and is present again: it came back, whatever an old record shows.
+      // The fault was verified as cleared and is there again: it came back, whatever an old record shows.
       return isSameFault ? again(ended, rung + 1, cooledDown) : relapse(rung + 1)
     case 'Superseded':
-      // Nothing was done: the same rung, unless it is long ago.
+      // Nothing was done: the same rung, unless it was long ago.
       return isSameFault ? again(ended, rung, cooledDown) : relapse(rung)
     case 'Escalated':
       return climb('the fault is still present')
@@ -85,7 +85,7 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
     const id = incidentId(nodeUid, rule, firstSeen)
     const to = Math.min(from, spec.ladder.length - 1)
     if (id !== last?.spec.incident) return { kind: 'Try', incident: id, rung: to, attempt: 1, why, notBefore }
-    // It came, went and came back within one second: under the name of the job that is over nothing could be made any more.
+    // The fault came, went and came back within one second. Nothing could be created under the finished job's name.
     const attempt = to === last.spec.rung ? last.spec.attempt + 1 : 1
     if (attempt <= MOST_ATTEMPTS) return { kind: 'Try', incident: id, rung: to, attempt, why, notBefore }
     return fresh(firstSeen + SECOND_MS, from, Math.max(notBefore, firstSeen + SECOND_MS), why)
@@ -112,7 +112,7 @@ export function ladderStep({ rule, nodeUid, spec, since, last }: LadderQuestion)
       const pause = started ? RETRY_MS : Math.max(RETRY_MS, parseDuration(spec.cooldown))
       return { kind: 'Try', incident, rung, attempt: attempt + 1, why: 'retry', notBefore: ended + pause }
     }
-    // A repair that never began proves nothing about the rung: a harder one does not help when no permit is granted.
+    // A repair that never started proves nothing about the rung. If no permit is granted, a harsher rung does not help.
     return started
       ? climb('no attempts left on this rung')
       : over('LadderExhausted', 'no permit was granted; needs manual intervention')

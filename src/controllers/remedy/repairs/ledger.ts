@@ -1,4 +1,5 @@
-// The jobs that this process knows of. Jobs that it reads or creates are put into the cache at once, because a limit must not be checked against a cache that lags.
+// The jobs that this process knows. Jobs that it reads or creates go into the cache at once, because a limit must not be checked against a stale
+// cache.
 import { listAll } from '#kube/list-all.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -11,9 +12,9 @@ export const freshJobs = (client: KubeClient, signal: AbortSignal): Promise<read
 
 export class JobLedger {
   readonly #cache: SharedInformer<RemedyOperationJob>
-  /** What the cache shows, by node and by rule. */
+  /** The cache's content, by node and by rule. */
   readonly #book = new JobBook()
-  /** Another leader may have created jobs before this term began, and a write whose reply was lost may have succeeded. */
+  /** Another leader may have created jobs before this term, and a write with a lost reply may have succeeded. */
   #isSure = false
 
   constructor(cache: SharedInformer<RemedyOperationJob>) {
@@ -24,7 +25,7 @@ export class JobLedger {
     })
   }
 
-  /** Whether no job can be missing: only then may another be made. */
+  /** Whether no job can be missing. Only then may another one be created. */
   get isSure(): boolean {
     return this.#isSure
   }
@@ -39,7 +40,7 @@ export class JobLedger {
     this.#isSure = areKnown.every((isKnown) => isKnown)
   }
 
-  /** `job` is what the server answered; without it the job was there already, and the server must be asked. */
+  /** `job` is the server's answer. Without it the job already existed, and the server must be asked. */
   noteMade(name: string, job: RemedyOperationJob | undefined): void {
     if (this.#cache.get(name) !== undefined) return
     if (job === undefined || !this.#cache.assume(job)) this.noteDoubt()

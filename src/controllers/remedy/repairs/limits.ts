@@ -1,4 +1,4 @@
-// Whether a rule may open one more repair: per node, per hour, per day, and at the same time.
+// Whether a rule may start one more repair: per node, per hour, per day, and concurrently.
 import type { NodeRemedierSpec } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Reason } from '#api/catalogue.ts'
@@ -7,24 +7,24 @@ import { DAY_MS, type Tally, countRepairs, untilOneLeaves } from './history.ts'
 export interface LimitHit {
   readonly reason: Extract<Reason, 'PerNodeLimit' | 'HourlyLimit' | 'DailyLimit' | 'InFlightLimit'>
   readonly message: string
-  /** When it may let one through again by itself. */
+  /** When it may let one through again on its own. */
   readonly afterMs: number | undefined
 }
 
 export interface LimitQuestion {
   readonly limits: NodeRemedierSpec['limits']
-  /** All jobs of the rule of the same sort: repairs, or dry runs. */
+  /** All jobs of the rule of the same sort: repairs or dry runs. */
   readonly ofRule: Tally
-  /** Those of them that concern the node. */
+  /** Those on this node. */
   readonly ofNode: readonly RemedyOperationJob[]
-  /** Nodes that the rule is asked about. */
+  /** Nodes that the rule covers. */
   readonly nodes: number
-  /** Jobs that the same plan makes already. */
+  /** Jobs that the same plan already creates. */
   readonly planned: number
   readonly now: number
 }
 
-/** A percentage rounds down, but lets one through: a fleet of five could else never be repaired. */
+/** A percentage rounds down, but to at least one: otherwise a fleet of five could never be repaired. */
 export function inFlightLimit(max: NodeRemedierSpec['limits']['maxInFlight'], nodes: number): number {
   if (typeof max === 'number') return max
   const share = Number(/^(\d{1,3})%$/.exec(max)?.[1])

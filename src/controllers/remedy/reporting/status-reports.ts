@@ -1,4 +1,4 @@
-// Writes the statuses of rules concurrently with the decisions: results are reported soon, but no repair waits until fifty rules are written.
+// Writes the statuses of rules concurrently with the decisions. Results appear soon, but no repair waits until fifty rules are written.
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
@@ -11,11 +11,11 @@ import { writeStatus } from '#runtime/write-status.ts'
 import type { RuleVerdict } from '../actions.ts'
 import { statusOf, type Urgency, urgencyOf } from '../status.ts'
 
-/** What changes together is written together. */
+/** Changes within this time are written together. */
 const GATHER_MS = 500
 /**
- * A status is updated at most this often, however much happens. Fifty rules count the nodes of a cluster in which some are always joining or falling silent:
- * for these counts alone, half a minute apart.
+ * A status is updated at most this often, however much happens. Fifty rules count the nodes of a cluster in which some are always joining or falling
+ * silent. For these counts alone: half a minute apart.
  */
 const APART_MS: Readonly<Record<Urgency, number>> = { Now: 0, Soon: 5_000, Later: 30_000, Never: 0 }
 
@@ -32,7 +32,7 @@ export interface ReporterOptions extends Pick<ControllerOptions, 'clock' | 'rand
 export class StatusReporter {
   readonly controller: Controller
   readonly #options: ReporterOptions
-  /** By name: the last verdict of each rule. */
+  /** The last verdict of each rule, by name. */
   readonly #latest = new Map<string, Latest>()
   readonly #reportedAt = new Map<string, number>()
 
@@ -48,7 +48,7 @@ export class StatusReporter {
       reconcile: (name, { signal }) => this.#report(name, signal),
       allKeys: () => this.#latest.keys(),
     })
-    // A write that lands late may show what is no longer so.
+    // A write that arrives late may be out of date.
     options.remediers.onChange((before, now) => this.#consider((now ?? before)?.metadata.name ?? ''))
   }
 
@@ -85,7 +85,7 @@ export class StatusReporter {
   async #report(name: string, signal: AbortSignal): Promise<Outcome> {
     const { client, clock, remediers } = this.#options
     const latest = this.#latest.get(name)
-    // What is decided about is older than what is there: its version is the newest, its verdict the last one.
+    // The decision used an older object than the cache has: take the newest version with the last verdict.
     const remedier = remediers.get(name)
     if (latest === undefined || remedier === undefined) return done
     const { verdict, failed } = latest
@@ -107,8 +107,8 @@ export class StatusReporter {
 }
 
 /**
- * Most rules are true for no node: when one rule becomes true, the statuses of the other fifty need not be built. The status written last, or being written,
- * stays.
+ * Most rules are true for no node. When one rule becomes true, the statuses of the other fifty need not be built. The status last written, or being
+ * written, stays.
  */
 const isUnchanged = (before: RuleVerdict, now: RuleVerdict): boolean =>
   before.faults.length + now.faults.length === 0 &&

@@ -1,4 +1,4 @@
-// Whether a change of a Node or a Machine can change the result of a rule: ten thousand heartbeats must not each cause a full evaluation.
+// Whether a change of a Node or a Machine can change the result of a rule. Ten thousand heartbeats must not each cause a full evaluation.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
@@ -8,7 +8,7 @@ interface Reported extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 
-/** `Later`: no decision waits for it, but the status of a rule may change. A burst of a thousand repairs causes thousands of those. */
+/** `Later`: no decision waits for it, but the status of a rule may change. A burst of a thousand repairs causes thousands of these. */
 export type News = 'Now' | 'Later' | undefined
 
 /** `speaksOfMarks`: some rule reads taints or annotations, which each of our cordons changes. */
@@ -24,13 +24,13 @@ function essence({ metadata: { uid, labels, deletionTimestamp }, spec, status }:
   return { uid, labels, deletionTimestamp, spec: plain, status: { ...status, conditions } }
 }
 
-/** Which jobs a Machine lists no rule can ask. */
+/** Rules cannot read which jobs a Machine lists. */
 const marks = ({ metadata: { annotations }, spec }: Reported): unknown => ({
   annotations,
   taints: isObject(spec) ? spec['taints'] : undefined,
 })
 
-/** Of what a repair goes through only its end and what people say of it lead to other decisions here; who made it and when it began is counted. */
+/** Of a repair's progress, only its end and people's requests change decisions here. Who created it and when it started are counted. */
 export function newsOfJob(before: RemedyOperationJob | undefined, now: RemedyOperationJob | undefined): News {
   if (now === undefined) return 'Now'
   if (before === undefined) return now.status?.phase === 'Done' ? 'Now' : 'Later'

@@ -1,10 +1,10 @@
-// What a rule depends on beside its node: the time, the other nodes, earlier repairs. It decides when a verdict must be evaluated again.
+// What a rule depends on besides its node: time, other nodes, earlier repairs. Decides when a verdict must be evaluated again.
 import type { Place } from '#policy/reading.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import { NOW } from '#policy/vocabulary.ts'
 
 export interface RuleNeeds {
-  /** It can turn without an event. */
+  /** It can change without an event. */
   readonly time: boolean
   readonly peers: boolean
   readonly cluster: boolean
@@ -13,7 +13,7 @@ export interface RuleNeeds {
   readonly marks: boolean
 }
 
-/** A rule with an age in it turns true without an event; it is asked again this often. */
+/** A rule with an age becomes true without an event. It is evaluated this often. */
 export const TICK_MS = 5_000
 
 const PER_RULE = new WeakMap<CompiledRule, RuleNeeds>()
@@ -24,7 +24,7 @@ export function needsOf(rule: CompiledRule): RuleNeeds {
   const places = placesOf(rule.root)
   const speaksOf = (fact: string) => places.some((p) => p.fact === fact)
   const needs = {
-    // What counts in the last day falls out of it by itself.
+    // Repairs leave the one-day window on their own.
     time: places.some((p) => p.readAs === 'age' || p.fact === NOW) || speaksOf('repairs'),
     peers: speaksOf('peers'),
     cluster: speaksOf('cluster'),

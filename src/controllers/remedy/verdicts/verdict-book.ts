@@ -1,4 +1,4 @@
-// The verdicts of all rules on all nodes, kept from look to look: what changed is asked again, and nothing else. All of it can be made again from the caches.
+// The verdicts of all rules on all nodes, kept between reconciles. Only what changed is evaluated again. Everything can be rebuilt from the caches.
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { ActiveRule } from '#nodes/faults/active-rule.ts'
@@ -12,10 +12,10 @@ import { type Ruleset, createRuleset } from '#policy/ruleset.ts'
 import { TICK_MS, needsOf } from './rule-needs.ts'
 import type { NodeSeen, RuleCounts } from '../seen.ts'
 
-/** Nodes evaluated in one go; other work gets its turn in between, so that ten thousand nodes at startup block nothing. */
+/** Nodes evaluated in one go. Other work runs in between, so that ten thousand nodes at startup block nothing. */
 const AT_ONCE = 200
 
-/** What is asked, and whom to ask about repairs of a node. */
+/** The rules to evaluate, and where to read a node's repairs. */
 export interface Question {
   readonly active: readonly ActiveRule[]
   readonly remediers: readonly NodeRemedier[]
@@ -26,17 +26,17 @@ export interface Question {
 
 interface Entry {
   readonly view: NodeView
-  /** Without the silence of others. */
+  /** Without other nodes' silence. */
   readonly seen: NodeSeen
   readonly askedAt: number
   readonly matches: ReadonlyMap<string, number>
-  /** When a true rule was first seen true, whatever its conditions say. */
+  /** When a true rule was first observed true, whatever its conditions' times are. */
   readonly firstSeen: ReadonlyMap<string, number>
-  /** Positions of the rules with a selector that select it. */
+  /** Positions of the rules whose selector matches it. */
   readonly selectedBy: readonly number[]
   readonly isTimed: boolean
   readonly asksOthers: boolean
-  /** False once the rules were exchanged since: then it is in no count. */
+  /** False if the rules were replaced since: it is in no count. */
   readonly isCounted: boolean
 }
 
@@ -52,9 +52,9 @@ const isJoining = ({ standing }: NodeView): boolean => standing.kind === 'Silent
 
 export class VerdictBook {
   readonly #clock: Pick<Clock, 'sleep'>
-  /** Every node there is, as it is now. */
+  /** Every node in its current state. */
   readonly #views = new Map<string, NodeView>()
-  /** Nodes to be asked about; one leaves only when its answer is entered. */
+  /** Nodes to evaluate. A node is removed only when its verdict is stored. */
   readonly #due = new Set<string>()
   readonly #entries = new Map<string, Entry>()
   readonly #bad = new Set<string>()
@@ -75,7 +75,7 @@ export class VerdictBook {
 
   /** `changed` maps names of nodes to their new state; undefined for a deleted node. */
   async update(changed: ReadonlyMap<string, NodeView | undefined>, question: Question, now: number): Promise<void> {
-    // Peers first, all of them: what a rule says of one node may rest on any other.
+    // All peers first: a rule's verdict on one node may depend on any other.
     for (const [name, view] of changed) this.#place(name, view)
     if (this.#setRules(question.active)) for (const name of this.#views.keys()) this.#due.add(name)
     this.#addDue(changed.size > 0, now)
@@ -109,7 +109,7 @@ export class VerdictBook {
     )
   }
 
-  /** Whether some node must be asked about again although nothing happens. */
+  /** Whether a node must be evaluated again even if nothing happens. */
   get isTimed(): boolean {
     return this.#timed.size > 0
   }
@@ -118,7 +118,7 @@ export class VerdictBook {
     return { selected: this.#views.size, silent: this.#peers.silent, joining: this.#joining.size }
   }
 
-  /** Answers whether the rules are others than before. Since when one was true is remembered by its name. */
+  /** Returns whether the rules changed. When a rule became true is remembered by its name. */
   #setRules(active: readonly ActiveRule[]): boolean {
     if (active.length === this.#active.length && active.every((a, i) => a === this.#active[i])) return false
     this.#active = active
@@ -189,7 +189,7 @@ export class VerdictBook {
     }
   }
 
-  /** All facts that the index may read; facts about peers are tallies, which no index covers. */
+  /** All facts that the index may read. Facts about peers are tallies, which no index covers. */
   #plainFacts(view: NodeView, { repairsOf }: Question, now: number): Facts {
     const { repairs, cluster } = this.#speaksOf
     const facts = this.#stamps.settle(view.uid, view.facts, now)
@@ -211,7 +211,7 @@ export class VerdictBook {
 
   #enter(name: string, entry: Entry, { onTrue }: Pick<Question, 'onTrue'>): void {
     const before = this.#entries.get(name)
-    // For a new node or rule it is unknown when the match would have been noticed.
+    // For a new node or rule, it is unknown when the match would have been noticed.
     if (onTrue !== undefined && before?.isCounted === true && before.view.uid === entry.view.uid)
       for (const [rule, since] of entry.matches) if (!before.matches.has(rule)) onTrue(rule, since)
     this.#leave(name)
@@ -260,7 +260,7 @@ const seenOf = (view: NodeView, matches: ReadonlyMap<string, number>): NodeSeen 
   matches,
 })
 
-/** Node → since when, as the status of the rule has it. */
+/** Node → first time, as in the rule's status. */
 function recordedTimes({ status }: NodeRemedier): ReadonlyMap<string, number> {
   return new Map(
     (status?.matching ?? []).flatMap(({ node, since }) => {

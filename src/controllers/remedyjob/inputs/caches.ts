@@ -1,4 +1,4 @@
-// The caches that decide about jobs, and how jobs and machines are found in them.
+// The caches behind job decisions, with the indexes to find jobs and machines in them.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -23,14 +23,14 @@ export interface JobCaches {
   readonly holds: SharedInformer<OperationalHold>
   readonly maintenance: SharedInformer<MaintenanceEvent>
   readonly machineSets: SharedInformer<MachineSet>
-  /** What of a rule may be acted upon. */
+  /** The parts of a rule that may be acted upon. */
   readonly contents: Pick<CommittedContents, 'view' | 'caches'>
 }
 
 export const BY_NODE = 'remedyjob/node'
 export const BY_MACHINE = 'remedyjob/machine'
 export const BY_RULE = 'remedyjob/rule'
-/** Of MaintenanceEvents. */
+/** Index of MaintenanceEvents. */
 export const BY_HOST_OF = 'remedyjob/host-of'
 export const BY_INCIDENT = 'remedyjob/incident'
 export const BY_NODE_UID = 'remedyjob/node-uid'

@@ -1,10 +1,10 @@
-// The holds as the server has them right before repairs start: a cache that missed one would have a repair begin that a person has just forbidden.
+// Reads the holds from the server right before repairs start. A cache that missed one would let a repair start that a person has just forbidden.
 import { listAll } from '#kube/list-all.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 
-/** Jobs that start together, of whatever rules, rest on what was read once: a burst must not read it for each. */
+/** Jobs that start together, under any rules, share one read: a burst must not read once per job. */
 export const ASKED_FOR_MS = 1_000
 
 export class FreshHolds {

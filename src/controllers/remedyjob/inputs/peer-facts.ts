@@ -1,4 +1,4 @@
-// Facts about other nodes for a job's rule, kept current from the caches only while some rule reads them.
+// Facts about other nodes for a job's rule. Kept current from the caches only while a rule reads them.
 import type { Node } from '#nodes/objects.ts'
 import type { NodeView } from '#nodes/faults/node-view.ts'
 import { Peers } from '#nodes/faults/peers.ts'
@@ -40,7 +40,7 @@ export class PeerFacts {
     })
   }
 
-  /** All of them at the first call, what changed at each later one. */
+  /** Everything on the first call, only changes on later calls. */
   now(): Peers {
     const peers = this.#peers ?? new Peers()
     const names =

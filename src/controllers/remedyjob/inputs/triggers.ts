@@ -1,4 +1,4 @@
-// Enqueues the jobs that a change of another object concerns.
+// Enqueues the jobs affected by a change of another object.
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { nameOf, uidOf } from '#api/schema/object-meta.ts'
@@ -12,7 +12,7 @@ import type { RequestGate } from '../permits/request-gate.ts'
 import { BY_MACHINE, BY_NODE, BY_RULE, type JobCaches } from './caches.ts'
 import { cordonOwner, phaseOf } from '../seen.ts'
 
-/** A granted permit has a lease that runs out: its job comes before those that only wait for a permit. */
+/** The lease of a granted permit expires, so its job goes before those that only wait for a permit. */
 export const GRANTED = { urgent: true }
 
 export function wakeUp(caches: JobCaches, controller: Pick<Controller, 'enqueue'>, requestGate: RequestGate): void {
@@ -53,7 +53,7 @@ export function wakeUp(caches: JobCaches, controller: Pick<Controller, 'enqueue'
 
 const isAlive = (job: RemedyOperationJob): boolean => phaseOf(job) !== 'Done'
 
-/** The status of a rule changes constantly in a burst: jobs only care whether it is inhibited. */
+/** A rule's status changes constantly in a burst. Jobs only care whether the rule is inhibited. */
 function isSameToJobs(before: NodeRemedier | undefined, now: NodeRemedier | undefined): boolean {
   const essence = ({ metadata, spec, status }: NodeRemedier) => {
     const { uid, generation, labels, annotations, deletionTimestamp } = metadata

@@ -1,5 +1,5 @@
-// Lets all jobs request their permits before any of them begins: of a thousand simultaneous repairs each has requested its permit before the steps of the first
-// few use up the server's time. No job waits for one that cannot request, and the wait is short.
+// Lets all jobs request their permits before any of them starts. Of a thousand simultaneous repairs, each has requested its permit before the steps
+// of the first few use up the server's time. No job waits for one that cannot request, and the wait is short.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -13,7 +13,7 @@ export const MOST_PUT_OFF_MS = 5_000
 export class RequestGate {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #wake: (name: string) => void
-  /** Jobs that have not asked yet: since when we know of them, the oldest first. */
+  /** Jobs that have not requested yet, with the time they were first observed, oldest first. */
   readonly #open = new Map<string, number>()
   readonly #putOff = new Map<string, number>()
 
@@ -35,7 +35,7 @@ export class RequestGate {
     if (this.#open.delete(name) && this.#open.size === 0) for (const waiting of this.#putOff.keys()) this.#wake(waiting)
   }
 
-  /** The longest delay of a job that could begin while others request their permits; undefined: it may start. It is woken when they are done. */
+  /** The longest delay of a job that could start while others request their permits. Undefined: it may start. It is woken when they are done. */
   putOffMs(name: string): number | undefined {
     const now = this.#clock.monotonic()
     for (const [open, since] of this.#open) {

@@ -1,4 +1,4 @@
-// Decides how long to wait for a step of the agent, and what a missing answer means: no slot is kept for ever.
+// Decides how long to wait for an agent's step, and what a missing answer means. No slot is kept forever.
 import { permitAnswer } from '#permits/permits.ts'
 import type { JobPlan } from '../actions.ts'
 import { operationName } from '#api/protocol/operations.ts'
@@ -6,10 +6,10 @@ import { type Seen, targetOf } from '../seen.ts'
 import { finish, isStarted, move } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 
-/** A restarted agent first reports the result as unknown, and soon after withdraws steps that it never began. */
+/** A restarted agent first reports the result as unknown, and soon after withdraws steps that it never started. */
 const UNKNOWN_GRACE_MS = 10_000
 const REQUEUE_MS = 15_000
-/** Agents hold their steps to the job's time themselves; one that is silent so long after it has lost the step or the node. */
+/** Agents enforce the job's timeout on their steps themselves. One that is silent this long afterwards has lost the step or the node. */
 const LOST_MS = 15 * 60_000
 
 export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lateMs, operation }: Turn): JobPlan {
@@ -36,7 +36,7 @@ export function waitForAgent(seen: Seen, now: number, { index, step, isLate, lat
   return waiting(`${what} is the agent's`)
 }
 
-/** The result reported at the end revokes the agent's permit: if the agent returns, it may not continue. */
+/** The result reported at the end revokes the agent's permit. If the agent returns, it may not continue. */
 function lost(seen: Seen, now: number, what: string): JobPlan {
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   const phase = move(seen, 'finish', { outcomeKnown: true, noStepStarted: true })

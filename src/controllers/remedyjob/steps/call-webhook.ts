@@ -1,4 +1,4 @@
-// Tells another system of a repair, at a place that the operator allowed; a token goes nowhere else, and is never written down.
+// Reports a repair to another system, at an address that the operator allowed. A token goes nowhere else and is never recorded.
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -15,7 +15,7 @@ import { shortened } from '#lib/shortened.ts'
 
 const secretType = coreKind('Secret')
 const DEFAULT_KEY = 'token'
-/** Of an answer, in the status. */
+/** Length of an answer in the status. */
 const SHOWN_CHARS = 300
 /** One reconcile of a job may take thirty seconds at most. */
 const MOST_MS = 25_000
@@ -66,7 +66,7 @@ async function tokenOf(
   signal: AbortSignal,
 ): Promise<{ readonly token: string } | { readonly why: string }> {
   const secret = await client.get(secretType, { name, namespace: SYSTEM_NAMESPACE }, { signal })
-  // The author of a rule must not be able to send out a Secret that its owner never meant for webhooks.
+  // A rule's author must not be able to send a Secret that its owner never meant for webhooks.
   if (secret !== undefined && secret.metadata.labels?.[LABELS.forWebhooks] !== 'true')
     return { why: `is not labeled ${LABELS.forWebhooks}=true, which allows its use in repair webhooks` }
   const data: unknown = secret?.['data']

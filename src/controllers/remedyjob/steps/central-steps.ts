@@ -1,4 +1,4 @@
-// Decides about a step that the controller does, or has a provider do: skip, begin, do, wait, give up.
+// Decides about a step that the controller or a provider does: skip, begin, do, wait, give up.
 import { type StepFacts, nextStepState } from '#api/protocol/job.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -21,7 +21,7 @@ const PASS_MS = 2_000
 
 export interface CentralTurn extends Turn {
   readonly executor: 'Controller' | 'Provider'
-  /** The agent began it and is silent since. */
+  /** The agent started it and has been silent since. */
   readonly isTakenOver?: boolean
 }
 
@@ -38,7 +38,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
     return ended(step, now, 'Failed', `timed out${step.output === undefined ? '' : `: ${step.output}`}`)
   const why = operation.drain === undefined ? undefined : unwanted(seen, now)
   if (why !== undefined) return ended(step, now, 'Failed', `aborted: ${why}`)
-  // Most may be repeated: each pass only requests what is still missing. But never without a permit.
+  // Most steps can be repeated: each pass only requests what is still missing. But never without a permit.
   const permit = permitAnswer(seen.permit, targetOf(seen)?.uid ?? '')
   if (operationFacts(operation)?.givesBack !== true && permit.kind !== 'Granted')
     return ended(step, now, 'Failed', 'the permit expired')
@@ -85,7 +85,7 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
   if (permit.kind !== 'Granted')
     return finish(seen, now, 'Transient', `the permit expired before step ${index} ${name}`)
   if (!seen.isFresh) return { actions: [], needsFresh: true }
-  // A second order to reboot does no harm to a machine of which nothing is heard.
+  // A second reboot order does not harm a silent machine.
   if (isTakenOver) check(executor, 'Unknown', 'begin', { safeToRepeat: true, permitGrantedNow: true, recorded: true })
   else check(executor, 'Waiting', 'begin', { turn: true, permitGrantedNow: true, recorded: true })
   const bootID = step?.bootID ?? seen.machine?.status?.bootID
@@ -98,7 +98,7 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
   return { actions: [], change: { step: begun } }
 }
 
-/** A repair does not depend on its report to the vendor: controllers that restart in that moment must not cost it an attempt. */
+/** A repair does not depend on its report to the vendor: a controller restart at that moment must not cost it an attempt. */
 const unsent = ({ reportFault }: Operation): 'Skipped' | 'Failed' => (reportFault === undefined ? 'Failed' : 'Skipped')
 
 const ended = (step: JobStep, now: number, outcome: 'Succeeded' | 'Failed' | 'Skipped', output: string): JobPlan => ({
@@ -112,7 +112,10 @@ const waiting = (text: string, unblock: string): JobPlan => ({
   requeueAfter: REQUEUE_MS,
 })
 
-/** The file on the node also binds parts that would disrupt it without asking its agent. A step that began earlier stops there; its timeout keeps running. */
+/**
+ * The file on the node also stops components that disrupt it without asking its agent. A step that has started stops there, and its timeout keeps
+ * running.
+ */
 const isForbidden = (seen: Seen, operation: Operation): boolean =>
   isFrozen(seen) && (operationFacts(operation)?.disruptions.length ?? 0) > 0
 
@@ -126,12 +129,12 @@ const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
   requeueAfter: REQUEUE_MS,
 })
 
-/** A drain has a time of its own within that of the job. */
+/** A drain has its own timeout within that of the job. */
 function isOver({ drain }: Operation, { startedAt }: JobStep, now: number): boolean {
   return drain !== undefined && now - Date.parse(startedAt ?? '') >= parseDuration(drain.timeout)
 }
 
-/** Its Machine is being deleted, by whichever client: the replace step has reached its goal. */
+/** Some client is deleting its Machine: the replace step has reached its goal. */
 const isReplaced = ({ machine, permit }: Seen, { replace }: Operation): boolean =>
   replace !== undefined &&
   (machine === undefined ||
@@ -140,14 +143,14 @@ const isReplaced = ({ machine, permit }: Seen, { replace }: Operation): boolean 
 
 const isOurs = (seen: Seen, step: JobStep): boolean => seen.begun.has(`${step.index}/${step.attempts}`)
 
-/** A reboot is ordered at most once an attempt: by the process that wrote the attempt down, and by no other. */
+/** A reboot is ordered at most once per attempt, and only by the process that recorded the attempt. */
 function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: JobStep): JobPlan {
   const boot = seen.machine?.status?.bootID
   if (boot !== undefined && step.bootID !== undefined && boot !== step.bootID)
     return ended(step, now, 'Succeeded', `booted: ${step.bootID} → ${boot}`)
   const timeout = parseDuration(operation.reboot?.timeout ?? '10m')
   const isSpent = now - Date.parse(step.startedAt ?? '') >= timeout
-  // What was taken over from an agent began late in the job's time, and has a time of its own.
+  // A step taken over from an agent starts late in the job's time, so it has its own timeout.
   if (isSpent || (isLate && step.attempts < 2)) return ended(step, now, 'Failed', 'the machine did not reboot in time')
   if (!isOurs(seen, step)) return waiting('the machine has not rebooted', 'the provider reboots the machine')
   if (isFrozen(seen))
@@ -161,7 +164,7 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
   return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: REQUEUE_MS }
 }
 
-/** Why the step has nothing to do; undefined when it has to run. */
+/** Why the step has nothing to do. Undefined if it must run. */
 function whyUnneeded(seen: Seen, { cordon, uncordon, fence, drain, reportFault }: Operation): string | undefined {
   const { node, job, hasPods } = seen
   const owner = cordonOwner(job)
@@ -173,13 +176,13 @@ function whyUnneeded(seen: Seen, { cordon, uncordon, fence, drain, reportFault }
   return undefined
 }
 
-/** A report that was begun may have been sent: the vendor gets one for an incident, whatever rungs and retries follow. */
+/** A started report may have been sent. The vendor gets one report per incident, whatever rungs and retries follow. */
 const isReported = ({ job, others }: Seen): boolean =>
   [job, ...others.filter((o) => o.spec.incident === job.spec.incident)].some((o) =>
     o.status?.steps?.some((s) => s.operation === 'reportFault' && s.startedAt !== undefined),
   )
 
-/** Checked against the table; a refused move is a bug here. */
+/** Checked against the table. A refused transition is a bug here. */
 function check(
   executor: 'Controller' | 'Provider',
   state: 'Waiting' | 'Unknown',

@@ -1,4 +1,4 @@
-// Runs one pass of one central step and returns its result; without an outcome the step continues. Each pass may be repeated.
+// Runs one pass of one central step and returns its result. Without an outcome the step continues. Each pass can be repeated.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { counted } from '#lib/counted.ts'
@@ -27,9 +27,9 @@ import { permitName } from '../plan-permit.ts'
 import { type JobStep, type Seen, cordonOwner, targetOf } from '../seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** A deleted pod ends within its grace period; check often for the last one. */
+/** A deleted pod ends within its grace period. Check often for the last one. */
 const GOING_REQUEUE_MS = 500
-/** A budget frees up when pods elsewhere are ready. */
+/** A budget frees up when pods elsewhere become ready. */
 const BLOCKED_REQUEUE_MS = 3_000
 
 export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
@@ -48,11 +48,11 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
   )
 }
 
-/** What a decision rests on was read for it at most half a second ago; a repair reads it again for each pass of a step. */
+/** A decision's inputs were read at most half a second ago. A repair reads them again for each pass of a step. */
 const readPermit = ({ client }: JobTools, { isFresh, permit }: Seen): ReadPermit =>
   isFresh ? async () => ({ kind: 'Applied', object: permit }) : readingPermits(client)
 
-/** The node was read for this decision; where it changed since, the swap reads it again. */
+/** The node was read for this decision. If it changed since, the swap reads it again. */
 const nodeToolsFor = (tools: JobTools, { isFresh, node }: Seen, signal: AbortSignal) => ({
   ...nodeTools(tools, signal),
   held: isFresh ? node : undefined,
@@ -137,12 +137,12 @@ async function reboot(_clearance: Clearance, tools: JobTools, seen: Seen, signal
       ? failed('the provider does not know this host')
       : applied({ output: 'reboot requested from the provider' })
   } catch (error) {
-    // Whether it was ordered is not known; the boot will tell, or the time runs out.
+    // It is unknown whether the order arrived. The boot shows it, or the time runs out.
     return applied({ output: shortened(`the provider did not respond: ${messageOf(error)}`, 200) })
   }
 }
 
-/** The set of the machine creates a replacement; without a set the node would simply be lost. */
+/** The machine's set creates a replacement. Without a set the node would simply be lost. */
 async function replace(
   _clearance: Clearance,
   { client }: JobTools,

@@ -1,6 +1,6 @@
-// Takes a node out of service: its provider switches the machine off and reports it as Stopped, then the node is tainted, and once its pods were given up the machine is switched on.
-// Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice. Nor because of one answer of the provider, or
-// against the heartbeats of the node.
+// Takes a node out of service. Its provider switches the machine off and reports it as Stopped, then the node is tainted, and once its pods were
+// given up the machine is switched on. Silence alone is never enough: if the machine runs behind a broken network, its workloads would be started
+// twice. Neither is a single answer of the provider, or any answer while the node sends heartbeats.
 import { uidOf } from '#api/schema/object-meta.ts'
 import { messageOf } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
@@ -14,13 +14,13 @@ import { type JobStep, type Seen, cordonOwner } from '../seen.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** A machine takes its time to go off. */
+/** A machine takes some time to switch off. */
 const FENCE_REQUEUE_MS = 5_000
 const SOON_MS = 500
-/** A control plane gives the pods of a tainted node up within seconds; one that does not must not keep the machine off. */
+/** A control plane gives up the pods of a tainted node within seconds. If it does not, that must not keep the machine off. */
 const GIVE_UP_WITHIN_MS = 120_000
 
-/** Recorded before the order is given: only a machine that we switch off is switched on by us. */
+/** Recorded before the order: KubeNode switches on only machines that it switched off. */
 const SWITCHING = 'switching the machine off'
 
 export async function fenceOff(
@@ -67,7 +67,7 @@ export async function fenceOff(
   }
 }
 
-/** Why the machine may still run although its provider says that it is off. */
+/** Why the machine may still run although its provider reports it as off. */
 function doubtOf({ off }: JobTools, { job, standing }: Seen, found: Host | undefined): string | undefined {
   const evidence = `the provider ${found === undefined ? 'no longer has the machine' : 'reports the machine as Stopped'}`
   const isSure = off.untilSureMs(uidOf(job)) === 0

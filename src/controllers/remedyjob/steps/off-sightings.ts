@@ -1,9 +1,9 @@
-// Since when a provider reports the machine of a repair as off, without another answer in between, by our clock. One answer is never enough: a provider that is mistaken
-// once, or whose answers flip, would have a machine that runs taken out of service, and its workloads would be started twice.
+// How long a provider has continuously reported a repair's machine as off, by our clock. One answer is never enough. A provider that errs once, or
+// whose answers flap, would take a running machine out of service, and its workloads would be started twice.
 import type { Clock } from '#lib/clock.ts'
 
 const CONFIRMED_AFTER_MS = 10_000
-/** One for each repair that is fencing. The oldest is dropped beyond it: that repair only waits again. */
+/** One per fencing repair. Beyond that the oldest is dropped: that repair only waits again. */
 const MOST_REPAIRS = 1_000
 
 export class OffSightings {
@@ -14,7 +14,7 @@ export class OffSightings {
     this.#clock = clock
   }
 
-  /** It was reported as off; answers the milliseconds until that counts, 0 when it does now. */
+  /** It was reported as off. Returns the milliseconds until that counts, 0 if it does now. */
   untilSureMs(repair: string): number {
     const now = this.#clock.monotonic()
     const since = this.#since.get(repair)
@@ -25,7 +25,7 @@ export class OffSightings {
     return CONFIRMED_AFTER_MS
   }
 
-  /** It was reported as something else, or the repair no longer needs it. */
+  /** It was reported otherwise, or the repair no longer needs it. */
   forget(repair: string): void {
     this.#since.delete(repair)
   }

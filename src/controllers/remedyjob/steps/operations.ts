@@ -1,9 +1,9 @@
-// What one job as a whole requires: its executors, the Defender's permission, and whether it can be done at all.
+// What a job as a whole requires: its executors, the Defender's permission, and whether it can be done at all.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { type Operation, operationFacts, operationName } from '#api/protocol/operations.ts'
 
-/** Why the job can never be done as it is; undefined when it can. */
+/** Why the job can never be done as it is. Undefined if it can. */
 export function unsupportedReason({ spec }: RemedyOperationJob): string | undefined {
   for (const operation of spec.operations) {
     const known = operationFacts(operation)
@@ -20,13 +20,13 @@ export function unsupportedReason({ spec }: RemedyOperationJob): string | undefi
   return undefined
 }
 
-/** The disruption to be permitted. A job that disrupts nothing requests that, so that every repair is visible and can be stopped in one place. */
+/** The disruption to request. A job that disrupts nothing requests that, so that every repair is visible and can be stopped in one place. */
 export function disruptionsOf({ spec }: RemedyOperationJob): readonly Disruption[] {
   const wanted = spec.operations.flatMap((o) => operationFacts(o)?.disruptions ?? [])
   return wanted.length === 0 ? ['NoDisruption'] : [...new Set(wanted)]
 }
 
-/** The component that is touched, where it is one. */
+/** The component that it changes, if any. */
 export function componentOf({
   spec,
 }: RemedyOperationJob): { readonly name: string; readonly version?: string } | undefined {

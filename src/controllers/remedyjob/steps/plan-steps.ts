@@ -1,4 +1,5 @@
-// Decides about the steps of a running job: which is next, what executes it, and when it has failed. One step at a time, each recorded before it is done.
+// Decides about the steps of a running job: which is next, what executes it, and when it has failed. One step at a time, each recorded before it is
+// done.
 import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -16,9 +17,11 @@ import type { Turn } from './turn.ts'
 import { heldBy } from '../plan-holds.ts'
 
 const HELD_REQUEUE_MS = 30_000
-/** Evidence is worth a wait, but no node must stay broken for it: not one that went silent in the middle of it, nor one whose agent has no disk to keep it on. */
+/**
+ * Evidence is worth a wait, but no node stays broken for it: neither if it falls silent in the middle, nor if its agent has no disk for the evidence.
+ */
 const EVIDENCE_MS = 60_000
-/** A living agent that began has each of its programs under a time of its own. */
+/** For a live agent that has started: each of its programs has its own timeout. */
 const EVIDENCE_BEGUN_MS = 300_000
 
 export function planSteps(seen: Seen, now: number): JobPlan {
@@ -40,7 +43,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
     return finish(seen, now, 'Transient', `step ${index} ${operationName(operation)} failed: ${lastLine(step.output)}`)
   const deadline = Date.parse(job.status?.startedAt ?? '') + parseDuration(job.spec.timeout)
   const turn: Turn = { index, step, isLate: !(now < deadline), lateMs: now - deadline, operation }
-  // A machine that is being replaced takes its node with it.
+  // Replacing a machine removes its node.
   if (operationFacts(operation)?.takesNode !== true && node(seen) === undefined) return nodeDeleted(seen, now)
   const held = step === undefined || !isStarted(step) ? heldBy(seen, now) : undefined
   if (held !== undefined && !turn.isLate && operationFacts(operation)?.givesBack !== true)
@@ -55,7 +58,7 @@ export function planSteps(seen: Seen, now: number): JobPlan {
   return { ...soonerThan(waitForAgent(seen, now, turn), takeOverMs), actions: listJobs(seen) }
 }
 
-/** Nothing new is begun under a hold: its agent does not see the job meanwhile. The time of the job runs on. */
+/** Nothing new starts under a hold: the agent does not see the job during that time. The job's timeout keeps running. */
 const untilMayGoOn = (seen: Seen, held: Held): JobPlan => ({
   ...waitForHold(held, HELD_REQUEUE_MS),
   actions: listJobs(seen, false),
@@ -73,7 +76,7 @@ function firstExecutor(seen: Seen, operation: Operation): StepExecutor {
 const node = ({ node: found, job }: Seen) => (found?.metadata.uid === job.spec.node.uid ? found : undefined)
 const lastLine = (output: string | undefined): string => (output ?? '').trim().split('\n').at(-1)?.slice(0, 120) ?? ''
 
-/** The node no longer exists, and steps that began there ended with it. */
+/** The node no longer exists, and the steps started there ended with it. */
 function nodeDeleted(seen: Seen, now: number): JobPlan {
   const open = (seen.job.status?.steps ?? []).filter(isStarted)
   const text = `node ${seen.job.spec.node.name} was deleted or replaced`
@@ -84,7 +87,7 @@ function nodeDeleted(seen: Seen, now: number): JobPlan {
   return { actions: [], change: { ...phase, outcome: 'Superseded', message: text, finishedAt: now } }
 }
 
-/** Undefined: it is kept, or may still be. */
+/** Undefined: the evidence is saved, or still may be. */
 function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPlan | undefined {
   if (step?.outcome !== undefined || isFrozen(seen)) return undefined
   const isAtWork = step !== undefined && isStarted(step)

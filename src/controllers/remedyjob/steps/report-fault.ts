@@ -1,4 +1,4 @@
-// Reports a fault to the provider of the host and keeps its answer. A report that cannot be made holds no repair up: it is skipped, with the reason.
+// Reports a fault to the host's provider and keeps the answer. A report that cannot be made never blocks a repair: it is skipped, with the reason.
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -7,7 +7,7 @@ import type { StepResult } from '../actions.ts'
 import type { Seen } from '../seen.ts'
 import { type JobTools, hostOf } from './step-tools.ts'
 
-/** Forms of vendors take about this much. */
+/** About the limit of vendors' forms. */
 const MOST_TEXT = 200
 
 export async function reportFault(
@@ -37,14 +37,14 @@ const skipped = (why: string): StepResult => ({
   output: printableLine(`not reported: ${why}`).slice(0, MOST_TEXT),
 })
 
-/** What a rollout or a person did is not the vendor's fault; both may have become known after the repair started. */
+/** Effects of a rollout or a person are not the vendor's fault. Both may become known after the repair started. */
 function ownCause({ remedier, maintained }: Seen): string | undefined {
   if (maintained !== undefined) return `the cause is known: ${maintained}`
   const inhibited = findCondition(remedier?.status?.conditions, 'Inhibited')
   return inhibited?.status === 'True' ? `a change is blamed: ${inhibited.message}` : undefined
 }
 
-/** What the node shows, for a person at the vendor. */
+/** The node's state, for a person at the vendor. */
 export function faultText({ job, node }: Pick<Seen, 'job' | 'node'>): string {
   const found = (node?.status?.conditions ?? []).filter((c) => (c.type === 'Ready') !== (c.status === 'True'))
   const shown = found.map((c) => `${c.type}=${c.status}${c.message === undefined ? '' : ` (${c.message})`}`)

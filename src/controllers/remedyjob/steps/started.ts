@@ -1,4 +1,4 @@
-// Which attempts of a job have begun, by its status. Pure.
+// Decides which attempts of a job have started, from its status. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { JobStatus, JobStep } from '../seen.ts'
 import { isStarted } from '../plan-transitions.ts'
@@ -8,7 +8,7 @@ export const attemptOf = ({ index, attempts }: JobStep): string => `${index}/${a
 const startedIn = (status: JobStatus | undefined): readonly string[] =>
   (status?.steps ?? []).filter(isStarted).map(attemptOf)
 
-/** Attempts that begin with this very status. */
+/** Attempts that start with this status. */
 export function startedBy(status: JobStatus, before: RemedyOperationJob): readonly string[] {
   const known = new Set(startedIn(before.status))
   return startedIn(status).filter((attempt) => !known.has(attempt))

@@ -1,4 +1,4 @@
-// What the central steps share: their tools, the host that a job is about, and how a pass ends.
+// What the central steps share: their tools, the host of a job, and the end of a pass.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'

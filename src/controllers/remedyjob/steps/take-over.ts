@@ -1,14 +1,14 @@
-// Decides when a reboot is not left to the agent any longer: a kernel that hangs often does not get through its own shutdown, and an agent that cannot
-// write to its disk does not even begin.
+// Decides when a reboot is no longer left to the agent. A hanging kernel often cannot shut itself down, and an agent that cannot write to its disk
+// does not even start.
 import { parseDuration } from '#lib/duration.ts'
 import { type Seen, isFrozen, isSilent, nextOperation } from '../seen.ts'
 import { isStarted } from '../plan-transitions.ts'
 import type { Turn } from './turn.ts'
 
-/** An agent that is well begins within a second or two; it reads its permit first, and may have to try again. */
+/** A healthy agent starts within a second or two. It reads its permit first, and may have to retry. */
 const BEGINS_WITHIN_MS = 60_000
 
-/** Milliseconds until it is; 0: now; undefined: not by the passing of time alone. */
+/** Milliseconds until the takeover. 0: now. Undefined: not just by waiting. */
 export function takeOverInMs(seen: Seen, now: number, { step, operation }: Turn): number | undefined {
   const { reboot } = operation
   if (reboot === undefined || isFrozen(seen)) return undefined
@@ -20,7 +20,7 @@ export function takeOverInMs(seen: Seen, now: number, { step, operation }: Turn)
   return Math.max(0, afterMs - age)
 }
 
-/** For how long the step whose turn it is could have begun. */
+/** How long the current step could have started. */
 export function waitedMs({ job }: Pick<Seen, 'job'>, now: number): number {
   const { startedAt = '', steps = [] } = job.status ?? {}
   const index = nextOperation(job) ?? job.spec.operations.length
@@ -35,7 +35,7 @@ function hasHost({ machine }: Seen): boolean {
   return provider !== undefined && providerID !== undefined
 }
 
-/** Its agent is back and says the rest itself. */
+/** Its agent is back and reports the rest itself. */
 const hasBooted = ({ machine }: Seen, bootID: string | undefined): boolean =>
   bootID !== undefined && machine?.status?.bootID !== undefined && machine.status.bootID !== bootID
 
@@ -43,7 +43,7 @@ function dueAfterMs(
   seen: Seen,
   { timeout, takeOverAfter }: { readonly timeout: string; readonly takeOverAfter?: string },
 ): number | undefined {
-  // Where no provider can cut the power, all one can do is wait.
+  // If no provider can cut the power, waiting is the only option.
   if (takeOverAfter !== undefined && hasHost(seen)) return parseDuration(takeOverAfter)
   return isSilent(seen) ? parseDuration(timeout) : undefined
 }

@@ -1,4 +1,4 @@
-// The step of a job whose turn it is.
+// The current step of a job.
 import type { Operation } from '#api/protocol/operations.ts'
 import type { JobStep } from '../seen.ts'
 
@@ -6,7 +6,7 @@ export interface Turn {
   readonly index: number
   readonly step: JobStep | undefined
   readonly isLate: boolean
-  /** By how much the job's time is over; negative before. */
+  /** How far the job is past its timeout. Negative before. */
   readonly lateMs: number
   readonly operation: Operation
 }

@@ -1,4 +1,4 @@
-// Decides whether a repair helped, by what its rung verifies. Pure; unknown is not cleared.
+// Decides whether a repair helped, from what its rung verifies. Pure. Unknown is not cleared.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { ActiveRule } from '#nodes/faults/active-rule.ts'
@@ -6,7 +6,7 @@ import type { NodeView } from '#nodes/faults/node-view.ts'
 import { ageMs } from '#policy/reading.ts'
 import type { FaultReading } from '../seen.ts'
 
-/** What the rung requires must be observed: a condition cleared, or the rule false; and a healthy component, if it names one. */
+/** The rung's requirement must be observed: a condition cleared, or the rule false; and a healthy component, if it names one. */
 export function clearedReading({ job, view, active, fault, isReporting }: ClearedInput, now: number): FaultReading {
   const verify = active.spec.ladder[job.spec.rung]?.verify
   const type = verify?.conditionCleared

@@ -1,19 +1,19 @@
-// Whether an agent has sent a heartbeat since a verification began. A component reported as healthy may have been so before the repair and unchecked since:
-// only with a live agent does the lack of a new report mean that its probes still pass.
+// Whether an agent has sent a heartbeat since a verification started. A component's healthy report may be from before the repair. Only with a live
+// agent does the lack of a new report mean that its probes still pass.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { uidOf } from '#api/schema/object-meta.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 
-/** The first may have been on its way when the verification began; until the second every probe had its turn. */
+/** The first heartbeat may have been in flight when the verification started. By the second one, every probe has run. */
 const ENOUGH = 2
-/** Simultaneous verifications; when there are more, the oldest starts counting from zero. */
+/** Concurrent verifications. Beyond that, the oldest starts counting from zero. */
 const MOST_REMEMBERED = 1_000
 
 interface Renewal {
   readonly renewed: string | undefined
-  /** How often it changed while we looked. Its own time is of another clock and says nothing. */
+  /** How often it changed while we watched. Its timestamp comes from another clock and proves nothing. */
   readonly changes: number
 }
 
@@ -25,7 +25,7 @@ export class Heartbeats {
     this.#client = client
   }
 
-  /** Reads the lease once more; one that cannot be read is no heartbeat. */
+  /** Reads the lease again. An unreadable lease is no heartbeat. */
   async isReporting(job: RemedyOperationJob): Promise<boolean> {
     const { machine } = job.spec
     if (machine === undefined) return false

@@ -1,4 +1,4 @@
-// Decides whether a repair helped: the fault must be seen to be away without a break for as long as the rung says; unknown is not away.
+// Decides whether a repair helped: the fault must be observed absent without a break for as long as the rung requires. Unknown is not absent.
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -6,7 +6,7 @@ import type { JobPlan } from '../actions.ts'
 import type { Seen } from '../seen.ts'
 import { finish, wait } from '../plan-transitions.ts'
 
-/** The slowest detectors report once a minute: until then a fault that is still shown says nothing about the repair. */
+/** The slowest detectors report once a minute. Until then, a fault that still shows proves nothing about the repair. */
 const DETECTOR_MS = 60_000
 const REQUEUE_MS = 15_000
 
@@ -18,7 +18,7 @@ export function planVerify(seen: Seen, now: number): JobPlan {
   const deadline = beganAt + Math.max(stableMs, DETECTOR_MS)
   const recorded = job.status?.verifyUntil
   if (cleared.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
-  // A Node of a host that is still ours may register again; with its Machine it went for good.
+  // If the host is still ours, its Node may register again. If its Machine is deleted, the Node does not return.
   if (job.spec.machine !== undefined && seen.machine === undefined && seen.node === undefined)
     return finish(seen, now, 'Superseded', `machine ${job.spec.machine} was deleted with its Node`)
   if (cleared.kind === 'Unknown') {
@@ -32,7 +32,7 @@ export function planVerify(seen: Seen, now: number): JobPlan {
     return away(null, 'the fault is still reported', 'the fault clears', deadline - now + 1)
   }
   const noted = recorded === undefined ? now : Date.parse(recorded) - stableMs
-  // A recorded time shows that a fault came and went unnoticed; the start of the verification is by our own clock.
+  // A recorded time shows that a fault came and went unnoticed. The start of the verification comes from our own clock.
   const since = Math.max(cleared.since ?? noted, beganAt)
   const until = since + stableMs
   if (now >= until) return finish(seen, now, 'Succeeded', `no fault for ${formatDuration(now - since)}`)
@@ -47,14 +47,16 @@ export function planVerify(seen: Seen, now: number): JobPlan {
     return {
       actions: [],
       change: { verifyUntil },
-      // Whether it failed is known at the deadline only.
+      // Only the deadline shows whether it failed.
       waiting: { predicate: 'Progressing', seen: text, unblock },
       requeueAfter,
     }
   }
 }
 
-/** The node no longer exists: the fault went with the machine. The permit is kept until the machine is deleted, for the controller that deletes it. */
+/**
+ * The node no longer exists: the fault ended with the machine. The permit is kept until the machine is deleted, for the controller that deletes it.
+ */
 function untilReplaced(seen: Seen, now: number): JobPlan {
   const { job, machine, permit } = seen
   const isReplaced = machine === undefined || permit?.spec.targets.some((t) => t.uid === machine.metadata.uid) === false
