@@ -1,10 +1,10 @@
-// Keeps the latest results of slow readings, and repeats them in the background: no decision waits for another system.
+// Keeps the latest results of slow reads and refreshes them in the background, so that no decision waits for another system.
 import type { Clock } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
 
-/** How often one reading is repeated, counted from its beginning: it is due at each pass that comes as often. */
+/** How often a read repeats, counted from its start: a pass at the same interval finds it due every time. */
 const AGAIN_MS = 10_000
-/** An older one says nothing about now. */
+/** An older result is not current anymore. */
 const STALE_MS = 60_000
 
 export interface WantedRead<T> {
@@ -14,13 +14,13 @@ export interface WantedRead<T> {
 
 export interface Taken<T> {
   readonly value: T
-  /** When it was begun: it says nothing about what changed since. */
+  /** When the read started: it does not cover later changes. */
   readonly at: number
 }
 
 export interface ReadsTools<T> {
   readonly clock: Pick<Clock, 'now'>
-  /** Something new was read for this owner. */
+  /** Called with the owner of each new result. */
   readonly wake: (owner: string) => void
   readonly failed: (error: unknown) => T
 }
@@ -35,17 +35,17 @@ interface Entry<T> {
 export class BackgroundReads<T> {
   readonly #tools: ReadsTools<T>
   readonly #stopped = new AbortController()
-  /** By uid of the owner, then by key of the reading. */
+  /** Owner uid → read key → result. */
   readonly #entries = new Map<string, Map<string, Entry<T>>>()
 
   constructor(tools: ReadsTools<T>) {
     this.#tools = tools
   }
 
-  /** When a reading is due again, if there are any. */
+  /** When the next read is due, if there are any. */
   static readonly againMs = AGAIN_MS
 
-  /** The known results of the given readings. Starts those without a fresh result, and forgets those no longer in the list. */
+  /** The known results of the given reads. Starts those without a fresh result and drops those no longer in the list. */
   read(
     owner: { readonly name: string; readonly uid: string },
     wanted: readonly WantedRead<T>[],
@@ -67,7 +67,7 @@ export class BackgroundReads<T> {
     return known
   }
 
-  /** Readings under way without a result that still counts, such as the first ones after a restart. One that takes too long is none of them. */
+  /** Running reads without a current result, such as the first after a restart. A read that takes too long does not count. */
   pending(uid: string): ReadonlySet<string> {
     const now = this.#tools.clock.now()
     const entries = [...(this.#entries.get(uid) ?? [])]

@@ -1,4 +1,4 @@
-// How long a key waits before it is tried again: doubling per failure, capped, spread so that failures do not come back in step.
+// How long a key waits before its next try: doubling per failure, capped, with jitter so that failures do not retry in step.
 import type { Random } from '#lib/random.ts'
 
 export interface Backoff {
@@ -6,16 +6,16 @@ export interface Backoff {
   readonly capMs: number
 }
 
-/** The first retry is quick enough for a lost race; five minutes keep a broken object cheap and still heal it without a person. */
+/** The first retry is fast enough for a lost race. Five minutes keep a broken object cheap and still let it heal without a person. */
 export const DEFAULT_BACKOFF: Backoff = { baseMs: 5, capMs: 300_000 }
 
-/** Up to this share is taken off; never added, so the cap stays a cap. */
+/** Jitter takes off up to this share and never adds, so the cap holds. */
 const SPREAD = 0.25
 
-/** Past 2^40 every base is over every cap; keeps the power finite. */
+/** Past 2^40 every base exceeds every cap; this keeps the power finite. */
 const MOST_DOUBLINGS = 40
 
-/** `failures` counts those before this one: 0 for the first. */
+/** `failures` counts earlier ones: 0 for the first. */
 export function backoffDelay({ baseMs, capMs }: Backoff, failures: number, random: Random): number {
   const full = Math.min(capMs, baseMs * 2 ** Math.min(failures, MOST_DOUBLINGS))
   return full * (1 - SPREAD * random.next())

@@ -1,6 +1,6 @@
 // Changes one object only from a state that was read: read, decide, write over exactly that version, a bounded number of times. After a lost reply it reads
-// again, so `mutate` must recognize its own earlier change and answer `Keep`. A caller that holds the version it wrote last may write over that without a read:
-// if the server has a newer one, the write is rejected and the next attempt begins with a read.
+// again, so `mutate` must recognize its own earlier change and answer `Keep`. A caller that holds the version it wrote last may skip the first read: if the
+// server has a newer one, it rejects the write and the next attempt starts with a read.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient, WriteOptions } from '#kube/client.ts'
@@ -12,34 +12,34 @@ import { backoffDelay } from './backoff.ts'
 
 export type Mutation<T> =
   | { readonly kind: 'Write'; readonly object: T }
-  /** The object is as wanted already. */
+  /** The object already has the wanted content. */
   | { readonly kind: 'Keep' }
   | { readonly kind: 'Refuse'; readonly reason: string }
 
 export type Swap<T> =
   | { readonly kind: 'Swapped'; readonly object: T; readonly wrote: boolean }
-  /** Others were faster each time, or the way there was lost. */
+  /** Another client won every time, or the connection failed. */
   | ({ readonly kind: 'Lost' } & Unwritten)
-  /** `mutate`, the fence or the server said no. */
+  /** `mutate`, the fence or the server refused. */
   | ({ readonly kind: 'Refused' } & Unwritten)
 
 interface Unwritten {
   readonly reason: string
-  /** The reply to one of the writes was lost: it may have taken effect, or may still do so. */
+  /** The reply to a write was lost: the write may have taken effect, or still may. */
   readonly mayHaveApplied: boolean
 }
 
 export interface SwapOptions<T extends KubeObject = KubeObject> extends WriteOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Asked right before each write, such as `leader.isLeader`. */
+  /** Called right before each write, such as `leader.isLeader`. */
   readonly mayWrite?: () => boolean
   readonly attempts?: number
-  /** The version that the first attempt may write over. It is used for nothing else: success is reported only after reading the object back. */
+  /** The version that the first attempt may write over. Used for nothing else: success is reported only after reading the object back. */
   readonly held?: T | undefined
 }
 
-/** With one writer by design a conflict is rare; eight tries outlast a burst of holds and approvals, and still end within a second. */
+/** With one intended writer conflicts are rare. Eight attempts outlast a burst of holds and approvals and end within a second. */
 const DEFAULT_ATTEMPTS = 8
 const BETWEEN_TRIES = { baseMs: 5, capMs: 200 }
 
@@ -78,7 +78,7 @@ export async function compareAndSwap<T extends KubeObject>(
   return { kind: 'Lost', reason, mayHaveApplied }
 }
 
-/** Undefined where there is nothing that could be written over. */
+/** Undefined if there is no held version to write over. */
 function overHeld<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
@@ -91,11 +91,11 @@ function overHeld<T extends KubeObject>(
   return mutation.kind === 'Write' ? writeOver(client, type, held, mutation.object, write) : undefined
 }
 
-/** A server that is busy says no for now; any other denial stays one. */
+/** A busy server's denial is temporary; any other is final. */
 const isFinal = (outcome: WriteOutcome<unknown>): outcome is Extract<WriteOutcome<unknown>, { kind: 'Denied' }> =>
   outcome.kind === 'Denied' && !isTooManyRequests(outcome.error)
 
-/** Uid and version are those of what was read, whatever `mutate` made of them. */
+/** Uid and version come from the object that was read, whatever `mutate` returned. */
 function writeOver<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,

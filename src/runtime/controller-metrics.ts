@@ -1,11 +1,11 @@
-// What a controller loop tells about itself; the registry behind it is someone else's choice.
+// The metrics interface of a controller loop, independent of the registry behind it.
 import type { Outcome } from './outcome.ts'
 
 export interface ControllerMetrics {
   reconciled(outcome: Outcome['kind'], seconds: number): void
   depth(ready: number): void
   hung(count: number): void
-  /** The queue had no room for a key. */
+  /** The queue was full and refused a key. */
   refused(): void
 }
 

@@ -1,5 +1,5 @@
-// The controller loop: takes keys from its queue, has each reconciled under a deadline, and turns the outcome into the next turn of that key.
-// One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without delaying another key.
+// The controller loop: takes keys from its queue, reconciles each under a deadline, and turns the outcome into that key's next turn. A bad key costs only its
+// own backoff: it can throw, hang or ignore its signal without delaying another key.
 import { isConflict, isNotFound } from '#kube/errors.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -16,11 +16,11 @@ import { Refill } from './refill.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export interface ReconcileContext {
-  /** Names this reconcile in every log line and request it makes. */
+  /** Identifies this reconcile in its log lines and requests. */
   readonly reconcileId: string
   /** Aborts at the deadline and when the controller stops. */
   readonly signal: AbortSignal
-  /** Failures of this key since it last did well. */
+  /** Failures of this key since its last success. */
   readonly failures: number
   readonly log: Logger
 }
@@ -34,12 +34,12 @@ export interface ControllerOptions {
   readonly random: Random
   readonly log: Logger
   readonly metrics?: ControllerMetrics
-  /** Keys in work at the same time. */
+  /** Keys reconciled in parallel. */
   readonly workers?: number
   readonly timeoutMs?: number
   readonly backoff?: Backoff
   readonly capacity?: number
-  /** All existing keys, listed when the queue had to refuse some. */
+  /** Lists all existing keys after the queue refused some. */
   readonly allKeys?: () => Iterable<string>
 }
 
@@ -48,20 +48,20 @@ export interface ControllerState {
   readonly ready: number
   readonly delayed: number
   readonly inWork: number
-  /** Keys whose reconcile ignored its signal and still runs. */
+  /** Keys whose reconcile ignored its signal and is still running. */
   readonly hung: readonly string[]
-  /** Monotonic time of the last outcome, or of the last time the queue was found empty. */
+  /** Monotonic time of the last outcome, or of the last time the queue was empty. */
   readonly lastProgressAt: number
 }
 
-/** Four requests in flight hide the round trip; more only fills the server's queue. */
+/** Four requests in flight hide the round trip; more would only fill the server's queue. */
 const DEFAULT_WORKERS = 4
 const DEFAULT_TIMEOUT_MS = 30_000
-/** Shorter than the grace period a pod gets by default (30 s), so that the lease is still released in order. */
+/** Shorter than a pod's default grace period (30 s), which leaves time to release the lease. */
 const DEFAULT_DRAIN_MS = 10_000
-/** What a reconcile gets to clean up after its signal before its worker leaves it behind. */
+/** Time for a reconcile to clean up after its signal before its worker abandons it. */
 const ABORT_GRACE_MS = 2_000
-/** Reconciles left behind at once. With so many the workers stop: something systematic hangs, and each leftover holds memory. */
+/** Limit of abandoned reconciles. At this many the workers stop: something systematic hangs, and each one holds memory. */
 export const MOST_HUNG = 64
 
 export class Controller {
@@ -76,7 +76,7 @@ export class Controller {
   #reconciles = 0
   #lastProgressAt = 0
   readonly #refill: Refill | undefined
-  /** Tells the ids of this process from those of the one before. */
+  /** Distinguishes the ids of this process from those of the previous one. */
   readonly #instance: string
 
   constructor(options: ControllerOptions) {
@@ -111,8 +111,7 @@ export class Controller {
   }
 
   /**
-   * Starts nothing new and waits up to `drainMs` for running reconciles; then aborts the rest and leaves behind those that do not end. Returns whether all
-   * ended.
+   * Starts nothing new and waits up to `drainMs` for running reconciles, then aborts the rest and abandons those that do not end. Returns whether all ended.
    */
   async stop(drainMs = DEFAULT_DRAIN_MS): Promise<boolean> {
     const { clock } = this.#options
@@ -169,7 +168,7 @@ export class Controller {
     this.#metrics.hung(this.#hung.size)
   }
 
-  /** Nothing that a reconcile throws, at once or later, gets past here. */
+  /** Catches everything that a reconcile throws, now or later. */
   async #guarded(key: string, signal: AbortSignal): Promise<Outcome> {
     const reconcileId = `${this.name}-${this.#instance}-${++this.#reconciles}`
     const log = this.#log.with({ key, reconcileId })
@@ -180,7 +179,7 @@ export class Controller {
     }
   }
 
-  /** What ends because of its deadline is a timeout, also when the reconcile words it otherwise; a success in the grace time counts. */
+  /** A reconcile that ends because of its deadline is a timeout, even if it reports another error. A success within the grace time counts. */
   #afterAbort(key: string, timeoutMs: number, outcome: Outcome): Outcome {
     if (outcome.kind !== 'Retry' || this.#stop.signal.aborted) return outcome
     return retry(this.#timeoutError(key, timeoutMs, outcome.error))
@@ -209,7 +208,7 @@ export class Controller {
         return this.#queue.forget(key)
       case 'Requeue':
         this.#queue.forget(key)
-        // Rounded up: the rest of a wait may be so small a fraction that the clock has not moved when it ends.
+        // Rounded up: the rest of a wait may be too small a fraction for the clock to move.
         this.#queue.addAfter(key, Math.max(0, Math.ceil(outcome.afterMs)))
         return
       case 'Retry':
@@ -226,7 +225,7 @@ export class Controller {
     this.#queue.addAfter(key, afterMs)
     const failures = this.#queue.failures(key)
     const fields = { key, failures, afterMs: Math.round(afterMs), reason: next.kind, error }
-    // What the next look settles in milliseconds is no reason to wake a person.
+    // The next reconcile fixes this within milliseconds, so it is not worth a warning.
     this.#log[failures === 1 && isLostRace(error) ? 'debug' : 'warn']('reconcile failed', fields)
   }
 
@@ -236,5 +235,5 @@ export class Controller {
   }
 }
 
-/** Another program changed or removed the object between the look and the write. */
+/** Another program changed or deleted the object between the read and the write. */
 const isLostRace = (error: unknown): boolean => isConflict(error) || isNotFound(error)

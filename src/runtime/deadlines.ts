@@ -1,4 +1,4 @@
-// A binary heap of keys by due time. Knows nothing of clocks; ties are broken by insertion, so equal runs pop equally.
+// A binary heap of keys by due time. Has no clock. Ties pop in insertion order, so equal runs are equal.
 
 export interface Deadline<K> {
   readonly key: K

@@ -1,5 +1,5 @@
-// The client that controllers under leader election get: it writes only while the term lasts, and destroys only with preconditions. A request that a paused
-// former leader still had in flight then either hits an unchanged object or is rejected by the server.
+// The client for controllers under leader election: it writes only during its term, and deletes only with preconditions. A request that a paused former leader
+// still had in flight either finds the object unchanged or is rejected by the server.
 import { KubeNodeError } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import type { CallOptions, DeleteOptions, KubeClient } from '#kube/client.ts'
@@ -9,7 +9,7 @@ import type { LeaderContext } from './leader.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export function fencedClient(client: KubeClient, leader: LeaderContext): KubeClient {
-  /** Refuses what the term does not cover, and lets the end of the term abort what is in flight. */
+  /** Refuses calls outside the term, and aborts calls in flight when it ends. */
   const fenced = async <O extends CallOptions, R>(
     what: string,
     options: O | undefined,
@@ -62,7 +62,7 @@ export function fencedClient(client: KubeClient, leader: LeaderContext): KubeCli
   }
 }
 
-/** Their status changes every few seconds, and the UID already says that it is the one that was meant, as for an eviction. */
+/** The status of these kinds changes every few seconds, and the UID is enough to identify the object, as for an eviction. */
 const isKnownByUid = ({ group, kind }: ResourceType): boolean =>
   (group === '' && kind === 'Pod') || (group === 'batch' && kind === 'Job')
 

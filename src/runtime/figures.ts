@@ -1,4 +1,4 @@
-// Counters and gauges of one registry, each made in a line: name, help, labels.
+// One-line constructors for counters and gauges of a registry: name, help, labels.
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export const figuresIn = (registry: Registry) => ({

@@ -1,4 +1,4 @@
-// Adds one finalizer to an object, or removes it; those of other programs stay. Pure.
+// Adds or removes one finalizer and leaves those of other programs. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
 
 export const withFinalizer = <T extends KubeObject>(object: T, ours: string): T =>

@@ -1,7 +1,7 @@
-// Whether this process should be restarted (alive) and whether it has what it needs to work (ready), as named checks.
+// Named checks of whether this process should be restarted (alive) and whether it has what it needs to work (ready).
 import { messageOf } from '#lib/errors.ts'
 
-/** What is wrong, in words; undefined when all is well. */
+/** What is wrong; undefined if all is well. */
 export type Check = () => string | undefined
 
 export interface HealthReport {
@@ -13,7 +13,7 @@ export class Health {
   readonly #live = new Map<string, Check>()
   readonly #ready = new Map<string, Check>()
 
-  /** Only for what a restart can mend: a process restarted for its server's fault is a second fault. */
+  /** Only for what a restart can fix: restarting a process for its server's fault adds a second fault. */
   liveWhen(name: string, check: Check): void {
     this.#live.set(name, check)
   }
@@ -31,7 +31,7 @@ export class Health {
   }
 }
 
-/** A check that throws has not said that all is well. */
+/** A check that throws counts as failed. */
 function report(checks: ReadonlyMap<string, Check>): HealthReport {
   const results = [...checks].map(([name, check]) => ({ name, problem: problemOf(check) }))
   return { ok: results.every((r) => r.problem === undefined), checks: results }
@@ -45,7 +45,7 @@ function problemOf(check: Check): string | undefined {
   }
 }
 
-/** One line a check, as kubectl's `--raw /readyz?verbose` prints. */
+/** One line per check, like kubectl's `--raw /readyz?verbose`. */
 export const healthText = ({ ok, checks }: HealthReport): string =>
   [
     ...checks.map(({ name, problem }) => (problem === undefined ? `[+] ${name} ok` : `[-] ${name}: ${problem}`)),

@@ -1,5 +1,5 @@
-// Serves GET of /healthz and /readyz, and of /metrics where it has them, and nothing else, on the loopback address unless told otherwise, to requests that
-// name this server. Kubelet probes the address of a pod and names it in the Host header, which is the address that the request arrives at.
+// Serves GET of /healthz, /readyz and, if configured, /metrics, and nothing else. Listens on loopback by default and answers only requests that name this
+// server. Kubelet probes a pod's address and puts it into the Host header, which is then the address that the request arrives at.
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '#lib/system-clock.ts'
@@ -11,20 +11,20 @@ import { nodeHttp } from '#lib/node-http.ts'
 import { type Health, type HealthReport, healthText } from './health.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
-/** The text of all metrics and its content type, such as a prom-client Registry gives. */
+/** The text of all metrics and its content type, as from a prom-client Registry. */
 export interface MetricsText {
   metrics(): Promise<string>
   readonly contentType: string
 }
 
 export interface StatusHttpOptions {
-  /** Left out where metrics alone are served. */
+  /** Left out where only metrics are served. */
   readonly health?: Health
-  /** Left out on an address that others reach: metrics tell about the cluster. */
+  /** Left out on addresses that others reach: metrics reveal details of the cluster. */
   readonly metrics?: MetricsText
   readonly log: Logger
   readonly host?: string
-  /** Other names by which scrapers reach it. */
+  /** More names that scrapers use for it. */
   readonly names?: readonly string[]
   /** 0 lets the system choose. */
   readonly port: number
@@ -37,11 +37,11 @@ export interface Answer {
 }
 
 const TEXT = 'text/plain; charset=utf-8'
-/** A scraper that is slower than this has lost its connection. */
+/** A slower scraper loses its connection. */
 const REQUEST_TIMEOUT_MS = 10_000
-/** An answer is ready at once; a client that does not read it must not keep its place. */
+/** An answer is ready at once; a client that does not read it must not occupy a connection. */
 const LONGEST_ANSWER_MS = 2_000
-/** A few scrapers and probes; a flood must not take descriptors from the rest of the process. */
+/** Enough for a few scrapers and probes. A flood must not exhaust the process's file descriptors. */
 const MOST_CONNECTIONS = 32
 
 interface Asked {
@@ -94,7 +94,7 @@ export class StatusHttp {
           .catch(() => response.destroy())
       },
     )
-    // Close the connection after each answer, so that no client keeps its place after one request.
+    // Close the connection after each answer, so that no client occupies one.
     this.#server.maxRequestsPerSocket = 1
     boundConnections(this.#server, {
       most: MOST_CONNECTIONS,

@@ -25,29 +25,29 @@ export interface SharedInformer<T extends KubeObject = KubeObject> {
   /** `old` undefined: created; `now` undefined: deleted. Cached objects are reported as created first. Returns a function that removes the handler. */
   onChange(handler: Handler<T>, options?: HandlerOptions): () => void
   /**
-   * Puts the answer to a successful write of this process into the cache, so that no reader decides on the version before it. Never call it for a write whose
-   * outcome is unknown. False: the cache cannot take the object, and shows it when the watch delivers it.
+   * Puts the result of this process's own successful write into the cache, so that no reader decides on the version before it. Never call it for a write whose
+   * outcome is unknown. Returns false if the cache cannot take the object; the watch then delivers it.
    */
   assume(written: T): boolean
   /** False until the whole first list is in the cache: until then an absent object is unknown, not absent. */
   readonly isSynced: boolean
   synced(signal?: AbortSignal): Promise<void>
   silentForMs(): number
-  /** Until the signal aborts; for the supervisor of the process, which may also leave it to `start`. */
+  /** Runs until the signal aborts. For the process's supervisor, which may also use `start`. */
   run(signal: AbortSignal): Promise<void>
 }
 
 interface SharedOptions<T extends KubeObject> {
-  /** Watches a part of the kind only; another selection is another list-watch. */
+  /** Restricts the watch to part of the kind; another selection is another list-watch. */
   readonly selection?: Selection
   readonly indexes?: Readonly<Record<string, Indexer<T>>>
 }
 
 export interface Informers {
-  /** The one cache of this kind; every caller gets the same object. May be called before and after `start`. */
+  /** The one cache of this kind, shared by all callers. May be called before or after `start`. */
   of<T extends KubeObject>(type: ResourceType<T>, options?: SharedOptions<T>): SharedInformer<T>
   all(): readonly SharedInformer[]
-  /** Runs every requested cache, and those requested later. */
+  /** Runs every requested cache, including later ones. */
   start(): void
   stop(): Promise<void>
   /** Resolves once every cache requested so far is complete. */
@@ -61,7 +61,7 @@ export interface InformersOptions {
   readonly random: Random
   readonly log: Logger
   readonly startSpreadMs?: number
-  /** The server refuses the identity that lists or watches a kind. */
+  /** The server refused the identity that lists or watches a kind. */
   readonly onRefused?: (error: ApiError) => void
 }
 
@@ -195,10 +195,10 @@ function logNotice(log: Logger, notice: InformerNotice): void {
   log[isTrouble ? 'warn' : 'debug'](isTrouble ? 'cache degraded' : 'cache', { reason: notice.kind, ...notice })
 }
 
-/** A server sends a bookmark each minute; a reflector gives a silent watch up after at most 2.5 of them and needs time to come back. */
+/** A server sends a bookmark each minute. A reflector drops a silent watch after at most 2.5 minutes and needs time to reconnect. */
 const STALE_AFTER_MS = 180_000
 
-/** Throws unless each cache is complete and had recent news from the server. Call it before any disruption: unknown blocks. */
+/** Throws unless every cache is complete and up to date. Call it before any disruption: unknown blocks. */
 export function requireFresh(caches: readonly SharedInformer[], staleAfterMs = STALE_AFTER_MS): void {
   for (const cache of caches) {
     const what = qualifiedPlural(cache.type)
@@ -222,6 +222,6 @@ export function blindFor(error: unknown): number | undefined {
       : undefined
 }
 
-/** A first list takes some time, and every key that is awake waits for it. */
+/** A first list takes a while, and every active key waits for it. */
 const SYNC_CHECK_MS = 250
 const STALE_CHECK_MS = 5_000

@@ -1,5 +1,5 @@
-// Leader election on a Lease. Leadership ends by our own monotonic clock, counted from before the last renewal was sent,
-// so it ends here before another candidate may take it, even if a timer or a reply is late or this process was stopped.
+// Leader election on a Lease. Leadership ends by this process's monotonic clock, counted from before the last renewal was sent. It therefore ends here before
+// another candidate may take over, even if a timer or reply is late or the process was stopped.
 import type { Clock, Timer } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -26,14 +26,14 @@ import { runtimeErrors } from './runtime-errors.ts'
 import { writeLease } from './write-lease.ts'
 
 export interface LeaderTimes {
-  /** Others wait this long after the last renewal that they saw. */
+  /** Other candidates wait this long after the last renewal they observed. */
   readonly leaseMs: number
-  /** The leader stops writing this long after it began its last successful renewal. */
+  /** The leader stops writing this long after it started its last successful renewal. */
   readonly renewDeadlineMs: number
   readonly retryMs: number
 }
 
-/** client-go's defaults: five seconds between our stop and another's start cover clock drift and a write in flight. */
+/** client-go's defaults: the five seconds between one leader's stop and the next one's start cover clock drift and a write in flight. */
 export const DEFAULT_LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
 
 /** One term of leadership. */
@@ -46,27 +46,27 @@ export interface LeaderContext {
 }
 
 export interface LeaderOptions {
-  /** A client of its own, so that a queue of other writes cannot delay a renewal (F14). */
+  /** A separate client, so that queued writes cannot delay a renewal (F14). */
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
   readonly lease: ObjectKey
-  /** Unique to this process, also across restarts. */
+  /** Unique to this process, across restarts too. */
   readonly identity: string
   readonly times?: LeaderTimes
-  /** What the leader tells of itself on the Lease; others of the Lease stay. */
+  /** Annotations that the leader writes on the Lease; other annotations stay. */
   readonly annotations?: Readonly<Record<string, string>>
   readonly onElected: (context: LeaderContext) => void
   readonly onLost: (reason: string) => void
-  /** The server refused the identity; called once, until it was let in again. Left out, the refusal is logged. */
+  /** The server refused the identity. Called once, until the server accepts it again. If left out, the refusal is logged. */
   readonly onRefused?: (error: ApiError) => void
 }
 
-/** A right that is missing is given by a person; until then a candidate comes this often. */
+/** A person has to grant a missing right; until then a candidate retries this often. */
 export const REFUSED_RETRY_MS = 30_000
 
-/** The second follows a write whose reply was lost or that another client was faster than. */
+/** A further attempt follows a lost reply, or another client that was faster. */
 const MOST_GIVE_BACKS = 3
 
 const isRefusal = (e: unknown): e is ApiError => e instanceof ApiError && (e.status === 401 || e.status === 403)
@@ -86,7 +86,7 @@ export class LeaderElection {
   #sighting: Sighting | undefined
   #term: Term | undefined
   #isRefused = false
-  /** It was asked for at least once, so it may be in our name, even where no reply came. */
+  /** Set once the Lease was requested: it may be in this process's name even if no reply came. */
   #mayHold = false
 
   constructor(options: LeaderOptions) {
@@ -102,7 +102,7 @@ export class LeaderElection {
     return this.#term?.isLeader() ?? false
   }
 
-  /** The holder of the Lease when it was last read. */
+  /** The Lease's holder at the last read. */
   holder(): string | undefined {
     return this.#lease && holderOf(this.#lease)
   }
@@ -111,7 +111,10 @@ export class LeaderElection {
     this.#running ??= this.#run()
   }
 
-  /** Ends the term and gives the Lease back, so that the next leader need not wait; also one that was lost only to a server that did not answer. Call it after the last write. */
+  /**
+   * Ends the term and gives the Lease back, so that the next leader need not wait. Also gives back a Lease lost only to an unresponsive server. Call it after
+   * the last write.
+   */
   async stop(): Promise<void> {
     this.#stop.abort(new KubeNodeError(runtimeErrors.KN3002_election(), { retry: 'later' }))
     await this.#running
@@ -119,7 +122,7 @@ export class LeaderElection {
     if (this.#mayHold) await this.#giveBack()
   }
 
-  /** Where a reply was lost only a read tells whose the Lease is. All of it takes no longer than one request may. */
+  /** After a lost reply only a read shows who holds the Lease. The whole attempt takes no longer than one request may. */
   async #giveBack(): Promise<void> {
     const { client, clock, lease: key, identity, log } = this.#options
     const until = clock.monotonic() + this.#requestMs()
@@ -169,7 +172,7 @@ export class LeaderElection {
     const { clock, identity } = this.#options
     const startedAt = clock.monotonic()
     if (this.#term !== undefined && !this.#term.isLeader()) this.#end('renew deadline exceeded')
-    // A leader renews what it wrote itself and reads again only after a refusal: one request a renewal.
+    // A leader renews the version it wrote and reads again only after a refusal: one request per renewal.
     const lease = (this.isLeader() && this.#lease) || (await this.#read())
     const isOurs = this.isLeader() && holderOf(lease) === identity
     if (this.#term !== undefined && !isOurs) this.#end(`taken by ${holderOf(lease) ?? 'no holder'}`)
@@ -181,7 +184,7 @@ export class LeaderElection {
     const outcome = await this.#write(annotated(wanted, this.#options.annotations))
     if (outcome.kind !== 'Applied') {
       if (outcome.kind === 'Denied' && isRefusal(outcome.error)) this.#refused(outcome.error)
-      // Refused or unknown: what the Lease is now only a read can tell. The deadline stays where it was.
+      // Refused or unknown: only a read can show the Lease's state. The deadline stays.
       this.#lease = undefined
       return
     }
@@ -190,7 +193,7 @@ export class LeaderElection {
     this.#extend(startedAt + this.#times.renewDeadlineMs, transitionsOf(outcome.object))
   }
 
-  /** Also when the lease is in our own name: then the reply to our acquisition was lost, and no other process uses the name. */
+  /** Also free if it is in this process's own name: the reply to the acquisition was lost, and no other process uses the name. */
   #isFree(lease: Lease, sighting: Sighting, monotonic: number): boolean {
     if (lease.metadata.uid === undefined || holderOf(lease) === this.#options.identity) return true
     return isOver(lease, sighting, monotonic, this.#times.leaseMs)
@@ -208,7 +211,7 @@ export class LeaderElection {
     return writeLease(this.#options.client, lease, { timeoutMs })
   }
 
-  /** So short that a lost request leaves time for another before the deadline. */
+  /** Short enough that a lost request leaves time for another before the deadline. */
   #requestMs(): number {
     return (this.#times.renewDeadlineMs - this.#times.retryMs) / 2
   }

@@ -1,4 +1,4 @@
-// The Lease that leaders hold: its shape, what each move writes, and when another's hold counts as over. Pure.
+// The Lease that leaders hold: its shape, what each transition writes, and when another holder's lease has expired. Pure.
 import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp } from '#lib/clock.ts'
@@ -13,7 +13,7 @@ export function newLease(key: ObjectKey): Lease {
   return { apiVersion: apiVersionOf(leaseType), kind: 'Lease', metadata: { name, ...(namespace && { namespace }) } }
 }
 
-/** A holder that others count as leader; an empty name means released. */
+/** The holder that others regard as leader. An empty name means released. */
 export const holderOf = (lease: Lease): string | undefined => lease.spec?.holderIdentity || undefined
 
 export const transitionsOf = (lease: Lease): number => lease.spec?.leaseTransitions ?? 0
@@ -39,13 +39,13 @@ export const annotated = (lease: Lease, more: Readonly<Record<string, string>> |
     ? lease
     : { ...lease, metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...more } } }
 
-/** Keeps the count of transitions; lasts one second, so that a client that polls rarely can take it soon as well. */
+/** Keeps the transition count. Lasts one second, so that a client that polls rarely can take it soon too. */
 export const givenBack = (lease: Lease, now: number): Lease => ({
   ...lease,
   spec: { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTimestamp(now) },
 })
 
-/** What we last saw of another's hold, and when by our own monotonic clock: times in the Lease are of clocks that may be wrong. */
+/** The last observation of another holder's lease, timed by this process's monotonic clock. Times in the Lease come from clocks that may be wrong. */
 export interface Sighting {
   readonly version: string
   readonly at: number
@@ -56,17 +56,17 @@ export function sighted(lease: Lease, before: Sighting | undefined, monotonic: n
   return before?.version === version ? before : { version, at: monotonic }
 }
 
-/** Over when released, or when its holder did not renew it for its whole duration while we watched. */
+/** Expired if released, or if the holder did not renew it for its whole duration while this process watched. */
 export function isOver(lease: Lease, sighting: Sighting, monotonic: number, durationMs: number): boolean {
   if (holderOf(lease) === undefined) return true
   const promisedMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1_000
   return monotonic - sighting.at >= Math.max(promisedMs, durationMs)
 }
 
-/** Leaders take a moment to see that a lease is free. */
+/** Candidates need a moment to notice that a lease is free. */
 const HANDOVER_MS = 5_000
 
-/** For a reader with a clock like that of the holder: when it was last renewed, where that is too long ago or it was released. Undefined while it is held. */
+/** For a reader whose clock agrees with the holder's: the last renewal, if that is too long ago or the lease was released. Undefined while it is held. */
 export function lapsedAt(lease: Lease, now: number): number | undefined {
   const renewed = Date.parse(lease.spec?.renewTime ?? '')
   if (Number.isNaN(renewed)) return undefined

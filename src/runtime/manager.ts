@@ -1,5 +1,5 @@
-// Runs one program: HTTP first, then caches, then leadership, then controllers; shutdown is the reverse, within a bounded time. It runs once: a process that
-// loses leadership ends, and a new process starts with empty memory.
+// Runs one program: HTTP first, then caches, then leadership, then controllers. Shutdown is the reverse, within a time limit. It runs once: a process that
+// loses leadership exits, and a new one starts with empty memory.
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -7,7 +7,7 @@ import type { LeaderContext } from './leader.ts'
 import { raceWith } from './race.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
-/** Something with a lifetime. `start` resolves when others may rely on it; `stop` gets the time it may take. */
+/** Something with a lifetime. `start` resolves once others may rely on it; `stop` gets a time limit. */
 export interface Part {
   readonly name: string
   start(signal: AbortSignal): Promise<void> | void
@@ -27,13 +27,13 @@ export interface ElectionEvents {
 export interface ManagerOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** Up for the whole run, so that probes and scrapes also see the start and the drain. */
+  /** Up for the whole run, so that probes and scrapes cover the start and the drain. */
   readonly http?: readonly Part[]
-  /** Reflectors; their `start` resolves when synced. Standbys keep theirs warm. */
+  /** Reflectors; `start` resolves when synced. Standbys keep theirs warm. */
   readonly caches?: readonly Part[]
-  /** Left out, the program leads without asking: for roles that run on every replica. */
+  /** If left out, the program leads without election: for roles that run on every replica. */
   readonly election?: (events: ElectionEvents) => Election
-  /** Made once leadership is there, so that each can be given the fenced client of its term. */
+  /** Created once leadership is acquired, so that each gets its term's fenced client. */
   readonly controllers: (leader: LeaderContext) => readonly Part[]
   readonly drainMs?: number
 }
@@ -42,16 +42,16 @@ export type EndReason = 'Stopped' | 'LeadershipLost' | 'FailedToStart' | 'RightL
 
 export interface Ended {
   readonly reason: EndReason
-  /** Parts that did not end in time. */
+  /** Parts that did not stop in time. */
   readonly left: readonly string[]
   readonly error?: unknown
 }
 
 export type ManagerPhase = 'New' | 'Syncing' | 'Standby' | 'Leading' | 'Draining' | 'Ended'
 
-/** Under the 30 s that a pod gets before it is killed, with room for giving back the lease. */
+/** Below a pod's 30 s before the kill, with room to release the lease. */
 const DEFAULT_DRAIN_MS = 20_000
-/** After the loss of leadership nothing may be written any more, so there is nothing to wait for but the ends of aborted calls. */
+/** After losing leadership nothing may be written, so only aborted calls have to finish. */
 const LOST_DRAIN_MS = 2_000
 
 export class Manager {
@@ -68,7 +68,7 @@ export class Manager {
     return this.#phase
   }
 
-  /** Runs until the signal aborts or leadership is lost, and answers when all has ended. */
+  /** Runs until the signal aborts or leadership is lost, and resolves when everything has stopped. */
   async run(signal: AbortSignal): Promise<Ended> {
     if (this.#phase !== 'New') throw new KubeNodeError(runtimeErrors.KN1000_startedTwice())
     const onAbort = () => this.#context.abort(signal.reason)
@@ -92,7 +92,7 @@ export class Manager {
         (error: unknown): Ended => this.#unstarted(error),
       )
     this.#phase = 'Draining'
-    // Caches do not write what leadership covers: replicas that serve from them may finish, also when it was lost. Probes see all of it.
+    // Caches write nothing that needs leadership, so replicas that serve from them may finish even after it is lost. Probes stay up throughout.
     const others = this.#started.filter((part) => !http.includes(part))
     const left = [
       ...(await this.#stopAll(others, this.#drainMs('Stopped'))),
@@ -109,7 +109,7 @@ export class Manager {
     return { reason: 'FailedToStart', left: [], error }
   }
 
-  /** From standby to the end of the controllers; the lease is released only after their last write. */
+  /** From standby to the end of the controllers. The lease is released only after their last write. */
   async #lead(): Promise<Ended> {
     const term = this.#awaitTerm()
     this.#phase = 'Standby'
@@ -124,7 +124,7 @@ export class Manager {
     this.#phase = 'Draining'
     const left = await this.#stopAll(controllers, this.#drainMs(reason))
     if (left.length === 0) await term.election?.stop()
-    // What still runs might still write: the lease then runs out by itself instead of being handed on.
+    // Anything still running might still write: let the lease expire instead of handing it over.
     else this.#options.log.warn('the lease is not released: some work is still running', { left })
     return { reason, left, ...failure }
   }
@@ -153,10 +153,10 @@ export class Manager {
     })
     const started = startInTurn(controllers, signal, () => isOver)
     try {
-      // A start that waits for something must not keep a program alive that does not lead any more.
+      // A part that is stuck in startup must not keep a program alive that no longer leads.
       await Promise.race([started, over])
     } catch (error) {
-      // a part that is stopped while it starts ends with an error
+      // A part stopped during startup exits with an error.
       return signal.aborted ? { reason: 'Stopped' } : { reason: 'FailedToStart', error }
     }
     started.catch(() => undefined)
@@ -171,7 +171,7 @@ export class Manager {
     await Promise.race([started, aborted(signal)])
   }
 
-  /** All at once within the time; answers the names of those that did not make it. */
+  /** Stops all in parallel within the time; returns the names of those that did not make it. */
   async #stopAll(parts: readonly Part[], withinMs: number): Promise<readonly string[]> {
     const left = new Set(parts)
     const stops = parts.map(async (part) => {

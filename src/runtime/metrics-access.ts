@@ -1,5 +1,5 @@
-// Whether a scraper may read the metrics: the API server says who a token is and what that user may do. Answers are kept for a minute, by a hash of the
-// token; what is not known is never kept and never lets anyone in.
+// Decides whether a scraper may read the metrics: the API server identifies the token's user and authorizes it. Answers are cached for a minute by the token's
+// hash. An unknown answer is never cached and never grants access.
 import { createHash } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -16,14 +16,14 @@ export interface Scraper {
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** A token that was revoked reads for so much longer. */
+/** A revoked token keeps working for this long. */
 export const KEPT_MS = 60_000
-/** Scrapers are few. Refused answers have a place of their own: strangers with made-up tokens push out each other alone. */
+/** Scrapers are few. Denied answers have their own cache, so made-up tokens only evict each other. */
 const MOST_KEPT = 128
-/** Further ones get an error: a flood of tokens must not become one of reviews. */
+/** Further checks fail: a flood of tokens must not become a flood of reviews. */
 const MOST_AT_ONCE = 8
 const REVIEW_MS = 5_000
-/** No token of a server is longer. */
+/** No server issues longer tokens. */
 const MAX_TOKEN = 16 * 1024
 
 export interface AccessOptions {
@@ -54,7 +54,7 @@ export class MetricsAccess {
     })
   }
 
-  /** Of a client certificate that was verified. */
+  /** For the user of a verified client certificate. */
   ofUser(user: Scraper): Promise<Access> {
     return this.#kept(`user ${JSON.stringify([user.username, user.groups])}`, () => this.#may(user))
   }

@@ -1,5 +1,5 @@
-// Serves /metrics on the address of a pod over HTTPS, to those whom the API server lets read it. Its certificate is given in files, or shared by all replicas
-// of the role in a Secret, whose authority Prometheus verifies it by.
+// Serves /metrics on a pod's address over HTTPS to scrapers that the API server authorizes. Its certificate comes from files, or from a Secret shared by all
+// replicas of the role, with an authority that Prometheus verifies against.
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -27,7 +27,7 @@ export interface KeyFiles {
   readonly key: string
 }
 
-/** A Secret that the installer made: a program that could make one could make one with the token of another account. */
+/** The installer creates the Secret: a program with the right to create Secrets could mint a token for another account. */
 export interface KeySecret {
   readonly secret: SecretKey
   /** The name that scrapers verify. */
@@ -47,7 +47,7 @@ export interface MetricsServerOptions {
   readonly clientCa?: string
 }
 
-/** Two reviews by the API server are part of a scrape. */
+/** A scrape includes two reviews by the API server. */
 const REQUEST_TIMEOUT_MS = 15_000
 const MOST_CONNECTIONS = 32
 /** Files and Secrets are replaced weeks before a certificate expires. */
@@ -82,7 +82,7 @@ export class MetricsServer implements Part {
     return (this.#server?.address() as AddressInfo | null | undefined)?.port
   }
 
-  /** Metrics are worth less than the role: what keeps them from being served is logged and retried. An address that is taken is not. */
+  /** Metrics must not stop the role: a failure to serve them is logged and retried. Only an address in use is fatal. */
   async start(): Promise<void> {
     await this.check()
     const { log } = this.#options
@@ -102,7 +102,7 @@ export class MetricsServer implements Part {
     })
   }
 
-  /** Serves with the keys of now. */
+  /** Serves with the current keys. */
   async check(): Promise<void> {
     const { log } = this.#options
     let pair: Pair
@@ -128,7 +128,7 @@ export class MetricsServer implements Part {
     return { cert, key }
   }
 
-  /** Any replica takes the next step: the Secret is written over the version that was read only. */
+  /** Any replica takes the next step: the Secret is only written over the version that was read. */
   async #shared({ secret, serverName }: KeySecret): Promise<Pair> {
     const { client, clock } = this.#options
     const found = await readSecret(client, secret)
@@ -201,7 +201,7 @@ export class MetricsServer implements Part {
   }
 }
 
-/** As API servers read a client certificate: the user is its common name, the groups are its organizations. */
+/** As API servers read a client certificate: the common name is the user, the organizations are its groups. */
 function userOf(socket: TLSSocket): Scraper | undefined {
   const certificate = socket.authorized ? socket.getPeerX509Certificate?.() : undefined
   const holder = certificate instanceof X509Certificate ? holderOf(certificate) : undefined

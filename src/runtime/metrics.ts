@@ -1,13 +1,13 @@
-// The process's metrics: one registry, names `kubenode_…`, and labels that cannot grow without bound.
+// The process's metrics: one registry, names `kubenode_…`, and labels with bounded values.
 import { Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { ControllerMetrics } from './controller-metrics.ts'
 import { figuresIn } from './figures.ts'
 
-/** Distinct values a label may take; further ones are counted together. A few dozen controllers and parts fit with room. */
+/** Distinct values of a label; further ones share a bucket. Enough for a few dozen controllers and parts. */
 const MOST_LABEL_VALUES = 64
 const OTHER = 'other'
 
-/** Lets the first values through and calls all later ones `other`. */
+/** Passes the first values through and maps later ones to `other`. */
 export function boundedLabel(most = MOST_LABEL_VALUES): (value: string) => string {
   const known = new Set<string>()
   return (value) => {
@@ -18,21 +18,21 @@ export function boundedLabel(most = MOST_LABEL_VALUES): (value: string) => strin
   }
 }
 
-/** From a cache hit to the timeout; a reconcile over 0.1 s of our own work is a defect, so the buckets are dense there. */
+/** From a cache hit to the timeout. A reconcile over 0.1 s of its own work is a defect, so the buckets are dense there. */
 const RECONCILE_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export interface RuntimeMetrics {
   readonly registry: Registry
   controller(name: string): ControllerMetrics
   leader(isLeader: boolean): void
-  /** A part turned stalled, or recovered. */
+  /** A part stalled, or recovered. */
   stalled(part: string, isStalled: boolean): void
 }
 
 export interface MetricsOptions {
-  /** With those of the process. */
+  /** Adds Node's process metrics. */
   readonly process?: boolean
-  /** On every series, as the shipped alerts expect: a Prometheus may read many clusters. */
+  /** Label on every series, as the shipped alerts expect: a Prometheus may scrape many clusters. */
   readonly cluster?: string
 }
 

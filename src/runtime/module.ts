@@ -1,4 +1,4 @@
-// The one shape of what a role runs: a name, and a setup that makes controllers and parts from a context. Controllers, Defender and sync have it.
+// What a role runs: a name, and a setup that builds controllers and parts from a context. Controllers, Defender and sync share this shape.
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -10,9 +10,9 @@ import type { RuntimeMetrics } from './metrics.ts'
 import type { Supervision } from './supervision.ts'
 
 export interface ModuleContext {
-  /** Fenced by leadership where there is an election: reads and lists at the server, and every write. */
+  /** Fenced if there is an election. For reads and lists at the server, and for every write. */
   readonly client: KubeClient
-  /** Shared caches; one list-watch a kind and process. */
+  /** Shared caches; one list-watch per kind and process. */
   readonly informers: Informers
   readonly clock: Clock
   readonly random: Random
@@ -22,7 +22,7 @@ export interface ModuleContext {
 
 type FromContext = 'clock' | 'random' | 'log' | 'metrics'
 
-/** A controller of a module: its metrics carry its name. */
+/** A module's controller; its metrics carry its name. */
 export const controllerIn = (
   { clock, random, log, metrics }: Pick<ModuleContext, FromContext>,
   own: Omit<ControllerOptions, FromContext>,
@@ -30,11 +30,11 @@ export const controllerIn = (
 
 export interface RunningModule {
   readonly controllers: readonly Controller[]
-  /** Other things with a lifetime, such as a loop that listens to a provider. Started after the controllers, stopped before them. */
+  /** Other things with a lifetime, such as a loop on a provider's events. Started after the controllers, stopped before them. */
   readonly parts?: readonly Part[]
 }
 
-/** `Running` is a promise when the setup reads from the server. */
+/** `Running` is a promise if the setup reads from the server. */
 export interface Module<
   Context extends Partial<ModuleContext> = ModuleContext,
   Running extends RunningModule | Promise<RunningModule> = RunningModule,
@@ -44,7 +44,7 @@ export interface Module<
   setup(context: Context): Running
 }
 
-/** The parts to start, in this order. Controllers report their health and progress to the supervision. */
+/** The parts in start order. Controllers report health and progress to the supervision. */
 export const partsOf = (
   { controllers, parts = [] }: RunningModule,
   supervision: Pick<Supervision, 'controller'>,

@@ -1,8 +1,8 @@
-// Limits work that many events request to half of the time: after a run that took long, events are gathered for just as long. A short run follows at once, so a
-// single event is not delayed.
+// Limits work that many events request to half of the time: after a long run, events collect for just as long. A short run may follow at once, so a single
+// event is not delayed.
 import type { Clock } from '#lib/clock.ts'
 
-/** However long a run takes, news is not delayed by more than this. */
+/** Upper limit of the delay, however long a run takes. */
 const MOST_MS = 250
 
 export class Pace {

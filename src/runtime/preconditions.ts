@@ -1,4 +1,4 @@
-// Destructive writes that hit exactly the object that was decided about, or nothing: its uid and resourceVersion go along.
+// Destructive writes that hit exactly the object that was decided about, or nothing: they carry its uid and resourceVersion.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -12,7 +12,7 @@ export interface Preconditions {
   readonly resourceVersion: string
 }
 
-/** Throws for an object that never came from a server: nothing may be destroyed on such ground. */
+/** Throws for an object that did not come from a server: nothing may be destroyed based on it. */
 export function preconditionsOf(object: KubeObject): Preconditions {
   const { name, uid, resourceVersion } = object.metadata
   if (uid !== undefined && resourceVersion !== undefined) return { uid, resourceVersion }
@@ -22,7 +22,7 @@ export function preconditionsOf(object: KubeObject): Preconditions {
 
 export type Deleted = 'Deleted' | 'Deleting' | 'Gone'
 
-/** Deletes the object as it was seen; `Conflict` when it changed since, `Stale` when it is another of the same name. */
+/** Deletes the object as observed; `Conflict` if it changed since, `Stale` if another object has its name now. */
 export function deleteExactly(
   client: KubeClient,
   type: ResourceType,
@@ -33,7 +33,7 @@ export function deleteExactly(
   return outcomeOf(() => client.delete(type, objectKey(object), { ...options, preconditions }))
 }
 
-/** Writes the object over exactly the version it was made from. */
+/** Writes over exactly the version the object was made from. */
 export function updateExactly<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
@@ -48,7 +48,7 @@ export type Recheck<T> =
   | { readonly kind: 'Same'; readonly object: T }
   | { readonly kind: 'Stale'; readonly seen: string }
 
-/** Reads the object again right before a disruption of the thing it represents (a drain, a reboot), which cannot carry a precondition. */
+/** Reads the object again right before disrupting the thing it represents (a drain, a reboot), which takes no precondition. */
 export async function recheck<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,

@@ -1,12 +1,12 @@
-// The work queue: decides which key is reconciled next. A key is never handed out twice at once and never forgotten while it is dirty; adding it ten times
-// before it is taken is the same as adding it once.
+// The work queue: decides which key is reconciled next. A key is never handed out twice at once and never forgotten while dirty. Adding it ten times before it
+// is taken equals adding it once.
 import type { Clock, Timer } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import { type Backoff, DEFAULT_BACKOFF, backoffDelay } from './backoff.ts'
 import { DeadlineHeap } from './deadlines.ts'
 import { WaitingKeys } from './waiting-keys.ts'
 
-/** Ten times the largest cluster we serve; past it something invents keys. */
+/** Ten times the largest supported cluster; beyond it something invents keys. */
 const DEFAULT_CAPACITY = 100_000
 
 export interface QueueOptions {
@@ -18,7 +18,7 @@ export interface QueueOptions {
 }
 
 export interface AddOptions {
-  /** Before other keys, though not before all of them for ever. */
+  /** Goes before other keys, but does not starve them. */
   readonly urgent?: boolean
 }
 
@@ -32,9 +32,9 @@ export class WorkQueue<K = string> {
 
   readonly #waiting = new WaitingKeys<K>()
   readonly #processing = new Set<K>()
-  /** Added while being reconciled: returns to its lane when done. The value tells whether urgently. */
+  /** Added while being reconciled: goes back to its lane when done. The value is its urgency. */
   readonly #dirty = new Map<K, boolean>()
-  /** When a delayed key is due. The heap may hold older entries of the same key; this map says which one counts. */
+  /** When a delayed key is due. The heap may hold older entries of the same key; this map has the valid one. */
   readonly #dueAt = new Map<K, number>()
   readonly #heap = new DeadlineHeap<K>()
   readonly #failures = new Map<K, number>()
@@ -50,7 +50,7 @@ export class WorkQueue<K = string> {
     this.#capacity = capacity
   }
 
-  /** Keys ready to be handed out. */
+  /** Keys ready to be taken. */
   get length(): number {
     return this.#waiting.size
   }
@@ -81,7 +81,7 @@ export class WorkQueue<K = string> {
     return merged ? 'Merged' : 'Added'
   }
 
-  /** A key that is delayed already keeps the earlier of the two times. */
+  /** An already delayed key keeps the earlier of the two times. */
   addAfter(key: K, ms: number): Added {
     if (ms <= 0) return this.add(key)
     if (this.#shutDown) return 'ShutDown'
@@ -96,8 +96,8 @@ export class WorkQueue<K = string> {
   }
 
   /**
-   * Counts one more failure of the key and answers the delay that it earns. A try that an event brought before its retry was due is not counted: how often
-   * events come says nothing about how long it has failed, and seconds of errors in a busy cluster would earn minutes of waiting.
+   * Counts one more failure of the key and returns its delay. A try that an event started before the retry was due does not count. The rate of events is
+   * unrelated to how long the key has been failing; otherwise seconds of errors in a busy cluster would cause minutes of waiting.
    */
   fail(key: K): number {
     const failures = this.#failures.get(key) ?? 0
@@ -107,7 +107,7 @@ export class WorkQueue<K = string> {
     return backoffDelay(this.#backoff, failures, this.#random)
   }
 
-  /** After the backoff of its failures so far, and counts one more. Answers the delay. */
+  /** Adds the key after the backoff of its failures so far, and counts one more. Returns the delay. */
   addRateLimited(key: K): number {
     const ms = this.fail(key)
     this.addAfter(key, ms)
@@ -118,12 +118,12 @@ export class WorkQueue<K = string> {
     return this.#failures.get(key) ?? 0
   }
 
-  /** The key did well: its next failure starts from the base delay. */
+  /** The key succeeded: its next failure starts from the base delay. */
   forget(key: K): void {
     this.#failures.delete(key)
   }
 
-  /** The next key, or undefined at once when none is ready. The caller must call `done` for each key taken. */
+  /** The next key, or undefined if none is ready. The caller must call `done` for each key taken. */
   tryTake(): K | undefined {
     const key = this.#waiting.shift()
     if (key !== undefined) this.#processing.add(key)
@@ -156,7 +156,7 @@ export class WorkQueue<K = string> {
     this.#settle()
   }
 
-  /** Accepts no further keys and drops delayed ones. Waiting ones are still handed out, unless `discard`. */
+  /** Accepts no more keys and drops delayed ones. Waiting ones are still handed out, unless `discard`. */
   shutDown({ discard = false }: { readonly discard?: boolean } = {}): void {
     this.#shutDown = true
     this.#timer?.timer.cancel()
@@ -171,7 +171,7 @@ export class WorkQueue<K = string> {
     this.#settle()
   }
 
-  /** Resolves when nothing waits and nothing is in work; meant for after `shutDown`. */
+  /** Resolves when nothing waits and nothing is being reconciled; for use after `shutDown`. */
   drained(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve()
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
@@ -198,7 +198,7 @@ export class WorkQueue<K = string> {
 
   #isFullFor(key: K): boolean {
     const known = this.#waiting.has(key) || this.#processing.has(key) || this.#dueAt.has(key)
-    // A key may be both ready and delayed; counting it twice only refuses earlier.
+    // A key may be both ready and delayed; counting it twice only refuses sooner.
     return !known && this.#waiting.size + this.#processing.size + this.#dueAt.size >= this.#capacity
   }
 
@@ -210,7 +210,7 @@ export class WorkQueue<K = string> {
     this.#failures.set(key, failures)
   }
 
-  /** One timer for the earliest due time, whatever the number of delayed keys. */
+  /** One timer for the earliest due time, however many keys are delayed. */
   #arm(): void {
     const next = this.#heap.peek()
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.dueAt)) return
@@ -225,7 +225,7 @@ export class WorkQueue<K = string> {
     for (let top = this.#heap.peek(); top !== undefined && top.dueAt <= now; top = this.#heap.peek()) {
       this.#heap.pop()
       if (this.#dueAt.get(top.key) !== top.dueAt) continue
-      // `add` first: the key still counts as known while it changes places, so it cannot be refused.
+      // `add` first: the key still counts as known while it moves, so it cannot be refused.
       this.add(top.key)
       this.#dueAt.delete(top.key)
     }

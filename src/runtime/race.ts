@@ -1,4 +1,4 @@
-// Waits for a promise no longer than a deadline or a signal allows; the promise itself continues.
+// Waits for a promise until a deadline or a signal; the promise itself keeps running.
 import type { Clock } from '#lib/clock.ts'
 
 export type Raced<T> = { readonly settled: true; readonly value: T } | { readonly settled: false }

@@ -1,4 +1,4 @@
-// Wires observe → plan → act → status into one reconcile. The decision is `plan`, pure; what is here only carries it out and tells how it went.
+// Wires observe → plan → act → status into one reconcile. `plan` decides and is pure; this file only carries the plan out and reports the result.
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { LogFields } from '#lib/log.ts'
@@ -10,39 +10,39 @@ import { blindFor } from './informers.ts'
 import { type Outcome, doneOrAfter, requeueAfter, retry } from './outcome.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
-/** Every action says why it is taken. `kind` closes the union. */
+/** Every action carries its reason. `kind` closes the union. */
 export interface Action {
   readonly kind: string
   readonly reason: string
 }
 
-/** Something worth an event or a line of `why`; nothing is done because of it. */
+/** Worth an event or a line of `why`, without any action. */
 export interface Notice {
   readonly reason: string
   readonly message: string
   readonly severity?: 'Normal' | 'Warning'
-  /** The object of the event; without it, the object of the key. */
+  /** The event's object; by default the key's object. */
   readonly about?: KubeObject
 }
 
 export interface Plan<A extends Action> {
   readonly actions: readonly A[]
   readonly notices: readonly Notice[]
-  /** Milliseconds until the next reconcile is due without a change; left out when only a change matters. */
+  /** Milliseconds until the next reconcile without a change; left out if only a change matters. */
   readonly requeueAfter?: number
 }
 
-/** How one action went: as a write does, or it was given up before. */
+/** How an action went: the outcome of its write, or why it was not done. */
 export type ActionOutcome<R = unknown> =
   | WriteOutcome<R>
-  /** Checked again right before the action: the reason for the decision no longer held, and nothing was done. */
+  /** A check right before the action showed that the reason no longer holds; nothing was done. */
   | { readonly kind: 'Outdated'; readonly reason: string }
-  /** It takes longer than one pass; the next one continues it. */
+  /** Takes longer than one pass; the next one continues it. */
   | { readonly kind: 'Unfinished'; readonly reason: string }
-  /** An action before it did not succeed. */
+  /** An earlier action did not succeed. */
   | { readonly kind: 'NotTried' }
 
-/** What is waited for in several passes changes within seconds. */
+/** What takes several passes changes within seconds. */
 const CONTINUE_MS = 2_000
 
 export const outdated = (reason: string): ActionOutcome<never> => ({ kind: 'Outdated', reason })
@@ -54,11 +54,14 @@ export interface ActionResult<A extends Action, R = unknown> {
 
 /** How the actions of a plan are carried out. */
 export interface ActionSteps<Seen, A extends Action, R = unknown> {
-  /** Carries out one action and decides nothing. `outcomeOf` turns refusals into the values wanted here. */
+  /** Carries out one action and decides nothing. Use `outcomeOf` to turn refusals into values. */
   readonly act: (action: A, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome<R>>
-  /** Set where no action rests on another: all are tried, so many at once. Without it they go in order, and none after one that did not succeed. */
+  /**
+   * For actions that do not depend on each other: all are tried, this many at once. Without it they run in order and stop after the first that does not
+   * succeed.
+   */
   readonly independentAtOnce?: number
-  /** More fields for the log line of an action; undefined: no line, for what is repeated and brought nothing new. */
+  /** Extra fields for an action's log line. Undefined: no line, for repeated actions without news. */
   readonly logged?: (action: A, outcome: ActionOutcome<R>) => LogFields | undefined
 }
 
@@ -70,14 +73,14 @@ export interface ReconcileSteps<
   R = unknown,
 > extends ActionSteps<Seen, A, R> {
   readonly clock: Pick<Clock, 'now'>
-  /** Reads the world once; undefined when there is nothing (left) to decide about. */
+  /** Reads the world once; undefined if there is nothing (left) to decide about. */
   readonly observe: (key: string, context: ReconcileContext) => Promise<Seen | undefined>
   readonly plan: (seen: Seen, now: number) => P
-  /** The status that follows; undefined for none. Pure, and computed also when actions failed. */
+  /** The resulting status; undefined for none. Pure, and computed even if actions failed. */
   readonly status?: (seen: Seen, plan: P, results: readonly ActionResult<A, R>[]) => S | undefined
-  /** Writes the status, if it differs from what was seen. */
+  /** Writes the status if it differs from the observed one. */
   readonly writeStatus?: (status: S, seen: Seen, context: ReconcileContext) => Promise<ActionOutcome | undefined>
-  /** Receives every plan before it is carried out, for events and metrics. */
+  /** Called with every plan before it is carried out, for events and metrics. */
   readonly onPlan?: (plan: P, key: string, context: ReconcileContext) => void
 }
 
@@ -97,7 +100,7 @@ export function reconcileWith<Seen, A extends Action, S, P extends Plan<A> = Pla
   }
 }
 
-/** Waits while a cache is incomplete or silent: that is no failure of the key, and must not count as one. */
+/** Waits while a cache is incomplete or stale: that is not the key's failure and must not count as one. */
 export const waitingWhileBlind =
   (reconcile: Reconcile): Reconcile =>
   async (key, context) => {
@@ -110,7 +113,10 @@ export const waitingWhileBlind =
     }
   }
 
-/** In order, and no further than the first that did not succeed: later actions may rest on earlier ones. Exported for a reconcile that does not fit `reconcileWith`. */
+/**
+ * Runs actions in order up to the first that does not succeed, since later ones may depend on earlier ones. Exported for reconciles that do not fit
+ * `reconcileWith`.
+ */
 export async function carryOut<Seen, A extends Action, R>(
   { act, logged, independentAtOnce }: ActionSteps<Seen, A, R>,
   actions: readonly A[],
@@ -131,7 +137,7 @@ export async function carryOut<Seen, A extends Action, R>(
   return results
 }
 
-/** The first thing that went wrong decides the next turn. */
+/** The first failure decides the next turn. */
 function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOutcome[]): Outcome {
   const failed = outcomes.find((o) => o.kind !== 'Applied')
   if (failed === undefined) return doneOrAfter(plan.requeueAfter)

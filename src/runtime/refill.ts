@@ -1,8 +1,8 @@
-// Adds the keys again that a full queue refused: goes through all keys, as many at a time as fit, until one whole pass was accepted.
+// Re-adds keys that a full queue refused: walks all keys, adding as many at a time as fit, until one full pass was accepted.
 import type { Clock } from '#lib/clock.ts'
 import type { Added } from './queue.ts'
 
-/** How long refused keys wait for room. */
+/** How long refused keys wait before the next try. */
 export const REFILL_MS = 1_000
 
 export class Refill {
@@ -18,7 +18,7 @@ export class Refill {
     this.#add = add
   }
 
-  /** A key was refused: the current pass may already be beyond it, so another pass follows. */
+  /** A key was refused. The current pass may already be past it, so another pass follows. */
   refused(): void {
     if (this.#rest === undefined) this.#begin()
     else this.#isMissingMore = true

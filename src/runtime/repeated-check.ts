@@ -1,4 +1,4 @@
-// Repeats one check until it is stopped, with a pause before each.
+// Repeats a check until stopped, with a pause before each.
 import type { Clock } from '#lib/clock.ts'
 
 export class RepeatedCheck {
@@ -10,17 +10,17 @@ export class RepeatedCheck {
     this.#clock = clock
   }
 
-  /** Aborts when it is stopped. */
+  /** Aborts when stopped. */
   get signal(): AbortSignal {
     return this.#end.signal
   }
 
-  /** `look` must not reject: it reports its own failures. */
+  /** `check` must not reject: it reports its own failures. */
   start(pauseMs: () => number, check: () => Promise<unknown>): void {
     this.#running = this.#run(pauseMs, check)
   }
 
-  /** A pause ends at once; a check that has begun is waited for. */
+  /** Cuts a pause short; waits for a running check. */
   async stop(): Promise<void> {
     this.#end.abort()
     await this.#running

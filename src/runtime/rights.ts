@@ -1,5 +1,4 @@
-// Checks whether a role may write the results of its work, before it leads and while it leads: a leader without a right would keep out the candidate that has
-// it.
+// Checks whether a role may write its results, before and while it leads: a leader without a right would keep out a candidate that has it.
 import type { Clock, Timer } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -12,7 +11,7 @@ export interface Right {
   readonly group: string
   /** With its subresource: `machines/status`. */
   readonly resource: string
-  /** Where it is needed; absent: in the whole cluster. */
+  /** Where it is needed; if left out, in the whole cluster. */
   readonly namespace?: string
 }
 
@@ -31,7 +30,7 @@ export interface RightsOptions {
   readonly everyMs?: number
 }
 
-/** The first that the server denies. A question that gets no answer says nothing: the work will show. */
+/** The first right that the server denies. An unanswered check counts as granted: the work will show. */
 export async function missingRight({
   client,
   log,
@@ -48,7 +47,7 @@ export async function missingRight({
   return undefined
 }
 
-/** Asks again as long as the role works. */
+/** Repeats the check while the role works. */
 export class RightsWatch implements Part {
   readonly name = 'rights'
   readonly #options: RightsOptions

@@ -1,5 +1,5 @@
-// Lets callers that request the same thing at the same moment share one read, and never returns an answer older than the question: a caller that comes while a
-// read is running waits for the next one, together with all that come until it begins.
+// Lets callers that request the same thing at the same time share one read, and never returns an answer older than the request: a caller that arrives during a
+// read waits for the next one, together with all who arrive before it starts.
 
 interface Turn<T> {
   readonly now: Promise<T>
@@ -10,12 +10,12 @@ export class SharedReads<T> {
   readonly #read: (key: string) => Promise<T>
   readonly #turns = new Map<string, Turn<T>>()
 
-  /** `read` is shared, so it goes by no single asker's deadline: it must end by one of its own. */
+  /** `read` is shared, so no single caller's deadline applies: it must have its own. */
   constructor(read: (key: string) => Promise<T>) {
     this.#read = read
   }
 
-  /** Fails as the read did, or with the signal's reason when that comes first; the others still get their answer. */
+  /** Fails like the read, or with the signal's reason if that comes first; the other callers still get their answer. */
   of(key: string, signal?: AbortSignal): Promise<T> {
     const turn = this.#turns.get(key)
     if (turn === undefined) return until(this.#begin(key), signal)

@@ -1,8 +1,8 @@
-// Turns SIGTERM, SIGINT and SIGHUP into one signal to drain. A second SIGTERM or SIGINT ends the process at once: the user insists.
+// Turns SIGTERM, SIGINT and SIGHUP into one signal to drain. A second SIGTERM or SIGINT exits at once: the user insists.
 
 type Name = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
-/** The part of `process` that is needed here. */
+/** The part of `process` that this file needs. */
 export interface SignalSource {
   on(signal: Name, listener: () => void): unknown
   off(signal: Name, listener: () => void): unknown
@@ -10,16 +10,16 @@ export interface SignalSource {
 
 export interface Shutdown {
   readonly signal: AbortSignal
-  /** 143, 130 or 129, by what was received; 0 before. */
+  /** 143, 130 or 129 by the received signal; 0 before. */
   exitCode(): number
-  /** Stops listening. */
+  /** Removes the handlers. */
   dispose(): void
 }
 
 export interface ShutdownOptions {
   /** Ends the process. */
   readonly exit: (code: number) => void
-  /** SIGHUP was ignored when the process started, as under nohup: keep ignoring it, because Node itself resets that. */
+  /** SIGHUP was ignored at startup, as under nohup. Keep ignoring it, because Node resets that. */
   readonly ignoresHangup: boolean
 }
 
@@ -36,7 +36,7 @@ export function shutdownOn(source: SignalSource, { exit, ignoresHangup }: Shutdo
   const listeners: readonly (readonly [Name, () => void])[] = [
     ['SIGTERM', insist('SIGTERM')],
     ['SIGINT', insist('SIGINT')],
-    // A terminal that closes sends it more than once, and a session that ends sends it after SIGTERM.
+    // A closing terminal sends it more than once, and an ending session sends it after SIGTERM.
     ['SIGHUP', () => (ignoresHangup || abort.signal.aborted ? undefined : drain('SIGHUP'))],
   ]
   for (const [name, listener] of listeners) source.on(name, listener)

@@ -1,4 +1,4 @@
-// Ties the parts of a program to its health, its watchdog and its manager: what must be synced to be ready, and whose silence is a stall.
+// Connects the parts of a program to its health, watchdog and manager: which must be synced for readiness, and whose silence is a stall.
 import type { Clock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
@@ -8,7 +8,7 @@ import type { Election, ElectionEvents, Part } from './manager.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** What is needed of an informer here. */
+/** The part of an informer that this file needs. */
 interface CachedKind {
   run(signal: AbortSignal): Promise<void>
   synced(signal?: AbortSignal): Promise<void>
@@ -16,9 +16,9 @@ interface CachedKind {
   silentForMs(): number
 }
 
-/** Bookmarks come each minute; a reflector gives a silent connection up after at most 2.5 of them and needs time to come back. */
+/** Bookmarks arrive each minute. A reflector drops a silent connection after at most 2.5 minutes and needs time to reconnect. */
 const WATCH_BOUND_MS = 180_000
-/** Longer than any reconcile may take with its grace. */
+/** Longer than any reconcile with its grace time. */
 const LOOP_BOUND_MS = 120_000
 
 export interface Supervision {
@@ -27,7 +27,7 @@ export interface Supervision {
   cache(name: string, cached: CachedKind): Part
   /** A part for the manager's controllers. */
   controller(controller: Controller): Part
-  /** The same election, seen in the metrics. */
+  /** The same election, with metrics. */
   election(make: (events: ElectionEvents) => Election): (events: ElectionEvents) => Election
 }
 
@@ -38,7 +38,7 @@ export interface SupervisionOptions {
   readonly metrics: RuntimeMetrics
 }
 
-/** What logs and /healthz call the loop of a controller. */
+/** The name of a controller's loop in logs and /healthz. */
 export const controllerPartName = (controller: string): string => `controller ${controller}`
 
 export function supervise({ clock, log, health, metrics }: SupervisionOptions): Supervision {
@@ -53,7 +53,7 @@ export function supervise({ clock, log, health, metrics }: SupervisionOptions): 
       log.info('recovered', { part })
     },
   })
-  // A silent watch is the server's or the network's fault, and no restart mends that: it makes us unready. A stuck loop is our own.
+  // A silent watch is the server's or the network's fault and no restart fixes it: the process is unready. A stuck loop is its own fault.
   const isStalled = (part: string) => () => {
     const silent = watchdog.silent().find((s) => s.part === part)
     return silent && `silent for ${formatDuration(silent.silentMs)}`

@@ -1,9 +1,9 @@
-// The order in which waiting keys are handed out: first in, first out, urgent keys before others, and yet no other key starves.
+// The order in which waiting keys are handed out: first in, first out, urgent keys first, without starving the others.
 
-/** After this many urgent keys in a row one other key is taken, so that a storm of urgent ones delays the rest by a factor, never for ever. */
+/** After this many urgent keys in a row one other key is taken, so that a storm of urgent keys slows the rest down by a bounded factor. */
 export const URGENT_IN_A_ROW = 8
 
-/** Dead places are swept once they outnumber the live ones by this much: sweeping stays rare and memory bounded. */
+/** Removed entries are swept once they outnumber the live ones by this much: sweeps stay rare and memory bounded. */
 const SWEEP_MARGIN = 1_024
 
 interface Place<K> {
@@ -59,7 +59,7 @@ export class WaitingKeys<K> {
     return this.#places.size
   }
 
-  /** A key that waits already keeps its place; becoming urgent moves it to the urgent lane. */
+  /** A waiting key keeps its place; becoming urgent moves it to the urgent lane. */
   push(key: K, urgent: boolean): void {
     const waiting = this.#places.get(key)
     if (waiting !== undefined) {

@@ -1,4 +1,4 @@
-// Notices silence: a watch or loop that has not shown life for longer than its bound is Stalled, until it does again.
+// Detects silence: a watch or loop without a sign of life for longer than its bound is Stalled until the next one.
 import type { Clock, Timer } from '#lib/clock.ts'
 
 export interface Silent {
@@ -21,7 +21,7 @@ interface Watched {
 }
 
 const DEFAULT_EVERY_MS = 1_000
-/** A check that comes this many intervals late means that the whole process was stopped: no silence counts. */
+/** If a check is this many intervals late, the whole process was stopped, and silence does not count. */
 const MISSED_CHECKS = 5
 
 export class Watchdog {
@@ -30,7 +30,7 @@ export class Watchdog {
   readonly #parts = new Map<string, Watched>()
   #timer: Timer | undefined
   #lastCheckAt = 0
-  /** Silence before this moment is forgiven. */
+  /** Silence before this time is ignored. */
   #forgivenUntil = 0
 
   constructor(options: WatchdogOptions) {
@@ -38,12 +38,12 @@ export class Watchdog {
     this.#everyMs = options.everyMs ?? DEFAULT_EVERY_MS
   }
 
-  /** `lastLifeAt` answers in monotonic time, for parts that remember by themselves. */
+  /** `lastLifeAt` returns monotonic time, for parts that record it themselves. */
   watch(part: string, boundMs: number, lastLifeAt: () => number): void {
     this.#parts.set(part, { boundMs, lastLifeAt, isStalled: false })
   }
 
-  /** For parts that call when they live. */
+  /** For parts that call a function on each sign of life. */
   heartbeatOf(part: string, boundMs: number): () => void {
     let at = this.#options.clock.monotonic()
     this.watch(part, boundMs, () => at)
@@ -65,7 +65,7 @@ export class Watchdog {
     this.#timer = undefined
   }
 
-  /** The state at this moment, whether or not a check is due. */
+  /** The current state, whether or not a check is due. */
   silent(): readonly Silent[] {
     const now = this.#options.clock.monotonic()
     return [...this.#parts].flatMap(([part, { boundMs, lastLifeAt }]) => {

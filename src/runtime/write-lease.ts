@@ -1,4 +1,4 @@
-// Writes a Lease that was read, or makes one that was not there: for leaders of programs, and for the turns of installations.
+// Updates a Lease that was read, or creates a missing one: for leader election and for exclusive installation runs.
 import type { CallOptions, KubeClient } from '#kube/client.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import { leaseType, type Lease } from './lease.ts'

@@ -1,9 +1,9 @@
-// Resolves a name once and checks every address before any is connected to: a second question could get another answer.
+// Resolves a name once and checks every address before connecting: a second lookup could return another address.
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isForbiddenAddress } from './forbidden-address.ts'
 
-/** The name leads to an address that the caller may not connect to. Nothing was sent. */
+/** The name resolves to a forbidden address. Nothing was sent. */
 export class ForbiddenAddressError extends Error {
   readonly address: string
 
@@ -16,22 +16,22 @@ export class ForbiddenAddressError extends Error {
 /** Without the brackets of an IPv6 address. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
-/** The host of the URL where it is written as a forbidden address: then no name is looked up. */
+/** The URL's host if it is a forbidden address itself; no lookup is needed. */
 export function forbiddenHostOf(url: URL, own: ReadonlySet<string>): string | undefined {
   const host = hostOf(url)
   return isIP(host) > 0 && isForbiddenAddress(host, own) ? host : undefined
 }
 
 export interface LookupOptions {
-  /** The operator vouches for this place, wherever it leads. */
+  /** The operator vouches for this host, wherever it leads. */
   readonly isTrusted: boolean
-  /** Addresses of this host and of API servers, canonical (`ownPlaces`). */
+  /** Canonical addresses of this host and of API servers (`ownPlaces`). */
   readonly own: ReadonlySet<string>
-  /** Only tests hand in another one. */
+  /** Replaced in tests only. */
   readonly lookup?: LookupFunction | undefined
 }
 
-/** For a request: all addresses of a name must be good, since one of two that alternate could get through by luck. */
+/** All addresses of a name must be allowed: of two that alternate, a forbidden one could get through by luck. */
 export function checkedLookup({ isTrusted, own, lookup = systemLookup }: LookupOptions): LookupFunction {
   return (hostname, options, callback) =>
     lookup(hostname, { ...options, all: true }, (error, found, family) => {

@@ -1,5 +1,5 @@
-// Checks other systems that a declaration names: a URL that must return a status, a query to Prometheus that must return a number within bounds.
-// Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status, its number or what is wrong with a query.
+// Checks external systems that a declaration names: a URL that must return a status, or a Prometheus query that must return a number within bounds. Each check
+// has a deadline and a size limit. An unreadable answer fails with its reason. Only the status, the number or the query's error is shown, never other content.
 import { defined } from '#lib/defined.ts'
 import { isDeeperJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -16,7 +16,7 @@ export interface PageCheck {
   readonly expectedStatus: number
   /** Sent as a bearer token. */
   readonly token?: string
-  /** PEM: who signs the certificate of the server, instead of the authorities of this host. */
+  /** PEM of the CA for the server's certificate, replacing this host's CAs. */
   readonly ca?: string
 }
 
@@ -27,11 +27,11 @@ interface QueryCheck {
 }
 
 export interface ChecksConfig {
-  /** Base URL of the Prometheus that queries go to. */
+  /** Base URL of the Prometheus for queries. */
   readonly prometheus?: string
-  /** Origins that may be asked although they lead to this host, its link or a program of Kubernetes. */
+  /** Origins that may be called although they lead to this host, its local network or a Kubernetes program. */
   readonly allow?: readonly string[]
-  /** Hosts of API servers that the program works for. */
+  /** Hosts of the API servers that this program works for. */
   readonly apiServers?: readonly string[]
 }
 
@@ -42,10 +42,10 @@ export interface ExternalChecks {
 }
 
 const DEADLINE_MS = 5_000
-/** A page that says that all is well is short. */
+/** A health page is short. */
 const MAX_PAGE_BYTES = 64 * 1024
 const MAX_QUERY_BYTES = 1024 * 1024
-/** Part of a status; the name of a host may be long. */
+/** Part of a status; a hostname may be long. */
 const MAX_SEEN_CHARS = 160
 
 export function createChecks(config: ChecksConfig, resolve?: HttpLimits['resolve']): ExternalChecks {
@@ -64,7 +64,7 @@ export function createChecks(config: ChecksConfig, resolve?: HttpLimits['resolve
       if (prometheus === undefined)
         return { holds: false, seen: 'no Prometheus is configured: start with --prometheus-url' }
       const url = queryUrl(prometheus, check.query)
-      // The operator who configures the program names the address of Prometheus.
+      // The operator who configures the program sets Prometheus' address.
       const trusted = new Set([new URL(url).origin])
       return shown(queryResult(await ask(url, { ...limits, allow: trusted, maxBytes: MAX_QUERY_BYTES, signal }), check))
     },
@@ -102,11 +102,11 @@ function queryResult(answer: HttpAnswer, { min, max }: QueryCheck): CheckResult 
   const isAbove = min !== undefined && !(value >= Number(min))
   const isBelow = max !== undefined && !(value <= Number(max))
   const bounds = `between ${min ?? 'any'} and ${max ?? 'any'}`
-  // A division by zero is no measurement, also where only the other side has a bound.
+  // A division by zero is not a measurement, even if only the other side is bounded.
   return { holds: Number.isFinite(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
 }
 
-/** Undefined where it is no JSON, or nested too deeply to be worth a second of the loop, which is no value either. */
+/** Undefined if it is not JSON or is nested too deeply to parse cheaply. */
 function bodyIn(text: string): unknown {
   if (isDeeperJson(Buffer.from(text))) return undefined
   try {
@@ -116,7 +116,7 @@ function bodyIn(text: string): unknown {
   }
 }
 
-/** What is wrong with the query is said of nothing but the query, which its author wrote; other errors quote series. */
+/** Only errors about the query, which its author wrote, are shown; other errors quote series. */
 function refusalIn(status: number, body: unknown): string {
   const { errorType, error } = isObject(body) ? body : {}
   return errorType === 'bad_data' && typeof error === 'string'
@@ -124,10 +124,10 @@ function refusalIn(status: number, body: unknown): string {
     : `Prometheus returned HTTP ${status}`
 }
 
-/** Of PromQL itself: about the form of the query, not about data that is missing. */
+/** Prefix of PromQL errors: about the query's form, not about missing data. */
 const ABOUT_QUERY = 'PromQL '
 
-/** A server that could not ask all of its stores answers all the same, and errors of the others are not counted. */
+/** A server that could not query all of its stores still answers; the stores' errors do not count as a value. */
 const isPartial = ({ warnings }: Readonly<Record<string, unknown>>): boolean =>
   Array.isArray(warnings) && warnings.some((w) => typeof w !== 'string' || !w.startsWith(ABOUT_QUERY))
 
@@ -135,7 +135,7 @@ const isPartial = ({ warnings }: Readonly<Record<string, unknown>>): boolean =>
 function valueOf(body: unknown): number | string {
   if (body === undefined) return 'Prometheus returned invalid JSON'
   const data = isObject(body) ? body['data'] : undefined
-  // Answers that say `error` may have partial data.
+  // Answers with status `error` may contain partial data.
   if (!isObject(body) || body['status'] === 'error' || !isObject(data) || !Array.isArray(data['result']))
     return 'Prometheus returned no result'
   if (isPartial(body)) return 'Prometheus answered with a warning: the result may be partial'
@@ -149,7 +149,7 @@ function valueOf(body: unknown): number | string {
 
 const NUMBER = /^([+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?Inf|NaN)$/i
 
-/** A sample is a time and a number as text; what JavaScript makes of other text, such as an empty one, is no value. */
+/** A sample is a time and a number as text. Text that JavaScript would coerce, such as an empty string, is not a value. */
 const numberIn = ([, text]: readonly unknown[]): number | string =>
   typeof text === 'string' && NUMBER.test(text)
     ? Number(text.replace(/inf$/i, 'Infinity').replace(/^nan$/i, 'NaN'))

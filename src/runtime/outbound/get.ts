@@ -1,4 +1,5 @@
-// Asks a URL that came with an object of the cluster: only http and https, only addresses that are not forbidden, within a time and a size. The address that was checked is the one that is connected to.
+// Requests a URL from an object of the cluster: only http and https, only allowed addresses, within a time and a size. It connects to exactly the address that
+// was checked.
 import type http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
@@ -11,31 +12,31 @@ import { ownPlaces } from './own-addresses.ts'
 import { forbiddenText, refusedUrl } from './refused-url.ts'
 
 export interface HttpLimits {
-  /** Origins that may be requested whatever address they resolve to; the operator of the controllers vouches for them. */
+  /** Origins that may be requested wherever they resolve to; the controllers' operator vouches for them. */
   readonly allow: ReadonlySet<string>
-  /** Hosts of API servers that the program works for, canonical: nothing in a cluster may have it ask them. */
+  /** Canonical hosts of the API servers that this program works for: an object must never make it call them. */
   readonly apiServers?: readonly string[]
   readonly deadlineMs: number
   readonly maxBytes: number
   readonly signal?: AbortSignal
-  /** Sent as a bearer token; redirects stay at the origin that it was meant for. */
+  /** Sent as a bearer token; redirects stay at the origin it is meant for. */
   readonly token?: string
-  /** GET when absent. */
+  /** GET if left out. */
   readonly method?: 'PUT'
-  /** Sent too, in lower case; redirects stay at the origin that they were meant for. */
+  /** Extra headers in lower case; redirects stay at the origin they are meant for. */
   readonly headers?: Readonly<Record<string, string>>
-  /** PEM: the only authority that is trusted for this request. */
+  /** PEM: the only CA trusted for this request. */
   readonly ca?: string
-  /** How names become addresses; the system's way when absent. */
+  /** Name resolution; the system's if left out. */
   readonly resolve?: LookupFunction
 }
 
 export type HttpAnswer =
   | { readonly kind: 'Answered'; readonly status: number; readonly text: string }
-  /** It may not be asked, or did not answer in time or in size. */
+  /** Not allowed, or no answer within time and size. */
   | { readonly kind: 'Refused' | 'Silent'; readonly message: string }
 
-/** A service that moved a path; more is a loop. */
+/** Covers a service that moved; more is a loop. */
 const MOST_REDIRECTS = 3
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
@@ -50,7 +51,7 @@ export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> 
     const answer = await once(target, limits, signal)
     if (answer.kind !== 'Moved') return answer
     const to = URL.parse(answer.to, target)
-    // The author of the inspection never named that other origin.
+    // The inspection's author did not name that origin.
     if (to?.origin !== target.origin)
       return { kind: 'Refused', message: `redirect to another origin: ${to?.origin ?? 'an invalid URL'}` }
     next = to.href
@@ -65,7 +66,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
     const options: https.RequestOptions = {
       method: limits.method ?? 'GET',
       signal,
-      // Connections are not shared: a kept-alive one would skip the check of the address.
+      // Do not share connections: a kept-alive one would skip the address check.
       agent: false,
       lookup: checkedLookup({
         isTrusted: limits.allow.has(url.origin),
@@ -94,7 +95,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
       request =
         url.protocol === 'https:' ? https.request(url, options, onResponse) : nodeHttp.request(url, options, onResponse)
     } catch {
-      // A token that no header can carry, or an authority that is none. The error may quote it.
+      // A token that does not fit a header, or an invalid CA. The error may quote it.
       return done({ kind: 'Refused', message: 'the token or the authority of its Secret cannot be used' })
     }
     refuseUpgrade(request)
@@ -108,7 +109,7 @@ function failureOf(e: unknown, { origin }: URL, signal: AbortSignal, { deadlineM
   return { kind: 'Silent', message: signal.aborted ? `no complete response within ${deadlineMs} ms` : plainly(e) }
 }
 
-/** Node names what it did, or its parser. */
+/** Plain wording for the errors of Node and its parser. */
 function plainly(e: unknown): string {
   const code = e instanceof Error && 'code' in e ? String(e.code) : ''
   if (code.startsWith('HPE_INVALID_')) return 'the response is not valid HTTP'

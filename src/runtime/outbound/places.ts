@@ -1,4 +1,4 @@
-// Decides which URLs of objects the controllers may call: origins that the operator listed.
+// Decides which URLs of objects the controllers may call: only origins that the operator listed.
 import { isIP } from 'node:net'
 import { KubeNodeError } from '#lib/errors.ts'
 import { runtimeErrors } from '../runtime-errors.ts'
@@ -6,11 +6,11 @@ import { hostOf } from './checked-lookup.ts'
 import { isLocalName } from './refused-url.ts'
 
 interface Place {
-  /** `https://host:port`, as URLs compare. */
+  /** `https://host:port`, in the form that URLs compare. */
   readonly origin: string
-  /** Empty, or begins with a slash: the URL's path must be it or lie below it. */
+  /** Empty, or starts with a slash: the URL's path must equal it or be below it. */
   readonly path: string
-  /** Written as an address or localhost: the author meant that machine. */
+  /** Written as an address or localhost, so the author meant that machine. */
   readonly isLiteral: boolean
 }
 
@@ -18,7 +18,7 @@ export interface OutboundPlaces {
   readonly places: readonly Place[]
 }
 
-/** `https://hooks.example.org/repairs`; `http:` only where it is written so. */
+/** `https://hooks.example.org/repairs`; `http:` only if written so. */
 export function parsePlaces(texts: readonly string[]): OutboundPlaces {
   return {
     places: texts.map((text) => {
@@ -41,7 +41,7 @@ export type UrlVerdict =
   | { readonly kind: 'Allowed'; readonly url: URL; readonly place: Place }
   | { readonly kind: 'Refused'; readonly why: string }
 
-/** Judged by how the URL is understood, never by how it is written. Messages name the origin alone: a path may hold a secret. */
+/** Judges the parsed URL, never its text. Messages name only the origin: a path may hold a secret. */
 export function judgeUrl(text: string, { places }: OutboundPlaces): UrlVerdict {
   const refused = (why: string): UrlVerdict => ({ kind: 'Refused', why })
   if (!URL.canParse(text)) return refused('not a URL')
@@ -54,6 +54,6 @@ export function judgeUrl(text: string, { places }: OutboundPlaces): UrlVerdict {
     : { kind: 'Allowed', url, place: found }
 }
 
-/** The parser keeps `%2e%2e` and `%2f`; the other side may decode them. */
+/** The parser keeps `%2e%2e` and `%2f`, but the other side may decode them. */
 const isBelow = (path: string, root: string): boolean =>
   (path === root || path.startsWith(`${root}/`)) && !(root !== '' && /%2e|%2f|%5c/i.test(path))

@@ -1,4 +1,4 @@
-// One POST to a place that is allowed: the address is judged where the connection is made, nothing is followed, and time and size have bounds.
+// Sends one POST to an allowed origin: checks the address at connect time, follows no redirect, and limits time and size.
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type RequestOptions, request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
@@ -13,11 +13,11 @@ export interface Post {
   readonly url: string
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Tells the other side that a second call is the same call. */
+  /** Lets the other side recognize a repeated call. */
   readonly idempotencyKey?: string
-  /** Sent as a bearer token, and nowhere but to this origin. */
+  /** Sent as a bearer token, only to this origin. */
   readonly token?: string
-  /** PEM: the only authority that is trusted for this call. */
+  /** PEM: the only CA trusted for this call. */
   readonly ca?: string
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -27,13 +27,13 @@ export type PostResult =
   | { readonly kind: 'Answered'; readonly status: number; readonly text: string }
   /** Nothing was sent. */
   | { readonly kind: 'Refused'; readonly why: string }
-  /** It may have been heard all the same. */
+  /** The other side may have received it anyway. */
   | { readonly kind: 'Failed'; readonly why: string }
 
-/** Of an answer; the rest is not read. */
+/** Of the answer; the rest is not read. */
 const MOST_BYTES = 64 * 1024
 
-/** Headers that would change what is said, or to whom. */
+/** Headers that would change the content or the recipient. */
 const OURS: ReadonlySet<string> = new Set([
   'authorization',
   'content-length',
@@ -52,7 +52,7 @@ const OURS: ReadonlySet<string> = new Set([
 
 export interface PostTools {
   readonly places: OutboundPlaces
-  /** Only tests hand in another one. */
+  /** Replaced in tests only. */
   readonly lookup?: LookupFunction
 }
 
@@ -111,7 +111,7 @@ function send(
     try {
       call = (url.protocol === 'https:' ? httpsRequest : nodeHttp.request)(url, options, onAnswer)
     } catch (e) {
-      // A header that cannot be one.
+      // An invalid header.
       return resolve({ kind: 'Refused', why: withoutToken(messageOf(e), token) })
     }
     call.on('error', fail)
@@ -119,6 +119,6 @@ function send(
   })
 }
 
-/** An answer may echo what was sent. */
+/** An answer may echo the token. */
 const withoutToken = (text: string, token: string | undefined): string =>
   token === undefined || token === '' ? text : text.replaceAll(token, '(token)')

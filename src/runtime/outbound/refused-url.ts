@@ -1,8 +1,8 @@
-// Why a URL of an object is never asked, as far as its text says: what a name resolves to is checked at each request. Pure.
+// Why an object's URL is never requested, judging by its text. What its name resolves to is checked at each request. Pure.
 import { forbiddenHostOf, hostOf } from './checked-lookup.ts'
 import { isApiServerName, KUBERNETES_PORTS } from './forbidden-address.ts'
 
-/** `allow`: origins that the operator vouches for, wherever they lead. `own`: addresses of this host and of API servers, canonical. */
+/** `allow`: origins the operator vouches for, wherever they lead. `own`: canonical addresses of this host and of API servers. */
 export function refusedUrl(
   text: string,
   allow: ReadonlySet<string>,
@@ -27,5 +27,5 @@ export const forbiddenText = (origin: string, address: string): string =>
 
 const LOCAL_NAMES = /(^|\.)localhost$/i
 
-/** Names that every host takes for itself. */
+/** Names that every host resolves to itself. */
 export const isLocalName = (url: URL): boolean => LOCAL_NAMES.test(hostOf(url))

@@ -1,5 +1,4 @@
-// For how long this process has known something, by its stopwatch. A process that starts begins to count again: what waits for a time waits longer, never
-// shorter.
+// How long this process has known something, by its monotonic clock. A restarted process counts from zero: a wait gets longer, never shorter.
 import type { Clock } from '#lib/clock.ts'
 
 export class KnownSince {
@@ -10,7 +9,7 @@ export class KnownSince {
     this.#clock = clock
   }
 
-  /** All that is known now; what is not among them is forgotten. */
+  /** Everything known now; anything else is forgotten. */
   observe(things: readonly string[]): void {
     const now = this.#clock.monotonic()
     this.#since = new Map(things.map((t) => [t, this.#since.get(t) ?? now]))

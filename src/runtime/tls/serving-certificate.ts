@@ -1,12 +1,12 @@
-// Certificates that replicas of a role share, and when each step of a change of theirs is due. Every authority is in the bundle before what it signed is used
-// and stays there after, so that no client meets a certificate that it does not trust yet, or no longer. Pure but for the making of keys.
+// Certificates shared by a role's replicas, and when each step of a rotation is due. An authority enters the bundle before its certificates are used and stays
+// after, so no client meets a certificate it does not trust yet or no longer trusts. Pure except for making keys.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { defined } from '#lib/defined.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 
 export interface ServingCertificate {
-  /** PEM of the authority that signed it, and of nothing else. */
+  /** PEM of the authority that signed it and nothing else. */
   readonly ca: string
   readonly cert: string
   readonly key: string
@@ -14,27 +14,27 @@ export interface ServingCertificate {
 
 export interface CertificateState {
   readonly current: ServingCertificate
-  /** Its authority is trusted already; it is used once all clients had time to learn of it. */
+  /** Its authority is already trusted; it is used once all clients had time to read the bundle. */
   readonly next?: ServingCertificate
-  /** Trusted while some replica may still serve what it signed. */
+  /** Still trusted while a replica may serve a certificate it signed. */
   readonly previousCa?: string
 }
 
 export interface CertificateNames {
   readonly commonName: string
-  /** What clients may call it; it is usable only if it has all of them. */
+  /** Names that clients use for it; usable only if the certificate has all of them. */
   readonly hosts: readonly string[]
 }
 
 const DAY_MS = 86_400_000
 const LIFE_DAYS = 365
-/** A client whose clock is behind ours by hours still accepts it. */
+/** A client whose clock is hours behind still accepts it. */
 const EARLIER_MS = DAY_MS
 const RENEW_BEFORE_MS = (LIFE_DAYS * DAY_MS) / 3
 
-/** Every API server and scraper has read the new bundle by then; they watch it, and mounted Secrets follow within two minutes. */
+/** By then every API server and scraper has read the new bundle: they watch it, and mounted Secrets follow within two minutes. */
 export const TRUSTED_BEFORE_USE_MS = 10 * 60_000
-/** Every replica serves the new certificate within seconds; a replica that was cut off from the API server has been restarted or repaired by then. */
+/** Replicas serve the new certificate within seconds. A replica cut off from the API server has been restarted or repaired by then. */
 export const TRUSTED_AFTER_USE_MS = DAY_MS
 
 export function newServingCertificate(
@@ -53,7 +53,7 @@ export function newServingCertificate(
   return { ca: authority.certificate, cert: certificate, key }
 }
 
-/** How long it is good for from now on; nothing when a part of it is damaged, belongs to another, or lacks a name. */
+/** Remaining validity; 0 if a part is damaged, does not match, or lacks a name. */
 function leftMs({ cert, key, ca }: ServingCertificate, hosts: readonly string[], now: number): number {
   try {
     const [own, authority] = [new X509Certificate(cert), new X509Certificate(ca)]
@@ -61,7 +61,7 @@ function leftMs({ cert, key, ca }: ServingCertificate, hosts: readonly string[],
       isIP(host) !== 0 ? own.checkIP(host) !== undefined : own.checkHost(host) !== undefined
     const isWhole = own.verify(authority.publicKey) && own.checkPrivateKey(createPrivateKey(key))
     if (!isWhole || !hosts.every(isFor)) return 0
-    // By a clock that was ahead, or by the one here that is behind: no client accepts it yet.
+    // Issued by a clock that was ahead, or this clock is behind: clients do not accept it yet.
     if ([own, authority].some((c) => c.validFromDate.getTime() > now)) return 0
     return Math.min(own.validToDate.getTime(), authority.validToDate.getTime()) - now
   } catch {
@@ -74,13 +74,13 @@ export const isUsable = (certificate: ServingCertificate, hosts: readonly string
 
 export interface RotationSeen extends CertificateNames {
   readonly now: number
-  /** For how long this process knows that clients may read a bundle with this authority in it; 0 when it does not. */
+  /** How long this process has known that clients can read a bundle with this authority; 0 if they cannot. */
   readonly trustedMs: (ca: string) => number
-  /** For how long this process knows of an authority that is kept from before. */
+  /** How long this process has known of a kept previous authority. */
   readonly keptMs: (ca: string) => number
 }
 
-/** The state to write; the same object when there is nothing to do. One step at a time. */
+/** The state to write; the same object if nothing is due. One step at a time. */
 export function rotated(state: CertificateState | undefined, seen: RotationSeen): CertificateState {
   const { hosts, now } = seen
   if (state === undefined) return { current: newServingCertificate(seen, now) }
@@ -89,7 +89,7 @@ export function rotated(state: CertificateState | undefined, seen: RotationSeen)
   if (next !== undefined && leftMs(next, hosts, now) <= 0) return without(state, 'next')
   if (next !== undefined && (hasExpired || seen.trustedMs(next.ca) >= TRUSTED_BEFORE_USE_MS))
     return { current: next, previousCa: current.ca }
-  // Nothing could be served with it in the meantime.
+  // Waiting for clients to trust it first would leave nothing to serve.
   if (hasExpired) return { current: newServingCertificate(seen, now), previousCa: current.ca }
   if (next === undefined && !isUsable(current, hosts, now)) return { ...state, next: newServingCertificate(seen, now) }
   if (previousCa !== undefined && seen.keptMs(previousCa) >= TRUSTED_AFTER_USE_MS) return without(state, 'previousCa')
@@ -113,7 +113,7 @@ function isReadable(ca: string): boolean {
   }
 }
 
-/** Under the names of a Secret for TLS; `ca.crt` is the bundle, for clients that mount it. */
+/** Keys of a TLS Secret; `ca.crt` is the bundle, for clients that mount it. */
 export const certificateData = (state: CertificateState): Readonly<Record<string, string>> => {
   const { current, next, previousCa } = state
   return {

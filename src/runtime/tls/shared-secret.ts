@@ -1,4 +1,4 @@
-// The Secret in which replicas share certificates and what belongs to them: read as texts, and written only over the version that was read.
+// The Secret in which replicas share certificates and related data: values are read as text, and written only over the version that was read.
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -14,12 +14,12 @@ export interface SecretKey {
 }
 
 export interface SharedSecret {
-  /** Undefined: there is none. */
+  /** Undefined: it does not exist. */
   readonly object: KubeObject | undefined
   readonly data: Readonly<Record<string, string>>
 }
 
-/** Values as texts; other values are left out. */
+/** Text values only. */
 export async function readSecret(client: KubeClient, key: SecretKey): Promise<SharedSecret> {
   const object = await client.get(secretType, key)
   const data = isObject(object?.['data']) ? object['data'] : {}
@@ -29,7 +29,7 @@ export async function readSecret(client: KubeClient, key: SecretKey): Promise<Sh
   return { object, data: Object.fromEntries(texts) }
 }
 
-/** False: another client was faster. */
+/** False if another client was faster. */
 export async function writeSecret(
   client: KubeClient,
   key: SecretKey,
