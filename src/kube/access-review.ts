@@ -1,4 +1,4 @@
-// Asks the server whether this identity may do something. The answer comes from whatever authorizes there: roles, webhooks, node rules.
+// Checks at the server whether this identity may do something. The answer covers whatever authorizes there: roles, webhooks, the node authorizer.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -22,7 +22,7 @@ const reviewType: ResourceType = {
   namespaced: false,
 }
 
-/** Undefined when the server answers without an answer. */
+/** Undefined if the server's answer has no verdict. */
 export async function isAllowed(
   client: Pick<KubeClient, 'create'>,
   { verb, group, resource: path, namespace, name }: AccessQuestion,

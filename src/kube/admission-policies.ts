@@ -1,4 +1,4 @@
-// The admission policies and bindings that a release ships, and how those in a cluster differ from them: what is missing and what was changed. Pure.
+// The admission policies and bindings of a release, and how a cluster's copies differ: what is missing and what was changed. Pure.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -12,7 +12,7 @@ const policyKind = (kind: string, plural: string): ResourceType => ({
   namespaced: false,
 })
 
-/** In the order in which they are made: a binding without its policy has no effect. */
+/** In creation order: a binding without its policy has no effect. */
 export const POLICY_TYPES: readonly ResourceType[] = [
   policyKind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
   policyKind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
@@ -21,7 +21,7 @@ export const POLICY_TYPES: readonly ResourceType[] = [
 export const policiesIn = (objects: readonly KubeObject[]): readonly KubeObject[] =>
   POLICY_TYPES.flatMap(({ kind }) => objects.filter((o) => o.kind === kind))
 
-/** What a server fills in where a release says nothing. */
+/** Defaults that a server fills in where a release leaves a field out. */
 const isFilledIn = (key: string, value: unknown): boolean =>
   value === undefined ||
   (isObject(value) && Object.keys(value).length === 0) ||

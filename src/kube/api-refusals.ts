@@ -1,9 +1,9 @@
-// Refusals of an API server are numbered by their HTTP status, where the reader does something of its own about it: KN2404 is HTTP 404.
+// API server refusals, numbered by HTTP status where the reader can act on it: KN2404 is HTTP 404.
 import { errorTable } from '#lib/error-table.ts'
 
 const TEXT = 'cannot {action} {target}: {reason}: {text}'
 
-/** KN2400 covers requests that no retry helps, KN2500 whatever a retry may help. */
+/** KN2400 covers requests that a retry cannot fix, KN2500 those it may. */
 export const apiRefusals = errorTable({
   KN2400: { text: TEXT, next: 'correct the request' },
   KN2401: { text: TEXT, next: 'check that the token or client certificate is valid and not expired' },

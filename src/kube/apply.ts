@@ -29,7 +29,7 @@ export async function applyObject<T extends KubeObject>(
 
 const OWNER = /^conflict with "((?:[^"\\]|\\.)*)"(?: with subresource "([^"]*)")?/
 
-/** By manager, from the causes of a 409; empty when the conflict is about the version of the object and not about fields. */
+/** Per manager, from the causes of a 409; empty if the conflict is about the object's version, not about fields. */
 function conflictsOf(error: ApiError): readonly FieldConflict[] {
   const found = new Map<string, { manager: string; subresource: string | undefined; fields: string[] }>()
   for (const { reason, message = '', field } of error.causes) {
@@ -43,7 +43,7 @@ function conflictsOf(error: ApiError): readonly FieldConflict[] {
   return [...found.values()]
 }
 
-/** Fields named in a message; the rest is counted. */
+/** Fields named in a message; the rest are counted. */
 const MAX_NAMED = 5
 
 /** One line for a condition or a log: `.spec.replicas belongs to kubectl; .spec.a and 3 more to kubenode-sync`. */

@@ -1,11 +1,11 @@
-// How long a reflector waits before it retries. It never gives up; it only retries less often, and never in step with others. Pure.
+// How long a reflector waits before a retry. It never gives up; it only retries less often, with jitter. Pure.
 import { ApiError } from './errors.ts'
 
 /** A healthy stream that broke is reopened almost at once, with jitter: thousands may have been cut off together. */
 const FIRST_SPREAD_MS = 100
 const BASE_MS = 400
 const LONGEST_MS = 30_000
-/** A server may request a longer wait than ours, up to this. */
+/** Upper limit of the wait that a server may request. */
 const LONGEST_ASKED_MS = 300_000
 
 /** `failures`: in a row, 1 for the first. `spread` is in [0, 1). */

@@ -1,5 +1,5 @@
-// What objects of Kubernetes' own kinds look like: the types of client-node, as JSON has them and for reading only. Types alone: nothing is loaded.
-// API servers refuse objects of these kinds with other types, so what is read from our own cluster needs no checks; what is read from others is checked by field.
+// Types of Kubernetes' built-in kinds: those of client-node, adapted to plain JSON and read-only. Types only, nothing is loaded. API servers reject malformed
+// objects of these kinds, so objects from the own cluster need no checks; objects from other clusters are checked field by field.
 import type {
   CoreV1Event,
   V1CertificateSigningRequest,
@@ -29,7 +29,7 @@ import type {
 } from '@kubernetes/client-node'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 
-/** client-node makes dates of times; our client leaves JSON as it is. What client-node leaves open (`any`) has to be checked. */
+/** client-node turns times into dates; this client keeps plain JSON. Fields that client-node types as `any` have to be checked. */
 type Wire<T> = 0 extends 1 & T
   ? unknown
   : T extends Date
@@ -42,7 +42,7 @@ type Wire<T> = 0 extends 1 & T
 
 type ObjectOf<T> = KubeObject & Wire<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>
 
-/** Narrower than the API: conditions have the one form in which we read and write them, and an agent that registers its Node knows only a part of it. */
+/** Narrower than the API: conditions have the one form that KubeNode reads and writes, and an agent that registers its Node fills in only part of it. */
 type NodeObject = ObjectOf<Omit<V1Node, 'status'>> & {
   readonly status?: Wire<Omit<V1NodeStatus, 'conditions' | 'nodeInfo'>> & {
     readonly conditions?: readonly (Condition & { readonly lastHeartbeatTime?: string })[]
@@ -75,6 +75,6 @@ export interface BuiltIn {
   RoleBinding: ObjectOf<V1RoleBinding>
   ClusterRole: ObjectOf<V1ClusterRole>
   ValidatingWebhookConfiguration: ObjectOf<V1ValidatingWebhookConfiguration>
-  /** Its schemas are ours to read: client-node names their fields otherwise. */
+  /** KubeNode reads schemas itself: client-node names their fields differently. */
   CustomResourceDefinition: KubeObject
 }

@@ -1,12 +1,12 @@
-// The port through which all code talks to an API server. The HTTP adapter and the fake pass the same contract suite.
-// A missing object is a value (`undefined`); every other refusal is thrown as an ApiError; `outcome.ts` turns the expected ones into values.
+// The port for all calls to an API server. The HTTP adapter and the fake pass the same contract suite. A missing object is a value (`undefined`); every other
+// refusal is thrown as an ApiError; `outcome.ts` turns the expected ones into values.
 import type { Json } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Whole-request deadline; the adapter has a default for everything but watches. */
+  /** Whole-request deadline; the adapter has a default for all calls except watches. */
   readonly timeoutMs?: number
 }
 
@@ -37,13 +37,13 @@ export interface WatchOptions extends CallOptions {
   readonly fieldSelector?: string
   readonly resourceVersion?: string
   readonly sendInitialEvents?: boolean
-  /** The server ends the watch after this long; the reflector adds jitter. */
+  /** The server ends the watch after this time; the reflector adds jitter. */
   readonly timeoutSeconds?: number
-  /** Called once the server has accepted the watch: whatever changed since its resourceVersion follows. */
+  /** Called once the server has accepted the watch: every change since its resourceVersion follows. */
   readonly onOpen?: () => void
 }
 
-/** Bookmarks are always asked for. An ERROR event is thrown as an ApiError and ends the iteration. */
+/** Bookmarks are always requested. An ERROR event is thrown as an ApiError and ends the iteration. */
 export type WatchEvent<T extends KubeObject = KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
@@ -57,7 +57,7 @@ export interface WriteOptions extends CallOptions {
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string
-  /** Takes fields from other managers; without it a conflict is refused with the list of owners. */
+  /** Takes fields over from other managers; without it, a conflict is refused with the list of owners. */
   readonly force?: boolean
 }
 
@@ -67,7 +67,7 @@ export type Patch =
   | { readonly type: 'strategic'; readonly value: Json }
 
 export interface DeleteOptions extends CallOptions {
-  /** The delete fails with Conflict when the object has been replaced. Required before every destructive delete. */
+  /** The delete fails with Conflict if the object was replaced. Required before every destructive delete. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
   readonly gracePeriodSeconds?: number
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan'
@@ -89,7 +89,7 @@ export interface RawResponse {
 }
 
 export interface KubeClient {
-  /** As a person calls the server that answers, such as `context test of ~/.kube/config`. Clients of programs have none. */
+  /** The server as messages name it, such as `context test of ~/.kube/config`. Not set in clients of programs. */
   readonly place?: string
   get<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey, options?: GetOptions): Promise<T | undefined>
   list<T extends KubeObject>(type: ResourceType<T>, options?: ListOptions): Promise<ListPage<T>>
@@ -98,13 +98,13 @@ export interface KubeClient {
   /** PUT; carries the object's own resourceVersion, so a stale copy is refused. */
   update<T extends KubeObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>
   patch<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<T>
-  /** Server-side apply of the fields that the manager wants, whole. */
+  /** Server-side apply of the manager's complete set of fields. */
   apply<T extends KubeObject>(type: ResourceType<T>, object: KubeObject, options: ApplyOptions): Promise<T>
-  /** `Gone` when there was nothing; `Deleting` when finalizers or grace hold it. */
+  /** `Gone` if it did not exist; `Deleting` if finalizers or a grace period keep it. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<'Deleted' | 'Deleting' | 'Gone'>
   deleteCollection(type: ResourceType, list: ListOptions, options?: DeleteOptions): Promise<void>
   scale(type: ResourceType, key: ObjectKey, replicas: number, options?: WriteOptions): Promise<void>
-  /** Through the Eviction API; a budget that says no is thrown as an ApiError with reason TooManyRequests. */
+  /** Uses the Eviction API. If a disruption budget denies it, throws an ApiError with reason TooManyRequests. */
   evict(pod: ObjectKey, options?: DeleteOptions): Promise<void>
   raw(request: RawRequest): Promise<RawResponse>
 }

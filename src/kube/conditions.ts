@@ -1,9 +1,9 @@
-// Sets conditions so that equal reconciles give equal statuses: a time moves only with its status, order is kept, messages are short. Pure.
+// Sets conditions so that equal reconciles give equal statuses: a time changes only with its status, order is kept, messages are short. Pure.
 import { timestamp } from '#lib/clock.ts'
 import type { Condition } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 
-/** A message is one line for users; lists and dumps belong elsewhere. */
+/** A message is one line for users; lists and dumps do not fit. */
 export const MAX_CONDITION_MESSAGE = 200
 
 export interface WantedCondition {
@@ -22,7 +22,7 @@ export const findCondition = (conditions: Conditions | undefined, type: string):
 export const isConditionTrue = (conditions: Conditions | undefined, type: string): boolean =>
   findCondition(conditions, type)?.status === 'True'
 
-/** Returns the very same list when nothing changes. */
+/** Returns the same list if nothing changes. */
 export function setCondition(conditions: Conditions | undefined, wanted: WantedCondition, nowMs: number): Conditions {
   const list = conditions ?? []
   const at = list.findIndex((c) => c.type === wanted.type)
@@ -59,16 +59,16 @@ function conditionOf(wanted: WantedCondition, old: Condition | undefined, nowMs:
   }
 }
 
-/** A clock that was set back must not leave a time in the future: what has to last a while would never have lasted. An unreadable time is none. */
+/** After a clock moved back, a time in the future would delay every "has lasted this long" check. An unreadable time counts as none. */
 const isPast = (time: string, nowMs: number): boolean => Date.parse(time) <= nowMs
 
-/** Most messages are one tidy line already. */
+/** Most messages are already one clean line. */
 const ODD_SPACE = /^\s|[^\S ]|\s\s|\s$/
 
-/** Cut between characters, never inside one; white space is folded so that a message stays one line. */
+/** Cuts between characters, never inside one, and folds white space so that a message stays one line. */
 function shortened(message: string): string {
   const line = ODD_SPACE.test(message) ? message.replaceAll(/\s+/g, ' ').trim() : message
-  // There are never more characters than units: most messages need not be split.
+  // Never more characters than code units, so most messages need no splitting.
   if (line.length <= MAX_CONDITION_MESSAGE) return line
   const letters = [...line]
   return letters.length <= MAX_CONDITION_MESSAGE ? line : `${letters.slice(0, MAX_CONDITION_MESSAGE - 1).join('')}…`

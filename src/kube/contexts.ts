@@ -1,19 +1,19 @@
-// The contexts of kubeconfig files, read without using one: for completion, and to tell which file has the context that was typed.
+// The contexts of kubeconfig files, read without connecting: for completion, and to find the file that has the typed context.
 import { readFile, stat } from 'node:fs/promises'
 import { parseDocuments } from '#lib/documents.ts'
 import { isObject } from '#lib/json.ts'
 
-/** Larger files are no kubeconfigs. */
+/** Larger files are not kubeconfigs. */
 const MAX_BYTES = 1024 * 1024
 const MAX_NAME_CHARS = 253
 
-/** A file that cannot be read has none. */
+/** An unreadable file has none. */
 export async function contextsIn(files: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(files.map((file) => contextsOf(file).catch(() => [])))
   return [...new Set(found.flat())]
 }
 
-/** Throws what the operating system says of the file. */
+/** Throws the operating system's error. */
 export async function contextsOf(file: string): Promise<readonly string[]> {
   const { size } = await stat(file)
   return size > MAX_BYTES ? [] : contextsInText(await readFile(file, 'utf8'))

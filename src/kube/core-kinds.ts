@@ -1,4 +1,4 @@
-// The built-in kinds of Kubernetes that KubeNode's programs read and write, each said once.
+// The built-in Kubernetes kinds that KubeNode reads and writes, each defined once.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { BuiltIn } from './built-in.ts'
@@ -47,7 +47,7 @@ const CORE_KINDS = {
   ),
 } as const
 
-/** Objects have the types of client-node, or a narrower one that the caller names. */
+/** Objects have client-node's types, or a narrower type given by the caller. */
 export const coreKind = <K extends keyof typeof CORE_KINDS, T extends KubeObject = BuiltIn[K]>(
   kind: K,
 ): ResourceType<T> => CORE_KINDS[kind] as ResourceType<T>

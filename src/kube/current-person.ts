@@ -1,4 +1,4 @@
-// The user that an API server knows a client as.
+// The user an API server identifies a client as.
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from './client.ts'
@@ -11,13 +11,13 @@ export interface Person {
 
 export type Introduced =
   | { readonly kind: 'Known'; readonly person: Person }
-  /** The server does not accept what the client identifies itself with. */
+  /** The server rejects the client's credentials. */
   | { readonly kind: 'Refused' }
   | { readonly kind: 'Unknown'; readonly why: string }
 
 const NOBODY = 'system:unauthenticated'
 
-/** Asks as the client itself, for which no rights are needed: whom the server takes it for, it takes it for in every request. */
+/** Asks with the client's own credentials, which needs no rights. The server uses the same identity for every request. */
 export async function introduced(client: Pick<KubeClient, 'raw'>): Promise<Introduced> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
@@ -35,7 +35,7 @@ export async function introduced(client: Pick<KubeClient, 'raw'>): Promise<Intro
   }
 }
 
-/** Undefined when the server cannot tell, and for anonymous clients. */
+/** Undefined if the server does not know, and for anonymous clients. */
 export async function currentPerson(client: Pick<KubeClient, 'raw'>): Promise<Person | undefined> {
   const answer = await introduced(client)
   return answer.kind === 'Known' ? answer.person : undefined

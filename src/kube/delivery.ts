@@ -1,4 +1,4 @@
-// Delivers changes to one handler, one at a time and in order. While a slow handler works, changes of one object are merged.
+// Delivers changes to one handler, one at a time and in order. While a slow handler works, changes to the same object are merged.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Change } from './replica.ts'
 
@@ -6,18 +6,18 @@ import type { Change } from './replica.ts'
 export type Handler<T extends KubeObject> = (old: T | undefined, now: T | undefined) => void | Promise<void>
 
 export interface HandlerOptions {
-  /** False: every single change is delivered, and the stream waits for a handler that is behind. */
+  /** False: every change is delivered, and the stream waits for a slow handler. */
   readonly coalesce?: boolean
 }
 
-/** Changes that wait for a handler that wants every one; then the stream is held back. */
+/** Most changes that wait for a handler that needs every one; beyond it the stream pauses. */
 const MAX_WAITING = 1_000
 
 export class Delivery<T extends KubeObject> {
   readonly #handler: Handler<T>
   readonly #coalesce: boolean
   readonly #failed: (error: unknown) => void
-  /** By key when coalescing, by running number otherwise. A key has two entries at most: an end and a new beginning. */
+  /** By key when coalescing, otherwise by running number. A key has at most two entries: a deletion and a creation. */
   readonly #waiting = new Map<string, Change<T>[]>()
   #count = 0
   #running = false
@@ -39,19 +39,19 @@ export class Delivery<T extends KubeObject> {
     if (!this.#running) this.#pump()
   }
 
-  /** Undefined when there is room; else resolves once the handler has caught up. */
+  /** Undefined if there is room; else resolves once the handler has caught up. */
   room(): Promise<void> | undefined {
     if (this.#coalesce || this.#waiting.size < MAX_WAITING) return undefined
     return this.drained()
   }
 
-  /** Resolves when everything pushed so far was seen by the handler. */
+  /** Resolves once the handler got everything pushed so far. */
   drained(): Promise<void> {
     if (!this.#running) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  /** Runs on at once as long as the handler answers at once, so that a handler that only notes a key costs no turn of the loop. */
+  /** Continues synchronously while the handler does, so that a handler that only notes a key costs no turn of the event loop. */
   #pump(): void {
     this.#running = true
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
@@ -75,7 +75,7 @@ export class Delivery<T extends KubeObject> {
     return undefined
   }
 
-  /** A handler that fails loses this change, not the next ones. */
+  /** A failing handler loses this change but not the next ones. */
   #call({ old, now }: Change<T>): Promise<void> | undefined {
     try {
       return this.#handler(old, now)?.catch(this.#failed)
@@ -86,10 +86,10 @@ export class Delivery<T extends KubeObject> {
   }
 }
 
-/** Merges the change into the waiting one for the same key. True when nothing is left to deliver. */
+/** Merges the change into the waiting one for the same key. True if nothing is left to deliver. */
 function melt<T extends KubeObject>(waiting: Change<T>[], change: Change<T>): boolean {
   const last = waiting.at(-1)
-  // A deletion is delivered before a creation: they are two objects of one name.
+  // Deliver a deletion before a creation: they are two objects with the same name.
   if (last === undefined || last.now === undefined) {
     waiting.push(change)
     return false

@@ -1,27 +1,27 @@
-// An API server's refusal or a lost connection as an error, and whether a retry can help. No message holds a secret.
+// An API server's refusal or a lost connection as an error, and whether a retry can help. No message contains a secret.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#api/schema/object.ts'
 import { apiRefusals } from './api-refusals.ts'
 
-/** The refused operation; every field may be shown to users. */
+/** The refused operation; every field is safe to show. */
 export interface CallContext {
   /** "update", "list", "watch" … */
   readonly action: string
-  /** "machines.kubenode.io/m-1"; never with a query string, which may carry secrets. */
+  /** "machines.kubenode.io/m-1"; never with a query string, which may contain secrets. */
   readonly target: string
   readonly requestId?: string | undefined
-  /** From the Retry-After header; wins over what the Status says. */
+  /** From the Retry-After header; overrides the Status. */
   readonly retryAfterMs?: number | undefined
-  /** The object is a Secret (or a token): the server's own words may quote it, so they are withheld. */
+  /** The object is a Secret or a token: the server's message may quote it, so it is withheld. */
   readonly sensitive?: boolean | undefined
 }
 
-/** Longer texts of a server are cut: an admission webhook may answer with pages. */
+/** Longer server messages are cut: an admission webhook may send pages. */
 const MAX_MESSAGE = 2_000
 
-/** A server that accepts no identity calls the client anonymous, and then reports missing rights only. */
+/** A server that rejects the identity treats the client as anonymous and then only reports missing rights. */
 export const withIdentityHint = (text: string): string =>
   text.includes('User "system:anonymous"') ? `${text} (it accepted no token or client certificate of yours)` : text
 
@@ -38,7 +38,7 @@ export class ApiError extends KubeNodeError {
   constructor(status: Status, context: CallContext, cause?: unknown) {
     const reason = status.reason ?? reasonOf(status.code)
     const given = context.sensitive ? '(server message withheld: it may contain a secret)' : status.message
-    // Of a refused identity a server says no more than that.
+    // For a rejected identity the server gives no further detail.
     const text =
       given === reason && status.code === 401
         ? 'the server gave no reason'
@@ -63,7 +63,7 @@ export class ApiError extends KubeNodeError {
   }
 }
 
-/** The connection failed, or the answer was no answer. `applied` says whether a write may have taken effect all the same. */
+/** The connection failed, or the response was not valid. `applied` tells whether a write may have taken effect anyway. */
 export class ConnectionError extends KubeNodeError {
   readonly applied: 'no' | 'unknown'
 
@@ -93,7 +93,7 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 const reasonOf = (code: number): string => REASONS[code] ?? 'Unknown'
-/** KN2404 is HTTP 404, and so on; those with the same way out share a number. */
+/** KN2404 is HTTP 404, and so on; statuses with the same remedy share a number. */
 function messageFor(code: number) {
   const own = `KN${2_000 + code}`
   if (Object.hasOwn(apiRefusals, own)) return apiRefusals[own as keyof typeof apiRefusals]
@@ -101,7 +101,7 @@ function messageFor(code: number) {
 }
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text)
 
-/** Refusals that only a changed request can fix. Forbidden is not one: RBAC is fixed without touching the object. */
+/** Refusals that only a changed request can fix. Forbidden is not among them: RBAC is fixed without touching the object. */
 const FINAL: ReadonlySet<number> = new Set([400, 405, 406, 413, 415, 422])
 
 function retryOf(code: number): Retry {
@@ -115,7 +115,7 @@ function withoutCauses(details: Status['details']): Status['details'] {
   return rest
 }
 
-/** A failure Status as an API server writes it. */
+/** A failure Status in an API server's format. */
 export function failure(code: number, message: string, details?: Status['details'], reason = reasonOf(code)): Status {
   return {
     kind: 'Status',
@@ -129,7 +129,7 @@ export function failure(code: number, message: string, details?: Status['details
   }
 }
 
-/** Reads a Status out of an answer; proxies and load balancers answer with anything, so nothing is assumed. */
+/** Reads a Status from a response. Proxies and load balancers may send anything, so assume nothing. */
 export function statusFrom(code: number, body: unknown): Status {
   if (isObject(body) && body['kind'] === 'Status') {
     const details = isObject(body['details']) ? (body['details'] as Status['details']) : undefined
@@ -150,7 +150,7 @@ const is = (e: unknown, code: number): boolean => e instanceof ApiError && e.sta
 export const isApiError = (e: unknown): e is ApiError => e instanceof ApiError
 export const isNotFound = (e: unknown): boolean => is(e, 404)
 export const isAlreadyExists = (e: unknown): boolean => e instanceof ApiError && e.reason === 'AlreadyExists'
-/** Another client wrote in between, or other managers own the fields. AlreadyExists has the same status and is not one. */
+/** Another client wrote in between, or other managers own the fields. AlreadyExists has the same status but is not a conflict. */
 export const isConflict = (e: unknown): boolean => is(e, 409) && !isAlreadyExists(e)
 /** The resourceVersion or continue token is too old: list again. */
 export const isGone = (e: unknown): boolean => is(e, 410)
@@ -160,9 +160,9 @@ export const isInvalid = (e: unknown): boolean => is(e, 422)
 export const isTooManyRequests = (e: unknown): boolean => is(e, 429)
 const isTimeout = (e: unknown): boolean => is(e, 504) || is(e, 408)
 export const isServerError = (e: unknown): boolean => e instanceof ApiError && e.status >= 500
-/** The server's state is older than the requested one: a stale cache, or a server that was restored. */
+/** The server's state is older than requested: a stale cache, or a restored server. */
 export const isTooLargeResourceVersion = (e: unknown): boolean =>
   e instanceof ApiError && e.causes.some((c) => c.reason === 'ResourceVersionTooLarge')
-/** A write whose reply was lost: it may have taken effect, so read before you repeat it. */
+/** A write whose reply was lost: it may have taken effect, so read before repeating it. */
 export const mayHaveApplied = (e: unknown): boolean =>
   e instanceof ConnectionError ? e.applied === 'unknown' : isServerError(e) || isTimeout(e)

@@ -1,4 +1,4 @@
-// Records Kubernetes events: repeated ones are counted in one object, noisy objects are throttled, and a slow server never blocks the caller.
+// Records Kubernetes events: repeats are counted in one object, noisy objects are throttled, and a slow server never blocks the caller.
 import { createHash } from 'node:crypto'
 import { microTimestamp, type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -10,9 +10,9 @@ import { isAlreadyExists, isNotFound } from './errors.ts'
 
 export interface NewEvent {
   readonly type: 'Normal' | 'Warning'
-  /** UpperCamelCase, from a closed list. */
+  /** UpperCamelCase, from a fixed list. */
   readonly reason: string
-  /** What was done: "Switch", "Drain". */
+  /** The action: "Switch", "Drain". */
   readonly action: string
   readonly note: string
   readonly related?: KubeObject
@@ -25,32 +25,32 @@ export interface EventRecorderOptions {
   readonly controller: string
   /** The process: a pod's name. */
   readonly instance: string
-  /** On each event: what admission policies know its writer by. Read when an event is made. */
+  /** Set on each event: admission policies identify its writer by them. Read when an event is created. */
   readonly annotations?: () => Readonly<Record<string, string>>
-  /** An event that could not be written, or was dropped by a bound. */
+  /** An event could not be written, or a limit dropped it. */
   readonly lost?: (why: 'throttled' | 'full' | 'failed', error?: unknown) => void
 }
 
 export interface EventRecorder {
   /** Never throws and never waits. */
   record(regarding: KubeObject, event: NewEvent): void
-  /** Resolves when all that was recorded is written or lost. */
+  /** Resolves when every recorded event is written or lost. */
   flush(): Promise<void>
 }
 
 const EVENT: ResourceType = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
-/** As client-go: a burst of 25 for an object, then one in five minutes. */
+/** Like client-go: a burst of 25 per object, then one every five minutes. */
 const BURST = 25
 const REFILL_MS = 300_000
-/** Objects whose budget is remembered; the least recent is dropped first. */
+/** Objects with a remembered budget; the least recent is dropped first. */
 const MAX_OBJECTS = 4_096
-/** Events waiting for the server. */
+/** Events queued for the server. */
 const MAX_QUEUE = 1_000
-/** The same event within this time is counted, not repeated; servers forget events after an hour. */
+/** The same event within this time is counted, not repeated; servers drop events after an hour. */
 const SERIES_MS = 360_000
 const MAX_SERIES = 4_096
-/** The API refuses longer notes, and counts bytes. */
+/** The API limits notes and counts bytes. */
 const MAX_NOTE_BYTES = 1_024
 
 interface Series {
@@ -58,7 +58,7 @@ interface Series {
   readonly namespace: string
   count: number
   lastAt: number
-  /** Waits in the queue already: its count is read when its turn comes. */
+  /** Already queued: its count is read when its turn comes. */
   queued: boolean
   written: boolean
   readonly body: KubeObject
@@ -170,7 +170,7 @@ class Recorder implements EventRecorder {
         )
         return
       } catch (e) {
-        // The server has deleted it meanwhile.
+        // The server has deleted it in the meantime.
         if (!isNotFound(e)) throw e
       }
     }
@@ -183,7 +183,7 @@ class Recorder implements EventRecorder {
   }
 }
 
-/** Last in is last out: what is touched moves to the end, and the front gives way. */
+/** Touching an entry moves it to the end; evictions start at the front. */
 function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key)
   map.set(key, value)

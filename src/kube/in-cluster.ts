@@ -1,6 +1,6 @@
-// The account of the pod that this process runs in: where Kubernetes mounts it, and what is wrong when it is not there. The files are named here and read
-// again by credentials.ts as they rotate. The result equals that of client-node's `loadFromCluster`, which a test compares; loading client-node would cost
-// each of our pods 85 MB.
+// The service account of the pod that this process runs in: where Kubernetes mounts it, and what is wrong if it is missing. Only names the files;
+// credentials.ts reads them again as they rotate. The result equals client-node's `loadFromCluster`, which a test compares; loading client-node would cost 85
+// MB in every pod.
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
@@ -10,16 +10,16 @@ import type { ConnectionConfig } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
 
 const MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** A token has a kilobyte; a larger file holds something else. */
+/** A token has a kilobyte; a larger file is something else. */
 const MAX_FILE_CHARS = 1024 * 1024
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Kubelet sets both in every pod, also in one without a token. */
+/** Kubelet sets both in every pod, even without a token. */
 export const isInPod = (env: Environment): boolean =>
   (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' && (env['KUBERNETES_SERVICE_PORT'] ?? '') !== ''
 
-/** Throws when an account is missing, which no later attempt would mend: mounts of a pod do not change. `root` is another root of the file system. */
+/** Throws if the account is missing. A retry would not help, because a pod's mounts do not change. `root` is an alternative file system root. */
 export function podAccount(env: Environment, root = '/'): ConnectionConfig {
   if (!isInPod(env)) throw new KubeNodeError(kubeErrors.KN2017())
   const file = (name: string): string => join(root, MOUNT, name)
@@ -55,7 +55,7 @@ function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    // Only a default for commands that name no namespace.
+    // Only a default for commands without a namespace.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// A cached view of one kind: a store that is kept current, handlers that see every object's latest state, and a flag whether it is complete.
+// A cached view of one kind: a store that is kept up to date, handlers that get every object's latest state, and a flag for completeness.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -20,7 +20,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly selection?: Selection
   readonly indexers?: Readonly<Record<string, Indexer<T>>>
   readonly transform?: (object: T) => T
-  /** Where the objects are kept: a Map, unless millions of them must be small. */
+  /** Where objects are kept: a Map, unless there are millions to store compactly. */
   readonly objects?: Objects<T>
   readonly notice?: (notice: InformerNotice) => void
   readonly bookmarkPeriodMs?: number
@@ -31,15 +31,15 @@ export interface InformerOptions<T extends KubeObject> {
 export interface Informer<T extends KubeObject = KubeObject> {
   readonly type: ResourceType<T>
   readonly store: ReadonlyStore<T>
-  /** Sees all that is cached already as new. Returns what takes it away. */
+  /** Reports all cached objects as new first. Returns a function that removes the handler. */
   addHandler(handler: Handler<T>, options?: HandlerOptions): () => void
-  /** An index may be added at any time; the first of a name stays. */
+  /** An index may be added at any time; the first one of a name stays. */
   addIndex(name: string, indexer: Indexer<T>): void
-  /** Puts the answer to a write of this process into the store and notifies handlers, before the watch delivers it. False when that is not possible. */
+  /** Puts the result of this process's write into the store and notifies handlers, before the watch delivers it. False if that is not possible. */
   assume(written: T): boolean
-  /** Until the signal aborts; never rejects. */
+  /** Runs until the signal aborts; never rejects. */
   run(signal: AbortSignal): Promise<void>
-  /** True once the whole first list is in the store and every handler saw it. */
+  /** True once the whole first list is in the store and every handler got it. */
   readonly isSynced: boolean
   synced(signal?: AbortSignal): Promise<void>
   /** Time since the server last answered; for watchdogs, and for code that must not act on stale data. */
@@ -137,14 +137,14 @@ class CachedView<T extends KubeObject> implements Informer<T> {
     return this.#reflector.resourceVersion
   }
 
-  /** The watch never delivers an object outside of its selection, and only the server evaluates labels and fields. */
+  /** The watch never delivers an object outside its selection, and only the server evaluates labels and fields. */
   #isSelected({ metadata }: T): boolean {
     const { namespace, labelSelector, fieldSelector } = this.#selection
     if (labelSelector !== undefined || fieldSelector !== undefined) return false
     return namespace === undefined || namespace === metadata.namespace
   }
 
-  /** In the order of the changes to the store, also when a handler writes during its notification. */
+  /** In the order of the store's changes, even if a handler writes during its notification. */
   #deliver(changes: readonly Change<T>[]): Promise<void> | undefined {
     if (changes.length > 0) this.#undelivered.push(changes)
     if (this.#isDelivering) return undefined

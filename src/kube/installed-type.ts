@@ -1,9 +1,9 @@
-// The type of an object that an installation brings, without asking a server: it may not know the kind yet.
+// The type of an installed object, without asking a server that may not serve the kind yet.
 import { pluralOf } from '#lib/plural.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 
-/** Plurals of the built-in kinds that are installed; the rest follow the rule. */
+/** Plurals of built-in kinds in an installation; the rest follow the rule. */
 const CLUSTER_SCOPED = new Set([
   'Namespace',
   'ClusterRole',

@@ -1,4 +1,4 @@
-// What is refused in a foreign kubeconfig. Each finding has a number; the error has that of the first.
+// What is refused in an untrusted kubeconfig. Each finding has a number; the error has the first one's.
 import { errorTable } from '#lib/error-table.ts'
 
 const TEXT = 'cannot use the kubeconfig of {origin}: {problems}'

@@ -1,4 +1,4 @@
-// Reads a kubeconfig from a Secret. It may hold only data, nothing that makes this process run, read or trust anything else.
+// Reads a kubeconfig from a Secret. It may contain only data: nothing that makes this process run, read or trust anything else.
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { parseDocuments } from '#lib/documents.ts'
@@ -23,9 +23,9 @@ export interface SafeKubeconfig {
   readonly context: string
 }
 
-/** A kubeconfig with its certificates has some kilobytes; the YAML parser takes a few milliseconds for each. */
+/** A kubeconfig with certificates has some kilobytes; the YAML parser needs a few milliseconds for each. */
 const MAX_BYTES = 64 * 1024
-/** No API server takes longer headers. */
+/** No API server accepts longer headers. */
 const MAX_TOKEN = 16 * 1024
 const MAX_SERVER = 2_048
 
@@ -64,7 +64,7 @@ function readSafeKubeconfig(
     return { problems, result: undefined }
   }
   const parsed = parseDocuments(text, { refuseAliases: true })
-  // The words of the parser are left out: they may quote the text, and the text holds credentials.
+  // Leave out the parser's message: it may quote the text, which contains credentials.
   for (const { line, column, message } of parsed.problems)
     problems.push({
       code: 'KN2100',
@@ -100,7 +100,7 @@ function readConfig(value: unknown, wanted: string | undefined, report: Report):
     return undefined
   }
   onlyFields(value, ROOT_FIELDS, '', report)
-  // All entries are checked, also unused ones: a single edit could put them into use.
+  // Check all entries, even unused ones: a single edit could put them into use.
   const clusters = entries(value, 'clusters', 'cluster', readCluster, report)
   const users = entries(value, 'users', 'user', readUser, report)
   const contexts = entries(value, 'contexts', 'context', readContext, report)
@@ -158,7 +158,7 @@ function entries<T>(
   return out
 }
 
-/** An unknown field may be a new way to make a client do something; it is refused until it has been reviewed. */
+/** An unknown field may be a new way to make a client do something; refuse it until it has been reviewed. */
 function onlyFields(value: Fields, known: readonly string[], pointer: string, report: Report): void {
   for (const key of Object.keys(value))
     if (!known.includes(key))
@@ -220,7 +220,7 @@ function readCluster(value: Fields, pointer: string, report: Report): Connection
   }
 }
 
-/** Addresses that no API server has, and where clouds serve the credentials of our own machine. */
+/** Addresses that no API server has, and endpoints where clouds serve this machine's credentials. */
 const NEVER =
   /^(169\.254\.|0\.0\.0\.0$|\[::\]$|\[fe80:|\[fd00:ec2::254\]|\[::ffff:(a9fe|0:0\])|metadata(\.google\.internal)?\.?$)/i
 
@@ -279,7 +279,7 @@ function readUser(value: Fields, pointer: string, report: Report): Omit<Connecti
   }
 }
 
-/** A token becomes a header: a line break in it would become another one. */
+/** A token becomes a header: a line break in it would start another one. */
 function safeToken(value: unknown, pointer: string, report: Report): string | undefined {
   if (value === undefined) return undefined
   if (typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(value)) return value

@@ -1,4 +1,4 @@
-// Loads a user's own kubeconfig through client-node: the only file that loads it, and only when called.
+// Loads a user's own kubeconfig through client-node. Only this file loads client-node, and only when called.
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
@@ -20,14 +20,14 @@ export interface LoadedKubeconfig {
 }
 
 export interface KubeconfigChoice {
-  /** One or more files, as in KUBECONFIG; the first that says something wins. */
+  /** One or more files, as in KUBECONFIG; the first definition wins. */
   readonly files: readonly string[]
   readonly context?: string
-  /** Set when a person sits at a terminal: a login program may prompt there, and its messages are shown. */
+  /** Set at an interactive terminal: a login program may prompt there, and its messages are shown. */
   readonly show?: ShowLine | undefined
 }
 
-/** client-node weighs tens of megabytes: agents and quick commands must never load it by an import of this file. */
+/** client-node takes tens of megabytes: importing this file must not load it into agents and quick commands. */
 const loadLibrary = () => import('@kubernetes/client-node')
 
 export async function loadKubeconfig({ files, context, show }: KubeconfigChoice): Promise<LoadedKubeconfig> {
@@ -42,7 +42,7 @@ export async function loadKubeconfig({ files, context, show }: KubeconfigChoice)
     try {
       const { size } = await stat(file)
       if (size > MAX_FILE_BYTES) throw unreadable(file, `larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
-      // Parsed here: the library follows aliases without end, and takes a token that looks like a date for one.
+      // Parsed here: the library follows aliases without limit, and reads a token that resembles a date as one.
       const value = kubeconfigIn(file, await readFile(file, 'utf8'))
       users = extrasIn(file, value)
       clusters = execConfigsIn(value)
@@ -60,7 +60,7 @@ export async function loadKubeconfig({ files, context, show }: KubeconfigChoice)
     const known = all.contexts.map((c) => c.name).join(', ') || 'none'
     const where = { files: files.join(', '), known }
     throw new KubeNodeError(
-      // A merged or a new file may have none.
+      // A merged or new file may have none.
       context === undefined && !name
         ? kubeErrors.KN2015_none(where)
         : kubeErrors.KN2015({ ...where, context: JSON.stringify(name) }),
@@ -75,17 +75,17 @@ export async function loadKubeconfig({ files, context, show }: KubeconfigChoice)
   return connectionOf(all, { extras, execConfigs, fresh, show })
 }
 
-/** A thousand clusters with their certificates. */
+/** Room for a thousand clusters with certificates. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024
 
-/** The parser's words may quote the file, and the file holds credentials. */
+/** The parser's message may quote the file, which contains credentials. */
 const reasonOf = (e: unknown): string =>
   e instanceof Error && 'code' in e ? String(e.code) : 'not a well-formed kubeconfig'
 
 const unreadable = (file: string, code: string): KubeNodeError =>
   new KubeNodeError(kubeErrors.KN1301_parse({ file, code }))
 
-/** The first definition of a name wins, as kubectl has it. */
+/** The first definition of a name wins, as in kubectl. */
 function merge(into: KubeConfig, from: KubeConfig): void {
   const added = <T extends { readonly name: string }>(have: readonly T[] | undefined, more: readonly T[]): T[] => [
     ...(have ?? []),
@@ -97,7 +97,7 @@ function merge(into: KubeConfig, from: KubeConfig): void {
   if (!into.currentContext) into.currentContext = from.currentContext
 }
 
-/** What client-node does not read of a user, or reads once only. */
+/** User settings that client-node ignores or reads only once. */
 interface Extras {
   /** Read again as it rotates. */
   readonly tokenFile?: string
@@ -116,7 +116,7 @@ function kubeconfigIn(file: string, text: string): Fields {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Leaving one out silently would act as another user than the file says. */
+/** Silently dropping one would act as a different user than the file names. */
 const UNSUPPORTED = ['as-uid', 'as-user-extra']
 
 function extrasIn(file: string, kubeconfig: Fields): ReadonlyMap<string, Extras> {
@@ -128,7 +128,7 @@ function extrasIn(file: string, kubeconfig: Fields): ReadonlyMap<string, Extras>
     const field = UNSUPPORTED.find((f) => user[f] !== undefined)
     if (field !== undefined) throw new KubeNodeError(kubeErrors.KN2019_field({ file, user: name, field }))
     const path = user['tokenFile'] ?? user['token-file']
-    // The library would read it now, and never again.
+    // The library would read it now and never again.
     delete user['token-file']
     const groups = user['as-groups']
     out.set(name, {
@@ -140,7 +140,7 @@ function extrasIn(file: string, kubeconfig: Fields): ReadonlyMap<string, Extras>
   return out
 }
 
-/** As kubectl: a program named with a slash is beside the file. client-node copies our environment only for a program with variables of its own. */
+/** Like kubectl: a program name with a slash is relative to the file. client-node passes the environment only to a program with its own variables. */
 function programOf(exec: Fields, folder: string): Fields {
   const { command, env } = exec
   const path = typeof command === 'string' && command.includes('/') ? resolve(folder, command) : command
@@ -149,7 +149,7 @@ function programOf(exec: Fields, folder: string): Fields {
 
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec'
 
-/** By cluster: what its file says to login programs. */
+/** Per cluster: the config its file passes to login programs. */
 const execConfigsIn = (kubeconfig: Fields): ReadonlyMap<string, unknown> =>
   new Map(
     objectsIn(kubeconfig['clusters']).map(({ name, cluster }) => [
@@ -158,7 +158,7 @@ const execConfigsIn = (kubeconfig: Fields): ReadonlyMap<string, unknown> =>
     ]),
   )
 
-/** As client.authentication.k8s.io names it. */
+/** Field names of client.authentication.k8s.io. */
 const infoOf = async (cluster: Cluster, config: unknown): Promise<object> => ({
   server: cluster.server,
   ...defined({
@@ -206,7 +206,7 @@ function connectionOf(kc: KubeConfig, { extras, execConfigs, fresh, show }: Arou
   return { config, context: kc.currentContext, warnings }
 }
 
-/** Node speaks to proxies over http and https. */
+/** Node connects to proxies over http and https. */
 function proxyOf({ name, proxyUrl }: Cluster): ConnectionConfig['proxy'] {
   if (!proxyUrl) return undefined
   const { protocol } = URL.parse(proxyUrl) ?? {}

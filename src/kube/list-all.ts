@@ -1,10 +1,10 @@
-// Lists all objects of a kind from the server, page by page, so that no single answer is unbounded.
+// Lists all objects of a kind from the server page by page, so that no single response is unbounded.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions } from './client.ts'
 import { defined } from '#lib/defined.ts'
 
-/** As kubectl does: a page of large objects stays within some megabytes. */
+/** Like kubectl: a page of large objects stays within some megabytes. */
 const PAGE = 500
 
 type Options = Omit<ListOptions, 'limit' | 'continue'>

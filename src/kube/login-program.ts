@@ -1,4 +1,4 @@
-// Starts login programs (exec plug-ins) for client-node the way kubectl does: their environment, the terminal, and bounds on how long and how much they answer.
+// Runs login programs (exec plug-ins) for client-node as kubectl does: environment, terminal, and limits on time and output.
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import type { KubeConfig, User } from '@kubernetes/client-node'
@@ -6,23 +6,23 @@ import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 
-/** Shows a line of a login program to the person at the terminal. */
+/** Shows a login program's message to the user at the terminal. */
 export type ShowLine = (text: string) => void
 
 export interface LoginOptions {
   readonly user: User
   readonly clock: Clock
-  /** Set when a person sits at a terminal: the program may prompt there. */
+  /** Set at an interactive terminal: the program may prompt there. */
   readonly show?: ShowLine | undefined
 }
 
-/** A login program may ask a cloud. */
+/** A login program may contact a cloud. */
 const LONGEST_ANSWER_MS = 60_000
-/** A person opens a browser, finds a second factor, types a code. */
+/** A user opens a browser, finds a second factor, types a code. */
 const LONGEST_DIALOG_MS = 10 * 60_000
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 5_000
-/** A token with the groups of a large company has some ten kilobytes. */
+/** A token with a large company's groups has some ten kilobytes. */
 const MAX_OUTPUT = 1024 * 1024
 const MAX_MESSAGE = 300
 
@@ -38,13 +38,13 @@ interface ExecAuth {
 }
 
 export interface Login {
-  /** Of the cluster, for programs that want it (provideClusterInfo). */
+  /** The cluster's info, for programs that want it (provideClusterInfo). */
   cluster: object | undefined
-  /** Wall clock: when the last credential expires; undefined when it does not say. */
+  /** Wall clock: when the last credential expires; undefined if unknown. */
   endsAt: number | undefined
 }
 
-/** Every program that this kubeconfig starts from now on is started here. */
+/** From now on, every login program of this kubeconfig starts here. */
 export function startLoginsOf(kc: KubeConfig, login: Login, options: LoginOptions): void {
   const { authenticators } = kc as unknown as { readonly authenticators: readonly object[] }
   const found = authenticators.find((a): a is ExecAuth => 'execFn' in a)
@@ -72,7 +72,7 @@ function started(
     // Otherwise a program that reads its input would hang.
     stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
   })
-  // client-node rejects with the last error event when the program has ended.
+  // client-node rejects with the last error event once the program has exited.
   let isFailed = false
   child.on('error', () => (isFailed = true))
   const fail = (why: string): void => {
@@ -84,7 +84,7 @@ function started(
       fail(`no answer within ${longest / 1_000} s`)
       child.kill()
     }),
-    // A child of its own may outlive it and keep its output open.
+    // A grandchild may outlive the program and keep its output open.
     clock.after(longest + GRACE_MS, () => {
       child.kill('SIGKILL')
       for (const output of [out, err]) output.end()
@@ -115,13 +115,13 @@ class Output {
     })
   }
 
-  /** A program that still runs gets SIGPIPE at its next write. */
+  /** A program that is still running gets SIGPIPE at its next write. */
   end(): void {
     this.#stream.destroy()
   }
 }
 
-/** The first line with words; of a stack trace of Python, the last, which says what went wrong. */
+/** The first line with words; in a Python stack trace the last one, which has the error. */
 function messageIn(text: string): string {
   const lines = text.split('\n').flatMap((line) => line.trim() || [])
   const line = lines[0]?.startsWith('Traceback ') ? lines.at(-1) : lines[0]

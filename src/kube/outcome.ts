@@ -5,17 +5,17 @@ export type WriteOutcome<T> =
   | { readonly kind: 'Applied'; readonly object: T }
   /** Another client wrote in between, or other managers own fields of an apply. */
   | { readonly kind: 'Conflict'; readonly error: ApiError }
-  /** The object was deleted or replaced: decisions about it no longer hold. */
+  /** The object was deleted or replaced: decisions about it are void. */
   | { readonly kind: 'Stale'; readonly error: ApiError }
   | { readonly kind: 'Exists'; readonly error: ApiError }
-  /** The server refuses it: permission, validation, admission, or a disruption budget. */
+  /** The server refuses: permission, validation, admission, or a disruption budget. */
   | { readonly kind: 'Denied'; readonly error: ApiError; readonly retryAfterMs: number | undefined }
-  /** The reply was lost or the server failed: it may or may not have happened. Read before you repeat it. */
+  /** The reply was lost or the server failed: the write may or may not have happened. Read before repeating it. */
   | { readonly kind: 'Unknown'; readonly error: ApiError | ConnectionError }
 
 const DENIED: ReadonlySet<number> = new Set([400, 401, 403, 405, 406, 413, 415, 422, 429])
 
-/** Runs one write. What is neither an ApiError nor a lost connection is a bug and is thrown on. */
+/** Runs one write. Anything other than an ApiError or a lost connection is a bug and is rethrown. */
 export async function outcomeOf<T>(write: () => Promise<T>): Promise<WriteOutcome<T>> {
   try {
     return { kind: 'Applied', object: await write() }
@@ -35,5 +35,5 @@ function refusal(error: unknown): Exclude<WriteOutcome<never>, { kind: 'Applied'
   throw error
 }
 
-/** A failed uid precondition is a Conflict on the wire; it means that the object was replaced. */
+/** A failed uid precondition is a Conflict on the wire; it means the object was replaced. */
 const isUidMismatch = (e: ApiError): boolean => e.status === 409 && /precondition.*\bUID\b/i.test(e.serverMessage)

@@ -1,12 +1,12 @@
-// How many objects the next page of a list asks for, so that a page stays small in memory whatever an object weighs. Pure.
+// How many objects to request for the next list page, so that a page stays small in memory whatever the object size. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
 
-/** client-go's and our spec's number for objects of a few kilobytes. */
+/** client-go's default, and the number in this project's spec, for objects of a few kilobytes. */
 const MAX_PAGE = 500
-/** The first page is small: nothing is known yet about the objects. */
+/** The first page is small, because object sizes are not known yet. */
 export const FIRST_PAGE = 100
 const MIN_PAGE = 20
-/** Bytes of JSON a page; parsing holds about three times this for a moment. */
+/** JSON bytes per page; parsing briefly holds about three times this. */
 const PAGE_BYTES = 700_000
 const SAMPLES = 8
 
@@ -16,7 +16,7 @@ export function nextPageSize(page: readonly KubeObject[]): number {
   return Math.max(MIN_PAGE, Math.min(MAX_PAGE, Math.floor(PAGE_BYTES / bytes)))
 }
 
-/** The mean of a few, spread over the page. */
+/** The mean of a few samples spread over the page. */
 function typicalBytes(page: readonly KubeObject[]): number {
   const step = Math.max(1, Math.floor(page.length / SAMPLES))
   let bytes = 0

@@ -1,15 +1,15 @@
-// Remembers the pending writes of this process, which no list and no watch has delivered yet, and finds those that the server contradicts. Invariant: an event of
-// the object, a complete list that is new enough, or a list that a bookmark without the write makes necessary removes each entry.
+// Tracks this process's pending writes, which no list or watch has delivered yet, and finds those that the server contradicts. Invariant: each entry is removed
+// by an event of the object, by a complete list that is new enough, or by the list that follows a bookmark without the write.
 import { compareResourceVersions, isOlder } from './resource-version.ts'
 
-/** Writes while the watch is disconnected; the cache shows further ones when the watch delivers them. */
+/** Writes while the watch is disconnected. Beyond this, the cache shows a write only when the watch delivers it. */
 const MAX_PENDING = 10_000
 
 export class PendingWrites {
-  /** By key: the version that this process wrote. */
+  /** Key → the version that this process wrote. */
   readonly #written = new Map<string, string>()
 
-  /** False: the bound is reached. */
+  /** False if the limit is reached. */
   noteWritten(key: string, revision: string): boolean {
     if (this.#written.size >= MAX_PENDING && !this.#written.has(key)) return false
     this.#written.set(key, revision)
@@ -20,12 +20,12 @@ export class PendingWrites {
     return this.#written.has(key)
   }
 
-  /** A server that was restored from a backup has lost the earlier writes. */
+  /** A server restored from a backup has lost the earlier writes. */
   forgetAll(): void {
     this.#written.clear()
   }
 
-  /** Whether the server shows an older version than this process wrote; `asOf` is the version of the list that shows it. */
+  /** True if the server shows an older version than this process wrote; `asOf` is the version of the list that shows it. */
   outdates(key: string, shown: { readonly revision: string | undefined; readonly asOf?: string }): boolean {
     const revision = this.#written.get(key)
     if (revision === undefined) return false
@@ -39,13 +39,13 @@ export class PendingWrites {
     this.#written.delete(key)
   }
 
-  /** Whether this process wrote an object after the list that does not show it. */
+  /** True if this process wrote the object after the list that does not show it. */
   isNewerThan(asOf: string, key: string): boolean {
     const revision = this.#written.get(key)
     return revision !== undefined && isOlder(asOf, revision)
   }
 
-  /** Whether the server showed everything up to this revision, but not one of the writes: then a new list is necessary. */
+  /** True if the server showed everything up to this revision, but not one of the writes: a new list is needed. */
   isContradictedAt(revision: string): boolean {
     for (const written of this.#written.values()) if (!isOlder(revision, written)) return true
     return false

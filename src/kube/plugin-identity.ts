@@ -1,5 +1,5 @@
-// The identity that a login program or an OIDC provider gives, asked through client-node: again when it expires and when the server refused it, once
-// at a time, each within a deadline.
+// The identity from a login program or an OIDC provider, requested through client-node: again when it expires or the server refuses it, one request at a time,
+// each with a deadline.
 import type { RequestOptions } from 'node:https'
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import { type Clock } from '#lib/clock.ts'
@@ -11,14 +11,14 @@ import type { Identity } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
 import { type Login, longestLoginMs, type ShowLine, startLoginsOf } from './login-program.ts'
 
-/** client-node keeps what a plugin answered until it expires; asking it again costs nothing. */
+/** client-node caches a plugin's answer until it expires, so asking again is free. */
 const ASK_AGAIN_MS = 60_000
 
 export interface PluginOptions {
-  /** A copy without a memory of earlier answers. */
+  /** A copy without cached answers. */
   readonly fresh: () => KubeConfig
   readonly user: User
-  /** Of the cluster, read each time: for login programs that want it. */
+  /** The cluster's info, read each time, for login programs that want it. */
   readonly clusterInfo: () => Promise<object | undefined>
   readonly show?: ShowLine | undefined
   readonly clock?: Clock
@@ -47,7 +47,7 @@ export function pluginIdentity({ fresh, user, clusterInfo, show, clock = systemC
     return { ...identityIn(options, user), goodForMs: goodForMs(login.endsAt, clock) }
   }
   return async (isRefused: boolean): Promise<Identity> => {
-    // An OIDC provider's answer says how long it lives, which client-node takes for the time when it ends: only a copy reads the time in the token.
+    // client-node misreads an OIDC answer's lifetime as its expiry time; only a fresh copy reads the time in the token.
     if (answering === undefined && (isRefused || isOidc(user))) kc = forgetful()
     answering ??= ask().finally(() => (answering = undefined))
     try {
@@ -64,7 +64,7 @@ export function pluginIdentity({ fresh, user, clusterInfo, show, clock = systemC
 
 const firstLine = (text: string): string => (text.split('\n')[0] ?? '').slice(0, 300)
 
-/** A login program that is not installed, with the hint that a kubeconfig has for this case. */
+/** A missing login program, with the kubeconfig's install hint. */
 function startTrouble(e: unknown, { exec }: User): string | undefined {
   const isStart = e instanceof Error && 'syscall' in e && String(e.syscall).startsWith('spawn')
   if (!isStart || !('code' in e) || e.code !== 'ENOENT' || !isObject(exec)) return undefined
@@ -78,7 +78,7 @@ function identityIn(options: RequestOptions, user: User): Identity {
   const header = isObject(headers) ? headers['Authorization'] : undefined
   const token = typeof header === 'string' ? /^Bearer (.+)$/.exec(header)?.[1] : undefined
   const { cert, key } = options
-  // client-node leaves a provider's expired login out; the requests would be anonymous.
+  // client-node drops a provider's expired login; the requests would then be anonymous.
   if (token === undefined && !(cert && key))
     throw new Error(
       isOidc(user) ? 'its login expired and cannot be renewed' : 'it returned neither token nor certificate',
@@ -99,7 +99,7 @@ const providerOf = (user: User): Record<string, unknown> | undefined => {
 
 const AUTHORITIES = ['idp-certificate-authority', 'idp-certificate-authority-data']
 
-/** client-node hands its OIDC library a text where that takes an URL only, and answers with a plain object where the provider has an authority of its own. */
+/** client-node passes its OIDC library text where only a URL works, and a plain object if the provider has its own CA. */
 function mendProvider(user: User): boolean {
   const config = isOidc(user) ? providerOf(user) : undefined
   if (config === undefined) return false
@@ -114,14 +114,14 @@ const isOidc = (user: User): boolean => isObject(user.authProvider) && user.auth
 
 const refreshTokenOf = (user: User): unknown => providerOf(user)?.['refresh-token']
 
-/** A provider that gives no new refresh token means the old one to be used again; client-node forgets it. */
+/** If a provider sends no new refresh token, the old one stays valid; client-node drops it. */
 function keepRefreshToken(user: User, before: unknown): void {
   const config = providerOf(user)
   if (config !== undefined && config['refresh-token'] === undefined && before !== undefined)
     config['refresh-token'] = before
 }
 
-/** A login program is killed at the same deadline; until it has ended, the next caller waits for the same answer. */
+/** A login program is killed at the same deadline; until it has exited, the next caller waits for the same answer. */
 async function within<T>(answering: Promise<T>, longestMs: number, clock: Clock): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = clock.after(longestMs, () => late.reject(new Error(`no answer within ${longestMs / 1_000} s`)))

@@ -1,4 +1,4 @@
-// Keeps a store equal to what an API server holds of one kind: list, watch, resume, list again. It ends when its signal says so and for no other reason.
+// Keeps a store equal to an API server's state of one kind: list, watch, resume, list again. Only its signal ends it.
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -20,7 +20,7 @@ export interface Selection {
   readonly fieldSelector?: string
 }
 
-/** What happened, for logs and metrics. Nothing is decided from it. */
+/** What happened, for logs and metrics only. */
 export type ReflectorNotice =
   | { readonly kind: 'Listed'; readonly objects: number; readonly pages: number; readonly resourceVersion: string }
   /** The server accepted the watch. */
@@ -38,35 +38,35 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly store: Store<T>
   readonly clock: Clock
   readonly random: Random
-  /** Every change, in order, once. A promise holds the stream back until it resolves. */
+  /** Every change, in order, exactly once. A returned promise pauses the stream until it resolves. */
   readonly onChanges: (changes: readonly Change<T>[]) => Promise<void> | undefined
-  /** After each complete list. */
+  /** Called after each complete list. */
   readonly onListed: () => void
   readonly notice?: (notice: ReflectorNotice) => void
-  /** What is cached of an object; must keep name, namespace, uid and resourceVersion. */
+  /** Reduces an object for the cache; must keep name, namespace, uid and resourceVersion. */
   readonly transform?: (object: T) => T
   /** The server sends a bookmark at least this often. */
   readonly bookmarkPeriodMs?: number
-  /** Lists again that often although nothing is wrong; heals what a server swallowed. */
+  /** Lists again at this interval even without errors; repairs what a server dropped. */
   readonly relistEveryMs?: number
   /** The first list waits up to this long, so that a fleet that starts together does not list together. */
   readonly startSpreadMs?: number
 }
 
 const BOOKMARK_PERIOD_MS = 60_000
-/** Less than two bookmark periods, and more than the 1.25 by which a server may be late. */
+/** Less than two bookmark periods, but more than the 1.25 by which a server may be late. */
 const SILENT_PERIODS = 1.75
-/** A kube-apiserver may pass over a new watch when it first sends bookmarks: one in five hears nothing for two periods. */
+/** A kube-apiserver may skip a new watch in its first round of bookmarks: one in five gets nothing for two periods. */
 const FIRST_SILENT_PERIODS = 2.5
-/** As client-go: servers end watches after five to ten minutes, each at another time. */
+/** Like client-go: servers end watches after five to ten minutes, at random. */
 const WATCH_SECONDS = { least: 300, most: 600 } as const
-/** A watch that lived this long was a healthy one. */
+/** A watch that lived this long was healthy. */
 const HEALTHY_MS = 10_000
 /** A server that stays behind the observed state was restored from a backup: after this time its state counts again. */
 const ACCEPT_OLDER_AFTER_MS = 600_000
-/** A server that lost its history lost it for all clients: lists are expensive, so they are spread out. */
+/** A server that lost its history lost it for all clients. Lists are expensive, so spread them out. */
 const RELIST_SPREAD_MS = 500
-/** Continue tokens that expired in a row; then the list is asked for in one piece. */
+/** Expired continue tokens in a row before the list is requested in one piece. */
 const MAX_EXPIRED_PAGES = 2
 
 interface NextPage {
@@ -90,16 +90,16 @@ export class Reflector<T extends KubeObject> {
   readonly #periodMs: number
   #failures = 0
   #expiredPages = 0
-  /** Lists since a watch last brought anything. */
+  /** Lists since a watch last delivered anything. */
   #fruitlessLists = 0
   #behindSince: number | undefined
   /** When the server last answered. */
   #lastEventAt: number
-  /** Since when the open watch is silent. */
+  /** Start of the open watch's silence. */
   #idleSince = 0
   /** Whether the open watch has delivered anything. */
   #hasSpoken = false
-  /** The last watch was closed for its silence: a server that only accepts the next one has proved nothing. */
+  /** The last watch was closed for silence: accepting the next one proves nothing yet. */
   #isSuspect = false
   #listedAt: number | undefined
   #connected = false
@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** One list or one watch; answers how long to wait before the next. */
+  /** One list or one watch; returns how long to wait before the next. */
   async #step(signal: AbortSignal): Promise<number> {
     try {
       if (this.#replica.resumeAt === undefined) await this.#list(signal)
@@ -169,7 +169,7 @@ export class Reflector<T extends KubeObject> {
     return this.#retryIn(error, backoffMs(this.#failures, this.#o.random.next(), error))
   }
 
-  /** History that is lost once is no failure of the server; history that is lost again right after a list is. */
+  /** Losing history once is not a failure of the server; losing it again right after a list is. */
   #afterExpired(error: unknown): number {
     if (this.#replica.resumeLater()) return 0
     this.#notice({ kind: 'Gone' })
@@ -202,7 +202,7 @@ export class Reflector<T extends KubeObject> {
     this.#o.onListed()
   }
 
-  /** Nothing of a page outlives this call but what is cached: a page that waits for the next one doubles the memory of a list. */
+  /** Only the cached objects of a page outlive this call: keeping a page while the next one loads doubles a list's memory. */
   async #takePage(signal: AbortSignal, { token, size }: NextPage, isFirst: boolean): Promise<NextPage> {
     const page = await this.#page(signal, token, size)
     if (isFirst) {
@@ -234,7 +234,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** A server that fell behind is asked to catch up first, until it is clear that it never will. */
+  /** Requests a state at least as new as the observed one, until it is clear that the server never catches up. */
   #notOlder(token: string | undefined): Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'> {
     const { highest } = this.#replica
     if (token !== undefined || highest === undefined || this.#behindSince === undefined || this.#mayGoBack()) return {}
@@ -297,7 +297,7 @@ export class Reflector<T extends KubeObject> {
     await this.#afterCleanEnd(clock.monotonic() - startedAt, events, signal)
   }
 
-  /** While we ourselves hold the stream back, its silence means nothing. */
+  /** While this side pauses the stream, silence means nothing. */
   async #hold(busy: Promise<void>): Promise<void> {
     this.#holding = true
     try {
@@ -308,7 +308,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** A server that ends watches as soon as they begin is not asked again at once. */
+  /** Back off from a server that ends watches as soon as they start. */
   async #afterCleanEnd(livedMs: number, events: number, signal: AbortSignal): Promise<void> {
     if (livedMs >= HEALTHY_MS || events > 0) return
     this.#failures++
@@ -325,14 +325,14 @@ export class Reflector<T extends KubeObject> {
     return { ...this.#o.selection, resourceVersion, timeoutSeconds, signal, onOpen }
   }
 
-  /** Ends the watch when the server has said nothing for too long: the connection may be half open. */
+  /** Ends the watch if the server is silent for too long: the connection may be half open. */
   #watchdog(stop: AbortController): { cancel(): void } {
     const { clock } = this.#o
     let timer = { cancel: (): void => undefined }
     const laterMs = this.#periodMs * SILENT_PERIODS
     const check = (): void => {
       const boundMs = this.#hasSpoken ? laterMs : this.#periodMs * FIRST_SILENT_PERIODS
-      // Whole milliseconds: a rest that is smaller than what the clock can show would be waited for without end.
+      // Whole milliseconds: a remainder below the clock's resolution would be waited for forever.
       const left = this.#holding ? boundMs : Math.ceil(boundMs - (clock.monotonic() - this.#idleSince))
       if (left <= 0) stop.abort(new Silence(boundMs))
       else timer = clock.after(Math.min(left, laterMs), check)

@@ -1,5 +1,5 @@
-// Decides which parts of a list or a watch are new, and where a watch resumes.
-// Invariant: an object never returns to an older version, unless a newer list has it, and a late event never revives a deleted one.
+// Decides which parts of a list or watch are new, and where a watch resumes. Invariant: an object never goes back to an older version unless a newer list has
+// it, and a late event never revives a deleted one.
 import type { KubeObject } from '#api/schema/object.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { WatchEvent } from './client.ts'
@@ -14,9 +14,9 @@ export interface Change<T extends KubeObject> {
   readonly now: T | undefined
 }
 
-/** Deletions remembered, so that a late older event does not revive an object. Old ones are dropped. */
+/** Deletions to remember, so that a late older event does not revive an object. The oldest are dropped. */
 const MAX_TOMBSTONES = 10_000
-/** Events that a new watch asks for again: what was overtaken on the way comes a second time instead of never. */
+/** Events that a new watch requests again: an event overtaken on the way arrives twice instead of never. */
 const OVERLAP = 16
 
 export class Replica<T extends KubeObject> {
@@ -24,7 +24,7 @@ export class Replica<T extends KubeObject> {
   readonly #transform: (object: T) => T
   readonly #tombstones = new Map<string, string>()
   readonly #pending = new PendingWrites()
-  /** Revisions of the last events, in the order in which they came. */
+  /** Revisions of the last events, in order of arrival. */
   #recent: string[] = []
   #highest: string | undefined
   #complete: string | undefined
@@ -45,12 +45,12 @@ export class Replica<T extends KubeObject> {
     return this.#highest
   }
 
-  /** Everything up to here is in the store. Unchanged during a list, of which only a part has arrived. */
+  /** Everything up to here is in the store. Unchanged during a list, which is incomplete. */
   get complete(): string | undefined {
     return this.#complete
   }
 
-  /** Where a watch resumes, a little before the last event; undefined when a list is needed. */
+  /** Where a watch resumes, slightly before the last event; undefined if a list is needed. */
   get resumeAt(): string | undefined {
     const { length } = this.#recent
     if (!this.#overlaps) return this.#recent[length - 1]
@@ -60,7 +60,7 @@ export class Replica<T extends KubeObject> {
     )
   }
 
-  /** The resume point is too old for the server. True when one without overlap is left to try. */
+  /** The server no longer has the resume point. True if one without overlap is left to try. */
   resumeLater(): boolean {
     const overlapped = this.resumeAt
     this.#overlaps = false
@@ -72,7 +72,7 @@ export class Replica<T extends KubeObject> {
     this.#recent = []
   }
 
-  /** A list that is older than the observed state is not current: its server lags, or was restored. */
+  /** A list older than the observed state is not current: its server lags, or was restored. */
   isTimeTravel(resourceVersion: string): boolean {
     return !this.#acceptOlder && isOlder(resourceVersion, this.#highest)
   }
@@ -97,7 +97,7 @@ export class Replica<T extends KubeObject> {
     return changes
   }
 
-  /** Cached objects that were not listed are deleted; the last known state is delivered. */
+  /** Cached objects missing from the list are deleted; their last known state is delivered. */
   endList(resourceVersion: string): readonly Change<T>[] {
     const changes: Change<T>[] = []
     const listed = this.#listed ?? new Set()
@@ -145,9 +145,7 @@ export class Replica<T extends KubeObject> {
     this.#overlaps = true
   }
 
-  /**
-   * Stores the answer to a write of this process, until the server shows this version, a newer one or a deletion. Undefined when the object cannot be stored.
-   */
+  /** Stores the result of this process's write until the server shows this version, a newer one or a deletion. Undefined if the object cannot be stored. */
   assume(object: T): readonly Change<T>[] | undefined {
     const key = namespacedName(object)
     const { resourceVersion } = object.metadata
@@ -164,12 +162,12 @@ export class Replica<T extends KubeObject> {
   /** Stores what the server shows, unless this process made a newer change. */
   #show(key: string, object: T, changes: Change<T>[], asOf?: string): void {
     const revision = object.metadata.resourceVersion
-    // A list that is newer than the recorded deletion and shows the object is right.
+    // A list that is newer than the recorded deletion and shows the object wins.
     if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#tombstones.delete(key)
     const old = this.#store.at(key)?.metadata.resourceVersion
     const isPending = this.#pending.has(key)
     if (this.#pending.outdates(key, { revision, ...defined({ asOf }) })) return
-    // A list that is newer than what is known of an object shows an older version: the server lost what came between, as in a restore.
+    // A list that is newer than the known object but shows an older version: the server lost what came in between, as in a restore.
     const isCurrent = isPending || (asOf !== undefined && !isOlder(asOf, old))
     if (isCurrent && isOlder(revision, old)) return this.#set(key, object, changes)
     this.#put(key, object, changes)
@@ -195,7 +193,7 @@ export class Replica<T extends KubeObject> {
     const now = this.#transform(object)
     this.#tombstones.delete(key)
     this.#store.set(key, now)
-    // The same name with another uid is another object: the old one was deleted, though no event said so.
+    // The same name with another uid is a new object: the old one was deleted without an event.
     if (old !== undefined && old.metadata.uid !== now.metadata.uid)
       changes.push({ key, old, now: undefined }, { key, old: undefined, now })
     else changes.push({ key, old, now })

@@ -1,8 +1,8 @@
-// Order of resource versions: decimal numbers of any length, compared without losing digits.
+// The order of resource versions: decimal numbers of any length, compared without losing digits.
 
 const NUMBER = /^(0|[1-9][0-9]*)$/
 
-/** Below, at or above 0 as for a sort; undefined when one of them is no number and their order is not known. */
+/** Below, at or above 0 as for a sort; undefined if either is not a number, so the order is unknown. */
 export function compareResourceVersions(a: string | undefined, b: string | undefined): number | undefined {
   if (a === undefined || b === undefined || !NUMBER.test(a) || !NUMBER.test(b)) return undefined
   if (a === b) return 0
@@ -10,11 +10,11 @@ export function compareResourceVersions(a: string | undefined, b: string | undef
   return a < b ? -1 : 1
 }
 
-/** True only when it is known that `a` is older than `b`. */
+/** True only if `a` is known to be older than `b`. */
 export const isOlder = (a: string | undefined, b: string | undefined): boolean => {
   const order = compareResourceVersions(a, b)
   return order !== undefined && order < 0
 }
 
-/** The newer of two, `b` when their order is not known. */
+/** The newer of the two, or `b` if their order is unknown. */
 export const newerOf = (a: string | undefined, b: string): string => (a !== undefined && isOlder(b, a) ? a : b)

@@ -1,7 +1,7 @@
 // Whether a selector can match anything at all. Pure.
 import type { Requirement, Selector } from './selector.ts'
 
-/** Why no labels can match it; undefined when some can. */
+/** Why no labels can match it; undefined if some can. */
 export function neverMatches(selector: Selector): string | undefined {
   for (const [key, requirements] of Map.groupBy(selector, (r) => r.key)) {
     const of = (operator: Requirement['operator']) => requirements.filter((r) => r.operator === operator)

@@ -1,4 +1,4 @@
-// Label and field selectors: read from text or from the object form, matched against labels, written back as text.
+// Label and field selectors: parsed from text or from the object form, matched against labels, and formatted as text.
 import { assertNever, KubeNodeError } from '#lib/errors.ts'
 import { isOneOf, labelOf, type Labels, type LabelSelector } from '#api/schema/labels.ts'
 import { kubeErrors } from './kube-errors.ts'
@@ -11,7 +11,7 @@ export interface Requirement {
   readonly values: readonly string[]
 }
 
-/** All requirements must hold; none means everything. */
+/** All requirements must hold; an empty list matches everything. */
 export type Selector = readonly Requirement[]
 
 const OPERATORS: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist']
@@ -39,7 +39,7 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
   }
 }
 
-/** `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`, joined by commas. */
+/** `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`, separated by commas. */
 export function parseSelector(text: string): Selector {
   return splitOutsideParentheses(text).map((part) => parseRequirement(part, text))
 }
@@ -84,7 +84,7 @@ function splitOutsideParentheses(text: string): readonly string[] {
   return parts
 }
 
-/** The object form as requirements. An empty selector matches everything, as it does in Kubernetes; callers refuse it where that is a danger. */
+/** Requirements of the object form. An empty selector matches everything, as in Kubernetes; callers refuse it where that is dangerous. */
 export function selectorOf(selector: LabelSelector): Selector {
   const whole = JSON.stringify(selector)
   const equal = Object.entries(selector.matchLabels ?? {}).map(([key, value]) =>
@@ -160,7 +160,7 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   })
 }
 
-/** A backslash takes the next character with it, another backslash too. */
+/** A backslash escapes the next character, including another backslash. */
 const splitAtBareCommas = (text: string): readonly string[] => {
   const parts: string[] = []
   let start = 0
@@ -176,7 +176,7 @@ const splitAtBareCommas = (text: string): readonly string[] => {
 
 export const escapeFieldValue = (value: string): string => value.replaceAll(/[\\,=]/g, String.raw`\$&`)
 
-/** A missing field counts as the empty string, as it does on a server. */
+/** A missing field counts as the empty string, as on a server. */
 export function matchesFields(requirements: readonly FieldRequirement[], object: unknown): boolean {
   return requirements.every((r) => (fieldText(object, r.path) === r.value) === r.equal)
 }

@@ -1,4 +1,4 @@
-// What an API server says that it serves: its pages of discovery.
+// What an API server serves, from its discovery pages.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -7,7 +7,7 @@ import { ApiError, failure } from './errors.ts'
 
 type Client = Pick<KubeClient, 'raw'>
 
-/** Of one group and version, without subresources. Undefined: it is not served. */
+/** For one group and version, without subresources. Undefined if not served. */
 export async function servedResources(
   client: Client,
   apiVersion: string,
@@ -24,7 +24,7 @@ export async function servedResources(
   )
 }
 
-/** The `group/version` that the server prefers. Undefined: the group is not served. */
+/** The server's preferred `group/version`. Undefined if the group is not served. */
 export async function preferredVersion(
   client: Client,
   group: string,
@@ -35,7 +35,7 @@ export async function preferredVersion(
   return typeof preferred['groupVersion'] === 'string' ? preferred['groupVersion'] : undefined
 }
 
-/** Only with 404 it is not served: the program behind an aggregated API may be down, and rights may be missing. */
+/** Only a 404 means it is not served: an aggregated API may be unavailable, and rights may be missing. */
 async function page(client: Client, path: string, signal: AbortSignal | undefined): Promise<unknown> {
   const { status, text } = await client.raw({ method: 'GET', path, ...defined({ signal }) })
   if (status === 404) return undefined

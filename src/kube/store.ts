@@ -1,9 +1,9 @@
-// The cached objects of one kind by key, with indexes over them. Readers get it read-only; only the reflector writes.
+// The cached objects of one kind by key, with indexes. Readers get it read-only; only the reflector writes.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
 import { keyText, namespacedName } from '#api/schema/object-meta.ts'
 
-/** The values under which an object is found; each object may have any number. */
+/** The index values of an object; there may be any number. */
 export type Indexer<T> = (object: T) => readonly string[]
 
 export interface ReadonlyStore<T extends KubeObject = KubeObject> {
@@ -11,7 +11,7 @@ export interface ReadonlyStore<T extends KubeObject = KubeObject> {
   get(key: ObjectKey): T | undefined
   /** All objects, in no particular order. */
   list(): readonly T[]
-  /** Throws for an index that was never declared: that is a bug of the caller, not an empty answer. */
+  /** Throws for an undeclared index: that is the caller's bug, not an empty result. */
   byIndex(index: string, value: string): readonly T[]
   /** The values of an index that have at least one object. */
   indexValues(index: string): readonly string[]
@@ -30,13 +30,13 @@ function guarded<T>(indexer: Indexer<T>, failed: (error: unknown) => void): Inde
 
 type Index = Map<string, Set<string>>
 
-/** What a store needs of a Map. One that packs its objects may give another one at each `get`, and less of them in `values`. */
+/** The part of a Map that a store needs. A packed one may return a new object at each `get`, and reduced ones in `values`. */
 export interface Objects<T> {
   readonly size: number
   get(key: string): T | undefined
   set(key: string, object: T): unknown
   delete(key: string): unknown
-  /** Stays as it is while objects are deleted. */
+  /** Stable while objects are deleted. */
   keys(): Iterable<string>
   values(): Iterable<T>
 }
@@ -47,7 +47,7 @@ export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T
   readonly #failed: (error: unknown) => void
   readonly #indexes = new Map<string, Index>()
 
-  /** An indexer that fails on an object indexes it under nothing and is reported: one strange object must not stop the others. */
+  /** An indexer that fails on an object is reported and gives no index values: one odd object must not stop the others. */
   constructor(
     indexers: Readonly<Record<string, Indexer<T>>> = {},
     failed: (error: unknown) => void = () => undefined,

@@ -1,4 +1,4 @@
-// Maps the calls of the client port to HTTP: method, path and body of requests, meaning of answers. Pure.
+// Maps client port calls to HTTP: method, path and body of requests, meaning of responses. Pure.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -17,7 +17,7 @@ import { kubeErrors } from '../kube-errors.ts'
 
 export const JSON_TYPE = 'application/json'
 
-/** What one call is, before it becomes bytes. */
+/** One call before serialization. */
 export interface ApiCall {
   readonly method: string
   /** "update", "list" … for messages. */
@@ -38,7 +38,7 @@ export function targetOf(type: ResourceType, key: ObjectKey): string {
   return [qualifiedPlural(type), ...(key.namespace === undefined ? [] : [key.namespace]), key.name].join('/')
 }
 
-/** Nothing else may become a part of a path: an empty name would mean the whole collection, `..` the level above it. */
+/** Nothing else is allowed in a path: an empty name would mean the whole collection, and `..` the level above. */
 const isPathSegment = (name: string): boolean => name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name)
 
 export function objectCall(
@@ -113,7 +113,7 @@ export const deleteBody = (o: DeleteOptions) => ({
   ...(o.dryRun ? { dryRun: ['All'] } : {}),
 })
 
-/** A server answers with a Status when the object was deleted, and with the object when a finalizer or grace period keeps it. */
+/** A server answers with a Status if the object was deleted, and with the object if a finalizer or grace period keeps it. */
 export function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
   if (!isObject(answer) || !isObject(answer['metadata'])) return 'Deleted'
   const { finalizers, deletionGracePeriodSeconds: grace } = answer['metadata']
@@ -121,7 +121,7 @@ export function deletionOf(answer: unknown): 'Deleted' | 'Deleting' {
   return isHeld ? 'Deleting' : 'Deleted'
 }
 
-/** Items of built-in kinds come without kind and apiVersion in lists; every reader wants them. */
+/** List items of built-in kinds lack kind and apiVersion; every reader needs them. */
 export function pageOf<T extends KubeObject>(type: ResourceType<T>, body: unknown, call: ApiCall): ListPage<T> {
   if (!isObject(body) || !isObject(body['metadata']) || !(body['items'] === null || Array.isArray(body['items'])))
     throw notUnderstood(call, 'not a list')

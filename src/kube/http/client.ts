@@ -1,4 +1,4 @@
-// The client port over HTTPS: paths, bodies and answers of the Kubernetes API; sockets and deadlines are transport.ts.
+// The client port over HTTPS: paths, bodies and responses of the Kubernetes API. Sockets and deadlines are in transport.ts.
 import { coreKind } from '../core-kinds.ts'
 import { type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -58,17 +58,17 @@ export interface HttpClientOptions {
   readonly clock?: Clock
   readonly random?: Random
   readonly timeouts?: Partial<Timeouts>
-  /** "kubenode-machine/0.1.0"; the server puts it into managedFields where no manager is named, and into its audit log. */
+  /** "kubenode-machine/0.1.0"; the server writes it into managedFields if no manager is named, and into its audit log. */
   readonly userAgent?: string
-  /** As a person calls the server, for messages. */
+  /** The server as messages name it. */
   readonly place?: string
-  /** Most requests in flight in a lane: ten thousand low-traffic clients open few connections. */
+  /** Maximum requests in flight per lane: ten thousand low-traffic clients open few connections. */
   readonly atOnce?: number
-  /** How long a request waits for a connection in use before it opens another. */
+  /** How long a request waits for a busy connection before opening another. */
   readonly patienceMs?: number
-  /** A request has no answer after SLOW_MS, retries included. */
+  /** Called when a request has no answer after SLOW_MS, retries included. */
   readonly onSlow?: (method: string, path: string) => void
-  /** Before a request is sent. */
+  /** Called before a request is sent. */
   readonly onRequest?: (method: string, path: string) => void
 }
 
@@ -109,12 +109,12 @@ export class HttpKubeClient implements KubeClient {
     )
   }
 
-  /** Closes the idle sockets of a burst at once, except one. Calls in flight continue. */
+  /** Closes a burst's idle sockets at once, except one. Calls in flight continue. */
   rest(): void {
     this.#transport.rest()
   }
 
-  /** Drops all idle and busy sockets. Calls in flight fail. */
+  /** Closes all sockets, idle and busy. Calls in flight fail. */
   close(): void {
     this.#transport.close()
   }
@@ -223,7 +223,7 @@ export class HttpKubeClient implements KubeClient {
     )
   }
 
-  /** Answers with whatever status the server gives. */
+  /** Returns whatever status the server sends. */
   async raw(request: RawRequest): Promise<RawResponse> {
     const [path = ''] = request.path.split('?')
     const call: ApiCall = {
@@ -299,7 +299,7 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** Sends until there is an answer or trying again makes no sense. */
+  /** Sends until there is an answer or a retry is pointless. */
   async #answerTo(request: WireRequest, call: ApiCall, throwRefusals: boolean): Promise<Answer> {
     const isRead = call.method === 'GET'
     for (let attempt = 1; ; attempt++) {
@@ -317,18 +317,18 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** A response with a good status; refreshes credentials once when they seem to be the reason of a refusal. */
+  /** A successful response. Refreshes credentials once if they seem to be the reason for a refusal. */
   async #open(request: WireRequest, call: ApiCall, throwRefusals = true): Promise<WireResponse> {
     const first = await this.#try(request, call, throwRefusals)
     if (!(first instanceof Error)) return first
-    // Neither a 401 nor a refused certificate has had any effect on the server, so a write may be sent again too.
+    // A 401 or a refused certificate has no effect on the server, so even a write may be sent again.
     if (!(await this.#transport.credentials.refresh(request.used))) throw first
     const second = await this.#try(request, call, throwRefusals)
     if (second instanceof Error) throw second
     return second
   }
 
-  /** Returned errors are those that fresh credentials may heal; all others are thrown. */
+  /** Returns errors that fresh credentials may fix; throws all others. */
   async #try(request: WireRequest, call: ApiCall, throwRefusals: boolean): Promise<WireResponse | Error> {
     let response: WireResponse
     try {

@@ -1,4 +1,4 @@
-// Keeps credentials fresh: files are read again every minute and whenever the server or TLS refuses what we have, so rotation needs no restart.
+// Keeps credentials fresh: reads files again every minute and whenever the server or TLS refuses them, so rotation needs no restart.
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -12,14 +12,14 @@ export interface TlsMaterial {
   readonly key: string | undefined
 }
 
-/** As often as client-go reads tokens again; projected tokens and mounted CAs change on the scale of minutes. */
+/** client-go rereads tokens at the same interval; projected tokens and mounted CAs change within minutes. */
 const REREAD_MS = 60_000
-/** A source whose answers expire at once is not asked more often than this. */
+/** Minimum interval for a source whose answers expire at once. */
 const SHORTEST_LIFE_MS = 1_000
-/** A server that refuses every answer of a plugin must not make every request start the plugin. */
+/** A server that refuses every answer of a plugin must not start the plugin on every request. */
 const REFUSED_AGAIN_MS = 10_000
 
-/** What a request is sent with. */
+/** The credentials a request is sent with. */
 export interface Loaded {
   readonly tls: TlsMaterial
   readonly token: string | undefined
@@ -39,29 +39,29 @@ export class Credentials {
     this.#clock = clock
   }
 
-  /** What was read last, and what a request that starts now is likely to be sent with. */
+  /** The last loaded credentials, which a request that starts now will most likely use. */
   get latest(): Loaded | undefined {
     return this.#loaded
   }
 
-  /** Current material; its TLS part is the same object as long as nothing changed, so that agents can be kept. */
+  /** Current credentials; the TLS part is the same object while nothing changes, so that agents can be reused. */
   async current(): Promise<Loaded> {
     const now = this.#clock.monotonic()
     if (this.#loaded !== undefined && now < this.#loaded.goodUntil) return this.#loaded
     try {
       return await this.#load(false)
     } catch (e) {
-      // A file that is being replaced may be missing briefly: the last good content is used until then.
+      // A file may be briefly missing while it is replaced: use the last good content.
       if (this.#loaded === undefined) throw e
       this.#loaded = { ...this.#loaded, goodUntil: now + SHORTEST_LIFE_MS }
       return this.#loaded
     }
   }
 
-  /** Reads everything again, unless another request did since `used` was current. True when something is different, so that trying again makes sense. */
+  /** Reads everything again, unless another request did so since `used` was current. True if anything changed, so that a retry makes sense. */
   async refresh(used: Loaded | undefined): Promise<boolean> {
     const isDifferent = (now: Loaded): boolean => used === undefined || now.tls !== used.tls || now.token !== used.token
-    // What is being read already was asked for before the refusal was known.
+    // A read that is already running started before the refusal.
     const latest = (await this.#loading?.catch(() => undefined)) ?? this.#loaded
     if (latest !== undefined && latest !== used && isDifferent(latest)) return true
     if (this.#config.identity !== undefined) {
@@ -102,7 +102,7 @@ export class Credentials {
   }
 }
 
-/** An empty header would make the request an anonymous one. */
+/** An empty header would make the request anonymous. */
 function tokenIn(source: Source | undefined, text: string | undefined): string | undefined {
   const token = text?.trim()
   if (token === '' && source !== undefined && 'file' in source)

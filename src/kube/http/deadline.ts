@@ -1,4 +1,4 @@
-// One AbortSignal for two reasons to stop: the caller went away, or the time is over.
+// One AbortSignal for two causes: the caller aborted, or the time is over.
 import type { Clock } from '#lib/clock.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 
@@ -7,7 +7,7 @@ export class Deadline {
   readonly #timer: { cancel(): void } | undefined
   readonly #unfollow: () => void
 
-  /** `late` makes the reason when the time is over; without `ms` only the caller can end it. */
+  /** `late` creates the reason at timeout; without `ms` only the caller can abort. */
   constructor(clock: Clock, ms: number | undefined, caller: AbortSignal | undefined, late: () => Error) {
     this.#unfollow = followSignal(this.#controller, caller)
     this.#timer = ms === undefined ? undefined : clock.after(ms, () => this.#controller.abort(late()))

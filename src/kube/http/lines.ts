@@ -1,4 +1,4 @@
-// Cuts a byte stream into lines without ever holding more than one bounded line.
+// Splits a byte stream into lines and holds at most one bounded line.
 import { KubeNodeError } from '#lib/errors.ts'
 import { kubeErrors } from '../kube-errors.ts'
 
@@ -13,7 +13,7 @@ export class LineTooLong extends KubeNodeError {
   }
 }
 
-/** The stream ended inside a line: the incomplete line is worthless. */
+/** The stream ended inside a line; the partial line is useless. */
 export class CutLine extends KubeNodeError {
   constructor(bytes: number) {
     super(kubeErrors.KN2030_end({ bytes }), {
@@ -22,7 +22,7 @@ export class CutLine extends KubeNodeError {
   }
 }
 
-/** Whole, non-empty lines. Throws CutLine when the stream ends inside one and LineTooLong before a line outgrows the limit. */
+/** Yields whole, non-empty lines. Throws CutLine if the stream ends inside one, and LineTooLong before a line exceeds the limit. */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
   limit = MAX_LINE_BYTES,

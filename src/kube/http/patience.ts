@@ -1,5 +1,5 @@
-// Low-traffic clients wait briefly for a connection in use before another one is opened: a handshake costs six heartbeats, and occasional requests
-// often coincide. A hanging request delays others no longer than that.
+// Low-traffic clients wait briefly for a busy connection before opening another: a handshake costs six heartbeats, and occasional requests often coincide. A
+// hanging request delays others by no more than that.
 import type { Clock } from '#lib/clock.ts'
 
 export class Patience {

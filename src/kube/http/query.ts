@@ -16,7 +16,7 @@ export const listQuery = (o: ListOptions): string =>
     fieldSelector: o.fieldSelector,
     limit: o.limit,
     continue: o.continue,
-    // A continue token carries its revision; both together are refused.
+    // A continue token contains its revision; servers refuse both together.
     resourceVersion: o.continue ? undefined : o.resourceVersion,
     resourceVersionMatch: o.continue ? undefined : o.resourceVersionMatch,
   })

@@ -1,5 +1,5 @@
-// How many requests of a kind are in flight: each lane has places of its own, so ten thousand queued writes never delay a lease renewal or a status. The
-// lanes share the sockets, or every other minute a new one would be opened beside an open one: its handshake is six times what a heartbeat sends.
+// Limits requests in flight per lane: ten thousand queued writes never delay a lease renewal or a status. Lanes share sockets; otherwise a new one would open
+// next to an open one every other minute, and its handshake costs six times a heartbeat.
 import type http from 'node:http'
 import https from 'node:https'
 import { createSecureContext } from 'node:tls'
@@ -12,7 +12,7 @@ import { kubeErrors } from '../kube-errors.ts'
 
 export type Lane = 'lease' | 'prompt' | 'bulk' | 'watch'
 
-/** What decides the lane of a request. */
+/** What determines a request's lane. */
 export interface Traffic {
   readonly method: string
   readonly group: string
@@ -28,15 +28,15 @@ export function laneOf(t: Traffic): Lane {
   return 'bulk'
 }
 
-/** Requests in flight per lane: enough to fill two cores of an API server, few enough not to overload it. Watches hold a socket each. */
+/** Requests in flight per lane: enough to use two cores of an API server, few enough not to overload it. Each watch holds a socket. */
 const IN_FLIGHT: Readonly<Record<Lane, number>> = { lease: 16, prompt: 16, bulk: 16, watch: Number.POSITIVE_INFINITY }
-/** Waiting requests per lane; beyond it the caller is producing faster than any server takes and must slow down. */
+/** Waiting requests per lane. Beyond it the caller produces faster than any server accepts and must slow down. */
 const MAX_WAITING = 50_000
-/** How many are kept after a burst. */
+/** Idle sockets to keep after a burst. */
 const IDLE_SOCKETS = IN_FLIGHT.lease + IN_FLIGHT.prompt + IN_FLIGHT.bulk
-/** Idle sockets are closed before load balancers drop them silently. */
+/** Close idle sockets before load balancers drop them silently. */
 const IDLE_SOCKET_MS = 30_000
-/** TCP keep-alive: the kernel finds a dead peer on sockets that only listen. */
+/** TCP keep-alive: lets the kernel find a dead peer on sockets that only receive. */
 const TCP_KEEPALIVE_MS = 15_000
 
 export interface LaneOptions {
@@ -44,7 +44,7 @@ export interface LaneOptions {
   readonly tlsServerName: string | undefined
   readonly insecureSkipTlsVerify: boolean
   readonly proxy?: Readonly<Record<string, string>> | undefined
-  /** A lane never has more in flight than this. Watches do not count. */
+  /** Upper limit of a lane's requests in flight. Watches do not count. */
   readonly atOnce: number
 }
 
@@ -67,7 +67,7 @@ export class RequestLanes {
     }
   }
 
-  /** The sockets for this TLS material. New material makes new ones; requests in flight finish on the old ones. */
+  /** The sockets for this TLS material. New material gets new ones; requests in flight finish on the old ones. */
   sockets(material: TlsMaterial): http.Agent {
     if (this.#sockets === undefined || this.#material !== material) {
       if (this.#sockets !== undefined) retire(this.#sockets)
@@ -77,7 +77,7 @@ export class RequestLanes {
     return this.#sockets
   }
 
-  /** Whether one for this TLS material is open and idle. */
+  /** Whether a socket for this TLS material is open and idle. */
   isOneFree(material: TlsMaterial): boolean {
     return Object.values(this.sockets(material).freeSockets).some((idle) => (idle?.length ?? 0) > 0)
   }
@@ -87,7 +87,7 @@ export class RequestLanes {
     return this.#turns[lane].acquire(signal)
   }
 
-  /** Closes idle sockets except one: each takes a tenth of a megabyte. For a client whose work is done until its next pass. */
+  /** Closes idle sockets except one: each takes a tenth of a megabyte. For a client that is done until its next pass. */
   rest(): void {
     for (const idle of Object.values(this.#sockets?.freeSockets ?? {}))
       for (const socket of (idle ?? []).slice(0, -1)) socket.destroy()
@@ -104,7 +104,7 @@ export class RequestLanes {
       keepAliveMsecs: TCP_KEEPALIVE_MS,
       maxFreeSockets: IDLE_SOCKETS,
       timeout: IDLE_SOCKET_MS,
-      // One stays warm; those of a burst fall idle and go.
+      // One socket stays warm; those of a burst become idle and close.
       scheduling: 'lifo' as const,
     }
     if (!this.#options.isTls) return new nodeHttp.Agent(sockets)
@@ -118,7 +118,7 @@ export class RequestLanes {
   }
 }
 
-/** Certificates and keys are parsed once, not for each connection; material that cannot be parsed fails its requests, which name it. */
+/** Parses certificates and keys once, not per connection. Material that does not parse fails its requests, whose errors name it. */
 function contextOf({ ca, cert, key }: TlsMaterial): https.AgentOptions {
   const material = defined({ ca, cert, key })
   try {

@@ -1,30 +1,30 @@
-// Decides whether the HTTP client itself tries a request again, and after how long. Pure.
+// Decides whether the HTTP client retries a request itself, and after how long. Pure.
 import { ApiError, ConnectionError } from '../errors.ts'
 
 export interface Failed {
   readonly error: unknown
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number
-  /** GET and HEAD: may be repeated whatever happened to the first. */
+  /** GET and HEAD: safe to repeat whatever happened to the first. */
   readonly isRead: boolean
-  /** A 429 is a disruption budget's answer to an eviction, not overload; the caller decides. */
+  /** For an eviction, 429 is a disruption budget's denial, not overload; the caller decides. */
   readonly isEviction: boolean
 }
 
-/** Tries of one call; what outlasts them is for the caller's queue, which backs off over minutes. */
+/** Attempts per call; beyond that the caller's queue backs off over minutes. */
 const MAX_ATTEMPTS = 4
 const FIRST_WAIT_MS = 200
-/** A server that asks for more than this is left to the caller: a call must not hang for minutes. */
+/** A longer requested wait is left to the caller: a call must not hang for minutes. */
 const LONGEST_WAIT_MS = 15_000
 
 const TRANSIENT: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
-/** Milliseconds to wait before the next try, or undefined when the error is the answer. `spread` is in [0, 1). */
+/** Milliseconds until the next attempt; undefined if the error is final. `spread` is in [0, 1). */
 export function retryAfterMs({ error, attempt, isRead, isEviction }: Failed, spread: number): number | undefined {
   if (attempt >= MAX_ATTEMPTS || !isRetriable(error, isRead, isEviction)) return undefined
   const asked = error instanceof ApiError ? error.retryAfterMs : undefined
   if (asked !== undefined && asked > LONGEST_WAIT_MS) return undefined
-  // What the server asked for is a lower bound; the spread keeps a herd from coming back in step.
+  // The server's wait is a lower bound; the jitter keeps a herd from retrying in step.
   const own = FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + spread)
   return asked === undefined ? own : asked + own
 }
@@ -36,7 +36,7 @@ function isRetriable(error: unknown, isRead: boolean, isEviction: boolean): bool
   return isRead && TRANSIENT.has(error.status)
 }
 
-/** Seconds or an HTTP date, as RFC 9110 has it; undefined when it says nothing usable. */
+/** Seconds or an HTTP date, as in RFC 9110; undefined if unusable. */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   if (/^[0-9]{1,9}$/.test(header)) return Number(header) * 1_000

@@ -1,4 +1,4 @@
-// Sends one request over one socket and answers with its response: deadlines, credentials, and what a broken connection means for a write.
+// Sends one request over one socket and returns its response: deadlines, credentials, and what a broken connection means for a write.
 import { randomUUID } from 'node:crypto'
 import type http from 'node:http'
 import https from 'node:https'
@@ -18,15 +18,15 @@ import { kubeErrors } from '../kube-errors.ts'
 export interface Timeouts {
   /** TCP and TLS. */
   readonly connectMs: number
-  /** Until the first byte of the answer, and between any two bytes of it. */
+  /** Until the first byte of the response, and between any two bytes of it. */
   readonly idleMs: number
-  /** The whole request, once it had its turn. */
+  /** The whole request, once it has its turn. */
   readonly wholeMs: number
 }
 
 export const defaultTimeouts: Timeouts = { connectMs: 10_000, idleMs: 30_000, wholeMs: 60_000 }
 
-/** The time to connect is counted in parts: a process that did not run itself, stopped or on a busy machine, loses one of them and blames no server. */
+/** Connect time is counted in ticks: a process that was stopped or starved loses one tick instead of blaming the server. */
 const CONNECT_TICKS = 10
 
 export interface Manners {
@@ -45,7 +45,7 @@ export interface WireRequest {
   readonly what: string
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number | undefined
-  /** The credentials that it was sent with last. */
+  /** The credentials it was last sent with. */
   used?: Loaded
 }
 
@@ -63,16 +63,16 @@ export interface Progress {
   sent: boolean
   /** The socket is free for others, or closed. */
   over: boolean
-  /** Why we ended it ourselves, if we did: a socket's own words about that are of no use. */
+  /** Why this side ended the exchange, if it did: the socket's own error is then meaningless. */
   cutBy: unknown
-  /** Ends the deadlines and gives the turn back; must be called once the body is read or given up. */
+  /** Stops the deadlines and releases the turn. Must be called once the body is read or abandoned. */
   end: () => void
 }
 
-/** Complete answers are held in memory: V8 refuses strings beyond 512 MB, and our pages have a few megabytes. */
+/** Complete responses are held in memory. V8 refuses strings beyond 512 MB; list pages have a few megabytes. */
 const MAX_BODY_LENGTH = 256 * 1024 * 1024
 const WATCH_KEEPALIVE_MS = 15_000
-/** Of every other refusal it is said that none of the configured authorities signed the certificate. */
+/** All other refusals are reported as: no configured CA signed the certificate. */
 const TLS_ERRORS: Readonly<Record<string, typeof kubeErrors.KN2004>> = {
   CERT_HAS_EXPIRED: kubeErrors.KN2003,
   CERT_NOT_YET_VALID: kubeErrors.KN1408_notYetValid,
@@ -121,7 +121,7 @@ export class Transport {
   async send(request: WireRequest): Promise<WireResponse> {
     const state: Progress = { sent: false, over: false, cutBy: undefined, end: () => undefined }
     const applied = () => (state.sent ? appliedBy(request) : 'no')
-    // A deadline that the caller set counts from now; the default one from the request's turn, or a long queue would kill its own tail.
+    // A caller's deadline counts from now; the default one from the request's turn, or a long queue would kill its own tail.
     const asked = new Deadline(this.#clock, request.timeoutMs, request.signal, () =>
       timedOut(request, 'no complete response', request.timeoutMs ?? 0, applied()),
     )
@@ -200,14 +200,14 @@ export class Transport {
       })
       req.on('error', (e) => reject(reasonOf(request, state, e)))
       let isAnswered = false
-      // Some ends come without an error, such as an answer in another protocol.
+      // Some connections end without an error, such as after a response in another protocol.
       req.on('close', () => {
         state.over = true
         if (!isAnswered) reject(reasonOf(request, state, new Error('the connection closed without a response')))
       })
       req.on('response', (body) => {
         isAnswered = true
-        // How long a watch may be silent is for its reader to decide.
+        // A watch's reader decides how long it may be silent.
         if (isWatch) req.setTimeout(0)
         const { statusCode = 0, headers } = body
         resolve({ status: statusCode, headers, requestId: headerOf(headers, 'audit-id') ?? requestId, body, state })
@@ -228,7 +228,7 @@ export class Transport {
     })
   }
 
-  /** Once TCP and TLS are established, the server may have read the request; before, it certainly has not. */
+  /** Once TCP and TLS are up, the server may have read the request; before that, it certainly has not. */
   #watchConnecting(
     request: WireRequest,
     req: http.ClientRequest,
@@ -259,7 +259,7 @@ export class Transport {
   }
 }
 
-/** Credentials continue to be read, for the requests after this one. */
+/** Reading the credentials continues, for later requests. */
 function orAborted<T>(reading: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) return Promise.reject(signal.reason)
   const aborted = Promise.withResolvers<never>()
@@ -274,7 +274,7 @@ const appliedBy = (request: WireRequest): 'no' | 'unknown' => (isRead(request.me
 const timedOut = (request: WireRequest, what: string, ms: number, applied: 'no' | 'unknown') =>
   new ConnectionError(kubeErrors.KN2001_timeout({ what: request.what, missing: what, ms }), applied)
 
-/** The error for the caller of a broken exchange. */
+/** The error that the caller of a broken exchange gets. */
 export function reasonOf(request: WireRequest, state: Progress, error: unknown): unknown {
   if (request.signal?.aborted) return request.signal.reason
   if (state.cutBy !== undefined) return state.cutBy
@@ -289,10 +289,10 @@ function brokenBy(request: WireRequest, error: unknown, connected: boolean): Con
   return new ConnectionError(numbered(detail), connected ? appliedBy(request) : 'no', error)
 }
 
-/** Before the server sees our own certificate. */
+/** Before the server sees the client's certificate. */
 const refusedServer = (code: string) => TLS_ERRORS[code] ?? kubeErrors.KN2004
 
-/** The address that was tried, where the error has it: with several contexts people have to see which server is away. */
+/** The attempted address, if the error has it: with several contexts users need to know which server is unavailable. */
 function placeIn(error: unknown): string {
   // A name with several addresses fails with one error for each.
   const [one] = error instanceof AggregateError ? error.errors : [error]
@@ -303,7 +303,7 @@ function placeIn(error: unknown): string {
   return typeof hostname === 'string' ? ` ${hostname}` : ''
 }
 
-/** The connection was refused by our own check of the server's certificate: nothing was sent. */
+/** This client's check of the server's certificate refused the connection: nothing was sent. */
 export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionError && TLS_CODES.has(e.code)
 
 /** No other kubeconfig helps. */
@@ -315,9 +315,9 @@ export function headerOf(headers: http.IncomingHttpHeaders, name: string): strin
   return Array.isArray(value) ? value[0] : value
 }
 
-/** The whole body as text. A body that breaks off is a lost connection, never a short answer. */
+/** The whole body as text. A truncated body is a lost connection, never a short response. */
 export async function bodyText(request: WireRequest, response: WireResponse): Promise<string> {
-  // Decoded as it comes: collecting buffers and joining them would hold every page three times.
+  // Decode while reading: collecting and joining buffers would hold every page three times.
   let text = ''
   response.body.setEncoding('utf8')
   let size = 0
@@ -331,7 +331,7 @@ export async function bodyText(request: WireRequest, response: WireResponse): Pr
         )
       text += chunk
     }
-    // An answer may arrive before the confirmation that its request was written, until which the socket is busy: the next request would open another socket.
+    // A response may arrive before the write of its request is confirmed, and the socket is busy until then: the next request would open another one.
     if (!response.state.over) await setImmediate()
   } catch (e) {
     throw reasonOf(request, response.state, e)

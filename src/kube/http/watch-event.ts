@@ -1,4 +1,4 @@
-// Reads one line of a watch stream. An ERROR event becomes an ApiError.
+// Parses one line of a watch stream. An ERROR event becomes an ApiError.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { apiVersionOf, type ResourceType } from '#api/schema/resource.ts'
