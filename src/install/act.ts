@@ -1,4 +1,4 @@
-// Carries out the plan of an installation, phase by phase. Each step may be the last one of this run: the next run does it again and continues.
+// Carries out an installation plan phase by phase. A run may stop after any step: the next run repeats that step and continues.
 import { PhaseCounter } from './phase-bars.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
@@ -46,7 +46,7 @@ import { writeReleased } from './write.ts'
 const PARALLEL = 8
 
 export interface ActOptions {
-  /** Whether each workload must be ready before the next one is changed. */
+  /** Whether each workload must be ready before the next one changes. */
   readonly wait: boolean
 }
 
@@ -60,7 +60,7 @@ export async function actInstall(
   try {
     await act(context, release, seen, plan, options)
   } catch (error) {
-    // Another run took over: what this one wrote, the next one has to find.
+    // Another run took over: record what this one wrote, so that the next one finds it.
     if (isOvertaken(context)) await unlessOvertaken(context, refsBefore(seen.inventory, plan.delivery), undefined)
     throw error
   }
@@ -103,29 +103,29 @@ async function act(
   for (const { ref } of unreadableIn(plan)) context.print(`${refText(ref)} could not be removed: it cannot be read`)
 }
 
-/** The Inventory is of a kind that the definitions bring. From there on each object is in it before it is in the cluster. */
+/** The Inventory needs its definition. After that, each object is recorded in it before it is created. */
 const isBeforeInventory = ({ name }: Phase): boolean => name === 'Namespaces' || name === 'Definitions'
 
 const unreadableIn = ({ delivery }: InstallPlan) =>
   delivery.operations.filter((o) => o.kind === 'Defer').filter((o) => o.reason === 'Unreadable')
 
-/** Before the turn of this run, which is noted in one of them. */
+/** Runs before this run's turn, which is a Lease in one of these namespaces. */
 export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {
   if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
-  // The phase itself says it.
+  // The phase itself reports progress.
   const quiet = { ...context, say: () => undefined, showWait: () => undefined }
   for (const phase of phases)
     if (phase.name === 'Namespaces')
       await actPhase(quiet, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
 }
 
-/** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */
+/** An abandoned uninstall left the cluster frozen and the Defender's webhook disabled. */
 async function endUninstall(context: InstallContext): Promise<void> {
   await withoutMark(context)
   await context.client.delete(operationalHold, { name: UNINSTALL_HOLD })
 }
 
-/** Settings switched it off. Before its Service is deleted: without an answer, API servers refuse guarded deletions and approvals. */
+/** The settings turned the webhook off. Remove it before its Service: without an answer, API servers reject guarded deletions and approvals. */
 async function endWebhook({ client, print }: InstallContext): Promise<void> {
   const found = await client.get(webhookConfigurationType, { name: API_GROUP })
   if (found === undefined) return
@@ -133,7 +133,7 @@ async function endWebhook({ client, print }: InstallContext): Promise<void> {
   print(`webhook: removed, since these settings have none`)
 }
 
-/** What the phases of one run share. */
+/** State shared by the phases of one run. */
 interface Run {
   readonly uids: Map<string, string>
   readonly progress: PhaseCounter
@@ -176,7 +176,7 @@ async function actWorkloads(
 const podType = coreKind('Pod')
 const namespaceType = coreKind('Namespace')
 
-/** Why its pods would be refused. A Deployment is always accepted; its pods are refused later, out of sight. */
+/** Why the cluster would refuse its pods. A Deployment is always accepted; its pods are refused later, out of sight. */
 export async function tryPod({ client }: InstallContext, workload: KubeObject): Promise<string | undefined> {
   const template = isObject(workload['spec']) ? workload['spec']['template'] : undefined
   if (!isObject(template)) return undefined
@@ -230,17 +230,17 @@ async function note(
 }
 
 const AS_INSTALLER = { fieldManager: FIELD_MANAGERS.install, force: true } as const
-/** Another run wrote the Inventory, or took it away. */
+/** Another run wrote the Inventory, or deleted it. */
 const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Exists'])
 
-/** The Inventory, where it is as wanted. Otherwise two runs met: what each wrote stays in it, so that the next one takes away what its release does not have. */
+/** The Inventory, if it is as wanted. Otherwise two runs met: keep what each wrote, so that the next one deletes what its release does not have. */
 async function unlessOvertaken(
   { client, clock }: InstallContext,
   refs: readonly InventoryRef[],
   commit: string | undefined,
 ): Promise<Inventory> {
   const other = await ifServed(async () => client.get(inventory, { name: INSTALL_INVENTORY }))
-  // Nothing was to be written, or the reply to our own write was lost.
+  // Nothing to write, or the reply to this run's write was lost.
   if (other !== undefined && inventoryWrite(INSTALL_INVENTORY, other, refs, commit, clock.now()) === undefined)
     return other
   const both = refsTogether(refs, other?.spec.refs ?? [])

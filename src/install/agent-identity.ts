@@ -1,9 +1,9 @@
-// What agents become that join through the approver of a release: read from its arguments. Pure.
+// The identity type of agents that join through a release's approver, read from its arguments. Pure.
 import { AGENT_IDENTITIES, type AgentIdentity } from '#identity/token-life.ts'
 import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
-/** Undefined where the release has no approver. */
+/** Undefined if the release has no approver. */
 export function agentIdentityIn(objects: readonly KubeObject[]): AgentIdentity | undefined {
   const approver = objects.find((o) => o.kind === 'Deployment' && o.metadata.name === 'kubenode-approver')
   if (approver === undefined) return undefined

@@ -1,4 +1,4 @@
-// The settings of one run: those of the user over those of the cluster, with what this machine knows; and the release that they make.
+// The settings of one run: the user's, then the cluster's, plus what this machine knows; and the release they produce.
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { InstallContext } from './context.ts'
@@ -8,7 +8,7 @@ import { withProviderKeys } from './provider-keys.ts'
 import { releaseWithoutSettings } from './release-without-settings.ts'
 import type { Release } from './release.ts'
 
-/** Nothing where no setting is chosen at all. */
+/** Undefined if no setting was chosen. */
 export async function chosenValues(
   options: SettingFlags,
   io: Io,
@@ -34,11 +34,11 @@ export async function chosenValues(
     io.err(
       shownLine(`this kubeconfig names ${unusable}, where hosts do not reach the API server; apiServer.url is needed`),
     )
-  // Without a cluster nothing would keep them for the next time.
+  // Without a cluster there is no place to keep keys for the next run.
   return context === undefined ? values : withProviderKeys(values, stored, context.clock.now())
 }
 
-/** Without settings, a check is about what every installation needs. */
+/** Without settings, a check covers what every installation needs. */
 export async function checkedRelease(options: SettingFlags, io: Io, context: InstallContext): Promise<Release> {
   const values = await chosenValues(options, io, context)
   return values === undefined ? releaseWithoutSettings() : releaseOf(values)

@@ -1,5 +1,5 @@
-// The volumes that the pods of a release mount, and which of them the release makes itself. Only the installer asks, before it waits for those pods: a delivery
-// waits for none, and reports by its health a pod that does not start. Pure.
+// The volumes that a release's pods mount, and which of them the release creates. Used only by the installer before it waits for those pods: sync does not
+// wait, and reports a pod that does not start in its health. Pure.
 import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Wanted } from './checks/judge.ts'

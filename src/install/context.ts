@@ -1,4 +1,4 @@
-// What every step of install, check and uninstall is given: the cluster, a clock, and where to report progress.
+// The context of every step of install, check and uninstall: the cluster, a clock, and where to report progress.
 import type { PhaseProgress } from './phase-bars.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -8,24 +8,24 @@ import type { ResourceTypes } from '#delivery/resource-types.ts'
 import { installErrors } from './install-errors.ts'
 
 export interface TurnTimes {
-  /** Others wait this long after the last renewal that they saw. */
+  /** Others wait this long after the last renewal they observed. */
   readonly leaseMs: number
   readonly renewMs: number
 }
 
 export interface InstallContext {
   readonly client: KubeClient
-  /** Its address, as this machine reaches it. */
+  /** Its address as seen from this machine. */
   readonly server?: string
   readonly types: ResourceTypes
   readonly clock: Clock
   /** Progress for users, one line each. */
   readonly print: (line: string) => void
-  /** On a terminal: what is waited for now, by name, and why; undefined once it came. Elsewhere a wait is said when its reason changes. */
+  /** On a terminal: the current wait by name, with its reason; undefined once it is over. Elsewhere a wait is printed when its reason changes. */
   readonly showWait?: (what: string, why: string | undefined) => void
-  /** On a terminal: how far each phase is. Elsewhere a phase is said when it is done. */
+  /** On a terminal: the progress of each phase. Elsewhere a phase is printed when it is done. */
   readonly showPhases?: (phases: readonly PhaseProgress[]) => void
-  /** How long one wait may take. */
+  /** Time limit for one wait. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
   /** Shorter in tests. */
@@ -33,13 +33,13 @@ export interface InstallContext {
 }
 
 const POLL_MS = 500
-/** A wait that ends before is no news. */
+/** Shorter waits are not shown. */
 const SILENT_MS = 2_000
 
-/** The answer, or why it cannot be given yet. */
+/** The result, or why there is none yet. */
 export type PollResult<T> = { readonly done: T } | { readonly waitsFor: string }
 
-/** Asks until there is an answer, and shows what it waits for meanwhile. */
+/** Polls until there is a result, and shows what it is waiting for. */
 export async function until<T>(
   { clock, timeoutMs, signal, print, showWait }: InstallContext,
   what: string,
@@ -69,7 +69,7 @@ export async function until<T>(
   }
 }
 
-/** A server answers for a kind that it does not serve as for one of which there is nothing. */
+/** For a kind it does not serve, a server answers as if there were no objects. */
 export async function ifServed<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-// Why a definition that is being deleted is still there: most often objects of it have finalizers that no program removes.
+// Why a definition that is being deleted still exists: most often its objects have finalizers that no program removes.
 import { listPages } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
@@ -9,7 +9,7 @@ import { definitionType } from './observe.ts'
 
 const MOST_NAMED = 5
 
-/** Reads one page: a sentence names a few. */
+/** Reads one page; the sentence names only a few. */
 export async function endOfDefinition({ client }: InstallContext, definition: KubeObject): Promise<string | undefined> {
   const type = storedType(definition)
   if (type === undefined) return undefined
@@ -23,7 +23,7 @@ export async function endOfDefinition({ client }: InstallContext, definition: Ku
   return held.length === 0 ? undefined : `finalizers hold its objects: ${someOf(held, MOST_NAMED)}`
 }
 
-/** One that is applied while it is being deleted is lost with its objects. */
+/** A definition applied while it is being deleted is lost with its objects. */
 export const awaitDefinitionEnd = (context: InstallContext, definition: KubeObject): Promise<void> =>
   until(context, `customresourcedefinition ${definition.metadata.name} to be deleted`, async () => {
     const { client, signal } = context

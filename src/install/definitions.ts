@@ -1,4 +1,4 @@
-// Decides what happens to the definitions that a cluster has when another release brings its own: replace, rewrite the stored objects first, or refuse. Pure.
+// Decides what to do with a cluster's definitions when another release brings its own: replace, rewrite stored objects first, or refuse. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { isObject } from '#lib/json.ts'
 import { listOf, textOf } from '#lib/fields.ts'
@@ -12,9 +12,9 @@ interface Facts {
   readonly plural: string
   readonly scope: string
   readonly versions: readonly string[]
-  /** In which new objects are stored. */
+  /** The version in which new objects are stored. */
   readonly storage: string | undefined
-  /** In which objects may still be stored. */
+  /** Versions in which objects may still be stored. */
   readonly stored: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export function factsOf(definition: KubeObject): Facts {
   }
 }
 
-/** The kind in the version that the server stores. */
+/** The kind in its storage version. */
 export function storedType(definition: KubeObject): ResourceType | undefined {
   const { group, kind, plural, scope, storage, versions } = factsOf(definition)
   const version = storage ?? versions[0]
@@ -46,7 +46,7 @@ export type DefinitionProblem =
   | { readonly kind: 'Foreign'; readonly name: string; readonly why: string }
   | { readonly kind: 'Vanishes'; readonly name: string; readonly stored: string }
 
-/** Objects of this definition are stored again in its storage version, and the other versions are no longer listed. */
+/** Rewrites this definition's objects in its storage version, then drops the other versions from the list. */
 export interface Rewrite {
   readonly definition: KubeObject
   readonly to: string
@@ -81,7 +81,7 @@ export function planDefinitions(found: readonly KubeObject[], wanted: readonly K
   return { problems, rewrites }
 }
 
-/** Without those of others in our group, whose objects are not ours to delete. */
+/** Without definitions of other projects in this API group: their objects must not be deleted. */
 export function ownDefinitions(found: readonly KubeObject[], shipped: readonly KubeObject[]): readonly KubeObject[] {
   const byName = new Map(shipped.map((d) => [d.metadata.name, factsOf(d)]))
   return found.filter(
@@ -89,7 +89,7 @@ export function ownDefinitions(found: readonly KubeObject[], shipped: readonly K
   )
 }
 
-/** Definitions of other KubeNode releases have our label. */
+/** Definitions of other KubeNode releases carry this label. */
 function foreignBecause(definition: KubeObject, now: Facts, next: Facts | undefined): string | undefined {
   if (next === undefined) return isLabelledOurs(definition) ? undefined : `it is in our group ${API_GROUP}`
   const differs = (['kind', 'scope'] as const).find((k) => now[k] !== next[k])

@@ -1,4 +1,4 @@
-// What a release would change in a cluster, field by field, by the server's own dry run: defaults that it adds are no difference.
+// What a release would change in a cluster, field by field, from the server's dry run, so that server defaults do not count as differences.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -10,7 +10,7 @@ import { writeReleased } from './write.ts'
 
 const namespaceType = coreKind('Namespace')
 
-/** Written by the server with each change. */
+/** Fields that the server writes with each change. */
 const OF_SERVER: ReadonlySet<string> = new Set([
   'managedFields',
   'resourceVersion',
@@ -58,7 +58,7 @@ export function differences(before: KubeObject, after: KubeObject): readonly str
   return paths.length > MOST_FIELDS ? [...lines, `  and ${paths.length - MOST_FIELDS} more`] : lines
 }
 
-/** One block an object that would change; nothing is written. */
+/** One block per object that would change. Writes nothing. */
 export async function diffOf(context: InstallContext, plan: InstallPlan): Promise<readonly string[]> {
   const { client, types } = context
   const lines: string[] = []
@@ -69,7 +69,7 @@ export async function diffOf(context: InstallContext, plan: InstallPlan): Promis
     const type = await types.of(object.apiVersion, object.kind)
     const live = await client.get(type, { name, ...defined({ namespace }) })
     if (live === undefined) lines.push(`+ ${text}`)
-    // A server tries nothing in a namespace that is not there.
+    // A server cannot dry-run in a namespace that does not exist.
     if (namespace !== undefined && (await isMissing(context, namespace, missing))) continue
     const tried = await writeReleased(context, object, { dryRun: true })
     const changes = live === undefined ? [] : differences(live, tried)

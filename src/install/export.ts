@@ -1,4 +1,4 @@
-// A release as one file that any tool applies: namespaces and definitions first, workloads last.
+// A release as one file for any tool: namespaces and definitions first, workloads last.
 import { stringify } from 'yaml'
 import { groupsOf, PHASES } from './phases.ts'
 import { objectsOf } from './inventory.ts'

@@ -1,10 +1,10 @@
-// Which address of the API server hosts are given where the settings name none: the one chosen before, else that of the kubeconfig. Pure.
+// The API server address for hosts if the settings name none: the one chosen before, else the kubeconfig's. Pure.
 import { isLoopbackHost } from '#artifacts/oci/reference.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Values } from './load.ts'
 
-/** Of this machine, or of the pod network: hosts do not reach it before they are nodes. */
+/** Addresses of this machine or the pod network: hosts cannot reach them before they are nodes. */
 const UNREACHABLE = /^(0\.0\.0\.0|\[::\]|kubernetes(\.default(\.svc.*)?)?)$/i
 
 export function isForHosts(server: string): boolean {
@@ -15,16 +15,16 @@ export function isForHosts(server: string): boolean {
 
 export interface HostServer {
   readonly values: Values
-  /** Set where the kubeconfig decided, for the user to see. */
+  /** Set if the kubeconfig decided, so that the user sees it. */
   readonly chosen?: string
-  /** The address of the kubeconfig where hosts cannot use it. */
+  /** The kubeconfig's address, if hosts cannot use it. */
   readonly unusable?: string
 }
 
 const urlIn = ({ apiServer }: Values): string | undefined =>
   isObject(apiServer) && typeof apiServer['url'] === 'string' ? apiServer['url'] : undefined
 
-/** A second kubeconfig, such as one through a tunnel, does not change what hosts were given before. */
+/** A second kubeconfig, such as one through a tunnel, does not change the address that hosts already use. */
 export function withHostServer(values: Values, stored: Values, server: string | undefined): HostServer {
   const { roles, apiServer } = values
   const hasNodes = roles === undefined || (Array.isArray(roles) && roles.includes('business'))

@@ -1,4 +1,4 @@
-// Installs or upgrades KubeNode as a user asks for it: shows, asks, writes, and says what comes next.
+// Installs or upgrades KubeNode interactively: shows the plan, asks, writes, and prints the next steps.
 import { ownAuthority } from '#artifacts/own-authority.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -19,7 +19,7 @@ import { type InstallPlan, planInstall } from './plan.ts'
 import { untilInterrupted } from './until-interrupted.ts'
 import type { InstallOptions } from './install-options.ts'
 
-/** False where nothing was installed: it was only shown, or the user said no. */
+/** False if nothing was installed: the plan was only shown, or the user declined. */
 export async function installCluster(
   options: InstallOptions,
   io: Io,
@@ -63,11 +63,11 @@ export async function installCluster(
   return true
 }
 
-/** Only for the user to see: an installation does not fail without it. */
+/** Only informational: an installation does not fail without it. */
 const servedAuthority = ({ client }: InstallContext): Promise<string | undefined> =>
   ownAuthority(client).catch(() => undefined)
 
-/** Settings of another cluster, applied with the wrong context, would point its hosts elsewhere: `--yes` does not answer for that. */
+/** Settings of another cluster, applied with the wrong context, would point its hosts elsewhere. `--yes` does not cover that. */
 async function mayRename(values: Values, options: InstallOptions, context: InstallContext, io: Io): Promise<boolean> {
   const [before, now] = [(await storedValues(context.client)).cluster, String(values['cluster'])]
   if (typeof before !== 'string' || before === now || options.rename === true) return true
@@ -77,7 +77,7 @@ async function mayRename(values: Values, options: InstallOptions, context: Insta
 
 const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim())
 
-/** Before settings are asked for, which an installation that is there would bring. */
+/** Check before asking for settings, which an existing installation would provide. */
 async function refuseAbsent(context: InstallContext): Promise<void> {
   const { installed } = await observeInstalled(context)
   if (installed === undefined) throw new KubeNodeError(installErrors.KN1422())

@@ -3,7 +3,7 @@ import type { SettingFlags } from './load.ts'
 
 export interface InstallOptions extends SettingFlags {
   readonly isUpgrade: boolean
-  /** Print the objects: no cluster is needed. */
+  /** Print the objects; needs no cluster. */
   readonly export?: boolean
   readonly dryRun?: string
   readonly diff?: boolean
@@ -11,7 +11,7 @@ export interface InstallOptions extends SettingFlags {
   readonly ignore?: string
   readonly rename?: boolean
   readonly yes?: boolean
-  /** The same run makes it follow a repository. */
+  /** The same run also makes the cluster follow a repository. */
   readonly isFollowing?: boolean
 }
 
@@ -27,6 +27,6 @@ export interface UninstallOptions {
   readonly keepNamespace?: boolean
   readonly keepAgents?: boolean
   readonly now?: boolean
-  /** The name of the cluster, which is asked for when left out. */
+  /** The cluster's name; asked for if left out. */
   readonly yes?: string
 }

@@ -1,4 +1,4 @@
-// One run of install or upgrade: reads, checks, plans, acts. Running it again changes nothing, or finishes what an earlier run began.
+// One run of install or upgrade: reads, checks, plans, acts. Running it again changes nothing, or finishes an earlier run.
 import { KubeNodeError } from '#lib/errors.ts'
 import { actInstall, makeNamespaces } from './act.ts'
 import { failures, withIgnored, type Finding } from './checks/finding.ts'
@@ -13,12 +13,12 @@ import type { Release } from './release.ts'
 import { takeTurn, type Turn } from './turn.ts'
 
 export interface InstallOptions {
-  /** An upgrade changes the version, and needs one to change. */
+  /** An upgrade changes the version, and requires an installed one. */
   readonly isUpgrade: boolean
   readonly wait: boolean
   readonly ignored: ReadonlySet<string>
   readonly needsSigner: boolean
-  /** Shows what was found; false ends the run before anything is written. */
+  /** Shows the findings; false ends the run before anything is written. */
   readonly confirm: (plan: InstallPlan) => Promise<boolean>
   readonly show: (findings: readonly Finding[]) => Promise<void> | void
 }
@@ -32,13 +32,13 @@ export async function checkCluster(
   return judge(seen, { release, claims: claimsOf(release) })
 }
 
-/** False when the user said no. */
+/** False if the user declined. */
 export async function runInstall(context: InstallContext, release: Release, options: InstallOptions): Promise<boolean> {
   const first = await prepared(context, release, options)
   if (first === undefined) return false
   const turn = await turnIn(context, first.plan, options.isUpgrade ? 'upgrade' : 'install')
   return turn.during(async () => {
-    // What another run changed meanwhile is checked, planned and agreed to as any other state.
+    // If another run changed the cluster meanwhile, check, plan and confirm again.
     const isStale = turn.hasWaited || (await isChanged(turn.context, first.seen))
     const current = isStale ? await prepared(turn.context, release, options) : first
     if (current === undefined) return false
@@ -47,7 +47,7 @@ export async function runInstall(context: InstallContext, release: Release, opti
   })
 }
 
-/** An uninstall that ends first takes the namespaces with it. */
+/** An uninstall that finishes first also deletes the namespaces. */
 async function turnIn(context: InstallContext, plan: InstallPlan, verb: string): Promise<Turn> {
   for (;;) {
     await makeNamespaces(context, plan)
@@ -72,13 +72,13 @@ async function prepared(
   const wrong = failures(findings)
   if (wrong.length > 0)
     throw new KubeNodeError(installErrors.KN1417({ names: [...new Set(wrong.map((f) => f.check))].join(', ') }))
-  // Read again: checks take a while, and the plan must be about the current state.
+  // Read again: checks take a while, and the plan must match the current state.
   const seen = await observeUpgrade(context, release)
   const plan = planInstall(seen, release)
   return (await confirm(plan)) ? { seen, plan } : undefined
 }
 
-/** A run that began and ended while the user was asked. */
+/** Another run started and finished while the user was deciding. */
 async function isChanged(context: InstallContext, before: Installed): Promise<boolean> {
   const now = await observeInstalled(context)
   const versionOf = ({ inventoryObject }: Installed) => inventoryObject?.metadata.resourceVersion

@@ -1,4 +1,4 @@
-// Turns flags, a values file and what an earlier run chose into a release: the settings are checked before anything is sent.
+// Builds a release from flags, a values file and an earlier run's settings, and validates them before sending anything.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse, stringify } from 'yaml'
@@ -27,11 +27,11 @@ export interface SettingFlags {
   readonly registry?: string
   readonly replicas?: string
   readonly values?: string
-  /** What another command chooses, unless the user does. */
+  /** Defaults from another command, which the user may override. */
   readonly defaults?: Values
 }
 
-/** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */
+/** Charts are not bundled into the program: they load from their folder, as in the cdk8s CLI. */
 interface Charts {
   readonly installObjects: (settings: never) => readonly KubeObject[]
 }
@@ -47,7 +47,7 @@ const load = async <T>(path: string): Promise<T> =>
   (await import(pathToFileURL(modulePath(`deploy/charts/${path}`)).href)) as T
 
 const secretType = coreKind('Secret')
-/** What was chosen, so that an upgrade needs no values file. The options of providers may hold credentials. */
+/** Stores the settings, so that an upgrade needs no values file. Provider options may contain credentials. */
 const VALUES_NAME = 'kubenode-install'
 const VALUES_KEY = 'values.yaml'
 
@@ -58,7 +58,7 @@ function parsedValues(text: string, flag: string): Values {
   try {
     value = parse(text) ?? {}
   } catch (cause) {
-    // The words of the parser are for programmers: they name one of its functions.
+    // The parser's message is for programmers: it names one of its functions.
     const isList = isObject(cause) && cause['code'] === 'MULTIPLE_DOCS'
     const why = isList ? 'the file must be one document; remove what follows the line ---' : firstLine(messageOf(cause))
     throw new KubeNodeError(installErrors.KN1002_flag({ flag, why, command: 'install' }), { cause })
@@ -73,7 +73,7 @@ function parsedValues(text: string, flag: string): Values {
   )
 }
 
-/** The parser adds an excerpt over several lines. */
+/** The parser appends a multi-line excerpt. */
 const firstLine = (text: string): string => text.split('\n', 1)[0]?.replace(/:$/, '') ?? text
 
 export function valuesFile(file: string, cwd: string): Values {
@@ -88,11 +88,11 @@ export function valuesFile(file: string, cwd: string): Values {
   }
 }
 
-/** What the last run chose; nothing where none was. */
+/** The last run's settings; empty if there was none. */
 export async function storedValues(client: KubeClient): Promise<Values> {
   const found = await client.get(secretType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME }).catch((cause) => {
     if (!(isApiError(cause) && cause.status === 403)) throw cause
-    // The settings may hold credentials, so few may read them; no other right is asked for before this one.
+    // The settings may contain credentials, so few users may read them. This is the first right that the command needs.
     const what = `get secret ${VALUES_NAME} of namespace ${SYSTEM_NAMESPACE}`
     throw new KubeNodeError(installErrors.KN1402({ what, more: '' }), { cause })
   })
@@ -101,7 +101,7 @@ export async function storedValues(client: KubeClient): Promise<Values> {
   return typeof text === 'string' ? parsedValues(Buffer.from(text, 'base64').toString(), `secret ${VALUES_NAME}`) : {}
 }
 
-/** Flags win over the file. */
+/** Flags override the file. */
 export function mergedValues(values: Values, flags: SettingFlags): Values {
   const { cluster, roles, image, registry, replicas } = flags
   return {

@@ -1,4 +1,4 @@
-// Why a namespace that is being deleted is still there, in the words of the server: most often objects in it have finalizers whose program was deleted. Pure.
+// Why a namespace that is being deleted still exists, in the server's words: most often objects in it have finalizers of a deleted program. Pure.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 

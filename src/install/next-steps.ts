@@ -1,4 +1,4 @@
-// What to do after an installation, by what the cluster is. Pure.
+// What to do after an installation, depending on the cluster's role. Pure.
 import { X509Certificate } from 'node:crypto'
 import { ARTIFACTS_SECRET, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,9 +7,9 @@ import { roleOf } from './phases.ts'
 import type { Release } from './release.ts'
 
 export interface AfterInstall {
-  /** Whether the programs were waited for. */
+  /** Whether the run waited for the programs. */
   readonly isReady: boolean
-  /** PEM of the authority that hosts pin; undefined until a program of role artifacts made it. */
+  /** PEM of the CA that hosts pin; undefined until an artifacts program has created it. */
   readonly artifactsCa?: string | undefined
   readonly isFollowing?: boolean
 }

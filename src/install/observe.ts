@@ -1,4 +1,4 @@
-// Reads what of KubeNode is in a cluster already: definitions, the Inventory of the installer, and which version its programs are.
+// Reads what a cluster already has of KubeNode: definitions, the installer's Inventory, and the version of its programs.
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -28,11 +28,11 @@ export const BY_LABEL = `${PART_OF}=${OURS}`
 
 export interface Installed extends InstalledParts {
   readonly inventoryObject: Inventory | undefined
-  /** The Deployments of our programs. */
+  /** Deployments of KubeNode's programs. */
   readonly workloads: readonly KubeObject[]
 }
 
-/** With what the release no longer has of it. What cannot be read here cannot be decided about, so it is an error. */
+/** Includes objects that the release no longer has. A failed read is an error, because nothing can be decided without it. */
 export async function observeUpgrade(context: InstallContext, release: Release): Promise<Installed & InstallSeen> {
   const seen = await observeInstalled(context)
   const objects = [...definitionsToApply(seen.definitions, release), ...release.objects]
@@ -40,7 +40,7 @@ export async function observeUpgrade(context: InstallContext, release: Release):
   return { ...seen, live: await observeLeft(context, INSTALL_INVENTORY, left, isLabelledOurs) }
 }
 
-/** What cannot be read here cannot be decided about, so it is an error. */
+/** A failed read is an error, because nothing can be decided without it. */
 export async function observeInstalled({ client, signal }: InstallContext): Promise<Installed> {
   const call = signal === undefined ? {} : { signal }
   const read = async <T>(what: string, work: () => Promise<T>): Promise<T> => {

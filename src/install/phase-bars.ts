@@ -1,4 +1,4 @@
-// How far an installation is: the phase under way, in a line that fits into a narrow terminal. Pure.
+// Draws the progress of an installation: the current phase, in a line that fits a narrow terminal. Pure.
 
 export interface PhaseProgress {
   readonly name: string
@@ -8,7 +8,7 @@ export interface PhaseProgress {
 
 const BAR = 20
 
-/** `policies [====-               ] 22 of 94 (phase 3 of 6)`; undefined once all is done. Phases before have lines of their own above. */
+/** `policies [====-               ] 22 of 94 (phase 3 of 6)`; undefined once all is done. Finished phases have their own lines above. */
 export function phaseBar(phases: readonly PhaseProgress[]): string | undefined {
   const real = phases.filter(({ total }) => total > 0)
   const at = real.findIndex(({ done, total }) => done < total)
@@ -22,7 +22,7 @@ function barOf({ done, total }: PhaseProgress): string {
   return `${'='.repeat(full)}${done > 0 && full < BAR ? '-' : ''}`.padEnd(BAR)
 }
 
-/** Counts what is done; `show` gets the whole picture at each change. */
+/** Counts finished steps; `show` gets the whole picture on each change. */
 export class PhaseCounter {
   readonly #phases: Map<string, PhaseProgress>
   readonly #show: ((phases: readonly PhaseProgress[]) => void) | undefined

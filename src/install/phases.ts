@@ -1,8 +1,8 @@
-// In which order the objects of a release reach a cluster: what a phase needs is in the phases before it. Pure.
+// The order in which a release's objects are created: earlier phases have everything that a phase needs. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
 import { COMPONENT } from './release.ts'
 
-/** Namespaces come first because rights and policies live in them; workloads last, once all that holds them is in force. */
+/** Namespaces come first because rights and policies live in them; workloads last, once everything that restricts them is in force. */
 export const PHASES = ['Namespaces', 'Definitions', 'Policies', 'Rights', 'Settings', 'Workloads'] as const
 export type PhaseName = (typeof PHASES)[number]
 
@@ -23,7 +23,7 @@ const PHASE_OF: Readonly<Record<string, PhaseName>> = {
 
 const phaseOf = ({ kind }: KubeObject): PhaseName => PHASE_OF[kind] ?? 'Settings'
 
-/** The Defender, which grants disruptions, is replaced before the programs that request them; sync, which brings new declarations, after both. */
+/** The Defender grants disruptions, so it is replaced before the programs that request them; sync brings new declarations and comes after both. */
 const ROLE_ORDER = ['defender', 'controllers', 'approver', 'cluster', 'sync', 'artifacts', 'console']
 
 export const roleOf = (o: KubeObject): string =>
@@ -41,7 +41,7 @@ const kindRank = ({ kind }: KubeObject): number => {
   return at < 0 ? KIND_ORDER.length : at
 }
 
-/** Groups that may be written at the same time, in order. Each workload is a group of its own. */
+/** Groups in order; objects of a group may be written in parallel. Each workload is its own group. */
 export function groupsOf(objects: readonly KubeObject[], phase: PhaseName): readonly (readonly KubeObject[])[] {
   const own = objects.filter((o) => phaseOf(o) === phase)
   const rank = phase === 'Workloads' ? roleRank : kindRank

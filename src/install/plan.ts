@@ -1,4 +1,4 @@
-// Decides what one run of install writes, in which order, and what it takes away again: the release against what the cluster has. Pure.
+// Decides what an install run writes, in which order, and what it deletes: compares the release with the cluster. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { InventoryRef } from '#delivery/object-ref.ts'
 import { type Delete, isDelete } from '#delivery/operation.ts'
@@ -10,13 +10,13 @@ import { groupsOf, PHASES, type PhaseName } from './phases.ts'
 import { VERSION_LABEL, type Release } from './release.ts'
 import { isOlder, skipProblem } from './versions.ts'
 
-/** What of KubeNode is in the cluster. */
+/** What the cluster has of KubeNode. */
 export interface InstalledParts {
   /** What earlier runs wrote. */
   readonly inventory: readonly InventoryRef[]
-  /** All definitions of our group, as they are. */
+  /** All existing definitions in KubeNode's API group. */
   readonly definitions: readonly KubeObject[]
-  /** The newest version of which a program is there. */
+  /** The newest version among the installed programs. */
   readonly installed: string | undefined
 }
 
@@ -24,25 +24,25 @@ export interface InstallSeen extends InstalledParts, ReleaseSeen {}
 
 export interface Phase {
   readonly name: PhaseName
-  /** Written one group after the other; within a group at the same time. */
+  /** Written one group after the other; in parallel within a group. */
   readonly groups: readonly (readonly KubeObject[])[]
 }
 
-/** From one version to another, and what speaks against it. */
+/** A version change, and any objections to it. */
 export interface VersionStep {
   readonly from: string | undefined
   readonly to: string
   readonly skip: string | undefined
   readonly problems: readonly DefinitionProblem[]
-  /** First of all, while the programs of the older release still run. */
+  /** Done first, while the older release's programs still run. */
   readonly rewrites: readonly Rewrite[]
 }
 
 export interface InstallPlan extends VersionStep {
   readonly phases: readonly Phase[]
-  /** Of every object, with what becomes of its entry in the Inventory. */
+  /** For every object, the change of its Inventory entry. */
   readonly delivery: ClusterPlan
-  /** In the order of deletion: dependents are deleted first. */
+  /** In deletion order: dependents first. */
   readonly prunes: readonly Delete[]
 }
 
@@ -67,7 +67,7 @@ export function planInstall(seen: InstallSeen, release: Release): InstallPlan {
   }
 }
 
-/** Definitions of a later release have all fields of this one: applying older ones would drop stored fields. */
+/** A later release's definitions have all fields of this one; applying older ones would drop stored fields. */
 export const definitionsToApply = (
   found: readonly KubeObject[],
   { definitions, version }: Release,

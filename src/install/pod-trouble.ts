@@ -1,16 +1,16 @@
-// What keeps the pods of a workload from becoming ready, where waiting longer does not help. Pure.
+// What keeps a workload's pods from becoming ready when waiting longer does not help. Pure.
 import type { ErrorMessage } from '#lib/errors.ts'
 import { fieldAt, objectsIn, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { installErrors } from './install-errors.ts'
 
-/** A first failed pull may be the network; these say that the kubelet tried again, or never will. */
+/** A first failed pull may be the network. These reasons mean that the kubelet retried, or never will. */
 const NOT_PULLED: ReadonlySet<string> = new Set(['ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
-/** A program that starts before what it needs is there ends a few times. */
+/** A program that starts before its dependencies exits a few times. */
 const ENDS_TOO_OFTEN = 4
 const MAX_WHY = 300
 
-/** `images` are those of the template: pods of an older one are replaced anyway. */
+/** `images` are the template's: pods with an older image are about to be replaced. */
 export function podTrouble(pods: readonly KubeObject[], images: ReadonlySet<string>): ErrorMessage | undefined {
   for (const pod of pods) {
     if (pod.metadata.deletionTimestamp !== undefined) continue
@@ -50,7 +50,7 @@ function lastEnd(state: Readonly<Record<string, unknown>>): string {
   return `exit code ${code}${message === '' ? '' : `: ${message}`}`
 }
 
-/** Why the workload has too few pods, in the server's own words. */
+/** Why the workload has too few pods, in the server's words. */
 export function refusedPods(workload: KubeObject): string | undefined {
   const failed = objectsIn(fieldAt(workload['status'], 'conditions')).find(
     (c) => c['type'] === 'ReplicaFailure' && c['status'] === 'True',
@@ -58,7 +58,7 @@ export function refusedPods(workload: KubeObject): string | undefined {
   return failed === undefined ? undefined : textOf(failed['message']).slice(0, MAX_WHY)
 }
 
-/** Phases and reasons of the pods that are not ready, for the line that says what is waited for. */
+/** Phases and reasons of pods that are not ready, for the wait line. */
 export function waitingPods(pods: readonly KubeObject[]): string {
   const words = pods.flatMap((pod) => {
     const status = pod['status']

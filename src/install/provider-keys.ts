@@ -1,4 +1,5 @@
-// What the controllers and a provider in a pod of its own know each other by: made with the first installation, kept by the next ones, and replaced near its end.
+// The keys with which the controllers and a provider in its own pod authenticate each other: created by the first installation, kept by later ones, replaced
+// before they expire.
 import { randomBytes } from 'node:crypto'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
@@ -6,7 +7,7 @@ import { fieldsOf } from '#lib/fields.ts'
 import { isUsable, newServingCertificate } from '#runtime/tls/serving-certificate.ts'
 import type { Values } from './load.ts'
 
-/** Nothing but an installation renews it, and a cluster may run for years without one. */
+/** Only an installation renews them, and a cluster may run for years without one. */
 const LIFE_DAYS = 3_650
 const TOKEN_BYTES = 32
 
@@ -17,7 +18,7 @@ interface ProviderKeys {
   readonly token: string
 }
 
-/** The settings with keys for each provider that needs some. What is wrong with them otherwise is found later. */
+/** Adds keys for each provider that needs them. Other problems in the settings are found later. */
 export function withProviderKeys(values: Values, stored: Values, now: number): Values {
   const { providerPods, providerKeys } = values
   if (!Array.isArray(providerPods) || providerPods.length === 0) return values

@@ -1,4 +1,4 @@
-// Deletes an object that the release no longer has. No later pass tries again, so another write or a lost reply in between only costs an attempt.
+// Deletes an object that the release no longer has. No later pass retries, so a concurrent write or a lost reply only costs one attempt.
 import { deleteObject } from '#delivery/delete.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { Delete } from '#delivery/operation.ts'
@@ -6,11 +6,11 @@ import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { InstallContext } from './context.ts'
 
-/** As many as a write has. */
+/** Same as for a write. */
 const ATTEMPTS = 5
 const PAUSE_MS = 1_000
 
-/** True when nothing of it is left to remember. */
+/** True if it no longer has to be recorded. */
 export async function prune(
   { client, types, clock, print, signal }: Pick<InstallContext, 'client' | 'types' | 'clock' | 'print' | 'signal'>,
   operation: Delete,

@@ -1,4 +1,4 @@
-// Waits until what was installed works: pods are ready, each role has a leader, and the webhook of the Defender answers.
+// Waits until the installation works: pods are ready, each role has a leader, and the Defender's webhook answers.
 import { API_GROUP } from '#api/kind.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -39,7 +39,7 @@ const podsOf = (context: InstallContext, role: string, namespace: string): Promi
     ...signalOf(context),
   })
 
-/** An image that cannot be pulled, or a program that keeps ending, is reported at once: time does not help. */
+/** An image that cannot be pulled, or a program that keeps exiting, is reported at once: waiting does not help. */
 export const awaitWorkload = (context: InstallContext, workload: KubeObject): Promise<void> =>
   until(context, `deployment ${workload.metadata.name}`, async () => {
     const now = await context.client.get(deploymentType, objectKey(workload), signalOf(context))
@@ -64,10 +64,10 @@ function imagesOf(workload: KubeObject): ReadonlySet<string> {
   return new Set(containers.flatMap((c) => (isObject(c) && typeof c['image'] === 'string' ? [c['image']] : [])))
 }
 
-/** These elect a leader on a Lease of their own; `artifacts` has nothing to lead. */
+/** These elect a leader on their own Lease; `artifacts` has no leader. */
 export const LED_ROLES = ['defender', 'controllers', 'approver', 'sync'] as const
 
-/** A Lease that its holder renews while we watch: its time alone would be that of another clock. */
+/** Requires an observed renewal of the Lease: its timestamp alone comes from another clock. */
 export async function awaitLeaders(context: InstallContext, roles: readonly string[]): Promise<void> {
   const first = new Map<string, unknown>()
   const led = new Set<string>()
@@ -86,7 +86,7 @@ export async function awaitLeaders(context: InstallContext, roles: readonly stri
   })
 }
 
-/** Long enough for a leader to renew: it does so every few seconds. */
+/** Long enough for a leader's renewal, which happens every few seconds. */
 const LEADER_WITHIN_MS = 15_000
 
 /** The roles without a leader. */
@@ -107,7 +107,7 @@ export async function leaderless(context: InstallContext, roles: readonly string
 
 const WRONG_RULE = { all: [{ fact: 'kubenode-install-asks', path: '/x', operator: 'equal', value: 'True' }] }
 
-/** Correct for the schema, wrong for the webhook: only who reviews it refuses it. Never stored. */
+/** Valid for the schema but not for the webhook: only a working webhook refuses it. Never stored. */
 function wrongRule(): KubeObject {
   const example = nodeRemedier.example as unknown as KubeObject
   const spec = isObject(example['spec']) ? example['spec'] : {}
@@ -119,7 +119,7 @@ function wrongRule(): KubeObject {
   }
 }
 
-/** Undefined when the webhook reviewed the request. */
+/** Undefined if the webhook reviewed the request. */
 export async function webhookProblem({ client }: InstallContext): Promise<string | undefined> {
   const outcome = await outcomeOf(() => client.create(nodeRemedier, wrongRule() as never, { dryRun: true }))
   if (outcome.kind === 'Applied') {
@@ -134,7 +134,7 @@ export async function webhookProblem({ client }: InstallContext): Promise<string
   return why
 }
 
-/** A registration that no Defender of these settings answers. */
+/** A webhook registration that no Defender with these settings answers. */
 export const isWebhookLeft = async ({ client }: InstallContext): Promise<boolean> =>
   (await client.get(webhookConfigurationType, { name: API_GROUP })) !== undefined
 

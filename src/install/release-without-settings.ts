@@ -1,10 +1,10 @@
-// What `kubenode check` measures a cluster against where no settings are chosen yet: the definitions, rights and policies of the release.
+// The baseline of `kubenode check` before settings are chosen: the release's definitions, rights and policies.
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { labelled, labelValue, type Release } from './release.ts'
 
-/** Settings are chosen after the first check: without them, the workloads alone are not known. */
+/** Settings are chosen after the first check; without them, only the workloads are unknown. */
 export function releaseWithoutSettings(): Release {
   const { kinds, rest, hub } = releaseManifests()
   const marked = (objects: readonly KubeObject[]) => objects.map((o) => labelled(o, VERSION))

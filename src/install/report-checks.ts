@@ -1,4 +1,4 @@
-// Checks a cluster before an installation, or the installation that is there, and reports each check.
+// Checks a cluster before an installation, or an existing installation, and reports each check.
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { agentIdentityIn } from './agent-identity.ts'
@@ -8,7 +8,7 @@ import type { InstallContext } from './context.ts'
 import { checkCluster } from './install.ts'
 import type { CheckOptions } from './install-options.ts'
 
-/** Exit 1 where a check failed. */
+/** Exits with 1 if a check failed. */
 export async function reportChecks(options: CheckOptions, context: InstallContext, io: Io): Promise<void> {
   const release = await checkedRelease(options, io, context)
   const needsSigner =

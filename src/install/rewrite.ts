@@ -1,4 +1,4 @@
-// Stores all objects of a definition in its storage version again, and then says so in status.storedVersions: only after that a version may go.
+// Stores all objects of a definition again in its storage version, then records that in status.storedVersions. Only after that may a version be removed.
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { listPages } from '#kube/list-all.ts'
@@ -13,7 +13,7 @@ import { installErrors } from './install-errors.ts'
 import { definitionType } from './observe.ts'
 
 const PARALLEL = 8
-/** Controllers write the same objects at the same time. */
+/** Controllers write the same objects concurrently. */
 const ATTEMPTS = 10
 
 export async function rewriteStored(context: InstallContext, { definition, to }: Rewrite): Promise<void> {
@@ -32,7 +32,7 @@ export async function rewriteStored(context: InstallContext, { definition, to }:
   context.print(`${plural}.${group}: ${count} objects are stored in version ${to}`)
 }
 
-/** An update without changes: the server writes the object in its storage version. A deleted object needs none. */
+/** An update without changes makes the server write the storage version. A deleted object needs none. */
 async function storeAgain({ client }: InstallContext, type: ResourceType, first: KubeObject): Promise<void> {
   let object: KubeObject | undefined = first
   for (let attempt = 0; attempt < ATTEMPTS && object !== undefined; attempt++) {

@@ -1,4 +1,4 @@
-// Words what is wrong with settings for the user who typed them: by flag or by name in the file, with what was found, what is allowed and how to get it.
+// Explains bad settings to the user who typed them: by flag or by name in the file, with the value found, what is allowed and how to get it.
 import { PROBLEM_CODES, type Problem } from '#api/problem.ts'
 
 const FLAGS: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const HINTS: Readonly<Record<string, string>> = {
     'hosts download components and the agent from there; docs/operations/install.md shows how under Artifacts and agents',
 }
 
-/** Words of JSON Schema. */
+/** JSON Schema's type names. */
 const TYPES: Readonly<Record<string, string>> = {
   array: 'a list',
   object: 'a map',
@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 const MOST_PROBLEMS = 5
-/** A longer list of names does not fit into a line. */
+/** A longer list of names does not fit on a line. */
 const MAX_ALLOWED_CHARS = 160
 
 /** As in the file: tolerations[0].key. */

@@ -1,4 +1,5 @@
-// One run at a time changes an installation. A Lease in our namespace says which; a run that was killed loses its turn when nothing renews the Lease any more.
+// Lets one run at a time change an installation. A Lease in KubeNode's namespace records which; a killed run loses its turn once the Lease is no longer
+// renewed.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -24,7 +25,7 @@ import { installErrors } from './install-errors.ts'
 
 const DEFAULT_TIMES: TurnTimes = { leaseMs: 15_000, renewMs: 4_000 }
 const REQUEST_MS = 5_000
-/** A Lease that promises more than this many times what runs promise was edited by hand, and must not stop all runs for good. */
+/** A Lease with a duration beyond this many times the normal one was edited by hand, and must not block all runs forever. */
 const MOST_PROMISED = 4
 
 export const TURN_LEASE = { namespace: SYSTEM_NAMESPACE, name: 'kubenode-installer' } as const
@@ -32,17 +33,17 @@ export const TURN_LEASE = { namespace: SYSTEM_NAMESPACE, name: 'kubenode-install
 const namespaceType = coreKind('Namespace')
 
 export interface Turn {
-  /** Ends when another run took over, since this one did not run for a while. */
+  /** Ends if another run took over because this one was stopped for a while. */
   readonly context: InstallContext
-  /** What was read before the turn is of another time. */
+  /** The state read before the turn is out of date. */
   readonly hasWaited: boolean
-  /** Gives the turn back in the end. */
+  /** Releases the turn at the end. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>
-  /** Ends the renewals: the namespace goes, with the Lease in it. */
+  /** Stops the renewals: the namespace is being deleted, with the Lease in it. */
   readonly stop: () => Promise<void>
 }
 
-/** Undefined where our namespace is not there: then no other run can use it. One that goes is waited for, or counts as not there. */
+/** Undefined if KubeNode's namespace is missing: then no other run can use it either. For a terminating one it waits, or counts it as missing. */
 export async function takeTurn(
   context: InstallContext,
   verb: string,
@@ -60,10 +61,10 @@ export async function takeTurn(
   return found === 'None' ? undefined : { hasWaited, ...held(context, identity, times) }
 }
 
-/** A user who ends a run aborts its signal as well. */
+/** A user who ends a run aborts its signal too. */
 export const isOvertaken = ({ signal }: InstallContext): boolean => signal?.reason instanceof KubeNodeError
 
-/** One run that would like to have its turn. */
+/** One run's attempt to get the turn. */
 class Attempt {
   readonly #context: InstallContext
   readonly #identity: string
@@ -107,7 +108,7 @@ class Attempt {
     if (now - this.#polledAt > leaseMs / 4) this.#sighting = undefined
     this.#polledAt = now
     this.#sighting = sighted(lease, this.#sighting, now)
-    // In our own name where the reply to taking it was lost.
+    // In this run's name if the reply to taking it was lost.
     const isOurs = holderOf(lease) === this.#identity
     return isOurs || lease.metadata.uid === undefined || isOver(bounded(lease, leaseMs), this.#sighting, now, leaseMs)
   }
@@ -120,11 +121,11 @@ function bounded(lease: Lease, leaseMs: number): Lease {
 
 const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Exists'])
 
-/** A server that has too much to do, and a namespace that began to go just now. */
+/** An overloaded server, or a namespace that just started terminating. */
 const passes = ({ status, serverMessage }: ApiError): boolean =>
   status === 429 || /is being terminated/.test(serverMessage)
 
-/** A user may have deleted it, or another run has it. */
+/** A user may have deleted it, or another run took it. */
 async function whyLost(client: KubeClient): Promise<string> {
   const lease = await client.get(leaseType, TURN_LEASE, { timeoutMs: REQUEST_MS })
   if (lease === undefined) return `lease ${TURN_LEASE.name} of namespace ${TURN_LEASE.namespace} was deleted`
@@ -137,10 +138,10 @@ export interface TurnSeen {
 }
 
 const POLL_MS = 500
-/** A busy server takes a while for a renewal. */
+/** A busy server needs time for a renewal. */
 const WATCHED_RENEWALS = 2
 
-/** Who has the turn. Whether that run still renews it is watched: the times in the Lease are of clocks that may be wrong. */
+/** Who has the turn. Watches for a renewal, because times in the Lease come from clocks that may be wrong. */
 export async function observeTurn(context: InstallContext): Promise<TurnSeen | undefined> {
   const { client, clock, signal, turnTimes: { renewMs } = DEFAULT_TIMES } = context
   const first = await client.get(leaseType, TURN_LEASE)
@@ -170,7 +171,7 @@ function held(context: InstallContext, identity: string, { renewMs }: TurnTimes)
   const renewing = (async () => {
     while (!ended.signal.aborted && !lost.signal.aborted) {
       await clock.sleep(renewMs, ended.signal).catch(() => undefined)
-      // A server that does not answer gives the turn to no one else.
+      // A server that does not answer gives the turn to no other run either.
       if (!ended.signal.aborted) await renew().catch(() => undefined)
     }
   })()
@@ -195,11 +196,11 @@ function held(context: InstallContext, identity: string, { renewMs }: TurnTimes)
         lost.signal.throwIfAborted()
         return result
       } catch (error) {
-        // Requests that were broken off say less.
+        // Aborted requests have less useful errors.
         lost.signal.throwIfAborted()
         throw error
       } finally {
-        // Where this fails, the turn runs out by itself.
+        // If this fails, the turn expires.
         await giveBack().catch(() => undefined)
       }
     },

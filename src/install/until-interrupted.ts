@@ -1,9 +1,9 @@
-// Runs a step of an installation until it is done, or the user ends it.
+// Runs an installation step until it is done or the user interrupts it.
 import { Exit } from '#lib/terminal/exit.ts'
 import { untilEnded } from '#runtime/until-ended.ts'
 import type { InstallContext } from './context.ts'
 
-/** One that is ended gives its turn back, so that the next run need not wait for it. */
+/** An interrupted run releases its turn, so that the next one need not wait. */
 export async function untilInterrupted<T>(
   context: InstallContext,
   run: (context: InstallContext) => Promise<T>,

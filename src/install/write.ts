@@ -1,4 +1,4 @@
-// Writes one object of a release by server-side apply. Fields of people and of earlier installers are taken over; those of another tool are not.
+// Writes one object of a release by server-side apply. Takes over fields of users and earlier installers, but not those of other tools.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -11,14 +11,14 @@ import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
 import { someOf } from '#lib/some-of.ts'
 
-/** `kubectl apply -f install.yaml`, edits by hand, and releases before the field manager had a name of its own. */
+/** `kubectl apply -f install.yaml`, manual edits, and releases before the field manager had its own name. */
 const isPerson = (manager: string): boolean =>
   manager === FIELD_MANAGERS.cli ||
   manager === FIELD_MANAGERS.install ||
   manager === 'before-first-apply' ||
   /^kubectl(-|$)/.test(manager)
 
-/** A lost reply or a server that starts again says nothing about the object: an apply is simply repeated. */
+/** A lost reply or a restarting server reveals nothing about the object; simply repeat the apply. */
 const ATTEMPTS = 5
 const PAUSE_MS = 1_000
 
@@ -49,7 +49,7 @@ export async function writeReleased(
   }
 }
 
-/** Without owners the conflict is about versions, and a second try settles it. */
+/** Without owners the conflict is about versions, and a second attempt resolves it. */
 const mayTake = (conflicts: readonly FieldConflict[]): boolean => conflicts.every((c) => isPerson(c.manager))
 
 function refusal(
@@ -70,7 +70,7 @@ function refusal(
   return new KubeNodeError(installErrors.KN1420({ object: text, why }), { cause: outcome.error })
 }
 
-/** In the words of a server: selectors of Deployments, addresses of Services, roles of bindings, types of Secrets. */
+/** Server messages about immutable fields: selectors of Deployments, addresses of Services, roles of bindings, types of Secrets. */
 const FIXED_FOREVER = /field is immutable|may not change once set|cannot change roleRef|updates to .* are forbidden/
 
 function deletionOf({ apiVersion, kind, metadata: { name = '', namespace } }: KubeObject): string {

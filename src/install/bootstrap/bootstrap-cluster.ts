@@ -1,4 +1,4 @@
-// Installs KubeNode in a cluster and makes it follow the repository that a user names.
+// Installs KubeNode in a cluster and makes it follow the user's repository.
 import { resolve } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -36,7 +36,7 @@ export interface BootstrapOptions extends Omit<InstallOptions, 'isUpgrade'> {
   readonly weakCage: 'allow' | 'refuse'
 }
 
-/** A git server takes any user beside an access token. */
+/** Git servers accept any user with an access token. */
 const ANY_USER = 'kubenode'
 
 export async function bootstrapCluster(

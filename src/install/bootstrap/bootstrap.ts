@@ -1,4 +1,4 @@
-// Points a cluster at a fleet repository. Everything that can be found wrong before is found before the first write; running it again changes nothing.
+// Points a cluster at a fleet repository. Finds all detectable problems before the first write; running it again changes nothing.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -26,7 +26,7 @@ export function requireUsable(url: string): void {
   if (!/^(https|ssh|file):\/\/./.test(url) || !URL.canParse(url))
     throw refuse('the address must start with https://, ssh:// or file://')
   const { protocol, username, password } = new URL(url)
-  // The user of ssh says which account of the server, mostly git; it is no secret.
+  // The ssh user is the server's account, mostly git, and not a secret.
   if (password !== '' || (username !== '' && protocol !== 'ssh:'))
     throw refuse('it contains a user or a password; pass them with --token-file or KUBENODE_GIT_TOKEN')
 }
@@ -34,7 +34,7 @@ export function requireUsable(url: string): void {
 /** A refused address may contain a password. */
 const shownUrl = (url: string): string => url.replace(/\/\/[^/]*@/, '//…@')
 
-/** Before anything is written; a cluster without our definitions has no source. */
+/** Runs before anything is written. A cluster without KubeNode's definitions has no source. */
 export async function refuseOtherSource({ client }: InstallContext, wanted: Followed): Promise<void> {
   const sources = (await ifServed(() => listAll(client, fleetSource))) ?? []
   const { url } = wanted
@@ -70,7 +70,7 @@ export async function requireRights({ client }: InstallContext, url: string): Pr
   if (missing.length > 0) throw new KubeNodeError(initErrors.KN1402_follow({ url, missing: missing.join(', ') }))
 }
 
-/** Of an earlier run. */
+/** Credentials of an earlier run. */
 export async function storedCredentials({ client }: InstallContext): Promise<GitCredentials> {
   const found = await ifServed(() => client.get(secretType, GIT_SECRET))
   const data = isObject(found?.['data']) ? found['data'] : {}
@@ -83,7 +83,7 @@ export async function storedCredentials({ client }: InstallContext): Promise<Git
   return defined({ username, password, ca, sshKey, knownHosts })
 }
 
-/** Hosts keep to the keys that they started with: a document that those did not sign would reach none of them. */
+/** Hosts keep the keys they started with, so they would all refuse a document that those keys did not sign. */
 export function refuseForeignTrust(
   commit: string,
   installed: unknown,

@@ -23,7 +23,7 @@ import { fieldsOf, type Followed, type GitCredentials } from './objects.ts'
 
 export interface FleetAt {
   readonly commit: string
-  /** With its title, for people. */
+  /** With its title, for messages. */
   readonly called: string
   readonly objects: number
   readonly trust?: SignedTrust
@@ -36,7 +36,7 @@ export interface ReadOptions {
   readonly now: number
 }
 
-/** Of a copy that is fetched for one run. */
+/** For a copy fetched for one run. */
 const LONGEST_MS = 3_600_000
 
 export async function readFleet(followed: Followed, options: ReadOptions): Promise<FleetAt> {
@@ -83,7 +83,7 @@ async function fetched(
             cacheDir,
             access: accessWith(url, credentials, now),
             env: { PATH },
-            // A person typed the address.
+            // A user typed the address.
             reach: { trusted: 'Any' },
           },
         )
@@ -119,7 +119,7 @@ async function trustIn(repository: GitRepository, commit: string, path: string):
   try {
     return bytes === undefined ? undefined : parseSignedTrust(JSON.parse(Buffer.from(bytes).toString('utf8')))
   } catch {
-    // The render has refused what is no JSON.
+    // The render already refused anything that is not JSON.
     return undefined
   }
 }

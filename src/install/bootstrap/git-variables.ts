@@ -1,5 +1,5 @@
-// The variables of the environment that name the credentials of a git server.
-/** The token itself, where an option names its file: pipelines have it in a variable, and a list of processes shows no token. */
+// Environment variables for a git server's credentials.
+/** The token itself, where the option names its file: pipelines keep it in a variable, which a process list does not show. */
 export const GIT_VARIABLES = {
   username: 'KUBENODE_GIT_USERNAME',
   token: 'KUBENODE_GIT_TOKEN',

@@ -1,4 +1,4 @@
-// The two objects that make a cluster follow a repository: the Secret with the credentials, and the FleetSource. Pure.
+// The two objects that make a cluster follow a repository: the Secret with credentials, and the FleetSource. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -9,7 +9,7 @@ export interface Followed {
   readonly path: string
 }
 
-/** What a git server asks for, and what it proves itself with: authority over https, host keys over ssh. */
+/** What a git server requires, and how it proves its identity: a CA over https, host keys over ssh. */
 export interface GitCredentials {
   readonly username?: string
   readonly password?: string
@@ -34,7 +34,7 @@ export const GIT_SECRET = { namespace: CLUSTERS_NAMESPACE, name: 'fleet-git' } a
 const PIPELINE = 'standard'
 const TRACK = 'fleet'
 
-/** Undefined without credentials: a Secret that is there stays. */
+/** Undefined without credentials: an existing Secret stays. */
 export function secretOf(credentials: GitCredentials): KubeObject | undefined {
   const data = Object.entries(fieldsOf(credentials)).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]],
@@ -59,9 +59,9 @@ export const sourceOf = ({ url, branch, path }: Followed, hasSecret: boolean): K
 
 export type Existing =
   | { readonly kind: 'None' | 'Same' }
-  /** Another one follows the cluster already. */
+  /** The cluster already follows another one. */
   | { readonly kind: 'Other'; readonly source: string; readonly url: string }
-  /** Ours, and of another repository, branch or folder. */
+  /** Same source, but with a different repository, branch or folder. */
   | { readonly kind: 'Elsewhere'; readonly seen: string }
 
 export function existingOf(sources: readonly FleetSource[], wanted: Followed): Existing {

@@ -1,11 +1,11 @@
-// Finds what people changed in the running programs after the installation: scaled to zero, labels and selectors that no longer fit together. Pure.
-// A Deployment of no replicas is healthy for Kubernetes, and a Service without pods is no error either.
+// Finds changes that users made to the running programs after the installation: scaled to zero, or labels and selectors that no longer match. Pure. For
+// Kubernetes a Deployment with no replicas is healthy, and a Service without pods is not an error.
 import { isObject } from '#lib/json.ts'
 import { fieldAt } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { COMPONENT, isLabelledOurs, OURS, PART_OF } from '../release.ts'
 
-/** All of `kubenode-system`. */
+/** Everything in `kubenode-system`. */
 export interface RunningObjects {
   readonly deployments: readonly KubeObject[]
   readonly services: readonly KubeObject[]
@@ -33,7 +33,7 @@ const shown = (labels: Readonly<Record<string, string>>): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(',') || 'none'
 
-/** `installed`: names of the objects that the installer wrote, by kind, as `Deployment/kubenode-sync`. */
+/** `installed`: the objects that the installer wrote, as `Deployment/kubenode-sync`. */
 export function alterations(
   { deployments, services, pods }: RunningObjects,
   installed: ReadonlySet<string>,
@@ -80,7 +80,7 @@ function alterationOfDeployment(deployment: KubeObject): readonly Alteration[] {
   ]
 }
 
-/** A ReplicaSet gives up a pod whose labels it no longer selects, and the pod keeps running. */
+/** A ReplicaSet releases a pod whose labels it no longer selects, and the pod keeps running. */
 function isLoose({ metadata }: KubeObject): boolean {
   const { labels = {}, ownerReferences = [], deletionTimestamp } = metadata
   const wasOurs = labels[PART_OF] === OURS || labels[COMPONENT] !== undefined

@@ -1,4 +1,4 @@
-// Makes one bootstrap token as the approver would and has it reviewed, to see whether the API server accepts such tokens at all. It has no group, so no right.
+// Creates one bootstrap token as the approver would and has it reviewed, to learn whether the API server accepts such tokens. It has no group, so no rights.
 import { randomBytes } from 'node:crypto'
 import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -9,11 +9,11 @@ import type { InstallContext } from '../context.ts'
 const secretType = coreKind('Secret')
 const reviewType = coreKind('TokenReview')
 const LIFE_MS = 60_000
-/** A server reads new Secrets within a moment, and remembers a refusal for some seconds. */
+/** A server reads new Secrets almost at once, and caches a refusal for some seconds. */
 const WITHIN_MS = 15_000
 const POLL_MS = 1_000
 
-/** Undefined when it was accepted. */
+/** Undefined if it was accepted. */
 export async function bootstrapTokenProblem({ client, clock, signal }: InstallContext): Promise<string | undefined> {
   const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')]
   const key = { namespace: 'kube-system', name: `bootstrap-token-${id}` }

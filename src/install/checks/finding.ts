@@ -1,11 +1,11 @@
-// What one check found, and how it is shown.
+// The result of one check, and how to show it.
 import { numbered, type ErrorMessage } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 
 export type Verdict = 'Passed' | 'Failed' | 'Warning'
 
 export interface Finding {
-  /** Its name, for --ignore. */
+  /** The check's name, for --ignore. */
   readonly check: string
   readonly verdict: Verdict
   readonly text: string
@@ -20,7 +20,7 @@ const withError =
   (check: string, message: ErrorMessage): Finding => ({ check, verdict, text: numbered(message), code: message.code })
 
 export const failed = withError('Failed')
-/** A numbered problem with which KubeNode works all the same. */
+/** A numbered problem that KubeNode can work with. */
 export const doubtful = withError('Warning')
 
 const SIGN: Readonly<Record<Verdict, string>> = { Passed: '✔', Failed: '✗', Warning: '!' }
@@ -28,7 +28,7 @@ const SIGN: Readonly<Record<Verdict, string>> = { Passed: '✔', Failed: '✗', 
 export const lineOf = ({ check, verdict, text }: Finding): string =>
   [SIGN[verdict], `${check}: ${printableLine(text)}`].join(' ')
 
-/** With these everything would be lost or replaced that belongs to others. */
+/** Ignoring these would lose or replace objects that belong to others. */
 const NEVER_IGNORED: ReadonlySet<string> = new Set(['definitions', 'versions', 'rights', 'elsewhere'])
 
 export const mayIgnore = (check: string): boolean => !NEVER_IGNORED.has(check)

@@ -1,4 +1,4 @@
-// Judges what the checks read: one line for each subject, with a number and a remedy where something is wrong. Pure.
+// Judges the readings: one line per subject, with a number and a remedy if something is wrong. Pure.
 import { AGENT_SIGNER, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { releaseLoss } from '#delivery/release-plan.ts'
@@ -18,7 +18,7 @@ const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
 /** Replicas of a role run on different nodes. */
 const SPREAD = 2
-/** Named in one line. */
+/** Names per line. */
 const MOST_NAMED = 3
 
 export interface Wanted {
@@ -107,7 +107,7 @@ const versions: Judge = (seen, { release }) =>
     )
   })
 
-/** A package without its manifests would take the policies of a cluster away: more than `--yes` answers for. */
+/** A package without its manifests would delete a cluster's policies, which `--yes` does not cover. */
 const removals: Judge = (seen, { release }) => {
   if ('unread' in seen.installed) return []
   const loss = releaseLoss(seen.installed.value.inventory, objectsOf(release))
@@ -117,7 +117,7 @@ const removals: Judge = (seen, { release }) => {
 const nodes: Judge = (seen, { release }) =>
   read('nodes', seen.nodes, ({ ready, total }) => {
     const replicas = Math.max(0, ...release.objects.map(replicasOf))
-    // Without settings there are no workloads yet, and any program needs a node.
+    // Without settings there are no workloads yet, but any program needs a node.
     const wanted = Math.max(1, Math.min(SPREAD, replicas))
     const of = counted(total, 'node')
     if (ready >= wanted) return passed('nodes', `${ready} of ${of} take ordinary pods`)
@@ -201,7 +201,7 @@ const pods: Judge = (seen) =>
       : refusals.map((r) => failed('pods', installErrors.KN1413(r))),
   )
 
-/** None is reported where all agree: the check of this machine's own clock says so. */
+/** Reports nothing if all agree: the check of this machine's clock covers that. */
 const programClocks = ({ clocks }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
   read('clock', clocks, (all) =>
     all
@@ -234,7 +234,7 @@ const lostFindings = ({ lost }: NonNullable<CheckSeen['running']>): readonly Fin
 
 const running: Judge = ({ running: now, installed }) => {
   if (now?.processes !== undefined) return runningProcesses(now)
-  // Nothing can run, and that is reported once, by its version.
+  // Nothing can run; the version check reports that once.
   if (now === undefined || ('value' in installed && installed.value.installed === undefined)) return []
   return [
     ...(now.run === undefined ? [] : read('run', now.run, runFinding)),
@@ -292,7 +292,7 @@ const providers = ({ providers: named }: NonNullable<CheckSeen['running']>): rea
           : failed('providers', installErrors.KN1451({ what: someOf(others, MOST_NAMED), served: served.join(', ') }))
       })
 
-/** No pod has a log here, and no Service leads to the webhook. */
+/** Processes have no pod logs here, and no Service leads to the webhook. */
 const runningProcesses = (now: NonNullable<CheckSeen['running']>): readonly Finding[] => [
   ...programClocks(now),
   ...providers(now),
@@ -327,13 +327,13 @@ const network: Judge = (seen, { release }) => {
       const found = closedPorts(release, ports)
       if (found === undefined || plugins?.others.length !== 0) return []
       const error = installErrors.KN1443({ closed: found.closed.join(', '), open: found.open.join(', ') })
-      // Whether an unknown plugin enforces policies is not known either.
+      // An unknown plugin may or may not enforce policies.
       return plugins.enforcing.length > 0 ? failed('network', error) : doubtful('network', error)
     }),
   ]
 }
 
-/** Names that --ignore takes. */
+/** Names that --ignore accepts. */
 export const CHECKS: readonly string[] = [
   'server',
   'rights',
@@ -375,7 +375,7 @@ const ALL: readonly Judge[] = [
   running,
 ]
 
-/** Of pods that run the programs. */
+/** Checks about pods that run the programs. */
 const OF_PODS: ReadonlySet<Judge> = new Set([nodes, storageOf, pods, network])
 
 export const judge: Judge = (seen, wanted) =>

@@ -1,9 +1,9 @@
-// Finds what of an installation was deleted or weakened since: admission policies, the list of revoked agents, Secrets that programs only update. Pure.
+// Finds parts of an installation that were deleted or weakened since: admission policies, the list of revoked agents, Secrets that programs only update. Pure.
 import { isChanged } from '#kube/admission-policies.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Alteration } from './altered.ts'
 
-/** Kinds that nothing else reports when they are missing. */
+/** Kinds whose loss no other check reports. */
 export const KEPT_KINDS: readonly string[] = [
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionPolicyBinding',
@@ -13,7 +13,7 @@ export const KEPT_KINDS: readonly string[] = [
 
 const REMEDY = 'run kubenode install with its settings again, which sets it back'
 
-/** `liveOf` undefined: it is not there. Policies of another release differ on purpose, so only deleted ones are reported then. */
+/** `liveOf` undefined: it does not exist. Policies of another release differ on purpose, so only deleted ones are reported then. */
 export function lostParts(
   shipped: readonly KubeObject[],
   liveOf: (object: KubeObject) => KubeObject | undefined,

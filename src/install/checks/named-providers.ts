@@ -1,4 +1,4 @@
-// Which sets and Machines of a cluster name a provider that its controllers do not serve: they get no host, ever.
+// Finds sets and Machines with a provider that the controllers do not serve: they never get a host.
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -12,11 +12,11 @@ import { ifServed, type InstallContext } from '../context.ts'
 
 export interface NamedProviders {
   readonly served: readonly string[]
-  /** What names another one, such as `machineset workers: proces`. */
+  /** What names another provider, such as `machineset workers: proces`. */
   readonly others: readonly string[]
 }
 
-/** Undefined: no controllers that tell it led here yet. */
+/** Undefined if no controllers that publish it have led here yet. */
 export async function namedProviders(context: InstallContext): Promise<NamedProviders | undefined> {
   const { client } = context
   const key = { namespace: SYSTEM_NAMESPACE, name: programLeaseName('controllers') }

@@ -1,15 +1,15 @@
-// Finds the network plugin of a cluster by its DaemonSets: whether NetworkPolicies are enforced cannot be read from the API. Pure.
+// Finds the cluster's network plugin by its DaemonSets, because the API does not show whether NetworkPolicies are enforced. Pure.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
 export interface NetworkPlugins {
   /** As `calico-node (daemonset kube-system/calico-node)`. */
   readonly enforcing: readonly string[]
-  /** Known plugins that leave NetworkPolicies without an effect, unless another one is added to them. */
+  /** Known plugins that do not enforce NetworkPolicies unless another one is added. */
   readonly others: readonly string[]
 }
 
-/** By the last part of an image, since mirrors change the rest; in the order in which one wins over another of the same pod. */
+/** Matches the last part of an image, since mirrors change the rest. If a pod has several, the first in this order wins. */
 const PLUGINS: readonly { readonly name: string; readonly image: RegExp; readonly enforces: boolean }[] = [
   { name: 'Calico', image: /(^|\/)(calico-)?node([:@]|$)/, enforces: true },
   { name: 'Cilium', image: /(^|\/)cilium([:@]|$)/, enforces: true },
@@ -22,7 +22,7 @@ const PLUGINS: readonly { readonly name: string; readonly image: RegExp; readonl
   { name: 'flannel', image: /(^|\/)flannel([:@]|$)/, enforces: false },
 ]
 
-/** An image that is only called `node` is Calico's where the DaemonSet says so. */
+/** An image that is just called `node` is Calico's if the DaemonSet's name matches. */
 const isCalico = (workload: KubeObject): boolean => /calico|canal/.test(workload.metadata.name ?? '')
 
 function imagesIn(workload: KubeObject): readonly string[] {

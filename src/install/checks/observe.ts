@@ -1,4 +1,4 @@
-// Reads what the checks judge. Each reading stands alone: one that fails says so and stops no other.
+// Reads what the checks judge. Each read is independent: a failed one is reported and does not stop the others.
 import { machine } from '#api/kinds/machine.ts'
 import { OWN_NAMESPACES, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
@@ -39,13 +39,13 @@ const serviceType = coreKind('Service')
 const accountType = coreKind('ServiceAccount')
 const daemonSetType = coreKind('DaemonSet')
 
-/** Hosts control planes where a process does. */
+/** The role that hosts control planes, where a process runs it. */
 const LED_ON_HUB = 'cluster'
 
 export interface ObserveOptions {
-  /** Without it only what an installation needs; with it, also whether the one that is there works. */
+  /** False: only what an installation needs. True: also whether the existing one works. */
   readonly isInstalled: boolean
-  /** Whether the cluster will have agents, which need certificates from the cluster. */
+  /** Whether the cluster will have agents, which need certificates from it. */
   readonly needsSigner: boolean
 }
 
@@ -114,7 +114,7 @@ export async function observeChecks(
   }
 }
 
-/** Other Deployments may have our label, such as those of control planes that a commit declares. */
+/** Other Deployments may carry KubeNode's label, such as those of declared control planes. */
 const isElsewhere = (workload: KubeObject): boolean =>
   isLabelledOurs(workload) &&
   workload.metadata.namespace !== SYSTEM_NAMESPACE &&
@@ -132,14 +132,14 @@ async function running(
   const processes = hasWorkloads || wasInstalled ? [] : await processRoles(context)
   if (processes.length > 0) return { running: await observeProcesses(context, release, processes) }
   const expected = await reading(() => withPrograms(context, release))
-  // Without programs and without an answer whether there should be any, nothing can be judged.
+  // Without programs, and without knowing whether there should be any, nothing can be judged.
   if ('unread' in installed && 'value' in expected && !hasPrograms(expected.value)) return {}
   return { running: await observeRunning(context, 'value' in expected ? expected.value : release, installed) }
 }
 
 const hasPrograms = ({ objects }: Release): boolean => objects.some((o) => o.kind === 'Deployment')
 
-/** What should run. No settings are stored where kubectl or another tool applied the objects: then it is what is in the cluster. */
+/** What should run. If kubectl or another tool applied the objects, no settings are stored, so use what the cluster has. */
 async function withPrograms({ client }: InstallContext, release: Release): Promise<Release> {
   if (hasPrograms(release)) return release
   const [deployments, service] = await Promise.all([
@@ -153,7 +153,7 @@ async function withPrograms({ client }: InstallContext, release: Release): Promi
   }
 }
 
-/** Their leases stay when they end; uninstall deletes those of Deployments. */
+/** Their leases stay when they exit; uninstall deletes those of Deployments. */
 async function processRoles({ client }: InstallContext): Promise<readonly string[]> {
   const leases = await listAll(client, leaseType, { namespace: SYSTEM_NAMESPACE }).catch(() => [])
   const names = new Set(leases.map((l) => l.metadata.name))
@@ -198,7 +198,7 @@ async function json(context: InstallContext, path: string): Promise<Readonly<Rec
 
 async function serverVersion(context: InstallContext) {
   const { gitVersion, major, minor } = await json(context, '/version')
-  // Managed clusters write minor versions such as 33+.
+  // Managed clusters report minor versions such as 33+.
   const [a, b] = [Number.parseInt(String(major), 10), Number.parseInt(String(minor), 10)]
   if (Number.isNaN(a) || Number.isNaN(b)) throw new Error(`unreadable version ${String(gitVersion)}`)
   return { text: String(gitVersion), major: a, minor: b }
@@ -232,7 +232,7 @@ function healthyNode(node: KubeObject): boolean {
   )
 }
 
-/** The Date header has whole seconds and was written while the request ran: only what is beyond both counts. */
+/** The Date header has whole seconds and was written while the request ran: only a skew beyond both counts. */
 async function clockSkew({ client, clock }: InstallContext): Promise<number> {
   const before = clock.now()
   const { headers } = await client.raw({ method: 'GET', path: '/version' })
@@ -268,7 +268,7 @@ async function healthChecks({ client }: InstallContext): Promise<readonly string
   return found.flat()
 }
 
-/** Ours carry our label, or belong to something that does. */
+/** KubeNode's own workloads carry its label, or belong to an object that does. */
 async function strangersIn({ client }: InstallContext): Promise<readonly string[]> {
   const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
   if (namespace === undefined) return []
@@ -285,7 +285,7 @@ async function strangersIn({ client }: InstallContext): Promise<readonly string[
   ]
 }
 
-/** What is written into one is refused, or goes with it. */
+/** Writes into a terminating namespace are refused, or deleted with it. */
 async function endingIn({ client }: InstallContext) {
   const all = await Promise.all(OWN_NAMESPACES.map((name) => client.get(namespaceType, { name })))
   return all.flatMap((n) =>
@@ -296,15 +296,15 @@ async function endingIn({ client }: InstallContext) {
 }
 
 const DEFAULT_ACCOUNT = 'default'
-/** Objects of the release that are read at the same time. */
+/** Objects of the release read in parallel. */
 const AT_ONCE = 16
 
-/** Before our namespace is there, the pods are tried in `default`: policies for all namespaces apply there as well. */
+/** Before KubeNode's namespace exists, pods are tried in `default`, where policies for all namespaces apply too. */
 async function refusalsOf(context: InstallContext, { objects }: Release) {
   const { client } = context
   const accounts = await listAll(client, accountType, { namespace: SYSTEM_NAMESPACE })
   const names = new Set(accounts.map((a) => a.metadata.name))
-  // A namespace that was just created has no account yet, and takes no pods.
+  // A new namespace has no service account yet and accepts no pods.
   const isThere = names.has(DEFAULT_ACCOUNT)
   const found: { workload: string; namespace: string; why: string }[] = []
   for (const workload of objects.filter((o) => o.kind === 'Deployment')) {
@@ -315,7 +315,7 @@ async function refusalsOf(context: InstallContext, { objects }: Release) {
   return found
 }
 
-/** A pod that names an account that is not there yet would be refused for that alone. */
+/** A pod with a missing service account would be refused just for that. */
 function trialOf(workload: KubeObject, isThere: boolean, accounts: ReadonlySet<string | undefined>): KubeObject {
   const spec = isObject(workload['spec']) ? workload['spec'] : {}
   const template = isObject(spec['template']) ? spec['template'] : {}
@@ -367,7 +367,7 @@ async function observeRun(context: InstallContext, installed: Reading<Installed>
   return unendedRun({ turn, namespace, inventory })
 }
 
-/** A fleet without KubeNode Deployments, as that of `npm start`, has only the policies of the release that runs it. */
+/** A fleet without KubeNode Deployments, as from `npm start`, only has the policies of the release that runs it. */
 async function lostIn(
   { client, types }: InstallContext,
   release: Release,

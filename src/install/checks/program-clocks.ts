@@ -1,15 +1,15 @@
-// How far the clocks of programs are from that of the API server: a leader writes its time into its Lease every few seconds, and the server dates its answers.
+// How far programs' clocks are from the API server's: a leader writes its time into its Lease every few seconds, and the server dates its responses.
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { InstallContext } from '../context.ts'
 
 export interface ProgramClock {
   readonly role: string
-  /** At least: what the request itself took, and the whole seconds of the server, are no difference. */
+  /** A lower bound: the request's duration and the server's whole seconds do not count. */
   readonly apartMs: number
 }
 
-/** Long enough for a leader to renew. One that does not is reported as no leader, and says nothing about its clock. */
+/** Long enough for a leader's renewal. One that does not renew is reported as missing, and its clock is unknown. */
 const WITHIN_MS = 15_000
 const POLL_MS = 500
 const SERVER_SECOND_MS = 1_000
@@ -22,7 +22,7 @@ export async function programClocks(
   return found.flatMap((clock) => clock ?? [])
 }
 
-/** Only a renewal that happened between two looks is as old as these are apart. */
+/** Only a renewal between two reads is at most as old as the time between them. */
 async function clockOf(context: InstallContext, role: string): Promise<ProgramClock | undefined> {
   const { clock, signal } = context
   const began = clock.monotonic()

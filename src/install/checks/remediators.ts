@@ -1,9 +1,9 @@
-// Finds programs of others that repair nodes: they and KubeNode would reboot, drain or replace the same node. Pure.
+// Finds other projects' programs that repair nodes: they and KubeNode would reboot, drain or replace the same node. Pure.
 import { isObject } from '#lib/json.ts'
 import { objectsIn, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
-/** By the name of the image, or of the workload where images are renamed by a mirror. */
+/** By image name, or by the workload's name if a mirror renames images. */
 const PROGRAMS: readonly {
   readonly name: string
   readonly image: RegExp
@@ -11,7 +11,7 @@ const PROGRAMS: readonly {
 }[] = [
   { name: 'draino', image: /(^|\/)draino\d*([:@]|$)/ },
   { name: 'kured', image: /(^|\/)kured([:@]|$)/ },
-  // Alone, it reports only; with a remedy beside it, it acts.
+  // On its own it only reports; with a remedy next to it, it acts.
   {
     name: 'node-problem-detector with remedies',
     image: /(^|\/)node-problem-detector([:@]|$)/,
@@ -54,7 +54,7 @@ export function remediatorsIn(workloads: readonly KubeObject[]): readonly string
   })
 }
 
-/** Kinds of others whose objects order repairs. */
+/** Kinds of other projects whose objects request repairs. */
 export const REPAIRING_KINDS = [
   { group: 'cluster.x-k8s.io', kind: 'MachineHealthCheck', plural: 'machinehealthchecks' },
   { group: 'machine.openshift.io', kind: 'MachineHealthCheck', plural: 'machinehealthchecks' },

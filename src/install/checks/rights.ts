@@ -1,4 +1,4 @@
-// Asks the API server whether this user may do everything that an installation does, by SelfSubjectAccessReviews: without all of it, half would be installed.
+// Checks by SelfSubjectAccessReview whether this user may do everything that an installation does: without all rights, half would be installed.
 import { API_GROUP } from '#api/kind.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
@@ -16,10 +16,10 @@ export interface Ask {
 }
 
 const PARALLEL = 8
-/** Apply is both; the others are for a later version, and for taking it off again. */
+/** Apply needs both create and patch; the others are for a later version and for uninstall. */
 const VERBS = ['get', 'list', 'create', 'patch', 'delete'] as const
 
-/** Roles may be made only by who has their rights, or these. */
+/** Creating roles requires all of their rights, or these. */
 const GRANTING: readonly Ask[] = ['clusterroles', 'roles'].flatMap((resource) =>
   ['escalate', 'bind'].map((verb) => ({ verb, group: 'rbac.authorization.k8s.io', resource })),
 )
@@ -30,7 +30,7 @@ const asksFor = (types: readonly ResourceType[]): readonly Ask[] => [
   { verb: 'install', group: API_GROUP, resource: 'programs' },
   { verb: 'create', group: API_GROUP, resource: 'inventories' },
   { verb: 'get', group: '', resource: 'pods' },
-  // For the turn of a run.
+  // For a run's turn.
   ...['get', 'create', 'update'].map((verb) => ({ verb, group: 'coordination.k8s.io', resource: 'leases' })),
 ]
 
@@ -60,7 +60,7 @@ export async function may(
   return isObject(answer) && isObject(answer['status']) && answer['status']['allowed'] === true
 }
 
-/** One question for an administrator, some seventy for other users. */
+/** One request for an administrator, about seventy for other users. */
 export async function missingRights(client: KubeClient, types: readonly ResourceType[]): Promise<readonly string[]> {
   if (await may(client, { verb: '*', group: '*', resource: '*' })) return []
   const missing = new Set<string>()
@@ -70,7 +70,7 @@ export async function missingRights(client: KubeClient, types: readonly Resource
   return [...missing].toSorted()
 }
 
-/** The resource types of these objects, once each. */
+/** The distinct resource types of these objects. */
 export const distinctKinds = (objects: readonly KubeObject[]): readonly KubeObject[] => [
   ...new Map(objects.map((o) => [`${o.apiVersion} ${o.kind}`, o])).values(),
 ]

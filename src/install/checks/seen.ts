@@ -1,4 +1,4 @@
-// What the checks judge: everything read from the cluster once, each reading known or not.
+// The input of the checks: everything read from the cluster once, each reading known or unread.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Installed } from '../observe.ts'
 import type { Alteration } from './altered.ts'
@@ -8,12 +8,12 @@ import type { ProgramClock } from './program-clocks.ts'
 import type { UnendedRun } from './unended-run.ts'
 import type { Storage } from './storage.ts'
 
-/** Unread is no answer: no check passes on it. */
+/** Unread is not an answer: no check passes on it. */
 export type Reading<T> = { readonly value: T } | { readonly unread: string }
 
 export interface CheckSeen {
   readonly server: Reading<{ readonly text: string; readonly major: number; readonly minor: number }>
-  /** Rights that are missing, as `create clusterroles`. */
+  /** Missing rights, as `create clusterroles`. */
   readonly missing: Reading<readonly string[]>
   readonly servesPolicies: Reading<boolean>
   /** Undefined: it signed; otherwise why not. */
@@ -22,40 +22,40 @@ export interface CheckSeen {
   readonly joinTokens: Reading<string | undefined> | 'NotAsked'
   readonly installed: Reading<Installed>
   readonly nodes: Reading<{ readonly ready: number; readonly total: number }>
-  /** How far the clocks are apart at least: what the request itself took is no difference. */
+  /** Lower bound of the clock skew: the request's duration does not count. */
   readonly skewMs: Reading<number>
   readonly agents: Reading<readonly { readonly machine: string; readonly version: string }[]>
   readonly remediators: Reading<readonly string[]>
-  /** Where the API server listens, as pods reach it. */
+  /** The API server's ports as pods reach them. */
   readonly serverPorts: Reading<readonly number[]>
   readonly networkPlugins: Reading<NetworkPlugins>
-  /** Our namespaces that are being deleted. */
+  /** KubeNode's namespaces that are being deleted. */
   readonly ending: Reading<readonly { readonly namespace: string; readonly why: string }[]>
-  /** Workloads in our namespace that are not ours. */
+  /** Other workloads in KubeNode's namespace. */
   readonly strangers: Reading<readonly string[]>
-  /** Workloads of KubeNode in other namespaces. */
+  /** KubeNode workloads in other namespaces. */
   readonly elsewhere: Reading<readonly KubeObject[]>
   readonly storage: Reading<Storage>
-  /** By workload: why the cluster refuses its pods. */
+  /** Per workload: why the cluster refuses its pods. */
   readonly refusals: Reading<readonly { readonly workload: string; readonly namespace: string; readonly why: string }[]>
-  /** Only of an installation. */
+  /** Only for an existing installation. */
   readonly running?: {
-    /** Roles that led a cluster in which no Deployment runs them, as in the fleet of `npm start`. */
+    /** Roles that led without a Deployment, as in the fleet of `npm start`. */
     readonly processes?: readonly string[]
-    /** A run of install, upgrade or uninstall that is running now, or that ended too early. */
+    /** A run of install, upgrade or uninstall that is active, or stopped too early. */
     readonly run?: Reading<UnendedRun | undefined>
     readonly unready: Reading<readonly string[]>
-    /** What people changed in the programs since they were installed. */
+    /** Changes that users made to the programs since the installation. */
     readonly altered: Reading<readonly Alteration[]>
-    /** Policies, and objects that programs only update, which were deleted or weakened. */
+    /** Policies, and objects that programs only update, that were deleted or weakened. */
     readonly lost?: Reading<readonly Alteration[]>
     readonly leaderless: Reading<readonly string[]>
     /** Of programs that renew their leases. */
     readonly clocks: Reading<readonly ProgramClock[]>
-    /** Undefined: what the controllers serve is not known. */
+    /** Undefined if it is unknown what the controllers serve. */
     readonly providers?: Reading<NamedProviders | undefined>
     readonly webhook: Reading<string | undefined> | 'NotAsked'
-    /** Where the settings have no webhook. */
+    /** Only if the settings have no webhook. */
     readonly isWebhookLeft: Reading<boolean> | 'NotAsked'
   }
 }

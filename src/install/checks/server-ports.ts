@@ -1,4 +1,4 @@
-// Whether the NetworkPolicies of a release let its programs reach the API server: plugins see the port behind the Service, and a cluster may have any.
+// Checks whether a release's NetworkPolicies let its programs reach the API server: plugins match the port behind the Service, and a cluster may use any.
 import { isObject } from '#lib/json.ts'
 import type { InstallContext } from '../context.ts'
 import type { Release } from '../release.ts'
@@ -18,7 +18,7 @@ const portIn = (v: unknown): readonly number[] => {
   return typeof port === 'number' ? [port] : []
 }
 
-/** Empty where the server says nothing about itself. */
+/** Empty if the server does not list its endpoints. */
 export async function serverPorts({ client }: Pick<InstallContext, 'client'>): Promise<readonly number[]> {
   const { status, text } = await client.raw({ method: 'GET', path: SLICES })
   if (status === 404) return []
@@ -32,7 +32,7 @@ export interface ClosedPorts {
   readonly open: readonly number[]
 }
 
-/** Undefined: nothing is closed. */
+/** Undefined if no port is closed. */
 export function closedPorts({ objects }: Release, ports: readonly number[]): ClosedPorts | undefined {
   const policy = objects.find((o) => o.kind === 'NetworkPolicy' && o.metadata.name === POLICY)
   if (policy === undefined) return undefined

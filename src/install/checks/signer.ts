@@ -1,19 +1,19 @@
-// Asks for one short certificate as an agent would, to see whether the cluster signs for agents at all: nothing else tells. Key and request are thrown away.
+// Requests one short-lived certificate as an agent would: the only way to learn whether the cluster signs for agents. Discards the key and the request.
 import { AGENT_SIGNER } from '#api/names.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { messageOf } from '#lib/errors.ts'
 import { certificateRequestType, clientRequest, type CertificateRequest } from '#identity/certificate-request.ts'
 import type { InstallContext } from '../context.ts'
 
-/** A user without any right. */
+/** A user without any rights. */
 const NOBODY = 'kubenode:install-asks'
 const NAME = 'kubenode-install-asks'
-/** The shortest life that a request may name. */
+/** The shortest lifetime that a request may name. */
 const LIFE_SECONDS = 600
 const WITHIN_MS = 15_000
 const POLL_MS = 250
 
-/** Undefined when it signed. */
+/** Undefined if it signed. */
 export async function signerProblem({ client, clock, signal }: InstallContext): Promise<string | undefined> {
   const request = await signingRequest(await newPrivateKey(), { commonName: NOBODY })
   const key = { name: NAME }

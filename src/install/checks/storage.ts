@@ -1,4 +1,4 @@
-// Whether the claims that pods mount get a volume: what is read about them, and what is wrong with one. Pods of a claim without a volume never start.
+// Checks whether the claims that pods mount get a volume. Pods of a claim without a volume never start.
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -9,29 +9,29 @@ import type { InstallContext } from '../context.ts'
 
 interface SeenClaim {
   readonly name: string
-  /** Pending, Bound or Lost; Pending as well until the first pod that mounts it, where its class waits for one. */
+  /** Pending, Bound or Lost. Also Pending until the first pod mounts it, if its class waits for one. */
   readonly phase: string
   /** Undefined: the default. Empty: a volume without a class. */
   readonly storageClass: string | undefined
-  /** Of the volume, once there is one. */
+  /** Of the volume, once it exists. */
   readonly modes: readonly string[]
 }
 
 /** A claim that pods mount. */
 export interface WantedClaim {
   readonly name: string
-  /** Of one that the release makes. */
+  /** Set for a claim that the release creates. */
   readonly storageClass?: string
   readonly isMade: boolean
   readonly modes: readonly string[]
-  /** How many mount it. */
+  /** How many pods mount it. */
   readonly pods: number
 }
 
 export interface Storage {
   readonly classes: readonly string[]
   readonly hasDefault: boolean
-  /** Of volumes that people made, which need no StorageClass. */
+  /** Classes of manually created volumes, which need no StorageClass. */
   readonly volumeClasses: readonly string[]
   readonly claims: readonly SeenClaim[]
 }
@@ -124,11 +124,11 @@ export interface NarrowClaim {
   readonly claim: string
   readonly mode: string
   readonly pods: string
-  /** `ReadWriteOncePod`: the second pod never starts. Of one node at a time, pods start there and nowhere else. */
+  /** `ReadWriteOncePod`: the second pod never starts. With single-node access, all pods must run on that node. */
   readonly isForOnePod: boolean
 }
 
-/** A claim that more pods mount than its volume allows to be apart. */
+/** A claim mounted by more pods than its volume allows on different nodes. */
 export function narrowClaim(
   { name: claim, modes: wanted, pods }: WantedClaim,
   { claims }: Pick<Storage, 'claims'>,

@@ -1,4 +1,4 @@
-// The layer of our own programs: bundled for a quick start, with the sources and packages that the cage of fleets loads, and the charts that are installed.
+// The layer with KubeNode's programs: bundled for a fast start, with the sources and packages that the fleet cage loads, and the charts to install.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { entriesBelow } from '#lib/entries-below.ts'
@@ -15,11 +15,11 @@ export const PROGRAM_PATH = 'usr/local/bin/kubenode'
 const PROGRAMS = 'program'
 
 export interface AppFolders {
-  /** Of the checkout. */
+  /** Root of the checkout. */
   readonly root: string
-  /** With the bundled programs. */
+  /** Folder of the bundled programs. */
   readonly programs: string
-  /** With the bundled agent. */
+  /** Folder of the bundled agent. */
   readonly agent: string
 }
 
@@ -29,7 +29,7 @@ export const appLayer = ({ root, programs, agent }: AppFolders): readonly TarEnt
   ...sourcesOf(root),
   ...packagesOf(root),
   fileAt(join(root, 'package.json'), `${APP}/package.json`),
-  // Two lines that the kernel starts without a shell.
+  // Two lines that the kernel runs without a shell.
   textFile(`${APP}/${PROGRAMS}/kubenode.mjs`, `#!/${NODE_PATH}\nimport './main.mjs'\n`, PROGRAM_MODE),
   { kind: 'Link', path: PROGRAM_PATH, target: `/${APP}/${PROGRAMS}/kubenode.mjs` },
 ]
@@ -51,7 +51,7 @@ const isTest = (path: string): boolean => /\.test\.(ts|yaml)$|(^|\/)README\.md$|
 const sourcesOf = (root: string): readonly TarEntry[] =>
   ['src', 'deploy'].flatMap((folder) => filesOf(join(root, folder), `${APP}/${folder}`, isTest))
 
-/** What no program reads: types, maps to sources, documents, binaries for another runtime. */
+/** Files that no program reads: types, source maps, documents, binaries for other runtimes. */
 const UNREAD = /\.(d\.[cm]?ts|map|md|markdown|bare|tsbuildinfo)$|(^|\/)(\.jsii|\.package-lock\.json)$/
 const TYPES = /(^|\/)node_modules\/@types\//
 
@@ -60,7 +60,7 @@ function packagesOf(root: string): readonly TarEntry[] {
   const shipped = [...packages.locked].filter(([folder, p]) => !p.isExtra && !TYPES.test(folder)).map(([f]) => f)
   const other = shipped.find((folder) => !isAsLocked(packages, folder))
   if (other !== undefined) throw new KubeNodeError(imageErrors.KN1050_image({ folder: other, root }))
-  // A package in another has a folder of its own in the list.
+  // A nested package has its own entry in the list.
   return shipped.flatMap((folder) =>
     filesOf(join(root, folder), `${APP}/${folder}`, (path) => UNREAD.test(path) || /(^|\/)node_modules\//.test(path)),
   )

@@ -1,17 +1,17 @@
-// The lowest layer of the image: from Debian's packages only what Node.js, git and ssh need, the certificate authorities and the time zones; no shell.
+// The bottom layer of the image: only what Node.js, git and ssh need from Debian's packages, CA certificates and time zones; no shell.
 import { readDeb, type Deb } from '#artifacts/oci/deb.ts'
 import { neededFiles } from '#artifacts/oci/needed-files.ts'
 import { FILE_MODE, textFile, type TarEntry, type TarFile } from '#artifacts/oci/tar-entry.ts'
 
-/** User and group of every program of the image. */
+/** User and group of every program in the image. */
 export const IMAGE_USER = 65_532
 const CERTIFICATES = 'etc/ssl/certs/ca-certificates.crt'
 const TEMPORARY = 0o1777
 
-/** sync runs git and ssh, with limits set by prlimit where there is no shell to set them. */
+/** sync runs git and ssh. prlimit sets their limits, because there is no shell to do it. */
 const PROGRAMS = ['usr/bin/git', 'usr/lib/git-core/git-remote-https', 'usr/bin/ssh', 'usr/bin/prlimit']
 
-/** Packages that are in the image for their own sake; libraries follow. */
+/** Packages wanted for themselves; their libraries follow. */
 export const WANTED = [
   'base-files',
   'ca-certificates',
@@ -25,7 +25,7 @@ export const WANTED = [
   'util-linux',
 ]
 
-/** Files that programs read. The same time zones in two more forms are left out. */
+/** Files that programs read. Two other forms of the same time zones are left out. */
 const DATA = [
   /^etc\/(debian_version|host\.conf|os-release)$/,
   /^usr\/lib\/os-release$/,
@@ -44,7 +44,7 @@ export const namedDeb = async (name: string, bytes: Buffer): Promise<NamedDeb> =
 
 export interface BaseLayer {
   readonly entries: readonly TarEntry[]
-  /** Names of the packages of which something is in it. */
+  /** Packages that contributed files. */
   readonly packages: readonly string[]
 }
 
@@ -59,13 +59,13 @@ export function baseLayer(architecture: string, debs: readonly NamedDeb[], node:
   }
 }
 
-/** As scanners look for packages in images without a package manager, and the license. */
+/** The records that scanners expect in images without a package manager, and the license. */
 function recordsOf({ name, control, entries }: NamedDeb): readonly TarEntry[] {
   const license = entries.find((e) => e.kind === 'File' && e.path === `usr/share/doc/${name}/copyright`)
   return [textFile(`var/lib/dpkg/status.d/${name}`, `${control}\n`), ...(license === undefined ? [] : [license])]
 }
 
-/** What update-ca-certificates would write: the authorities one after the other, by name. */
+/** Same result as update-ca-certificates: the CAs concatenated in order of name. */
 function authoritiesIn(entries: readonly TarEntry[]): string {
   const files = entries.filter((e): e is TarFile => e.kind === 'File' && AUTHORITY.test(e.path))
   const inOrder = files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
@@ -83,5 +83,5 @@ const ownFiles = (authorities: string): readonly TarEntry[] => [
   { kind: 'Folder', path: 'tmp', mode: TEMPORARY },
 ]
 
-/** For programs that look for the authorities in a variable. */
+/** For programs that find the CAs through a variable. */
 export const CERTIFICATES_PATH = `/${CERTIFICATES}`

@@ -1,4 +1,4 @@
-// Builds the image from this checkout into a layout, for the architectures and under the name that a user chose.
+// Builds the image from this checkout into a layout, for the chosen architectures and name.
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { withNewLayout } from '#artifacts/oci/layout-file.ts'

@@ -1,4 +1,4 @@
-// Makes the image of KubeNode in a layout: equal bytes for equal sources, on any machine.
+// Builds KubeNode's image into a layout: same bytes for same sources, on any machine.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,21 +23,21 @@ import { nodeFile } from './node-layer.ts'
 import { npmSbom, SBOM_TYPE, sbomOf } from './sbom.ts'
 
 export interface BuildImageOptions {
-  /** Of the checkout. */
+  /** Root of the checkout. */
   readonly root: string
-  /** Where packages are kept that were fetched. */
+  /** Cache of downloaded packages. */
   readonly cache: string
   readonly architectures: readonly Architecture[]
   readonly commit: BuiltCommit
-  /** HOST/NAME:TAG under which a container engine lists it. */
+  /** HOST/NAME:TAG, as container engines list it. */
   readonly name: string
   readonly tag: string
-  /** Of Debian; the apt sources of this machine without it. */
+  /** Debian mirror; this machine's apt sources if left out. */
   readonly mirror?: string
   readonly report: (line: string) => void
 }
 
-/** What a host has installed there; the unit and the join script name it. */
+/** Install path on hosts; the unit and the join script use it. */
 const AGENT_PREFIX = '/opt/kubenode'
 
 export async function buildImage(store: LayoutStore, options: BuildImageOptions): Promise<Descriptor> {

@@ -1,13 +1,13 @@
-// Which commit an image is made of. Its time is the time of everything in the image, so that a build of the same commit has the same bytes.
+// The commit an image is built from. Everything in the image has its timestamp, so a build of the same commit has the same bytes.
 import { spawnSync } from 'node:child_process'
 
 export interface BuiltCommit {
   readonly time: Date
-  /** None where the files are not those of a commit. */
+  /** Undefined if the files differ from the commit. */
   readonly revision?: string
 }
 
-/** Files that are in no commit count, too. */
+/** Untracked files count too. */
 const SHIPPED = ['src', 'deploy', 'package.json', 'package-lock.json']
 const EPOCH = new Date(0)
 

@@ -1,5 +1,4 @@
-// The packages of Debian that the image is made of: read from the lock file, fetched by apt from the mirror of the machine that builds, used only with the digest of the
-// lock file.
+// The image's Debian packages: listed in the lock file, downloaded by apt from the build machine's mirror, and used only if they match the lock file's digest.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -20,7 +19,7 @@ export interface LockedPackage {
   readonly path: string
   readonly size: number
   readonly sha256: string
-  /** Short names of Debian, as the package declares them; none where its copyright file is for people alone. */
+  /** Debian's short license names, as declared by the package; empty if its copyright file is not machine-readable. */
   readonly licenses: readonly string[]
 }
 
@@ -31,9 +30,9 @@ export interface DebianLock {
 
 export const LOCK_FILE = 'deploy/image/debian.lock.json'
 
-/** Nothing but what Debian calls its files: the name becomes a path here. */
+/** Only valid Debian package names, because the name becomes part of a path. */
 const NAME = /^[a-z0-9][a-z0-9+.-]{1,99}$/
-/** Its first part is the archive; no part is `..`. */
+/** The first part is the archive; no part is `..`. */
 const PATH_OF_POOL = /^debian(?:-security)?\/pool\/(?:[\w%+~-][\w.%+~-]*\/)+[\w.%+~-]+\.deb$/
 
 export function readDebianLock(root: string): DebianLock {
@@ -71,10 +70,10 @@ function isLocked(one: unknown): one is LockedPackage {
 const fileOf = (cache: string, { name, sha256 }: LockedPackage): string =>
   join(cache, `${name}-${sha256.slice(0, 16)}.deb`)
 
-/** Where an archive of Debian is. */
+/** The location of a Debian archive. */
 export type ArchiveAt = (archive: string) => string
 
-/** On a mirror that has all archives side by side, or where the apt sources of this machine have it. */
+/** On a mirror with all archives side by side, or from this machine's apt sources. */
 export function archivesOf(mirror: string | undefined): ArchiveAt {
   if (mirror !== undefined) return (archive) => `${withoutEnd(mirror, /\//)}/${archive}`
   const listed = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI)'], { encoding: 'utf8' })
@@ -94,7 +93,7 @@ export function addressOf(archiveAt: ArchiveAt, { path }: Pick<LockedPackage, 'p
 const APT_HELPER = '/usr/lib/apt/apt-helper'
 const FETCH_WITHIN_MS = 300_000
 
-/** Puts all of them into the cache, and fails on one with other bytes. */
+/** Downloads all packages into the cache, and fails if one has different bytes. */
 export function fetchPackages(cache: string, packages: readonly LockedPackage[], mirror?: string): void {
   mkdirSync(cache, { recursive: true })
   const missing = packages.filter((p) => !existsSync(fileOf(cache, p)))
@@ -126,7 +125,7 @@ function whyOf({ error, stderr }: ReturnType<typeof spawnSync>): string {
 const cannotFetch = (cache: string, p: LockedPackage, why: string, url: string): KubeNodeError =>
   new KubeNodeError(imageErrors.KN1120_fetch({ name: p.name, version: p.version, why, url, file: fileOf(cache, p) }))
 
-/** Checked each time: the cache may be shared, and what lies in it ends up in images. */
+/** Verified each time: the cache may be shared, and its content ends up in images. */
 export function readPackage(cache: string, p: LockedPackage): Buffer {
   const bytes = readFileSync(fileOf(cache, p))
   if (createHash('sha256').update(bytes).digest('hex') === p.sha256) return bytes

@@ -1,4 +1,4 @@
-// Puts the image into the containerd of this host with its own program, or says how.
+// Imports the image into this host's containerd with containerd's own CLI, or explains how.
 import { spawnSync } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { imageErrors } from './image-errors.ts'
@@ -7,7 +7,7 @@ import type { NamedImage } from '#artifacts/oci/layout-file.ts'
 export interface LoadOptions {
   readonly file: string
   readonly image: NamedImage
-  /** Of containerd. */
+  /** containerd's socket. */
   readonly address: string
   readonly namespace: string
 }
@@ -16,7 +16,7 @@ const CTR = 'ctr'
 
 type Command = readonly string[]
 
-/** Pods name the image by digest, and a runtime looks for that very reference: without it a node pulls what it already has. */
+/** Pods name the image by digest, and a runtime searches for that exact reference. Without it a node pulls what it already has. */
 function loadCommands({ file, image, address, namespace }: LoadOptions): readonly Command[] {
   const images = [CTR, '--address', address, '--namespace', namespace, 'images']
   return [
@@ -27,7 +27,7 @@ function loadCommands({ file, image, address, namespace }: LoadOptions): readonl
 
 const byDigest = ({ name, digest }: NamedImage): string => `${name.replace(/:[^/:]*$/, '')}@${digest}`
 
-/** The reference by digest. */
+/** Returns the reference by digest. */
 export function loadImage(options: LoadOptions): string {
   const commands = loadCommands(options)
   for (const [program = CTR, ...args] of commands) {

@@ -1,4 +1,4 @@
-// The Node.js of the image: the very program that the package lock names for the architecture, from the installed package or fetched by npm.
+// The image's Node.js: the exact binary that the package lock names for the architecture, from the installed package or downloaded by npm.
 import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -18,10 +18,10 @@ export const NODE_PACKAGES: Readonly<Record<Architecture, string>> = {
 export const NODE_PATH = 'usr/local/bin/node'
 const PROGRAM = 'bin/node'
 const FETCH_WITHIN_MS = 300_000
-/** Four times what it takes. */
+/** Four times the usual size. */
 const MAX_PACKAGE_BYTES = 1024 * 1024 * 1024
 
-/** `cache` keeps what npm fetched. */
+/** `cache` keeps npm's download. */
 export async function nodeFile(root: string, cache: string, architecture: Architecture): Promise<TarFile> {
   const name = NODE_PACKAGES[architecture]
   const installed = join(root, 'node_modules', name, PROGRAM)

@@ -1,4 +1,4 @@
-// Which npm packages the programs of the image need, and whether those that are installed are those that the lock file names.
+// Which npm packages the image's programs need, and whether the installed ones match the lock file.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
@@ -6,16 +6,16 @@ import { isObject } from '#lib/json.ts'
 interface NpmPackage {
   readonly version: string
   readonly integrity: string
-  /** Of a tool, or of one platform only. */
+  /** Belongs to a tool, or to a single platform. */
   readonly isExtra: boolean
 }
 
-/** By their folders, such as `node_modules/yaml`. */
+/** By folder, such as `node_modules/yaml`. */
 type Packages = ReadonlyMap<string, NpmPackage>
 
 export interface NpmPackages {
   readonly locked: Packages
-  /** npm writes down what it installed, with the digests that it checked. */
+  /** npm's record of what it installed, with the digests it verified. */
   readonly installed: Packages
 }
 

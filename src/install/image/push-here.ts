@@ -1,4 +1,4 @@
-// Pushes a layout of this machine to a registry, and shows how far it is.
+// Pushes a local layout to a registry, with progress.
 import { copyImage, type SentBytes } from '#artifacts/oci/copy-image.ts'
 import { onlyTag, withLayout } from '#artifacts/oci/layout-file.ts'
 import { registryFor } from '#artifacts/oci/registry-for.ts'

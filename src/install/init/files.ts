@@ -1,4 +1,4 @@
-// The files of a new fleet repository: the template of the release, with the names and keys of this fleet.
+// The files of a new fleet repository: the release's template with this fleet's names and keys.
 import { mkdirSync, readFileSync, rmSync, writeFileSync, chmodSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { anchorOf, judgeTrust, trustBytes, type SignedTrust } from '#api/trust/trust-document.ts'
@@ -13,18 +13,18 @@ import { lockOf } from '../package/manifest.ts'
 import type { PackedRelease } from '../package/pack.ts'
 
 export interface NewFleet {
-  /** Of the repository, as npm takes it. */
+  /** The repository's name, in npm's format. */
   readonly name: string
   readonly cluster: string
   readonly keyFile: string
   readonly signer: Signer
   readonly now: number
-  /** Puts kubenode itself into this folder. */
+  /** Packs kubenode itself into this folder. */
   readonly pack: (folder: string) => Promise<PackedRelease>
 }
 
 const TEMPLATE = 'template'
-/** The pair of jobs that says on a pull request what it does. */
+/** The two CI jobs that post a plan on a pull request. */
 const PLAN_JOBS = 'deploy/ci/github'
 const WORKFLOWS = '.github/workflows'
 const VENDOR = 'vendor'

@@ -1,4 +1,4 @@
-// Makes a fleet repository: first beside its place, whole, then moved there. Invariant: a file that exists is never changed.
+// Creates a fleet repository: builds it completely next to its target, then moves it. Invariant: an existing file is never changed.
 import { execFile } from 'node:child_process'
 import { constants, copyFileSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -31,17 +31,17 @@ export interface InitResult {
   readonly keyFile: string
   readonly keyId: string
   readonly isNewKey: boolean
-  /** Files that were there, and stay as they are. */
+  /** Existing files, left unchanged. */
   readonly kept: readonly string[]
 }
 
 const BRANCH = 'main'
 /** Packing takes a minute on a busy machine. */
 const LONGEST_MS = 3_600_000
-/** Of a folder that is not empty, for an error. */
+/** Names of a non-empty folder in an error. */
 const MAX_SEEN = 3
 const NAME = /^[a-z0-9][a-z0-9._-]{0,99}$/
-/** As the name of a Cluster. */
+/** Valid as a Cluster's name. */
 const CLUSTER = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 export async function initFleet(options: InitOptions, { cwd, env, now, pack }: InitWorld): Promise<InitResult> {
@@ -85,7 +85,7 @@ function contentOf(folder: string): readonly string[] {
   return readdirSync(folder)
 }
 
-/** Answers with the files that were there already. */
+/** Returns the files that already existed. */
 function moved(staged: string, folder: string): readonly string[] {
   if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) {
     renameSync(staged, folder)
@@ -110,7 +110,7 @@ function makeFolder(path: string, there: { isDirectory(): boolean } | undefined)
 
 async function git(args: readonly string[], cwd: string, env: InitWorld['env']): Promise<void> {
   try {
-    // Without the user's templates: their hooks are for other repositories.
+    // Without the user's templates, whose hooks are for other repositories.
     await promisify(execFile)('git', ['-c', 'init.templateDir=', ...args], { cwd, env: { ...env } })
   } catch (cause) {
     const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT'

@@ -1,4 +1,4 @@
-// The signing key of a new fleet: made once, outside of the repository, and never replaced.
+// The signing key of a new fleet: created once, outside the repository, and never replaced.
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { generateKey, Signer } from '#api/trust/keys.ts'
@@ -8,13 +8,13 @@ import { initErrors } from './init-errors.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where users keep what is theirs alone, as other programs of this system do. */
+/** Where users keep private data, by this system's convention. */
 export function defaultKeyFile(name: string, env: Environment): string {
   const { XDG_CONFIG_HOME: config = '', HOME: home = '' } = env
   return join(config === '' ? join(home === '' ? '/' : home, '.config') : config, 'kubenode', name, 'signing.pem')
 }
 
-/** An existing key is used: a run that was interrupted has made it. */
+/** Uses an existing key: an interrupted run created it. */
 export function signerAt(file: string, repository: string): { readonly signer: Signer; readonly isNew: boolean } {
   refuseInside(file, repository)
   try {
@@ -34,7 +34,7 @@ function refuseInside(file: string, repository: string): void {
   if (at === folder || at.startsWith(`${folder}${sep}`)) throw new KubeNodeError(initErrors.KN1502({ file }))
 }
 
-/** Links on the way are followed, as far as the way exists. */
+/** Resolves links as far as the path exists. */
 function realOf(path: string): string {
   if (existsSync(path)) return realpathSync(path)
   return dirname(path) === path ? path : join(realOf(dirname(path)), path.slice(dirname(path).length))

@@ -1,7 +1,7 @@
-// The rules that a new fleet gets from the library, by name: the release brings them, and `kubenode init` writes them. As copies: an imported rule would
-// change with an upgrade of the hub, without a commit or a plan (docs/adr/0030-rules-of-a-new-fleet-are-copies.md).
+// The library rules that a new fleet gets: shipped with the release and written by `kubenode init`. They are copies, because an imported rule would change with
+// an upgrade of the hub, without a commit or a plan (docs/adr/0030-rules-of-a-new-fleet-are-copies.md).
 
-/** Of the library in `rules/`, which the fleet gets as files of its own, with their cases. */
+/** From the library in `rules/`, copied into the fleet with their cases. */
 const LIBRARY_RULES: readonly string[] = [
   'certificates/certificate-expiry',
   'component/unwell-component',
@@ -15,7 +15,7 @@ const LIBRARY_RULES: readonly string[] = [
 const LIBRARY = 'rules'
 /** A policy has no cases. */
 const POLICIES: readonly string[] = ['defender/careful']
-/** As they lie in the release and in the fleet. */
+/** Same paths in the release and in the fleet. */
 export const LIBRARY_FILES: readonly string[] = [
   ...LIBRARY_RULES.flatMap((rule) => [`${LIBRARY}/${rule}.ts`, `${LIBRARY}/${rule}.cases.ts`]),
   ...POLICIES.map((policy) => `${LIBRARY}/${policy}.ts`),

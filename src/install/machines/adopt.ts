@@ -1,4 +1,4 @@
-// `kubenode adopt NODE`: what adopting the files of others on a node would do, as its agent reports it, and the consent to it.
+// `kubenode adopt NODE`: what adopting a node's unmanaged files would do, as reported by its agent, and the consent to it.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
@@ -68,7 +68,7 @@ function cannotAdopt({ metadata, spec, status }: Machine): string | undefined {
   return undefined
 }
 
-/** One line a path, then what happens to each component. */
+/** One line per path, then the effect on each component. */
 function adoptionLines(machine: Machine): readonly string[] {
   const components = (machine.status?.components ?? []).filter((c) => c.adoption !== undefined)
   const head = `machine/${machine.metadata.name ?? ''}: adoption ${machine.spec.adoption ?? 'Refuse'}`

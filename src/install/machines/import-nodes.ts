@@ -1,4 +1,4 @@
-// Imports the Nodes that a user named, or those on the hosts of a cloud that have a tag.
+// Imports the Nodes that a user named, or those on cloud hosts with a tag.
 import { resolve } from 'node:path'
 import { machinesErrors } from '#agent/join/machines-errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -18,7 +18,7 @@ export interface ImportAsked {
   readonly providers?: string
 }
 
-/** How many could not be imported. Mistyped options are reported before the server is asked. */
+/** Returns how many could not be imported. Bad options are reported before any request. */
 export async function importNodes(
   names: readonly string[],
   options: ImportAsked,

@@ -1,4 +1,4 @@
-// Which Nodes become observed Machines, and which Machines an undo deletes. Pure. Nothing here touches a Node: importing only observes.
+// Decides which Nodes become observed Machines, and which Machines an undo deletes. Pure. Nothing here touches a Node: importing only observes.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -10,21 +10,21 @@ import { isControlPlane, nodeDomains } from './node-domains.ts'
 
 export type ImportStep =
   | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }
-  /** It exists already, from an earlier run or a commit. */
+  /** Already exists, from an earlier run or a commit. */
   | { readonly kind: 'There'; readonly name: string; readonly says: string; readonly machine: Machine }
-  /** Part of the control plane, and not named. */
+  /** Part of the control plane, and not named by the user. */
   | { readonly kind: 'Left'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
 export interface ImportOptions {
   readonly names: readonly string[]
-  /** Of these Nodes only those outside of the control plane: chosen by labels, or as all. */
+  /** Selected by labels or as all: control plane Nodes among them are skipped. */
   readonly picked?: readonly string[]
   readonly nodes: readonly Node[]
   readonly machines: readonly Machine[]
 }
 
-/** Sorted by name, each once: an interrupted run resumes where it ended. */
+/** Sorted by name without duplicates: an interrupted run resumes where it stopped. */
 export function planImport({ names, picked = [], nodes, machines }: ImportOptions): readonly ImportStep[] {
   const nodeNamed = new Map(nodes.map((n) => [n.metadata.name, n]))
   const machineOf = new Map(machines.map((m) => [nodeNameOf(m), m]))
@@ -41,7 +41,7 @@ export function planImport({ names, picked = [], nodes, machines }: ImportOption
   })
 }
 
-/** With a name that is close, so that a typo is seen. */
+/** Suggests a similar name, so that a typo is obvious. */
 function missingNode(name: string, nodes: readonly Node[]): ImportStep & UndoStep {
   const near = didYouMean(
     name,
@@ -60,7 +60,7 @@ const standing = ({ spec, metadata }: Machine): string => {
   return commit === undefined ? how : `${how}, as git declares`
 }
 
-/** Taints stay on the Node, to which nothing is written: the Machine declares none. */
+/** Taints stay on the Node, which import never writes: the Machine declares none. */
 function observedMachine(name: string, node: Node): Machine {
   const { labels, ...domains } = nodeDomains(node)
   return {
@@ -75,7 +75,7 @@ function observedMachine(name: string, node: Node): Machine {
   }
 }
 
-/** What a person commits for a step: also of a Machine that an earlier import made, as it stands. Nothing for what git declares already. */
+/** The declaration for the user to commit, also for a Machine from an earlier import in its current state. Undefined if git already declares it. */
 export function declarationOf(step: ImportStep): Machine | undefined {
   if (step.kind === 'Create') return step.machine
   if (step.kind !== 'There') return undefined
@@ -101,7 +101,7 @@ export type UndoStep =
   | { readonly kind: 'Gone'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
 
-/** Only Machines that an import made, and only while they are still just observed. */
+/** Only Machines that an import created, and only while they are still just observed. */
 export function planUndo({ names, picked = [], nodes, machines }: ImportOptions): readonly UndoStep[] {
   return [...new Set([...names, ...picked])].sort().map((name): UndoStep => {
     const machine = machines.find((m) => m.metadata.name === name)

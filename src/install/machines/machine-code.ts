@@ -1,4 +1,4 @@
-// Machines as TypeScript for a fleet repository. Pure. Every value is written as JSON, so that nothing in a name or label can become code.
+// Machines as TypeScript for a fleet repository. Pure. Every value is written as JSON, so nothing in a name or label can become code.
 import type { Machine } from '#api/kinds/machine.ts'
 
 export const machineCode = (machines: readonly Machine[]): string =>

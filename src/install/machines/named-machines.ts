@@ -1,4 +1,4 @@
-// The Machines that a command is about: by name, from a file with names, or by their labels.
+// Finds the Machines of a command: by name, from a file of names, or by label.
 import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
@@ -19,7 +19,7 @@ export interface NamedMachines {
   readonly missing: readonly string[]
 }
 
-/** `wrong` makes the error of the command. */
+/** `wrong` creates the command's error. */
 export async function namedMachines(
   { client, names, selector, file }: MachineChoice,
   wrong: (why: string, cause?: unknown) => Error,

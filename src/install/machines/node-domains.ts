@@ -1,10 +1,10 @@
-// Pure: what an imported Machine takes over from its Node, so that sets can select it, and budgets count it in the right place, from the first day.
+// What an imported Machine copies from its Node, so that sets can select it and budgets count it correctly from day one. Pure.
 import { LABELS } from '#api/names.ts'
 import type { Node } from '#nodes/objects.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface NodeDomains {
-  /** Of the Machine, where sets select. */
+  /** Labels of the Machine, used by sets. */
   readonly labels: Readonly<Record<string, string>>
   readonly pool?: string
   readonly zone?: string
@@ -12,7 +12,7 @@ export interface NodeDomains {
   readonly class?: string
 }
 
-/** Our own first, then those of cloud providers and provisioners. */
+/** KubeNode's own first, then those of cloud providers and provisioners. */
 const DOMAIN_LABELS = {
   pool: [
     LABELS.pool,
@@ -27,7 +27,7 @@ const DOMAIN_LABELS = {
   class: [LABELS.class, 'node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type'],
 } as const
 
-/** Of one Node, never of a group; hundreds of features of processors; and what KubeNode says itself. */
+/** Labels of a single Node, hundreds of CPU features, and KubeNode's own labels. */
 const LEFT_OUT = [
   /^kubernetes\.io\/hostname$/,
   /(^|\/)(provider-id|instance-id|machine-id)$/,

@@ -1,4 +1,4 @@
-// Prints the line that makes an existing host the machine of a name, or the user data that does.
+// Prints the command that turns an existing host into the named machine, or user data that runs it.
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { cloudInit } from '#agent/join/cloud-init.ts'

@@ -18,9 +18,9 @@ export interface ReadmitOptions extends MachineChoice {
   readonly token?: boolean
   readonly for: string
   readonly now: number
-  /** Print the waiting ones, and change nothing. */
+  /** Only print the waiting ones. */
   readonly list?: boolean
-  /** All waiting ones; the number that a user saw. */
+  /** All waiting ones; the value is the count that the user saw. */
   readonly allWaiting?: string
 }
 
@@ -47,7 +47,7 @@ export async function readmit(
   for (const m of machines) {
     const name = m.metadata.name ?? ''
     try {
-      // Its certificate stays rejected: only a new key, which a join token brings, is accepted again.
+      // Its certificate stays rejected: only a new key, brought by a join token, is accepted again.
       if (options.token !== true && !hasAcceptedKey(m)) throw wrong(`the key of ${name} was revoked; add --token`)
       await admit(options, m, options.now + ms)
       io.out(
@@ -78,7 +78,7 @@ async function listWaiting(
   return { failed: 0 }
 }
 
-/** The number is the confirmation: never readmits hosts that the user did not see. */
+/** The count is the confirmation: never readmit hosts that the user did not see. */
 async function withWaiting(options: ReadmitOptions, count: string): Promise<ReadmitOptions> {
   if (options.names.length > 0 || options.selector !== undefined || options.file !== undefined)
     throw wrong('--all-waiting stands alone: leave out names, --selector and --file')
@@ -91,7 +91,7 @@ async function withWaiting(options: ReadmitOptions, count: string): Promise<Read
   return { ...options, names: able.map((w) => w.name) }
 }
 
-/** By uid: a user's decision about a Machine never counts for another one of its name. */
+/** By uid: a decision about a Machine never applies to another one with its name. */
 async function admit({ client, token = false }: ReadmitOptions, machine: Machine, untilMs: number): Promise<void> {
   const { name = '', uid } = machine.metadata
   const annotations = { [ANNOTATIONS.readmit]: readmission(machine, untilMs, token) }

@@ -1,4 +1,4 @@
-// `kubenode machine revoke`: a user declares the keys of these machines invalid, so that no component accepts them from now on.
+// `kubenode machine revoke`: a user declares these machines' keys invalid, so that no component accepts them from now on.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -11,7 +11,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
 
 const LONGEST_REASON = 200
-/** Each is a read and a write; a concurrent change of a Machine comes from another KubeNode program, and is brief. */
+/** Each is a read and a write; concurrent changes come from KubeNode programs and are brief. */
 const TRIES = 10
 
 export interface RevokeOptions extends MachineChoice {
@@ -66,7 +66,7 @@ function whatItDoes(revoked: readonly Machine[]): readonly string[] {
   ]
 }
 
-/** Onto the same version whose keys are listed: a key that the approver records meanwhile would be taken for a later one. */
+/** Writes over the same version whose keys are listed: a key that the approver records meanwhile would count as a later one. */
 async function mark({ client, now, reason = '' }: RevokeOptions, machine: Machine): Promise<void> {
   let current: Machine = machine
   for (let tries = 1; ; tries++) {

@@ -1,4 +1,4 @@
-// Runs an import or its undo, one Machine after the other; a failure is reported and does not block the rest.
+// Runs an import or its undo, one Machine at a time; a failure is reported and does not block the rest.
 import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -21,7 +21,7 @@ export interface ImportRun {
   readonly names: readonly string[]
   readonly selector?: string
   readonly all?: boolean
-  /** Hosts of a cloud with a tag; their Nodes are chosen. */
+  /** Cloud hosts with a tag, whose Nodes are selected. */
   readonly hosts?: readonly TaggedHost[]
   readonly dryRun?: boolean
   readonly undo?: boolean
@@ -64,7 +64,7 @@ export async function runImport(options: ImportRun, io: Io): Promise<{ readonly 
 
 type Step = ImportStep | UndoStep
 
-/** On a terminal each Machine is a line. Where the lines go to a file, the terminal shows how many there are. */
+/** On a terminal each Machine is a line. If the lines go to a file, the terminal shows a count. */
 async function carryOut(wish: ImportRun, steps: readonly Step[], io: Io): Promise<{ readonly failed: number }> {
   let at = 0
   const work = stepByStep(wish, steps, io, () => void at++)

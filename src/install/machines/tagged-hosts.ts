@@ -1,4 +1,4 @@
-// Asks a cloud for the hosts with a tag, with the keys of the person who runs the command. A complete answer, or an error: a part would import a part.
+// Lists a cloud's hosts with a tag, using the caller's own keys. Returns the complete list or an error: a partial list would import only a part.
 import { execPath } from 'node:process'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -12,11 +12,11 @@ export interface TagOptions {
   readonly provider?: string
   readonly tag?: string
   readonly providers?: string
-  /** Where a cloud's own tools look for keys. */
+  /** Where the cloud's own tools find keys. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Of a large region. */
+/** For a large region. */
 const READ_WITHIN_MS = 120_000
 
 export async function taggedHosts(options: TagOptions): Promise<readonly TaggedHost[]> {

@@ -1,17 +1,17 @@
-// Which Nodes run on the hosts that a cloud shows for a tag. Pure. The cloud is only read: an import takes Nodes, and their hosts stay as they are.
+// Which Nodes run on the cloud's hosts with a tag. Pure. The cloud is only read: an import takes Nodes and leaves their hosts unchanged.
 import { instanceIn, internalAddresses, spellingsOf } from '#nodes/host-ids.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { TaggedHost } from '#providers/port.ts'
 
 export interface TaggedNodes {
   readonly names: readonly string[]
-  /** Hosts that are no Node here. */
+  /** Hosts that are not Nodes here. */
   readonly strangers: readonly TaggedHost[]
-  /** Hosts that several Nodes name as theirs: which of them is wrong is for a person to find out. */
+  /** Hosts claimed by several Nodes: a person has to find out which is wrong. */
   readonly doubled: readonly { readonly host: TaggedHost; readonly nodes: readonly string[] }[]
 }
 
-/** By the id that the Node has of its cloud, or else by its address, which must be that of one Node alone. */
+/** Matches by the Node's cloud id, or else by an address that belongs to exactly one Node. */
 export function taggedNodes(hosts: readonly TaggedHost[], nodes: readonly Node[]): TaggedNodes {
   const byInstance = Map.groupBy(nodes.filter(isNamed), ({ spec }) => instanceIn(spec?.providerID ?? ''))
   const found = hosts.map((host) => ({
@@ -33,7 +33,7 @@ const namesOf = (nodes: readonly Node[]): readonly string[] => nodes.flatMap(({ 
 
 function orAtAddress(named: readonly Node[], { address }: TaggedHost, nodes: readonly Node[]): readonly Node[] {
   if (named.length > 0) return named
-  // A Node that names another instance has another host, whatever its address says.
+  // A Node with another instance id runs on another host, whatever its address.
   const there = nodes.filter((n) => !isNamed(n) && address !== undefined && internalAddresses(n).includes(address))
   return there.length === 1 ? there : []
 }

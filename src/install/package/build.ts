@@ -1,5 +1,5 @@
-// The programs of the fleet in a few plain files: twenty processes that each load hundreds of small ones would take half of a start on a small machine.
-// A build belongs to the sources that it was made from: an edit makes a new one, and without a bundler the sources themselves run.
+// Bundles the fleet's programs into a few plain files: twenty processes that each load hundreds of small ones would take half of the startup time on a small
+// machine. A build matches its exact sources: an edit triggers a new one, and without a bundler the sources run directly.
 import { spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -24,13 +24,13 @@ import { bundleCage } from './bundle-cage.ts'
 interface BuildApart extends Place {
   readonly node: string
   readonly env: Readonly<Record<string, string>>
-  /** Ends a build that runs apart. */
+  /** Stops a build that runs in its own process. */
   readonly signal?: AbortSignal
 }
 
-/** Bundled on its own: of what it shares with other programs it would load whole files, and each node has one. */
+/** Bundled on its own: code shared with other programs would pull in whole files, and each node has one agent. */
 const AGENT = 'agent-main'
-/** They look for files beside themselves, or are loaded by few and late; openpgp is under the LGPL, and stays a file that can be replaced. */
+/** These find files next to themselves, or are rarely loaded; openpgp is under the LGPL and must stay replaceable. */
 const LEFT_OUT = [
   'pino',
   'rolldown',
@@ -40,17 +40,17 @@ const LEFT_OUT = [
   'openid-client',
   'openpgp',
 ] as const
-/** A fleet that runs loads parts of its build late; the one before it may still be in use. */
+/** A running fleet loads parts of its build late, so the previous one may still be in use. */
 const MOST_KEPT = 3
 /** Names the newest build. */
 const CURRENT = 'current'
-/** A slow machine takes a tenth of it. */
+/** A slow machine takes a tenth of this. */
 const BUILD_WITHIN_MS = 120_000
 
 export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifests =>
   ending === '.mjs' ? builtManifests(folder) : manifestsOf(join(root, 'deploy'))
 
-/** Answers with the sources where nothing can be built or kept: it only saves time. */
+/** Falls back to the sources if nothing can be built or cached: a build only saves time. */
 export async function build({ root, cache }: Place): Promise<Entries> {
   const sources = sourcesOf(root)
   const builds = buildsIn(cache)
@@ -62,11 +62,11 @@ export async function build({ root, cache }: Place): Promise<Entries> {
     mkdirSync(builds, { recursive: true })
     made = mkdtempSync(join(builds, 'new-'))
     await bundlePrograms(root, made)
-    // Edited meanwhile: what was made belongs to neither state of the sources.
+    // Edited meanwhile: the build matches neither version of the sources.
     if (fingerprintOf(root) !== fingerprint) return sources
     const folder = join(builds, fingerprint)
     const built: Entries = { folder, ending: '.mjs' }
-    // Whole or not there; one that another start made meanwhile may run already, and loads parts of it late.
+    // Complete or missing. A build from a concurrent start may already be in use and loads parts late.
     if (isWhole(root, folder)) return built
     rmSync(folder, { recursive: true, force: true })
     renameSync(made, folder)
@@ -80,7 +80,7 @@ export async function build({ root, cache }: Place): Promise<Entries> {
   }
 }
 
-/** Equal sources make equal files. The folder exists. */
+/** Equal sources give equal files. The folder exists. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
   const others = ENTRIES.filter((name) => name !== AGENT)
   for (const names of [others, [AGENT] as const]) await bundleTogether(names, root, folder)
@@ -97,7 +97,7 @@ async function bundleTogether(names: readonly EntryName[], root: string, folder:
     input: Object.fromEntries(names.map((name) => [name, sourceOf(root, name)])),
     platform: 'node',
     external: LEFT_OUT.map((name) => new RegExp(`^${name}(/|$)`)),
-    // Our modules do nothing when they are loaded. Guessing that of each, the builder imports some for nothing, not always the same ones.
+    // KubeNode's modules have no side effects on import. Left to guess, the bundler keeps some imports needlessly, and not always the same ones.
     treeshake: { moduleSideEffects: [{ test: /\/node_modules\//, sideEffects: true }, OURS_DO_NOTHING] },
     logLevel: 'silent',
   })
@@ -112,12 +112,12 @@ async function bundleTogether(names: readonly EntryName[], root: string, folder:
   for (const made of output) if (made.type === 'chunk') writeFileSync(join(folder, made.fileName), inOneByte(made.code))
 }
 
-/** A program keeps its text in memory, with two bytes for every character as soon as one of them needs two. The same character as an escape needs one. */
+/** V8 stores text with two bytes per character as soon as one character needs two. Escaping that character keeps it at one. */
 export const inOneByte = (code: string): string =>
   // eslint-disable-next-line no-control-regex -- the characters of Latin-1
   code.replace(/[^\x00-\xff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Read by bin/kubenode, which starts this build until a source has changed since. An edit during the build counts as one. */
+/** bin/kubenode reads this mark and starts the build until a source changes. An edit during the build counts as a change. */
 function markCurrent(builds: string, fingerprint: string, beganAt: number): void {
   const path = join(builds, CURRENT)
   writeWholeFile(path, `${fingerprint}\n`)
@@ -125,8 +125,8 @@ function markCurrent(builds: string, fingerprint: string, beganAt: number): void
 }
 
 /**
- * The build of these very sources, and `bin/kubenode` starts it from now on. A file that an editor made and deleted again is newer than the mark, without
- * which everything would run from the sources, slowly, until the next edit.
+ * Returns the build of these exact sources, which `bin/kubenode` starts from now on. A file that an editor created and deleted again is newer than the mark;
+ * without this, everything would run slowly from the sources until the next edit.
  */
 export function markedBuild(where: Place): Entries | undefined {
   const beganAt = Date.now()
@@ -134,7 +134,7 @@ export function markedBuild(where: Place): Entries | undefined {
   try {
     if (built !== undefined) markCurrent(buildsIn(where.cache), basename(built.folder), beganAt)
   } catch {
-    // a cache that cannot be written: the sources run
+    // The cache cannot be written: the sources run.
   }
   return built
 }
@@ -147,10 +147,10 @@ function forgetOld(builds: string): void {
   for (const name of names.slice(MOST_KEPT)) rmSync(join(builds, name), { recursive: true, force: true })
 }
 
-/** In a process of its own: a bundler takes hundreds of megabytes, which a long-running program would keep. */
+/** In its own process: a bundler takes hundreds of megabytes, which a long-running program would keep. */
 export async function buildApart(options: BuildApart): Promise<Entries> {
   const { root, node, env, signal } = options
-  // Whatever becomes of it: what it was to make is there afterwards or is not.
+  // Whatever its exit: afterwards the build exists or it does not.
   await new Promise<void>((done) => {
     const child = spawn(node, [join(root, 'build/first-start.ts')], {
       stdio: 'ignore',

@@ -1,4 +1,4 @@
-// Finds what was built of these very sources: programs in a few plain files, which load in a third of the time that hundreds of small ones take.
+// Finds the build of these exact sources: a few plain files, which load in a third of the time of hundreds of small ones.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -8,19 +8,19 @@ import { isTrustedBuild } from '#lib/trusted-cache.ts'
 import { BUNDLE_FOLDER, bundleIn } from '#sync/render/bundle.ts'
 
 export interface Place {
-  /** The checkout. */
+  /** Root of the checkout. */
   readonly root: string
-  /** Folder for builds and for what Node compiled. */
+  /** Folder for builds and Node's compile cache. */
   readonly cache: string
 }
 
-/** A folder with the entry files, and what they end with. */
+/** A folder with the entry files, and their extension. */
 export interface Entries {
   readonly folder: string
   readonly ending: '.ts' | '.js' | '.mjs'
 }
 
-/** Those that other programs start, by the folder of their source. */
+/** Entries that other programs start, by the folder of their source. */
 const ENTRY_FOLDERS = {
   main: 'src/cli',
   'agent-main': 'src/cli',
@@ -41,11 +41,11 @@ export const sourcesOf = (root: string): Entries => ({
   ending: existsSync(join(root, 'src/cli/main.js')) ? '.js' : '.ts',
 })
 
-/** The file that an entry is built of. */
+/** The source file of an entry. */
 export const sourceOf = (root: string, name: EntryName): string =>
   join(root, ENTRY_FOLDERS[name], `${name}${sourcesOf(root).ending}`)
 
-/** The build of these very sources, when there is one. */
+/** The build of these exact sources, if it exists. */
 export function builtOf({ root, cache }: Place): Entries | undefined {
   try {
     const fingerprint = fingerprintOf(root)
@@ -53,14 +53,14 @@ export function builtOf({ root, cache }: Place): Entries | undefined {
     const folder = join(buildsIn(cache), fingerprint)
     return isWhole(root, folder) ? { folder, ending: '.mjs' } : undefined
   } catch {
-    // Made by another user for that user alone, or deleted meanwhile.
+    // Created by another user with private access, or deleted meanwhile.
     return undefined
   }
 }
 
-/** A host that lost its power soon after a build may have kept the names of its files and nothing in them. */
+/** A power loss soon after a build may leave file names without content. */
 export function isWhole(root: string, folder: string): boolean {
-  // What another user could have written is built again.
+  // A folder that another user could have written is built again.
   const names = existsSync(folder) && isTrustedBuild(root, folder) ? readdirSync(folder) : []
   const caged = join(folder, BUNDLE_FOLDER)
   if (bundleIn(caged) === undefined || !isTrustedBuild(root, caged)) return false
@@ -68,12 +68,12 @@ export function isWhole(root: string, folder: string): boolean {
   return isThere && names.every((name) => statSync(join(folder, name)).size > 0)
 }
 
-/** Changes with every edit, every package and every Node version. None where a link lies among the sources: edits of what it leads to would not count. */
+/** Changes with every edit, package and Node version. Undefined if there is a link among the sources, because edits behind it would not count. */
 export function fingerprintOf(root: string): string | undefined {
   const entries = SOURCES.flatMap((folder) =>
     [...entriesBelow(join(root, folder))].map((e) => ({ ...e, path: join(root, folder, e.path) })),
   )
-  // Editors mark open files by hidden links.
+  // Editors mark open files with hidden links.
   if (entries.some(({ kind, path }) => kind === 'Other' && !basename(path).startsWith('.'))) return undefined
   const files = entries.flatMap(({ kind, path }) => (kind === 'File' && isPart(path) ? [path] : []))
   const hash = createHash('sha256').update(process.version)
@@ -84,5 +84,5 @@ export function fingerprintOf(root: string): string | undefined {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Tests are part of no program. */
+/** Tests are not part of any program. */
 const isPart = (path: string): boolean => /\.(ts|json|yaml)$/.test(path) && !path.endsWith('.test.ts')

@@ -1,5 +1,5 @@
-// What the cage of a render loads, in a few plain files: to load hundreds of small ones takes half of the time that a large fleet takes.
-// Its own program and what a fleet may import are built apart: the first gets Node.js's modules, the second gets copies of them.
+// Bundles what the render cage loads into a few plain files: loading hundreds of small ones takes half of a large fleet's render time. The cage's own program
+// and what a fleet may import are built separately: the first uses Node.js's modules, the second gets copies of them.
 import { sha256OfFile } from '#lib/whole-file.ts'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules, createRequire, isBuiltin } from 'node:module'
@@ -7,22 +7,25 @@ import { dirname, join } from 'node:path'
 import { BUNDLE_INDEX, BUNDLE_MAIN, type BundleIndex } from '#sync/render/bundle.ts'
 import { PACKAGES } from '#sync/render/inside/imports.ts'
 
-/** The program of the cage loads it when the copies are in place. */
+/** The cage's program loads it once the copies are in place. */
 const SYNTHESIS = '#api/constructs/synthesis.ts'
-/** Virtual modules: a bundler does not hand on the names of a package of CommonJS. */
+/** Virtual modules: a bundler does not re-export the names of a CommonJS package. */
 const DOOR = '\0door:'
-/** A cage runs as a user of its own. */
+/** A cage runs as a separate user. */
 const [FOLDER_MODE, FILE_MODE] = [0o755, 0o644]
 
 const OURS_DO_NOTHING = { test: /\.ts$/, sideEffects: false }
 const TREESHAKE = { moduleSideEffects: [{ test: /\/node_modules\//, sideEffects: true }, OURS_DO_NOTHING] }
 
-/** An `import` of a module of Node reads everything that it exports, and so loads streams, workers and a prompt. This reads only what the program uses; a further name fails the build. */
+/**
+ * Importing a Node module reads all of its exports, which loads streams, workers and a prompt. This lists only what the program uses; using another name fails
+ * the build.
+ */
 const OF_NODE: Readonly<Record<string, string>> = {
   'node:crypto': 'createHash',
   'node:events': 'EventEmitter',
   'node:fs': 'readFileSync, writeSync',
-  // The bundler's own code names the first.
+  // The bundler's own code needs the first one.
   'node:module': 'createRequire, builtinModules, registerHooks, stripTypeScriptTypes',
   'node:path': 'posix',
   'node:querystring': '',
@@ -40,7 +43,7 @@ const FEW_OF_NODE = {
   },
 }
 
-/** Equal sources make equal files. */
+/** Equal sources give equal files. */
 export async function bundleCage(root: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   await bundleMain(root, folder)
@@ -74,7 +77,7 @@ async function bundlePackages(root: string, dir: string, sources: ReadonlyMap<st
       ...[...PACKAGES].map((name) => [fileOf(name), `${DOOR}${name}`]),
       ...[...sources].map(([name, path]) => [fileOf(name), path]),
     ]),
-    // For Node, each package would get its `require`.
+    // With platform node, each package would get its own `require`.
     platform: 'neutral',
     resolve: { mainFields: ['main'], conditionNames: ['node', 'import'] },
     plugins: [
@@ -106,7 +109,7 @@ function doorOf(root: string, name: string): string {
   return `import all from ${JSON.stringify(name)}\nexport const { ${names} } = all\nexport default all\n`
 }
 
-/** Our modules by the names that code in the cage imports. */
+/** KubeNode's modules by the names that code in the cage imports. */
 function sourcesIn(root: string): ReadonlyMap<string, string> {
   const { name: own, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const found = new Map([[SYNTHESIS, join(root, 'src/api/constructs/synthesis.ts')]])

@@ -1,33 +1,33 @@
-// What the packed kubenode says of itself: its package.json, and its entries in the package-lock.json of a repository that depends on it. Pure.
+// The metadata of the packed kubenode: its package.json, and its entries in the package-lock.json of a repository that depends on it. Pure.
 import { isObject } from '#lib/json.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Of the checkout. */
+/** Manifest and lock file of the checkout. */
 export interface Sources {
   readonly manifest: Json
-  /** The entries of package-lock.json by folder. */
+  /** package-lock.json entries by folder. */
   readonly locked: Readonly<Record<string, Json>>
 }
 
-/** Entries of a lock file, by the folder in the repository that depends on kubenode. */
+/** Lock file entries, by folder in the repository that depends on kubenode. */
 export type LockEntries = Readonly<Record<string, Json>>
 
-/** In the package: what a lock file needs besides the digest of the packed file. */
+/** Inside the package: what a lock file needs besides the packed file's digest. */
 export const LOCK_FILE = 'lock-entries.json'
 const FOLDER = 'node_modules/kubenode'
 
-/** Node.js itself, for one platform each. npm fetches the one that fits; the others are in the packed file. */
+/** Node.js itself, one package per platform. npm downloads the one that fits; the other packages are in the packed file. */
 const isNode = (folder: string): boolean => /^node_modules\/node-(bin-)?(linux|darwin)-[a-z0-9]+$/.test(folder)
 
-/** Folders of the packages that our programs load, such as `node_modules/yaml`. */
+/** Folders of the packages that KubeNode's programs load, such as `node_modules/yaml`. */
 export const bundledFolders = ({ locked }: Sources): readonly string[] =>
   Object.entries(locked).flatMap(([folder, one]) => (folder === '' || isExtra(one) ? [] : [folder]))
 
 const isExtra = ({ dev, optional, devOptional, peer }: Json): boolean =>
   [dev, optional, devOptional, peer].includes(true)
 
-/** Names of transformed sources: `src/api/kinds/machine.ts` is `src/api/kinds/machine.js`, with its types beside it. */
+/** Renames transformed sources: `src/api/kinds/machine.ts` becomes `src/api/kinds/machine.js`, with its types next to it. */
 export function packedManifest({ manifest }: Sources): Json {
   const { name, version, description, type, engines, bin, dependencies, optionalDependencies } = manifest
   return {
@@ -45,7 +45,7 @@ export function packedManifest({ manifest }: Sources): Json {
   }
 }
 
-/** Of modules; other files keep their names. */
+/** For modules; other files keep their names. */
 const packedPath = (path: string): string => path.replace(/(?<!\.d)\.ts$/, '.js')
 
 const exported = (path: string): unknown =>
@@ -54,14 +54,14 @@ const exported = (path: string): unknown =>
 const mapped = (value: unknown, to: (path: string) => unknown): Json =>
   Object.fromEntries(
     Object.entries(isObject(value) ? value : {}).flatMap(([name, path]) =>
-      // Names for tests of the checkout.
+      // Names used only by the checkout's tests.
       typeof path !== 'string' || path.startsWith('./test/') ? [] : [[name, to(path)]],
     ),
   )
 
 /**
- * Of a package inside ours. Its optional packages are not in the packed file, and npm would fetch them: one of them runs a script when it is installed.
- * The Node that it needs is the one that ours brings, and npm would compare it with the Node that npm itself runs on.
+ * The manifest of a package bundled inside kubenode. Drops its optional packages: they are not in the packed file, so npm would download them, and one runs an
+ * install script. Drops its Node version requirement: kubenode brings its own Node, but npm would check the one npm runs on.
  */
 export function bundledManifest(manifest: Json): Json {
   const { optionalDependencies: _, engines: __, ...rest } = manifest
@@ -79,7 +79,7 @@ export function lockEntries(sources: Sources): LockEntries {
   return { [FOLDER]: own, ...Object.fromEntries(bundled), ...Object.fromEntries(nodes) }
 }
 
-/** The lock file of a repository with these dependencies, of which kubenode is the packed file at `path`. */
+/** The lock file of a repository with these dependencies; kubenode is the packed file at `path`. */
 export function lockOf(
   repository: { readonly name: string; readonly dependencies: Readonly<Record<string, string>> },
   entries: LockEntries,

@@ -26,14 +26,14 @@ import { stagePackage } from './stage.ts'
 export interface PackedRelease {
   readonly file: string
   readonly bytes: number
-  /** As in a lock file of npm. */
+  /** In the format of npm's lock file. */
   readonly integrity: string
   readonly entries: LockEntries
 }
 
-/** Of a program that was started below node_modules: what npm or Node.js put there later. */
+/** For a program below node_modules: what npm or Node.js added later. */
 const LEFT_OUT = new Set(['.bin', '.cache'])
-/** What npm puts into the folder of a package. */
+/** npm's prefix for all files of a package. */
 const PREFIX = 'package'
 const EXECUTABLE = 0o100
 const LEVEL = 9

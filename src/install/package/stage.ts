@@ -1,5 +1,5 @@
-// Puts together the package from a checkout: Node.js refuses TypeScript below node_modules, so modules are stripped of their types one by one and declarations
-// lie beside those that fleets import. The packages that our programs load are inside, in the versions of the lock file.
+// Builds the package from a checkout. Node.js refuses TypeScript below node_modules, so types are stripped module by module, and declarations are added for the
+// modules that fleets import. Includes the packages that KubeNode's programs load, in the lock file's versions.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -15,14 +15,14 @@ import { imageErrors } from '../image/image-errors.ts'
 import { isAsLocked, readNpmPackages } from '../image/npm-packages.ts'
 import { bundledFolders, bundledManifest, LOCK_FILE, lockEntries, packedManifest, type Sources } from './manifest.ts'
 
-/** Where a host keeps the agent; its unit names it. */
+/** Where hosts install the agent; its unit uses this path. */
 const AGENT_PREFIX = '/opt/kubenode'
 const SOURCES = ['src', 'deploy'] as const
 const TEMPLATE = 'template'
 const RENDERER = 'src/sync/render'
-/** The types of kubenode name types of these. */
+/** kubenode's types refer to types of these packages. */
 const TYPED = /^node_modules\/(cdk8s|cdk8s-plus-27|constructs|ajv)$/
-/** What neither a program nor an editor reads. */
+/** Files that neither programs nor editors read. */
 const UNREAD = /\.(map|md|markdown|bare|tsbuildinfo)$|(^|\/)(\.jsii|\.package-lock\.json)$|(^|\/)\.bin\//
 const TYPES = /\.d\.[cm]?ts$/
 
@@ -30,12 +30,12 @@ export async function stagePackage(root: string, folder: string): Promise<void> 
   const sources = readSources(root)
   await transform(root, folder)
   copyData(root, folder)
-  // As it is: init writes it.
+  // Copied unchanged: `init` writes it.
   for (const path of filesBelow(join(root, TEMPLATE))) copy(root, folder, `${TEMPLATE}/${path}`)
   for (const path of LIBRARY_FILES) copy(root, folder, path)
   declare(root, folder)
   copyPackages(root, folder, sources)
-  // Beside the module that looks for it.
+  // Next to the module that loads it.
   await bundleCage(root, join(folder, RENDERER, BUNDLE_FOLDER))
   for (const program of ['kubenode', 'kubectl-kubenode', 'kubectl_complete-kubenode'])
     copy(root, folder, `bin/${program}`)
@@ -57,7 +57,7 @@ const isModule = (path: string): boolean => path.endsWith('.ts') && !/\.(test|d)
 const filesBelow = (folder: string): readonly string[] =>
   [...entriesBelow(folder)].flatMap(({ kind, path }) => (kind === 'File' ? [path] : []))
 
-/** One file for each: what the cage loads for a fleet must bring nothing else with it. */
+/** One output file per module: what the cage loads for a fleet must pull in nothing else. */
 async function transform(root: string, folder: string): Promise<void> {
   const { rolldown } = await import('rolldown').catch((cause: unknown) => {
     throw new KubeNodeError(bundleErrors.KN1050({ root }), { cause })
@@ -86,18 +86,18 @@ async function transform(root: string, folder: string): Promise<void> {
   await bundle.close()
 }
 
-/** Each module would import the bundler's helpers, of which it uses none, from a folder that a browser is not served: the page of the console would stay blank. */
+/** Each module would import the bundler's unused helpers from a folder that is not served to browsers, and the console page would stay blank. */
 const withoutRuntime = (code: string): string =>
   code.replaceAll(/^import "[^"\n]*\/virtual\/_rolldown\/runtime\.js";\n/gm, '')
 
-/** Definitions, charts that were rendered, tables, scripts. */
+/** Definitions, rendered charts, tables, scripts. */
 function copyData(root: string, folder: string): void {
   for (const below of SOURCES)
     for (const path of filesBelow(join(root, below)))
       if (!/\.ts$|(^|\/)README\.md$|\.test\.yaml$|(^|\/)\./.test(path)) copy(root, folder, `${below}/${path}`)
 }
 
-/** For editors: the types of what package.json exports. */
+/** For editors: types of package.json's exports. */
 function declare(root: string, folder: string): void {
   const { exports } = readSources(root).manifest
   const files = Object.values(isObject(exports) ? exports : {}).flatMap((path) => {
@@ -126,7 +126,7 @@ function declare(root: string, folder: string): void {
   }
 }
 
-/** A compiler wrote them, so that their form is known. */
+/** Compiler output, so its format is known. */
 const packedImports = (text: string): string =>
   text.replaceAll(/((?:from |import\()(['"])[.#][^'"\n]*)\.ts\2/g, '$1.js$2')
 
@@ -135,7 +135,7 @@ function copyPackages(root: string, folder: string, sources: Sources): void {
   for (const below of bundledFolders(sources)) {
     if (!isAsLocked(packages, below)) throw new KubeNodeError(imageErrors.KN1050_image({ folder: below, root }))
     for (const path of filesBelow(join(root, below))) {
-      // A package in another has a folder of its own in the list.
+      // A nested package has its own entry in the list.
       if (/(^|\/)node_modules\//.test(path) || UNREAD.test(path)) continue
       if (TYPES.test(path) && !TYPED.test(below) && !below.includes('/@types/')) continue
       copy(root, folder, `${below}/${path}`)

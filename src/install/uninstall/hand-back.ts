@@ -1,4 +1,4 @@
-// Hands hosts back before the programs stop: hosts that were there before get their own files again, all others keep what runs, and every agent removes itself.
+// Hands hosts back before the programs stop: existing hosts get their own files back, all others keep what runs, and every agent removes itself.
 import { waitText } from '#explain/wait.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { ABANDONED_HOSTS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -24,10 +24,10 @@ const named = (workloads: readonly KubeObject[], name: string): KubeObject | und
 const isAvailable = (workload: KubeObject | undefined): boolean =>
   isObject(workload?.['status']) && Number(workload['status']['availableReplicas'] ?? 0) > 0
 
-/** It may still be on its host: one that left says so. */
+/** It may still be on its host: an agent that left reports that. */
 export const hasAgent = ({ status }: Machine): boolean => status?.agent !== undefined && status.agent.phase !== 'Left'
 
-/** Machines whose agents have not left yet, when it ends. */
+/** Returns the Machines whose agents have not left yet. */
 export async function handBackHosts(context: InstallContext, { workloads }: Installed): Promise<readonly string[]> {
   const { client, print } = context
   const agents = (await listAll(client, machineType)).filter(hasAgent)
@@ -36,7 +36,7 @@ export async function handBackHosts(context: InstallContext, { workloads }: Inst
     print(`the controllers do not run, so ${counted(agents.length, 'agent stays', 'agents stay')}`)
     return namesOf(agents)
   }
-  // Otherwise it declares again what is deleted here.
+  // Otherwise sync recreates what is deleted here.
   if (named(workloads, 'kubenode-sync') !== undefined)
     await client.scale(deploymentType, { namespace: SYSTEM_NAMESPACE, name: 'kubenode-sync' }, 0, {
       fieldManager: FIELD_MANAGERS.install,
@@ -63,7 +63,7 @@ const namesOf = (machines: readonly Machine[]): readonly string[] => machines.ma
 const waitOf = ({ metadata, status }: Machine): string =>
   [metadata.name ?? '', ...(status?.waitingFor === undefined ? [] : [`(${waitText(status.waitingFor)})`])].join(' ')
 
-/** A provider would delete a host that it made: that one is only observed from now on, with its components in place. */
+/** A provider would delete a host it created: that Machine becomes observed, with its components in place. */
 async function letGo({ client }: InstallContext, machine: Machine): Promise<void> {
   const { name = '', ownerReferences = [], deletionTimestamp } = machine.metadata
   if (deletionTimestamp !== undefined) return
@@ -75,7 +75,7 @@ async function letGo({ client }: InstallContext, machine: Machine): Promise<void
   await client.patch(machineType, { name }, { type: 'merge', value }, { fieldManager: FIELD_MANAGERS.install })
 }
 
-/** Hosts that were given up, now or earlier. */
+/** Hosts that were abandoned, now or earlier. */
 export async function abandonedLines({ client }: InstallContext): Promise<readonly string[]> {
   const list = await client.get(configMapType, { namespace: SYSTEM_NAMESPACE, name: ABANDONED_HOSTS })
   const names = Object.keys(list?.data ?? {}).toSorted()

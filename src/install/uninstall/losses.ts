@@ -1,4 +1,4 @@
-// What an uninstall takes away and what it leaves behind, read before anything is touched, as lines for the user.
+// What an uninstall deletes and what it leaves, read before any change, as lines for the user.
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -22,22 +22,22 @@ import { someOf } from '#lib/some-of.ts'
 import { hasAgent } from './hand-back.ts'
 
 export interface Losses {
-  /** Objects of our kinds, by kind. */
+  /** Objects of KubeNode's kinds, by kind. */
   readonly objects: ReadonlyMap<string, number>
-  /** Of these, what is in namespaces that are deleted. */
+  /** Of these, how many are in namespaces that will be deleted. */
   readonly inNamespaces: ReadonlyMap<string, number>
   /** Machines whose hosts run an agent. */
   readonly agents: readonly string[]
   readonly granted: readonly OperationPermit[]
-  /** What others put into these namespaces, as `Secret kubenode-clusters/cluster-prod`. */
+  /** Other objects in these namespaces, as `Secret kubenode-clusters/cluster-prod`. */
   readonly ofPeople: readonly string[]
 }
 
-/** Those that are being deleted as well: finalizers of KubeNode may hold their objects. */
+/** Including kinds that are being deleted: KubeNode's finalizers may hold their objects. */
 export const servedTypes = ({ definitions }: Pick<Installed, 'definitions'>): readonly ResourceType[] =>
   definitions.flatMap((d) => storedType(d) ?? [])
 
-/** `namespaces`: those that are deleted, with all that is in them. */
+/** `namespaces`: those to delete, with everything in them. */
 export async function observeLosses(
   context: InstallContext,
   installed: Installed,
@@ -51,7 +51,7 @@ export async function observeLosses(
   const count = async (type: ResourceType): Promise<void> => {
     let [all, inside] = [0, 0]
     for await (const page of listPages(client, type)) {
-      // That of the installation itself is deleted with it.
+      // The installation's own Inventory is deleted with it.
       const isOwn = (o: KubeObject): boolean => type.kind === inventory.kind && o.metadata.name === INSTALL_INVENTORY
       const others = page.filter((o) => !isOwn(o))
       all += others.length
@@ -64,22 +64,22 @@ export async function observeLosses(
     if (all > 0) objects.set(type.kind, all)
     if (inside > 0) inNamespaces.set(type.kind, inside)
   }
-  // Another uninstall may delete a definition meanwhile, and its objects with it.
+  // A concurrent uninstall may delete a definition, and its objects with it.
   for (const type of servedTypes(installed)) await ifServed(() => count(type))
   return { objects, inNamespaces, agents, granted, ofPeople: await ofPeople(context, namespaces) }
 }
 
-/** Our programs write as `kubenode-…`. People name their objects like that as well, and write with kubectl or other tools. */
+/** Programs write as `kubenode-…`. Users may name objects like that too, but write with kubectl or other tools. */
 const isWrittenByUs = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
   managedFields.length === 0 || managedFields.some((m) => m.manager?.startsWith('kubenode') === true)
 
-/** Of programs: their certificates, and join tokens on their way. */
+/** Created by programs: their certificates, and pending join tokens. */
 const isOfPrograms = (o: KubeObject): boolean =>
   isLabelledOurs(o) ||
   (o.metadata.name?.startsWith('kubenode-') === true && isWrittenByUs(o)) ||
   o.metadata.labels?.[LABELS.joinToken] !== undefined
 
-/** A volume with artifacts, kubeconfigs of members, credentials, of which there may be no other copy; programs that were accepted beside KubeNode. */
+/** Possibly the only copies: a volume with artifacts, kubeconfigs of members, credentials; and other programs that run next to KubeNode. */
 const KINDS_OF_PEOPLE: readonly ResourceType[] = [
   coreKind('PersistentVolumeClaim'),
   coreKind('Secret'),
@@ -97,7 +97,7 @@ const KINDS_OF_PEOPLE: readonly ResourceType[] = [
 /** Clusters put these into every namespace. */
 const IN_EVERY_NAMESPACE: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt'])
 
-/** What a workload owns goes with it, and is named with it. */
+/** What a workload owns is deleted and listed with it. */
 const isOwned = ({ metadata }: KubeObject): boolean => (metadata.ownerReferences ?? []).length > 0
 
 const isOfPeople = (o: KubeObject): boolean =>
@@ -119,7 +119,7 @@ async function ofPeople({ client }: InstallContext, namespaces: readonly string[
       for (const o of (read.object ?? []).filter(isOfPeople))
         found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
   })
-  // One that cannot be read is named once.
+  // An unreadable kind is listed once.
   return [...new Set(places.flatMap(({ found }) => found))]
 }
 
@@ -166,7 +166,7 @@ const handBackLines = (agents: readonly string[]): readonly string[] =>
         `${counted(agents.length, 'host is', 'hosts are')} handed back first, and the agent removed (--keep-agents skips this): ${someOf(agents, MOST_NAMED)}`,
       ]
 
-/** Agents stay on their hosts; who wants them off has to know where. */
+/** Agents stay on their hosts; list them, so that users can remove them later. */
 export const agentLines = (agents: readonly string[]): readonly string[] =>
   agents.length === 0
     ? []

@@ -1,4 +1,4 @@
-// How a cluster knows that KubeNode is being uninstalled: a hold on everything, and an annotation with which the Defender leaves its webhook alone.
+// Marks a cluster as being uninstalled: a hold on everything, and an annotation that makes the Defender leave its webhook alone.
 import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { objectKey } from '#api/schema/object-meta.ts'
 import { coreKind } from '#kube/core-kinds.ts'

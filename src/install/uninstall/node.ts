@@ -1,4 +1,4 @@
-// Removes our taints, labels, annotations and conditions from a Node and keeps all others. Pure.
+// Removes KubeNode's taints, labels, annotations and conditions from a Node and keeps all others. Pure.
 import { ANNOTATIONS, FIELD_MANAGERS, TAINTS } from '#api/names.ts'
 import { fieldsOf, listOf } from '#lib/fields.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -9,13 +9,13 @@ type Map = Readonly<Record<string, unknown>>
 const without = <T>(map: Readonly<Record<string, T>>, keys: readonly string[]): Readonly<Record<string, T>> =>
   Object.fromEntries(Object.entries(map).filter(([k]) => !keys.includes(k)))
 
-/** What the machine controller noted that it put there. A note that cannot be read names nothing. */
+/** The machine controller's record of what it added. An unreadable record names nothing. */
 function ownedKeys(node: KubeObject): Readonly<Record<'labels' | 'annotations' | 'taints', readonly string[]>> {
   let noted: Map = {}
   try {
     noted = fieldsOf(JSON.parse(node.metadata.annotations?.[ANNOTATIONS.owned] ?? '{}'))
   } catch {
-    // Nothing is known to be ours then.
+    // Then nothing is known to be KubeNode's.
   }
   const texts = (v: unknown) => listOf(v).filter((x) => typeof x === 'string')
   return { labels: texts(noted['labels']), annotations: texts(noted['annotations']), taints: texts(noted['taints']) }
@@ -23,7 +23,7 @@ function ownedKeys(node: KubeObject): Readonly<Record<'labels' | 'annotations' |
 
 const OUR_ANNOTATIONS = [ANNOTATIONS.cordon, ANNOTATIONS.owned, ANNOTATIONS.machineUid, FENCE_ANNOTATION]
 
-/** Undefined when the Node has no KubeNode entries. The status is written separately. */
+/** Undefined if the Node has no KubeNode entries. The status is written separately. */
 export function nodeWithoutUs(node: KubeObject): KubeObject | undefined {
   const owned = ownedKeys(node)
   const { labels = {}, annotations = {} } = node.metadata
@@ -52,7 +52,7 @@ export function nodeWithoutUs(node: KubeObject): KubeObject | undefined {
   }
 }
 
-/** The kubelet reports these; what an agent wrote there without a kubelet says as much as nothing. */
+/** The kubelet reports these; without a kubelet, an agent's entries are meaningless. */
 const OF_KUBELET: ReadonlySet<string> = new Set([
   'Ready',
   'MemoryPressure',
@@ -62,7 +62,7 @@ const OF_KUBELET: ReadonlySet<string> = new Set([
 ])
 const OUR_MANAGERS: ReadonlySet<string> = new Set(Object.values(FIELD_MANAGERS))
 
-/** Conditions that our agents own by managedFields. Undefined when there are none. */
+/** Drops conditions that agents own by managedFields. Undefined if there are none. */
 export function statusWithoutUs(node: KubeObject): KubeObject | undefined {
   const ours = new Set(
     (node.metadata.managedFields ?? []).filter((m) => OUR_MANAGERS.has(m.manager ?? '')).flatMap(conditionTypes),

@@ -1,5 +1,5 @@
-// Which objects of a cluster belong to an installation: by the Inventory, by our label together with our namespaces or names, and by the names that every
-// release has. Found again after a kill at any step.
+// Which of a cluster's objects belong to an installation: by the Inventory, by KubeNode's label together with its namespaces or names, and by names that every
+// release has. Finds them again after a kill at any step.
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { groupOf } from '#api/schema/resource.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -10,7 +10,7 @@ import { ifServed, type InstallContext } from '../context.ts'
 import type { Installed } from '../observe.ts'
 import { BY_LABEL } from '../observe.ts'
 
-/** Kinds that an installation may have made anywhere, by API version. */
+/** Kinds that an installation may create anywhere, by API version. */
 const LISTED: readonly (readonly [string, string])[] = [
   ['v1', 'Namespace'],
   ['v1', 'ServiceAccount'],
@@ -32,7 +32,7 @@ const LISTED: readonly (readonly [string, string])[] = [
   ['flowcontrol.apiserver.k8s.io/v1', 'PriorityLevelConfiguration'],
 ]
 
-/** Made by the same names in every release, whatever the settings are. */
+/** Objects with the same names in every release, whatever the settings. */
 function shipped(): readonly ObjectRef[] {
   const { rest, hub } = releaseManifests()
   return [...rest, ...hub].map(refOf)
@@ -42,22 +42,22 @@ const OWN: ReadonlySet<string> = new Set(OWN_NAMESPACES)
 const OWN_NAME = /^kubenode[-:]/
 
 /**
- * Any tool may write the label: control planes from a commit have it, and so do namespaces and dashboards that someone sorts under KubeNode. With a namespace
- * goes all that is in it, so one that only has the label stays.
+ * Any tool may set the label: control planes from a commit have it, and so do namespaces and dashboards that a user files under KubeNode. Deleting a namespace
+ * deletes everything in it, so one that only has the label stays.
  */
 function isInstalled({ kind, namespace, name }: ObjectRef): boolean {
   if (namespace !== '') return OWN.has(namespace)
   return kind === 'Namespace' ? OWN.has(name) : OWN_NAME.test(name)
 }
 
-/** Without definitions: those are a decision of their own. In the order of deletion. */
+/** In deletion order, without definitions, which are decided separately. */
 export async function remainsOf(
   { client, types }: InstallContext,
   { inventory }: Installed,
 ): Promise<readonly InventoryRef[]> {
   const labelled: ObjectRef[] = []
   for (const [apiVersion, kind] of LISTED) {
-    // A kind that is not served has no objects. Any other answer is an error: an uninstall must not report as removed what it could not list.
+    // A kind that is not served has no objects. Any other response is an error: an uninstall must not report as removed what it could not list.
     const type = await types.ofGroup(groupOf(apiVersion), kind)
     if (type === undefined) continue
     const found = (await ifServed(() => listAll(client, type, { labelSelector: BY_LABEL }))) ?? []
@@ -67,7 +67,7 @@ export async function remainsOf(
   return [...all.values()].filter((r) => r.kind !== 'CustomResourceDefinition').toSorted(byDeleteOrder)
 }
 
-/** Objects inside a namespace that goes whole need no deletion of their own. */
+/** Objects in a namespace that is deleted whole need no separate deletion. */
 export const isInside = ({ namespace }: ObjectRef, removed: ReadonlySet<string>): boolean => removed.has(namespace)
 
 export const namespacesIn = (refs: readonly ObjectRef[]): readonly string[] =>

@@ -1,4 +1,4 @@
-// Deletes objects and waits until they no longer exist. Refused deletions are retried: servers apply deleted webhooks and policies for a moment longer.
+// Deletes objects and waits until they are gone. Retries refused deletions: servers enforce deleted webhooks and policies a moment longer.
 import { messageOf } from '#lib/errors.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -21,7 +21,7 @@ export async function removeRef(context: InstallContext, ref: ObjectRef): Promis
 export const removeRefs = (context: InstallContext, refs: readonly ObjectRef[]): Promise<void> =>
   inParallel(refs, PARALLEL, (ref) => removeRef(context, ref))
 
-/** Undefined where the server does not tell. */
+/** Undefined if the server does not report it. */
 type End = (found: KubeObject) => Promise<string | undefined>
 
 export async function remove(
@@ -34,7 +34,7 @@ export async function remove(
   const { client } = context
   let uid: string | undefined
   let isAsked = false
-  /** Undefined too where another run made one of this name since. */
+  /** Also undefined if another run has created one with this name since. */
   const read = async (): Promise<KubeObject | undefined> => {
     const found = await ifServed(() => client.get(type, key))
     uid ??= found?.metadata.uid
@@ -51,7 +51,7 @@ export async function remove(
       if (outcome.object === 'Gone') return { done: undefined }
       isAsked = true
     }
-    // The answer alone does not tell: a namespace has its finalizers in its spec.
+    // The response alone is not enough: a namespace has its finalizers in its spec.
     const found = await read()
     if (found === undefined) return { done: undefined }
     const finalizers = found.metadata.finalizers ?? []

@@ -1,4 +1,4 @@
-// Takes KubeNode off a cluster once the user has typed its name.
+// Uninstalls KubeNode from a cluster once the user has typed its name.
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
@@ -10,13 +10,13 @@ import { uninstall } from './uninstall.ts'
 
 interface InstalledThere {
   readonly context: InstallContext
-  /** What the cluster is called. */
+  /** The cluster's name. */
   readonly name: string
-  /** Who takes it off. */
+  /** The user who runs the uninstall. */
   readonly author: string
 }
 
-/** Asks for the name of the cluster first. */
+/** Asks for the cluster's name first. */
 export async function takeOff(
   options: UninstallOptions,
   { context, name, author }: InstalledThere,

@@ -1,4 +1,4 @@
-// What our programs and agents leave in objects and namespaces of others: finalizers, taints and conditions of Nodes, requests, tokens, Leases, events.
+// Removes what programs and agents leave in other objects and namespaces: finalizers, taints and conditions of Nodes, requests, tokens, Leases, events.
 import {
   AGENT_REPORTER,
   AGENTS_GROUP,
@@ -29,7 +29,7 @@ import { LED_ROLES } from '../ready.ts'
 import { nodeWithoutUs, statusWithoutUs } from './node.ts'
 
 const PARALLEL = 8
-/** People and controllers of others write Nodes all the time. */
+/** Users and other controllers write Nodes all the time. */
 const ATTEMPTS = 10
 
 type Changed = (object: KubeObject) => KubeObject | undefined
@@ -89,10 +89,10 @@ function withoutFinalizers(object: KubeObject): KubeObject | undefined {
   return left.length === all.length ? undefined : { ...object, metadata: { ...object.metadata, finalizers: left } }
 }
 
-/** No program is left to remove them, and an object that has one cannot be deleted. */
+/** No program is left to remove them, and an object with a finalizer cannot be deleted. */
 export async function dropFinalizers(context: InstallContext, types: readonly ResourceType[]): Promise<number> {
   let count = 0
-  // A definition that is being deleted may have ended since.
+  // A definition that is being deleted may be gone by now.
   for (const type of types) count += (await ifServed(() => changeAll(context, type, withoutFinalizers))) ?? 0
   return count
 }
@@ -114,7 +114,7 @@ const eventType: ResourceType = {
 }
 const REPORTERS: ReadonlySet<string> = new Set([AGENT_REPORTER, ...Object.values(PROGRAM_REPORTERS).flat()])
 
-/** Only the objects that were read, not others of the same name. */
+/** Deletes only the objects that were read, not others with the same name. */
 async function deleteAll(
   { client }: InstallContext,
   type: ResourceType,

@@ -1,4 +1,4 @@
-// Removes KubeNode from a cluster in an order in which no step waits for a stopped program: stop new disruptions, let running ones end, remove the webhook and
+// Removes KubeNode from a cluster in an order where no step waits for a stopped program: stop new disruptions, let running ones finish, remove the webhook and
 // policies, stop the programs, free objects and Nodes, and only then delete. Each step reads the current state, so a run after a kill continues.
 import { API_GROUP_VERSION, API_GROUP } from '#api/kind.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -36,12 +36,14 @@ export interface UninstallOptions {
   readonly dryRun: boolean
   readonly deleteDefinitions: boolean
   readonly keepNamespace: boolean
-  /** Does not wait for running operations. */
+  /** Do not wait for running operations. */
   readonly now: boolean
-  /** Agents stay on their hosts. */
+  /** Leave agents on their hosts. */
   readonly keepAgents: boolean
   readonly author: string
-  /** Shown what would be lost; throws unless the user names this cluster. Without `isNeeded` nothing can be lost, and the name may be known no longer. */
+  /**
+   * Shows what would be lost; throws unless the user types this cluster's name. Without `isNeeded` nothing can be lost, and the name may no longer be known.
+   */
   readonly confirm: (lines: readonly string[], isNeeded: boolean) => Promise<void>
 }
 
@@ -51,7 +53,7 @@ const clusterRoleType = coreKind('ClusterRole')
 const webhookType = coreKind('ValidatingWebhookConfiguration')
 const webhookKey = { name: API_GROUP }
 
-/** Longer than an uninstall takes; one that was given up does not freeze the cluster for good. */
+/** Longer than an uninstall takes; an abandoned one does not freeze the cluster forever. */
 const HOLD_MS = 4 * 3_600_000
 
 export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
@@ -59,7 +61,7 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   await confirm(context, seen, options)
   if (options.dryRun) return dryRun(context, seen.installed, options)
   const turn = await takeTurn(context, 'uninstall', 'None')
-  // The namespace may be missing because another uninstall has just ended.
+  // The namespace may be missing because another uninstall just finished.
   if (turn === undefined) return takeOff(context, await observedAgain(context, seen, options), options)
   await turn.during(async () => {
     const now = turn.hasWaited ? await observedAgain(turn.context, seen, options) : seen
@@ -67,7 +69,7 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   })
 }
 
-/** What another run changed meanwhile is agreed to as any other state. */
+/** If another run changed the cluster meanwhile, ask for confirmation again. */
 async function observedAgain(context: InstallContext, before: Seen, options: UninstallOptions): Promise<Seen> {
   const now = await observe(context, options)
   if (consequences(now, options).join() !== consequences(before, options).join()) await confirm(context, now, options)
@@ -88,7 +90,7 @@ const consequences = (
 
 interface Seen {
   readonly installed: Installed
-  /** Definitions of others in our group. */
+  /** Other projects' definitions in KubeNode's API group. */
   readonly strange: readonly KubeObject[]
   readonly losses: Losses
   readonly keepsAgents: boolean
@@ -117,7 +119,7 @@ async function takeOff(
   await quiesce(context, installed, losses, options)
   await disarm(context)
   await stopPrograms(context)
-  // A Defender that was asked before the annotation was there may have written it once more.
+  // A Defender that checked before the annotation was set may have written it once more.
   await remove(context, webhookType, webhookKey, `validatingwebhookconfiguration ${API_GROUP}`)
   await letGo(context, installed)
   if (options.deleteDefinitions) await deleteDefinitions(context, installed)
@@ -131,14 +133,14 @@ const ABSENT = 'KubeNode is not installed in this cluster; only leftovers are de
 const OTHERWISE_STARTED =
   'KubeNode is not installed in this cluster, and yet has objects here: programs started another way, such as by npm start, own them, or an uninstall left them; stop such programs first'
 
-/** What a kill or kubectl left is still looked for. */
+/** Even then, search for leftovers of a kill or of kubectl. */
 const isAbsent = ({ installed, inventoryObject }: Installed): boolean =>
   installed === undefined && inventoryObject === undefined
 
 const absence = (installed: Installed, { objects }: Losses): readonly string[] =>
   isAbsent(installed) ? [objects.size > 0 ? OTHERWISE_STARTED : ABSENT] : []
 
-/** As a whole uninstall leaves a cluster, or one that was killed while it waited for the namespaces: nothing is left that anyone could miss. */
+/** True for a complete uninstall, or one that was killed while it waited for the namespaces: nothing of value is left. */
 async function isDone(
   context: InstallContext,
   installed: Installed,
@@ -165,7 +167,7 @@ const hasRights = async ({ client }: InstallContext): Promise<boolean> =>
 const isServed = ({ definitions }: Installed, plural: string): boolean =>
   definitions.some((d) => d.metadata.name === `${plural}.${API_GROUP}`)
 
-/** A hold stops new disruptions; the programs still run and end what they began. */
+/** A hold stops new disruptions; the programs keep running to finish what they started. */
 async function quiesce(
   context: InstallContext,
   installed: Installed,
@@ -173,7 +175,7 @@ async function quiesce(
   { now, author }: UninstallOptions,
 ): Promise<void> {
   const { client, clock, print } = context
-  // Without programs nothing begins, and nothing that was granted will ever be reported as ended.
+  // Without programs nothing starts, and no granted operation is ever reported as finished.
   if (!installed.workloads.some(runs) || !isServed(installed, operationalHold.plural)) return
   const end = timestamp(clock.now() + HOLD_MS)
   const spec = {
@@ -215,7 +217,7 @@ async function untilReleased(context: InstallContext): Promise<void> {
   }
 }
 
-/** Before the programs stop: a webhook without its program would block the steps that follow. */
+/** Before the programs stop: a webhook without its program would block the next steps. */
 async function disarm(context: InstallContext): Promise<void> {
   const { types } = context
   await withMark(context)
@@ -243,7 +245,7 @@ async function stopPrograms(context: InstallContext): Promise<void> {
   if (workloads.length > 0) context.print('programs are stopped')
 }
 
-/** Agents lose their rights first: an agent that still writes would put back what is taken off here, and one that finds no Machine must not see that either. */
+/** Agents lose their rights first: one that still writes would restore what is removed here, and none may notice that its Machine is gone. */
 async function letGo(context: InstallContext, installed: Installed): Promise<void> {
   const refs = await remainsOf(context, installed)
   await removeRefs(
@@ -259,7 +261,7 @@ async function letGo(context: InstallContext, installed: Installed): Promise<voi
 }
 
 async function deleteDefinitions(context: InstallContext, { definitions }: Installed): Promise<void> {
-  // The Inventory names what is left to delete, so it goes last.
+  // The Inventory lists what is left to delete, so it is deleted last.
   const last = definitions.filter((d) => d.metadata.name === `${inventory.plural}.${API_GROUP}`)
   const others = definitions.filter((d) => !last.includes(d))
   await inParallel(others, others.length, (d) => removeDefinition(context, d))
@@ -288,7 +290,7 @@ async function deleteRemains(
   context.print('rights and workloads are deleted')
 }
 
-/** Last, ours last of all: until then it shows that this run has its turn, and a run after a kill finds the others by their names. */
+/** Deletes KubeNode's own namespace last: until then it shows that this run has the turn, and a run after a kill finds the others by name. */
 async function deleteNamespaces(
   context: InstallContext,
   installed: Installed,
