@@ -1,5 +1,5 @@
-// Which of the alternates of a permit the Defender denies on their own account: one question tells a requester about a hundred machines, and no slot is taken for them.
-// Only what the machine and the policies themselves say: budgets, rates and breakers decide about what is requested, when it is requested.
+// Decides which alternates of a permit the Defender would deny individually. One request answers for a hundred machines, and no slot is taken for
+// them. Uses only what the machine and the policies themselves rule out. Budgets, rates and breakers apply when a permit is requested.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type GateVerdict, binding } from './gate.ts'
 import { policiesFor } from './gates.ts'

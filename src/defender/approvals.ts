@@ -1,4 +1,5 @@
-// What users approve, and which approvals exist. An approval counts for one digest: these operations on these targets for this commit, and nothing else.
+// What users must approve, and which approvals exist. An approval counts for one digest: these operations on these targets for this commit, and
+// nothing else.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
@@ -14,7 +15,7 @@ export interface ApprovalNeed {
 
 type Rule = NonNullable<DefenderPolicySpec['approvals']>[number]
 
-/** Undefined when no approval is needed. If several rules cover the risk, each must be met; returns the first that is not. */
+/** Undefined when no approval is needed. If several rules cover the risk, each must be met. Returns the first unmet one. */
 export function approvalNeed(
   rules: readonly Rule[],
   spec: PermitSpec,
@@ -25,13 +26,13 @@ export function approvalNeed(
   return needs.find((n) => n.counted.length < n.needed) ?? needs[0]
 }
 
-/** Those whose risk the operations reach. */
+/** Rules whose risk level the operations reach. */
 export function rulesFor(rules: readonly Rule[], { operations }: PermitSpec): readonly Rule[] {
   const risk = riskOf(operations)
   return rules.filter((r) => isAtLeast(risk, r.risk))
 }
 
-/** One person counts once. Groups are those of the person: an admission policy holds an Approval to them. */
+/** One person counts once. Groups are those of the person: an admission policy enforces that on every Approval. */
 function need({ from, count }: Rule, spec: PermitSpec, approvals: readonly Approval[], now: number): ApprovalNeed {
   const digest = approvalDigest(spec)
   const valid = approvals.filter(
@@ -43,7 +44,7 @@ function need({ from, count }: Rule, spec: PermitSpec, approvals: readonly Appro
 
 export const ANY_APPROVER = 'any user who may approve'
 
-/** Of any user who may approve; one is enough. */
+/** By any user who may approve. One is enough. */
 export function anyApproval(spec: PermitSpec, approvals: readonly Approval[], now: number): ApprovalNeed {
   const digest = approvalDigest(spec)
   const valid = approvals.filter(

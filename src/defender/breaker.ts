@@ -1,4 +1,4 @@
-// The breaker of one policy: closed, it counts failures among the last results; open, it lets only recoveries pass; half open, it permits a few trials, first
+// The breaker of one policy. Closed: it counts failures among the last results. Open: only recoveries pass. Half open: it permits a few trials, first
 // one, then five, then ten at once, and closes after enough good rounds. One failure opens it again.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
@@ -8,7 +8,7 @@ import { parseDuration } from '#lib/duration.ts'
 export type BreakerEntry = NonNullable<LedgerSpec['breakers']>[number]
 export type BreakerRule = NonNullable<DefenderPolicySpec['breaker']>
 
-/** What each round lets through at once; the last repeats. */
+/** Concurrent trials per round. The last round repeats. */
 const ROUNDS = [1, 5, 10] as const
 const roundSize = (round: number): number => ROUNDS[Math.min(round, ROUNDS.length - 1)] ?? 1
 
@@ -24,18 +24,18 @@ export const newBreaker = (policy: string, now: number): BreakerEntry => ({
 
 const sinceMs = (entry: BreakerEntry): number => Date.parse(entry.since)
 
-/** Time alone: an open breaker turns half open. A `since` in the future counts as just now. */
+/** Time alone turns an open breaker half open. A `since` in the future counts as just now. */
 export function breakerAt(entry: BreakerEntry, rule: BreakerRule, now: number): BreakerEntry {
   const current = forgotten(entry, rule, now)
   if (current.state !== 'Open' || now - sinceMs(current) < parseDuration(rule.halfOpenAfter)) return current
   return { ...newBreaker(current.policy, now), state: 'HalfOpen', trial: roundSize(0) }
 }
 
-/** Milliseconds until it turns half open by itself. */
+/** Milliseconds until it turns half open on its own. */
 export const halfOpensIn = (entry: BreakerEntry, rule: BreakerRule, now: number): number =>
   Math.max(0, parseDuration(rule.halfOpenAfter) - Math.max(0, now - sinceMs(entry)))
 
-/** One result came in. */
+/** Adds one result. */
 export function afterResult(entry: BreakerEntry, rule: BreakerRule, result: 's' | 'f', now: number): BreakerEntry {
   const results = (entry.results + result).slice(-rule.of)
   const times = [...(entry.times ?? []), Math.floor(now / 1_000)].slice(-rule.of)
@@ -51,7 +51,7 @@ const opened = (entry: BreakerEntry, now: number): BreakerEntry => ({
   failures: entry.failures,
 })
 
-/** `results` holds the successes of this half-open time; rounds follow from their number. */
+/** `results` holds the successes since it turned half open. The round follows from their number. */
 function afterTrial(entry: BreakerEntry, rule: BreakerRule, result: 's' | 'f', now: number): BreakerEntry {
   if (result === 'f') return opened({ ...entry, failures: 1 }, now)
   const results = `${entry.results}s`
@@ -60,7 +60,7 @@ function afterTrial(entry: BreakerEntry, rule: BreakerRule, result: 's' | 'f', n
   return { ...entry, results, times: [], trial: roundSize(round) }
 }
 
-/** After 1 success the second round begins, after 6 the third, after 16 the fourth, then every ten. */
+/** The second round starts after 1 success, the third after 6, the fourth after 16, then one every ten. */
 function roundOf(successes: number): number {
   let left = successes
   let round = 0
@@ -68,7 +68,7 @@ function roundOf(successes: number): number {
   return round
 }
 
-/** Drops results older than the window; one with a future time counts as new. */
+/** Drops results older than the window. A result from the future counts as new. */
 function forgotten(entry: BreakerEntry, rule: BreakerRule, now: number): BreakerEntry {
   if (entry.state !== 'Closed') return entry
   const oldest = (now - parseDuration(rule.window)) / 1_000

@@ -1,11 +1,11 @@
-// Whether the recoveries of a set are exempt from budgets: sync records it in the Inventory that lists the set, while it reverts to what was healthy there and the
-// pipeline exempts reverts by name. Nothing in the permit is trusted. Pure.
+// Whether the recoveries of a set are exempt from budgets. Sync records this in the Inventory that lists the set, while it reverts to a healthy
+// version and the pipeline exempts reverts by name. Nothing in the permit is trusted. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
-/** A release that takes longer, or a sync that stopped before it took the record back, exempts nothing any more. */
+/** After this the exemption ends, even if a release takes longer or a sync stopped before it removed the record. */
 const BELIEVED_FOR_MS = 24 * 3_600_000
 
 export function isBudgetExempt(

@@ -1,13 +1,13 @@
-// The careful policy that decides where no enforced DefenderPolicy does. Data only: what a newcomer gets without writing anything.
+// The cautious policy that applies if no enforced DefenderPolicy does. Data only: what a newcomer gets without any configuration.
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 
-/** No object can have this name, so it is never confused with a policy that a user wrote. */
+/** No object can have this name, so it never collides with a user's policy. */
 export const BUILTIN_POLICY_NAME = '(built-in)'
 
 /**
- * One in ten machines may be out at a time (one at least, so that a small fleet can move at all), whatever the cause, and no more than
- * fifty are worked on at once. An hour touches two hundred machines at most and a minute thirty, so that a bad change is seen before it is
- * everywhere: a fleet of ten thousand then takes two days at its fastest. Three failures among the last ten results stop everything but recoveries.
+ * At most one in ten machines may be unavailable, whatever the cause (but at least one, so that a small fleet can change at all), and at most fifty
+ * are disrupted at once. At most two hundred machines change per hour and thirty per minute, so that a bad change is noticed before it is everywhere.
+ * A fleet of ten thousand takes two days at that rate. Three failures among the last ten results stop everything except recoveries.
  */
 export const BUILTIN_POLICY: DefenderPolicySpec = {
   budgets: [

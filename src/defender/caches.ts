@@ -1,4 +1,4 @@
-// The kinds that the Defender watches, and whether what the caches hold may be decided upon.
+// The kinds that the Defender watches, and whether decisions may use the caches' content.
 import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -21,7 +21,7 @@ export const BY_COMPONENT = 'component-version'
 export const componentKey = (component: string, version: string): string => `${component}@${version}`
 
 export interface CacheOptions {
-  /** Clusters are targets on the hub alone. */
+  /** Clusters are targets only on the hub. */
   readonly withClusters: boolean
 }
 
@@ -40,7 +40,7 @@ export function createCaches(informers: Informers, { withClusters }: CacheOption
     machines: informers.of(machine),
     maintenance: informers.of(maintenanceEvent),
     nodes: informers.of(nodeType),
-    /** Without them it is unknown which machines may go together. */
+    /** Without them it is unknown which machines may be disrupted together. */
     pods: informers.of(podType, { selection: OWN_PODS }),
     sets: informers.of(machineComponentSet),
     components: informers.of(machineComponent, { indexes }),
@@ -52,7 +52,7 @@ export type Caches = ReturnType<typeof createCaches>
 
 const allCaches = (caches: Caches): readonly SharedInformer[] => Object.values(caches).filter((c) => c !== undefined)
 
-/** Why the caches must not be decided upon, or undefined. */
+/** Why decisions must not use the caches. Undefined: they may. */
 export function staleness(caches: Caches): string | undefined {
   try {
     requireFresh(allCaches(caches))

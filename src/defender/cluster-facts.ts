@@ -1,9 +1,9 @@
-// What the Defender counts of its cluster for the rules of policies.
+// The facts about its cluster that the Defender provides to the rules of policies.
 import type { Facts } from '#policy/reading.ts'
 import type { FleetView } from './fleet.ts'
 import { EVERYTHING } from './tally.ts'
 
-/** A cluster without machines has no share; that is unknown, not zero. */
+/** Without machines, the share is unknown, not zero. */
 export function clusterFacts(fleet: FleetView, inFlight: number): Facts {
   const { total: machines, troubled, silent } = fleet.tally(EVERYTHING, 'machines')
   const unavailable = [...troubled].filter((u) => u.health !== 'Healthy').length

@@ -1,4 +1,4 @@
-// A DefenderPolicy as the gates use it: selectors read, windows and rules compiled. One that cannot be understood lets nothing pass that it may decide.
+// A DefenderPolicy as the gates use it: selectors parsed, windows and rules compiled. A policy that cannot be parsed blocks everything it applies to.
 import type { DefenderPolicy, DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { defined } from '#lib/defined.ts'
@@ -22,15 +22,15 @@ interface Protection {
 export interface CompiledPolicy {
   readonly name: string
   readonly spec: DefenderPolicySpec
-  /** The generation of the object with this spec; undefined when its spec has changed since. */
+  /** The generation of the object with this spec. Undefined if its spec has changed since. */
   readonly generation?: number
-  /** Why it cannot be understood; the gates then refuse. */
+  /** Why it cannot be parsed. The gates refuse in that case. */
   readonly broken?: string
-  /** Its spec was edited; this is what git declares, unless a hold allows the edit. */
+  /** Its spec was edited. This is git's version, unless a hold allows the edit. */
   readonly edit?: Edit
   readonly protections: readonly Protection[]
   readonly windows: readonly OpenUntil[]
-  /** When the next window opens; undefined when none ever does again. */
+  /** When the next window opens. Undefined if none ever does. */
   readonly nextWindow: (now: number) => number | undefined
   readonly blackouts: readonly OpenUntil[]
   readonly rules: Ruleset | undefined

@@ -1,5 +1,5 @@
-// Asks the API server itself, before anything is granted, whether the caches hold the policies, holds, approvals and work on hosts of this moment. Each kind has a watch of its
-// own: one that is behind or dead says nothing of itself, and a permit must not be granted past a freeze or a stricter policy that was stored before it.
+// Before anything is granted, asks the API server whether the caches have the current policies, holds, approvals and host maintenance. Each kind has
+// its own watch, and a watch that is stale or dead does not report it. A permit must not be granted after a freeze or a stricter policy was stored.
 import { approval } from '#api/kinds/approval.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -13,7 +13,7 @@ import { qualifiedPlural } from '#api/schema/resource.ts'
 import type { Caches } from './caches.ts'
 import { type Decision, isReported } from './plan.ts'
 
-/** A list that fails throws: unknown grants nothing. Undefined, or which cache is behind. */
+/** Returns the stale cache, or undefined. Throws if a list fails: unknown grants nothing. */
 export async function cacheBehind(
   client: Pick<KubeClient, 'list'>,
   { policies, holds, approvals, maintenance }: Pick<Caches, 'policies' | 'holds' | 'approvals' | 'maintenance'>,
@@ -44,14 +44,14 @@ async function isBehind<T extends KubeObject>(
 
 const isOpen = (event: MaintenanceEvent): boolean => !isOver(event)
 
-/** Ended events are kept for a month: the server leaves them out, and what it could not leave out is left out here. */
+/** Ended events are kept for a month. The server filters them out, and what it cannot filter is dropped here. */
 const openMaintenance = async (client: Pick<KubeClient, 'list'>): Promise<readonly MaintenanceEvent[]> =>
   (await listAll(client, maintenanceEvent, { fieldSelector: OPEN_ONLY })).filter(isOpen)
 
 const OPEN_ONLY = maintenanceTable.terminal.map((phase) => `status.phase!=${phase}`).join(',')
 
-/** The phase decides what is booked, and who stands off. */
+/** The phase decides what is reserved and who stands off. */
 const phaseKey = (event: MaintenanceEvent): string => `${contentKey(event)}/${phaseOfEvent(event)}`
 
-/** Status changes decide nothing; a deletion that began counts as a generation. */
+/** Status changes do not matter. A started deletion counts as a generation. */
 const contentKey = ({ metadata: { uid, generation } }: KubeObject): string => `${uid}/${generation}`

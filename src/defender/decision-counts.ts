@@ -1,5 +1,5 @@
-// How each policy decided in the last hour, as far as this process has seen it: every target of a permit once for each verdict that it came to. A policy
-// that only watches is counted with what it would have said. Times are of a stopwatch.
+// How each policy decided in the last hour, as far as this process observed it: each target of a permit counts once per verdict. A policy in mode
+// Audit counts what it would have decided. Times come from a stopwatch.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { PermitDecision } from './plan.ts'
 
@@ -8,7 +8,7 @@ type Verdict = keyof Decisions
 
 const MINUTE_MS = 60_000
 const MINUTES = 60
-/** Deleted policies are forgotten with their last minute. */
+/** Deleted policies are dropped after their last minute. */
 const NONE: Decisions = { granted: 0, waiting: 0, denied: 0 }
 
 const VERDICTS = { Granted: 'granted', Waiting: 'waiting', Denied: 'denied' } as const
@@ -19,7 +19,7 @@ interface Minute {
 }
 
 export class DecisionCounts {
-  /** By policy, then target of a permit: the verdict that was counted last. */
+  /** By policy and permit target: the last counted verdict. */
   #last: ReadonlyMap<string, Verdict> = new Map()
   readonly #minutes = new Map<string, Minute[]>()
 

@@ -1,4 +1,4 @@
-// The numbered errors of defender.
+// The numbered errors of the Defender.
 import { errorTable } from '#lib/error-table.ts'
 
 export const defenderErrors = errorTable({

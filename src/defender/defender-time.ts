@@ -1,5 +1,5 @@
-// The clock for the Defender's rates, breakers and records: a stopwatch that continues from the ledger's `asOf`. A wall clock that jumps while the process
-// lives does not affect it. Time that passed while no Defender ran counts only as far as the API server's clock confirms it.
+// The clock for the Defender's rates, breakers and records: a stopwatch that continues from the ledger's `asOf`. A jump of the wall clock does not
+// affect a running process. Time without a running Defender counts only if the API server's clock confirms it.
 import type { Clock } from '#lib/clock.ts'
 
 export class DefenderTime {
@@ -7,13 +7,13 @@ export class DefenderTime {
   readonly #witness: () => number | undefined
   #base: { readonly time: number; readonly monotonic: number } | undefined
 
-  /** `witness`: the API server's wall clock, where it is known. */
+  /** `witness`: the API server's wall clock, if known. */
   constructor(clock: Clock, witness: () => number | undefined = () => undefined) {
     this.#clock = clock
     this.#witness = witness
   }
 
-  /** Milliseconds since 1970, never before `asOf` and never before what was answered earlier. */
+  /** Milliseconds since 1970, never earlier than `asOf` or an earlier result. */
   at(asOf: number | undefined): number {
     const monotonic = this.#clock.monotonic()
     this.#base ??= { time: this.#first(asOf), monotonic }

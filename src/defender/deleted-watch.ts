@@ -1,5 +1,5 @@
-// Finds objects that certainly do not exist: they are not in the caches, and the server confirms it when asked by name. A cache alone may be stale, or not
-// complete yet.
+// Finds objects that definitely do not exist: they are not in the caches, and the server confirms it by name. A cache alone may be stale or
+// incomplete.
 import { cluster } from '#api/kinds/cluster.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -10,7 +10,7 @@ import type { FleetView, Target } from './fleet.ts'
 import type { Grant } from './ledger.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Lookups in one cycle; more wait for the next one. */
+/** Lookups per cycle. The rest waits for the next cycle. */
 const MOST_LOOKUPS = 100
 const AT_ONCE = 8
 
@@ -36,7 +36,7 @@ export class DeletedWatch {
     this.#client = client
   }
 
-  /** A UID is never reused, so it is remembered as long as anything refers to it. */
+  /** A UID is never reused, so a result is kept as long as anything refers to it. */
   async observe(
     grants: readonly Grant[],
     asked: readonly Target[],
@@ -64,7 +64,7 @@ export class DeletedWatch {
       )
   }
 
-  /** No answer is no evidence of a deletion. */
+  /** A missing answer does not prove a deletion. */
   async #isDeleted({ type, namespace, name, uid }: Suspect): Promise<boolean> {
     try {
       const object = await this.#client.get(type, { name, ...defined({ namespace }) })

@@ -1,5 +1,5 @@
-// Clears away holds that expired: the hold says so in its status and in an event, and is deleted a day later. One that is in force, or whose end cannot be
-// read, is never touched.
+// Cleans up expired holds: reports the end in the hold's status and in an event, and deletes the hold a day later. A hold that is in force, or whose
+// end cannot be read, is never touched.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { endOf, readable } from '#permits/holds/in-force.ts'
@@ -15,11 +15,11 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import type { Caches } from './caches.ts'
 
-/** As long as permits are kept: what stopped a rollout last night can still be read in the morning. */
+/** As long as permits are kept: a hold that stopped a rollout last night is still there in the morning. */
 export const KEEP_ENDED_MS = 24 * 3_600_000
-/** The interval between two sweeps. */
+/** The sweep interval. */
 export const EVERY_MS = 60_000
-/** Written or deleted in one sweep; the others follow in the next. */
+/** Holds written or deleted per sweep. The rest follows in the next one. */
 const MOST_IN_ONE = 50
 
 export interface EndedHoldsOptions {
@@ -28,14 +28,14 @@ export interface EndedHoldsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly events: EventRecorder
-  /** The API server's wall clock, where it is known. */
+  /** The API server's wall clock, if known. */
   readonly serverNow?: () => number | undefined
 }
 
-/** `Renew`: its end was moved, or the clock was ahead, so its status no longer says Ended. */
+/** `Renew`: its end was moved, or the clock was ahead, so its status must no longer be Ended. */
 export type HoldStep = 'Report' | 'Renew' | 'Delete'
 
-/** `wall` decides whether it ended, as everywhere; deleting is final, so a clock that is ahead of `server` does not count for it. */
+/** `wall` decides whether it ended, as everywhere. A deletion is final, so it also needs `server`, in case `wall` is ahead. */
 export function stepFor(
   hold: OperationalHold,
   { wall, server = wall }: { readonly wall: number; readonly server?: number | undefined },

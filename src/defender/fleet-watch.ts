@@ -1,4 +1,4 @@
-// Keeps the fleet equal to the caches: notes which objects changed, and updates only those before the next decision.
+// Keeps the fleet in sync with the caches: records changed objects, and updates only those before the next decision.
 import { keyText } from '#api/schema/object-meta.ts'
 import type { Caches } from './caches.ts'
 import { Fleet } from './fleet.ts'
@@ -15,7 +15,7 @@ export class FleetWatch {
     this.#caches = caches
   }
 
-  /** Objects already cached are reported first. */
+  /** Cached objects are reported first. */
   listen(changed: () => void): () => void {
     const { machines, nodes, clusters } = this.#caches
     const removers = [
@@ -37,7 +37,7 @@ export class FleetWatch {
     return () => removers.forEach((remove) => remove?.())
   }
 
-  /** Stays as it is until this is called again. */
+  /** Does not change until the next call. */
   now(): Fleet {
     const { machines, nodes, clusters } = this.#caches
     for (const name of this.#nodes) this.#fleet.putNode(name, nodes.get(name))

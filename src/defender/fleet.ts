@@ -1,4 +1,4 @@
-// All units that the Defender sees, found by what a request names them. Kept as objects change: one Node that changes costs one unit, not the fleet.
+// All units that the Defender knows, indexed by how requests name them. Updated incrementally: a changed Node costs one unit, not the whole fleet.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
@@ -12,14 +12,14 @@ export type Target = PermitSpec['targets'][number]
 
 export type Found =
   | { readonly kind: 'Found'; readonly unit: Unit }
-  /** Not in the cache: perhaps it is too new, perhaps it never was. */
+  /** Not in the cache: it may be too new, or it never existed. */
   | { readonly kind: 'Absent' }
-  /** The name belongs to another object now; the target of the permit was deleted. */
+  /** Another object now has the name. The permit's target was deleted. */
   | { readonly kind: 'Replaced' }
 
 export interface FleetView {
   readonly units: readonly Unit[]
-  /** Another one whenever anything of it is another. */
+  /** Increases on every change. */
   readonly version: number
   find(target: Pick<Target, 'kind' | 'namespace' | 'name' | 'uid'>): Found
   tally(selecting: Selecting, space: Unit['space']): Tally
@@ -41,17 +41,17 @@ export function fleetView({ machines, nodes, clusters }: FleetObjects): Fleet {
 
 const uidOf = (o: KubeObject | undefined): string | undefined => o?.metadata.uid
 
-/** Unchanged as long as no object is put into it: callers put all changes first, then decide. */
+/** Does not change until an object is put into it. Callers put all changes first, then decide. */
 export class Fleet implements FleetView {
   readonly #machines = new Map<string, Machine>()
   readonly #nodes = new Map<string, KubeObject>()
   readonly #clusters = new Map<string, Cluster>()
   readonly #nodesByUid = new Map<string, KubeObject>()
-  /** UID of a Node → names of the Machines that say they became it. */
+  /** UID of a Node → names of the Machines that claim it. */
   readonly #claims = new Map<string, Set<string>>()
-  /** UID of a Node whose Machine was removed → the Node as it was cached then, which says nothing about what followed. */
+  /** UID of a Node whose Machine was removed → the Node as cached at that time. Later changes are not in it. */
   readonly #left = new Map<string, KubeObject>()
-  /** By kind and name of the object that each is made of. */
+  /** By kind and name of the object behind each unit. */
   readonly #units = {
     Machine: new Map<string, Unit>(),
     Node: new Map<string, Unit>(),
@@ -76,7 +76,7 @@ export class Fleet implements FleetView {
     return this.#tallies.of(selecting, space, () => this.units)
   }
 
-  /** Counted from the first time that it is read. */
+  /** Counted from the first read on. */
   get cohorts(): CohortSizes {
     this.#cohorts ??= new CohortSizes(this.units)
     return this.#cohorts
@@ -97,7 +97,7 @@ export class Fleet implements FleetView {
     return kind === 'Machine' ? this.#machines : this.#clusters
   }
 
-  /** `now` undefined: it was deleted. */
+  /** `now` undefined: the Machine was deleted. */
   putMachine(name: string, now: Machine | undefined): void {
     const before = this.#machines.get(name)
     keep(this.#machines, name, now)
@@ -133,7 +133,7 @@ export class Fleet implements FleetView {
     this.#place('Cluster', key, now && clusterUnit(now))
   }
 
-  /** Two Machines that claim one Node are a user's mistake; the choice between them is always the same. */
+  /** Two Machines with one Node are a user error. The choice between them is always the same. */
   #ownerOf(nodeUid: string): string | undefined {
     const claims = this.#claims.get(nodeUid)
     return claims === undefined || claims.size < 2 ? claims?.values().next().value : [...claims].toSorted()[0]
@@ -145,7 +145,7 @@ export class Fleet implements FleetView {
     this.#place('Machine', name, machine && machineUnit(machine, node))
   }
 
-  /** A Node that a Machine became is part of that unit. */
+  /** The Node of a Machine is part of the Machine's unit. */
   #placeNode(name: string): void {
     const node = this.#nodes.get(name)
     const isOwned = node !== undefined && this.#ownerOf(uidOf(node) ?? '') !== undefined

@@ -1,4 +1,4 @@
-// What a gate says about one target, the gates in the order in which they bind, and how many verdicts become one.
+// A gate's verdict on one target, the order of the gates, and how several verdicts become one.
 import type { ReasonName } from './reason-name.ts'
 
 export const GATES = [
@@ -15,7 +15,7 @@ export const GATES = [
   'Approval',
   'Rule',
 ] as const
-/** `Ledger` speaks last, for all: the slot is taken, or there is no room for it. */
+/** `Ledger` comes last: the slot is taken, or there is no room for it. */
 export type Gate = (typeof GATES)[number] | 'Ledger'
 
 export interface GateVerdict {
@@ -25,7 +25,7 @@ export interface GateVerdict {
   readonly policy?: string
   readonly seen?: string
   readonly limit?: string
-  /** Of the policy, as a pointer below its spec, in the generation that was read. */
+  /** Pointer into the policy's spec, in the generation that was read. */
   readonly field?: string
   readonly generation?: number
   readonly count?: number
@@ -37,13 +37,13 @@ export interface GateVerdict {
 
 const RANK = { Granted: 0, Waiting: 1, Denied: 2 } as const
 
-/** Of several verdicts for one gate (policies, budgets) the strictest counts; among equals the first. */
+/** Of several verdicts of one gate (policies, budgets), the strictest counts. Among equals, the first. */
 export const hardest = (verdicts: readonly GateVerdict[]): GateVerdict | undefined =>
   verdicts.reduce<GateVerdict | undefined>(
     (worst, v) => (worst === undefined || RANK[v.verdict] > RANK[worst.verdict] ? v : worst),
     undefined,
   )
 
-/** The verdict that decides about the target: a denial, else the first in the order of gates that does not pass. */
+/** The verdict that decides about the target: a denial, otherwise the first in gate order that does not pass. */
 export const binding = (verdicts: readonly GateVerdict[]): GateVerdict | undefined =>
   verdicts.find((v) => v.verdict === 'Denied') ?? verdicts.find((v) => v.verdict === 'Waiting')

@@ -1,5 +1,5 @@
-// The gates in the order in which they bind: each states, for one target, whether it may pass, what was observed and which limit applies. All are evaluated,
-// also after a denial, so that a permit shows everything that blocks it. Unknown never passes.
+// The gates in order. Each decides whether one target may pass, with the observed value and the limit. All are evaluated, even after a denial, so
+// that a permit shows everything that blocks it. Unknown never passes.
 import type { RECOVERY_EXEMPTIONS } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { blameGate } from './blame/gate.ts'
@@ -20,7 +20,7 @@ import type { Ground, Question } from './question.ts'
 import { GOES_BACK, pass } from './verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Enforced policies that decide it; where there is none, the built-in one. */
+/** The enforced policies that apply. The built-in policy if there are none. */
 export function policiesFor(
   all: readonly CompiledPolicy[],
   permit: OperationPermit,
@@ -31,7 +31,7 @@ export function policiesFor(
   return found.length === 0 ? [builtinPolicy] : found
 }
 
-/** Those that only watch it. */
+/** The policies in mode Audit that apply. */
 export const auditorsOf = (
   all: readonly CompiledPolicy[],
   { permit, unit }: Pick<Question, 'permit' | 'unit'>,
@@ -53,7 +53,7 @@ const GATES_IN_ORDER = [
 
 type AskGate = (question: Question, ground: Ground) => readonly GateVerdict[]
 
-/** Policies that exempt recoveries have no say about one. */
+/** Policies that exempt recoveries do not apply to them. */
 function exempting(name: (typeof RECOVERY_EXEMPTIONS)[number], gate: AskGate): AskGate {
   return (question, ground) => {
     if (name === 'Budget' && question.isBudgetExempt === true)
@@ -67,7 +67,7 @@ function exempting(name: (typeof RECOVERY_EXEMPTIONS)[number], gate: AskGate): A
   }
 }
 
-/** One verdict a gate that has something to say, in the order in which they bind. */
+/** One verdict per gate that has a result, in gate order. */
 export function askGates(question: Question, ground: Ground): readonly GateVerdict[] {
   const held = holdGate(question, ground)
   const rest = GATES_IN_ORDER.flatMap((gate) => hardest(gate(question, ground)) ?? [])

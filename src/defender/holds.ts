@@ -1,4 +1,4 @@
-// Names what a hold can be meant for when a permit is decided: the permit, its requester, and the machine or cluster that it disrupts.
+// Lists what a hold can match when a permit is decided: the permit, its requester, and the machine or cluster that it disrupts.
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
@@ -7,7 +7,7 @@ import type { Unit } from './unit.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface HoldScope {
-  /** The name of the cluster that this Defender belongs to, where it knows it. */
+  /** The name of this Defender's cluster, if known. */
   readonly cluster: string | undefined
   readonly now: number
 }
@@ -36,17 +36,17 @@ const isAbortOfCluster = ({ spec: { target, effect } }: OperationalHold, cluster
   target.kind === 'Cluster' &&
   (target.name === undefined || cluster === undefined || target.name === cluster)
 
-/** The labels of the requester are not known here. */
+/** The requester's labels are not known here. */
 function requesterOf({ spec: { requester } }: OperationPermit): readonly Thing[] {
   const { kind, name, namespace } = requester
   if (kind === undefined) return []
   return [{ ...named(kind, name ?? ''), ...defined({ namespace }) }]
 }
 
-/** By its own labels, and by those of its Node and its domains. */
+/** By its own labels, and those of its Node and its domains. */
 function thingsOf({ space, name, namespace, nodeName, labels, source }: Unit): readonly Thing[] {
   if (space === 'clusters') return [{ kind: 'Cluster', name, labels, ...defined({ namespace }) }]
-  // The labels of a MachineSet are not known here: a selector is left to the controllers, which know them.
+  // A MachineSet's labels are not known here. The controllers know them and evaluate such selectors.
   const machine = thingsOfMachine(source, {
     node: undefined,
     machineSet: (set) => ({ metadata: { name: set } }),

@@ -1,5 +1,5 @@
-// Whether the target of an orphaned slot is idle: it is healthy, has no order that disrupts it, and its agent has renewed its Lease since. Only then is
-// the slot freed, since an agent that was cut off may still be in the middle of the operation.
+// Decides whether the target of an orphaned slot is idle: it is healthy, has no disruptive order, and its agent has renewed its Lease since. Only
+// then is the slot freed: a disconnected agent may still be in the middle of the operation.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
@@ -12,18 +12,18 @@ import { type Unit, machineHealth } from './unit.ts'
 
 const NODE_LEASES = 'kube-node-lease'
 
-/** Requests under way at the same time. */
+/** Concurrent requests. */
 const AT_ONCE = 8
-/** An agent renews every ten seconds; decisions can follow each other within milliseconds, so reading at each of them is wasted. */
+/** An agent renews every ten seconds, but decisions may follow within milliseconds. Reading the Lease for each would be wasted. */
 const REQUEUE_MS = 2_000
 
 export class IdleWatch {
   readonly #client: Pick<KubeClient, 'get'>
   readonly #clock: Pick<Clock, 'monotonic'>
-  /** The first heartbeat seen since the target is at rest. */
+  /** The first heartbeat observed since the target came to rest. */
   readonly #first = new Map<string, string>()
   readonly #idle = new Set<string>()
-  /** When the heartbeat of an orphan was asked for last. */
+  /** When an orphan's heartbeat was last read. */
   readonly #askedAt = new Map<string, number>()
 
   constructor(client: Pick<KubeClient, 'get'>, clock: Pick<Clock, 'monotonic'>) {
@@ -35,7 +35,7 @@ export class IdleWatch {
     return this.#idle.has(grantKey(grant))
   }
 
-  /** Checks every orphan; its heartbeat is read every two seconds at most. A lease that cannot be read proves nothing. */
+  /** Checks every orphan. Reads its heartbeat at most every two seconds. An unreadable Lease proves nothing. */
   async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
     const keys = new Set(orphans.map(grantKey))
     for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)
@@ -69,7 +69,7 @@ export class IdleWatch {
     else if (first !== renewed && (await this.#isAtRestNow(found.unit, grant))) this.#idle.add(key)
   }
 
-  /** The cache may be behind the heartbeat: before the slot goes, the target is read from the server. */
+  /** The cache may be older than the heartbeat. Before the slot is freed, the target is read from the server. */
   async #isAtRestNow({ source, name }: Unit, grant: Grant): Promise<boolean> {
     if (source.kind !== machine.kind) return true
     const fresh = await this.#client.get(machine, { name }).catch(() => undefined)

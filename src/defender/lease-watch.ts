@@ -1,5 +1,5 @@
-// Decides when the lease of each granted permit expires, by our own stopwatch: counted from the moment at which we saw its renewTime change, whatever the
-// requesters' clocks show. After a restart each lease starts again; that extends a permission a little, but never a slot.
+// Decides when the lease of each granted permit expires, by our own stopwatch. The time counts from when we observed its renewTime change, whatever
+// the requesters' clocks show. After a restart each lease starts again. That extends a permission slightly, but never a slot.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
 
@@ -16,7 +16,7 @@ export class LeaseWatch {
     this.#clock = clock
   }
 
-  /** Reads all permits; forgets those that are no longer granted. */
+  /** Reads all permits. Drops those that are no longer granted. */
   observe(permits: readonly OperationPermit[]): void {
     const now = this.#clock.monotonic()
     const next = new Map<string, Lease>()
@@ -35,7 +35,7 @@ export class LeaseWatch {
     return new Set([...this.#leases].filter(([, lease]) => lease.deadline <= now).map(([uid]) => uid))
   }
 
-  /** Milliseconds that are left; undefined where no lease runs. */
+  /** Remaining milliseconds. Undefined if no lease runs. */
   left(uid: string): number | undefined {
     const lease = this.#leases.get(uid)
     return lease && lease.deadline - this.#clock.monotonic()

@@ -1,4 +1,4 @@
-// The ledger while one decision is made: slots taken and freed, grants counted, and nothing beyond its bounds. What comes out is the next ledger.
+// The ledger during one decision: takes and frees slots and counts grants, within its limits. The result is the next ledger.
 import {
   LEDGER_NAME,
   MAX_GRANTS,
@@ -25,9 +25,9 @@ export type Counts = NonNullable<LedgerSpec['counts']>
 
 const NO_COUNTS: Counts = { granted: 0, denied: 0, succeeded: 0, failed: 0 }
 
-/** Entries of rates that the kind allows. */
+/** Limit of the kind on rate entries. */
 const MAX_RATES = 2_000
-/** What names, counts and braces take of the bytes; the rest is counted as it is. */
+/** Bytes for names, counts and braces. Everything else is measured. */
 const RESERVED_BYTES = 4 * 1024
 /** More than any bucket takes. */
 const BUCKET_BYTES = 480
@@ -35,7 +35,7 @@ const BUCKET_BYTES = 480
 /** More than any way back takes. */
 const WAY_BACK_BYTES = 480
 
-/** While rates are remembered, the time in the ledger is never older than this, so that a restart knows how long ago it was. */
+/** While rates are stored, the ledger's time is never older than this, so that a restart knows how long ago it was. */
 const AS_OF_EVERY_MS = 60_000
 
 export const emptyLedger = (spec: LedgerSpec): DefenderLedger => ({
@@ -48,7 +48,7 @@ export const emptyLedger = (spec: LedgerSpec): DefenderLedger => ({
 export const grantsOf = (spec: LedgerSpec | undefined): readonly Grant[] =>
   (spec?.grants ?? []).map((grant) => ({ ...grant, state: grant.state ?? 'Held' }))
 
-/** As it is kept: a thousand grants fit only because nothing is said that goes without saying. */
+/** The stored form. A thousand grants fit only because implied fields are omitted. */
 export const storedLedger = (spec: LedgerSpec): LedgerSpec => ({ ...spec, grants: spec.grants?.map(storedGrant) ?? [] })
 
 const storedGrant = ({ state, ...grant }: StoredGrant): StoredGrant =>
@@ -122,7 +122,7 @@ export class WorkingLedger {
     this.#alteredPolicies = altered
   }
 
-  /** All that count; the ledger lists the first of them. */
+  /** All that count. The ledger lists the first ones. */
   get reservations(): readonly Reservation[] {
     return this.#reservations
   }
@@ -135,7 +135,7 @@ export class WorkingLedger {
       if (this.#bookedTargets.get(r.target)?.dataLoss !== true) this.#bookedTargets.set(r.target, r)
   }
 
-  /** The machine is away, or will be, whatever is granted. */
+  /** The machine is unavailable or will be, whatever is granted. */
   reservationOf(target: string): Reservation | undefined {
     return this.#bookedTargets.get(target)
   }
@@ -152,7 +152,7 @@ export class WorkingLedger {
     return this.#grants.get(slotKey(target, permitUid))
   }
 
-  /** Another permit under which the target switches this component now. */
+  /** Another permit under which the target currently switches this component. */
   switchUnder(target: string, component: string, exceptPermit: string): Grant | undefined {
     for (const permitUid of this.#switching.get(target) ?? []) {
       const grant = permitUid === exceptPermit ? undefined : this.grantOf(target, permitUid)
@@ -161,7 +161,7 @@ export class WorkingLedger {
     return undefined
   }
 
-  /** Why there is no room for one more grant, or undefined. */
+  /** Why there is no room for one more grant. Undefined: there is room. */
   isFull(grant: Grant, series: readonly Series[]): string | undefined {
     if (this.#grants.size >= MAX_GRANTS) return `${this.#grants.size} grants in flight`
     const entries = series.filter((s) => this.rates.needsEntry(s)).length
@@ -179,19 +179,19 @@ export class WorkingLedger {
     this.#counts = { ...this.#counts, granted: this.#counts.granted + 1 }
   }
 
-  /** False also when there is no room to remember it. */
+  /** Also false if there is no room to record it. */
   mayGoBack(way: Way): boolean {
     return mayGoBack(this.#waysBack, way) && this.#bytes + WAY_BACK_BYTES <= MAX_LEDGER_BYTES
   }
 
-  /** A machine was granted this switch. */
+  /** This switch was granted for a machine. */
   went(way: Way, isBack: boolean): void {
     const before = this.#waysBack
     this.#waysBack = isBack ? afterGoingBack(before, way, this.now) : afterGoingElsewhere(before, way)
     this.#bytes += lengthOf(this.#waysBack) - lengthOf(before)
   }
 
-  /** Something that takes no slot, such as a deletion by others. False when there is no room to count it. */
+  /** Counts something without a slot, such as another client's deletion. False if there is no room to count it. */
   countOnly(series: readonly Series[]): boolean {
     const entries = series.filter((s) => this.rates.needsEntry(s)).length
     const isFull = this.rates.size + entries > MAX_RATES || this.#bytes + entries * BUCKET_BYTES > MAX_LEDGER_BYTES
@@ -201,14 +201,14 @@ export class WorkingLedger {
     return true
   }
 
-  /** Counted at that time, and it did not happen. */
+  /** It was counted at that time and did not happen. */
   uncount(series: readonly Series[], at: number): void {
     const before = this.rates.size
     for (const s of series) this.rates.remove(s, at)
     this.#bytes -= (before - this.rates.size) * BUCKET_BYTES
   }
 
-  /** A slot whose grant was counted before, found again in its permit after the ledger was lost. */
+  /** A slot that was counted before, restored from its permit after the ledger was lost. */
   adopt(grant: Grant): void {
     this.#put(grant)
   }
@@ -240,7 +240,7 @@ export class WorkingLedger {
     this.#breakers.set(entry.policy, entry)
   }
 
-  /** Forgets the breakers of deleted policies. */
+  /** Drops the breakers of deleted policies. */
   keepBreakers(policies: ReadonlySet<string>): void {
     for (const [name, entry] of this.#breakers) {
       if (policies.has(name)) continue
@@ -249,7 +249,7 @@ export class WorkingLedger {
     }
   }
 
-  /** The next ledger, or undefined when there is nothing to write. */
+  /** The next ledger. Undefined if there is nothing to write. */
   next(leader: string): LedgerSpec | undefined {
     const content = {
       grants: [...this.#grants].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, grant]) => grant),
@@ -291,7 +291,7 @@ const EMPTY = { grants: [], rates: [], breakers: [], counts: NO_COUNTS, blames: 
 const listedOf = (reservations: readonly Reservation[]): readonly Reservation[] =>
   reservations.slice(0, MAX_RESERVATIONS)
 
-/** With the comma behind it. */
+/** Including the comma. */
 const lengthOf = (value: unknown): number => JSON.stringify(value).length + 1
 
 const bytesOf = (grant: Grant): number => lengthOf(storedGrant(grant))

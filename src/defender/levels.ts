@@ -1,5 +1,5 @@
-// Counts the units that are unavailable or being disrupted at the same time, per domain, for level budgets and health floors. A unit counts once, however many
-// permits, Nodes and failures it has.
+// Counts the units that are unavailable or being disrupted at the same time, per domain, for budgets and health floors. A unit counts once, however
+// many permits, Nodes and failures it has.
 import { CLUSTER_DOMAINS, type DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { takesAvailability } from '#api/protocol/operations.ts'
 import { defined } from '#lib/defined.ts'
@@ -15,7 +15,7 @@ import { defenderErrors } from './defender-errors.ts'
 export type Budget = NonNullable<DefenderPolicySpec['budgets']>[number]
 export type Per = Budget['per']
 
-/** The domain of a unit, or of the permit where it is the component; undefined when there is none to count. */
+/** The domain of a unit, or the permit's component if that is the domain. Undefined if there is nothing to count. */
 export function domainOf(
   per: Per,
   unit: Pick<Unit, 'space' | 'zone' | 'rack' | 'pool' | 'stage' | 'region'>,
@@ -23,32 +23,32 @@ export function domainOf(
 ): string | undefined {
   if (per === 'cluster') return ''
   if (per === 'component') return component
-  // Machines are in none of them, and Clusters without a region count as one region: they may really be in the same one.
+  // Machines are in none of them. Clusters without a region count as one region: they may really share one.
   if (isOfClusters(per)) return unit.space !== 'clusters' ? undefined : per === 'hub' ? '' : unit[per]
-  // Machines without a rack count as one rack: they may really be in the same one.
+  // Machines without a rack count as one rack: they may really share one.
   return unit[per]
 }
 
 const OF_CLUSTERS: ReadonlySet<string> = new Set(CLUSTER_DOMAINS)
 const isOfClusters = (per: Per): per is (typeof CLUSTER_DOMAINS)[number] => OF_CLUSTERS.has(per)
 
-/** A percentage rounds down, but lets one through where it is not 0 %: a fleet of five could else never change. */
+/** A percentage rounds down, but to at least one unless it is 0%: otherwise a fleet of five could never change. */
 export function budgetLimit(max: Budget['max'], total: number): number {
   if (typeof max === 'number') return max
   const share = percentOf(max)
   return share === 0 ? 0 : Math.max(1, Math.floor((share * total) / 100))
 }
 
-/** What a floor is measured against: those that serve or served before, and those that a MachineSet makes and that never served yet. */
+/** The base of a floor: units that serve or served before, and units of a MachineSet that have not served yet. */
 export interface FloorGround {
   readonly total: number
   readonly coming: number
 }
 
 /**
- * How many must stay healthy. A percentage rounds up, the safe side, but below 100 % it leaves room for one where everything that is wanted serves: three machines
- * under 80 % could else never change. While a MachineSet still replaces a machine there is no such room, since the one that left is missing in the total.
- * Plain numbers and 100 % bind as they are written.
+ * How many must stay healthy. A percentage rounds up, the safe side. But below 100% it leaves room for one if everything desired serves: otherwise
+ * three machines under 80% could never change. While a MachineSet replaces a machine there is no such room, because the total lacks the machine that
+ * left. Plain numbers and 100% apply as written.
  */
 export function floorLimit(floor: Budget['max'], { total, coming }: FloorGround): number {
   if (typeof floor === 'number') return floor
@@ -57,7 +57,7 @@ export function floorLimit(floor: Budget['max'], { total, coming }: FloorGround)
   return share < 100 && coming === 0 ? Math.min(limit, Math.max(0, total - 1)) : limit
 }
 
-/** Whether the floor lets nothing that serves go, also where everything is healthy. */
+/** Whether the floor blocks every serving unit even if everything is healthy. */
 export const neverHasRoom = (floor: Budget['max'], total: number): boolean =>
   floorLimit(floor, { total, coming: 0 }) >= Math.max(1, total)
 
@@ -72,12 +72,12 @@ export interface Silence {
   readonly total: number
 }
 
-/** Counts of one fleet and one ledger while one decision is made. */
+/** Counts for one fleet and one ledger during one decision. */
 export class Levels {
   readonly #fleet: FleetView
   readonly #sets = new Map<string, Map<string, Set<string>>>()
   readonly #grants: readonly Grant[]
-  /** The same without what is only booked: what is away or granted now. Itself, where nothing is booked. */
+  /** The same without reservations: only what is unavailable or granted now. The same object if there are no reservations. */
   readonly now: Levels
 
   constructor(fleet: FleetView, grants: readonly Grant[], booked: readonly Grant[] = []) {
@@ -86,30 +86,30 @@ export class Levels {
     this.now = booked.length === 0 ? this : new Levels(fleet, grants)
   }
 
-  /** Machines whose work has begun are away; the others are only booked. */
+  /** Machines whose work has started are unavailable. The rest are only reserved. */
   static booked(fleet: FleetView, grants: readonly Grant[], reservations: readonly Reservation[]): Levels {
     const begun = reservations.filter((r) => r.notBefore === undefined)
     const ahead = reservations.filter((r) => r.notBefore !== undefined)
     return new Levels(fleet, [...grants, ...begun.map(asGrant)], ahead.map(asGrant))
   }
 
-  /** How many units the policy selects, and how many of them are still being made. */
+  /** How many units the policy selects, and how many of them are still being created. */
   members(policy: CompiledPolicy, space: Unit['space']): FloorGround {
     return this.#fleet.tally(policy, space)
   }
 
-  /** Silent units of the whole space: the selector of a policy does not make a network smaller. */
+  /** Silent units of the whole space: a policy's selector does not make a network smaller. */
   silence(space: Unit['space']): Silence {
     return this.#fleet.tally(EVERYTHING, space)
   }
 
-  /** Units of the domain; of a component: all, since each may have it. */
+  /** Units in the domain. For a component: all units, since each may have it. */
   total(policy: CompiledPolicy, per: Per, space: Unit['space'], domain: string): number {
     const tally = this.#fleet.tally(policy, space)
     return per === 'cluster' || per === 'component' || per === 'hub' ? tally.total : tally.countIn(per, domain)
   }
 
-  /** The units that count in this budget now. */
+  /** The units that currently count in this budget. */
   set(policy: CompiledPolicy, of: Budget['of'], per: Per, space: Unit['space'], domain: string): Set<string> {
     const key = `${policy.name}\n${space}\n${of}\n${per}`
     let byDomain = this.#sets.get(key)
@@ -125,7 +125,7 @@ export class Levels {
     return set
   }
 
-  /** The components that do not work are not listed beforehand: a unit that is down is down for each of them. */
+  /** Failed components are not tracked per unit in advance: an unavailable unit counts as unavailable for each of its components. */
   #firstOf(policy: CompiledPolicy, of: Budget['of'], per: Per, space: Unit['space'], domain: string): Set<string> {
     const set = new Set<string>()
     if (per === 'component' && of === 'unavailable') this.#addDown(set, policy, space, domain)
@@ -152,7 +152,7 @@ export class Levels {
       if (of === 'concurrent' && !policy.decides(grant.operations)) continue
       if (of === 'unavailable' && !takesAvailability(grant.operations)) continue
       const unit = this.unitOf(grant)
-      // A target that is not to be seen any more may be one of these.
+      // A target that is no longer visible may be one of these.
       if (unit !== undefined && !policy.selects(unit)) continue
       if (of === 'unavailable' && unit?.health === 'NeverServed') continue
       const { zone = '', rack = '', pool = '', stage = '', region = '' } = grant
@@ -167,7 +167,7 @@ export class Levels {
       if (u.badComponents.has(component) || (u.health !== 'Healthy' && u.badComponents.size === 0)) set.add(u.id)
   }
 
-  /** The name of one that counts as unavailable, without a walk through the fleet. */
+  /** The name of an unavailable unit, without scanning the fleet. */
   nameOf(id: string, policy: CompiledPolicy, space: Unit['space']): string {
     for (const unit of this.#fleet.tally(policy, space).troubled) if (unit.id === id) return unit.name
     return this.#grants.find((g) => (this.unitOf(g)?.id ?? g.target) === id)?.name ?? id
@@ -183,7 +183,7 @@ export class Levels {
     return found.kind === 'Found' ? found.unit : undefined
   }
 
-  /** A slot was taken: it counts from here on, within the same decision. */
+  /** A slot was taken. It counts from now on, within the same decision. */
   take(policies: readonly CompiledPolicy[], grant: Grant, unit: Unit): void {
     if (grant.exempt !== undefined) return
     if (this.now !== this) this.now.take(policies, grant, unit)
@@ -197,7 +197,7 @@ export class Levels {
   }
 }
 
-/** What of a policy is counted as a level: its budgets, and for its floor all that are down. */
+/** The levels that a policy counts: its budgets, and for its floor everything unavailable. */
 const countedOf = ({ spec }: CompiledPolicy): readonly Pick<Budget, 'of' | 'per'>[] => [
   ...(spec.budgets ?? []),
   ...(spec.healthFloor === undefined ? [] : [{ of: 'unavailable', per: 'cluster' } as const]),

@@ -1,5 +1,5 @@
-// The Defender's loop: every change leads to a decision at once; changes during a decision are decided together by the next. One swap of the ledger commits a
-// decision, and only then the permits are written. Its memory holds nothing that the ledger and the permits do not hold as well.
+// The Defender's loop. Every change triggers a decision at once, and changes during a decision share the next one. One swap of the ledger commits a
+// decision, and only then are the permits written. Everything in memory is also in the ledger and the permits.
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
@@ -22,18 +22,21 @@ import { type Decide, type Decision, decide as decideRightly } from './plan.ts'
 import type { Snapshot } from './snapshot.ts'
 import { StatusReporter } from './status-reporter.ts'
 
-/** Thousands of heartbeats and conditions a second must not cause thousands of evaluations of the waiting permits. */
+/** Thousands of heartbeats and conditions a second must not evaluate the waiting permits thousands of times. */
 const FLEET_MS = 20
-/** Something waits: rates and budgets move without an event that says so. */
+/** Permits wait: rates and budgets change without an event. */
 const WAITING_MS = 1_000
-/** How often the heartbeats of orphans are checked; agents renew every ten seconds. */
+/** How often orphans' heartbeats are checked. Agents renew every ten seconds. */
 const ORPHAN_MS = 2_000
-/** Nothing waits: old permits are cleared away, and a ledger that was changed by hand is noticed. */
+/** Nothing waits: old permits are cleaned up, and manual changes of the ledger are noticed. */
 const IDLE_MS = 600_000
 const AFTER_FAILURE_MS = 1_000
-/** A timer that fires a moment too early decides nothing. */
+/** A timer that fires slightly early decides nothing. */
 const LEAST_LEASE_MS = 5
-/** A lease that a cycle leaves over waits for a write that failed, or for a cache that does not show what was written: at once would be a hundred times a second. */
+/**
+ * A lease left over after a cycle waits for a failed write, or for a cache that does not show the write yet. Retrying at once would mean a hundred
+ * times a second.
+ */
 const AFTER_LEASE_MS = 1_000
 
 export interface LoopOptions {
@@ -42,17 +45,17 @@ export interface LoopOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Asked before each write; a client that is fenced asks by itself. */
+  /** Checked before each write. A fenced client checks by itself. */
   readonly isLeader?: () => boolean
   /** Unique to this process. */
   readonly identity: string
   readonly cluster: string | undefined
-  /** Undefined until they were compared. */
+  /** Undefined until the comparison is done. */
   readonly alteredPolicies?: (() => Snapshot['alteredPolicies']) | undefined
   readonly metrics?: DefenderMetrics
-  /** The API server's wall clock, where it is known. */
+  /** The API server's wall clock, if known. */
   readonly serverNow?: () => number | undefined
-  /** Only tests plant others. */
+  /** Only tests replace it. */
   readonly decide?: Decide
   readonly swap?: typeof compareAndSwap
 }
@@ -73,7 +76,7 @@ export class DefenderLoop implements Part {
   readonly #pace: Pace
   readonly #stopping = new AbortController()
   readonly #removers: (() => void)[] = []
-  /** As the server had it when it was read or written last. */
+  /** As the server had it at the last read or write. */
   #ledger: { readonly object: DefenderLedger | undefined } | undefined
   #timer: Timer | undefined
   #timerAt = Infinity
@@ -117,12 +120,12 @@ export class DefenderLoop implements Part {
     wake()
   }
 
-  /** Something changed that no cache shows. */
+  /** Something changed that is not in a cache. */
   wake(): void {
     this.#wake()
   }
 
-  /** No write begins after this; resolves when the last one has ended. */
+  /** No write starts after this. Resolves when the last one has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopping.abort()
@@ -136,7 +139,7 @@ export class DefenderLoop implements Part {
     return !this.#isStopped && (this.#options.isLeader?.() ?? true)
   }
 
-  /** At once, when all that came together is in the caches; after the cycle that is under way. */
+  /** At once, after simultaneous events are in the caches and the running cycle has ended. */
   #wake(): void {
     this.#isWanted = true
     if (this.#running === undefined) queueMicrotask(() => this.#run())
@@ -188,7 +191,7 @@ export class DefenderLoop implements Part {
     return Math.min(this.#nextDecisionMs(decision, spec), areReported && areExplained ? Infinity : AFTER_FAILURE_MS)
   }
 
-  /** When this resolves, the grants are in the ledger; otherwise nothing is reported. */
+  /** When this resolves, the grants are in the ledger. Otherwise nothing is reported. */
   async #decide(held: DefenderLedger | undefined): Promise<Decided | undefined> {
     const { client, clock, random, identity, log } = this.#options
     const { decide = decideRightly, swap: swapRightly = compareAndSwap } = this.#options
@@ -220,7 +223,7 @@ export class DefenderLoop implements Part {
     return undefined
   }
 
-  /** Blocks every grant of this cycle where the server has other policies, holds or approvals than the caches. */
+  /** Blocks all grants of this cycle if the server's policies, holds or approvals differ from the caches. */
   async #confirmed(snapshot: Snapshot): Promise<Snapshot> {
     const behind = await cacheBehind(this.#options.client, this.#options.caches)
     return behind === undefined ? snapshot : { ...snapshot, unknown: behind }

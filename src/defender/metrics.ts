@@ -1,4 +1,4 @@
-// What the Defender tells its watchers: permits by verdict and gate, what is in flight, how much of each budget is left, and the breakers.
+// Metrics of the Defender: permits by verdict and gate, permits in flight, the room left in each budget, and the breakers.
 import { Gauge, type Registry } from 'prom-client'
 import { MAX_GRANTS, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { figuresIn } from '#runtime/figures.ts'

@@ -1,4 +1,4 @@
-// Makes the snapshot of one decision out of the caches, and asks the server where the caches alone may not be believed.
+// Builds the snapshot of a decision from the caches, and asks the server where the caches alone are not enough.
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -35,7 +35,7 @@ export interface ObserverOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly cluster: string | undefined
-  /** Undefined until they were compared. */
+  /** Undefined until the comparison is done. */
   readonly alteredPolicies?: (() => Snapshot['alteredPolicies']) | undefined
 }
 
@@ -61,7 +61,7 @@ export class Observer {
     this.#fleet = new FleetWatch(options.caches)
   }
 
-  /** Until the answer is called, what changes is noted, and told. */
+  /** Records and reports changes until the returned function is called. */
   listen({ permits, fleet }: { readonly permits: () => void; readonly fleet: () => void }): () => void {
     const removePermits = this.#options.caches.permits.onChange((before, now) => {
       this.#permits.put(before, now)
@@ -81,7 +81,7 @@ export class Observer {
     const fleet = this.#fleet.now()
     const grants = grantsOf(ledger)
     const policies = this.#policies.inForce(clock.now())
-    // Caches that are not complete miss everything: then there is nothing to ask the server about.
+    // Incomplete caches lack everything, so there is nothing to ask the server about.
     const unknown = staleness(caches)
     if (unknown === undefined) {
       await this.#deleted.observe(
@@ -125,7 +125,7 @@ export class Observer {
           now: clock.now(),
         }),
       isWithoutDisruption: (permit) => isWithoutDisruption(permit, caches),
-      // A cache that misses machines would make any group look small.
+      // If a cache lacks machines, every group looks small.
       suspicions:
         unknown === undefined
           ? this.#blames.observe(
@@ -144,19 +144,19 @@ export class Observer {
     }
   }
 
-  /** The ledger from the server, for the first cycle; the swap checks it against the server's again. */
+  /** The server's ledger, for the first cycle. The swap compares it with the server's again. */
   readLedger(): Promise<DefenderLedger | undefined> {
     return this.#options.client.get(defenderLedger, { name: LEDGER_NAME })
   }
 }
 
-/** Permits that ended while a slot of theirs is still taken. */
+/** Ended permits that still hold a slot. */
 function endedBehind(grants: readonly Grant[], permits: PermitWatch): readonly OperationPermit[] {
   const ended = grants.flatMap((g) => permits.of(g.permitUid) ?? []).filter((p) => !isOpen(p))
   return [...new Set(ended)]
 }
 
-/** Looked up in the signed version itself; a version that is not here may disrupt. */
+/** Looked up in the signed version itself. An unknown version may disrupt. */
 function isWithoutDisruption({ spec }: OperationPermit, { components }: Caches): boolean {
   const { component, operations } = spec
   if (component?.version === undefined || operations.some((o) => o !== 'SwitchComponent')) return false
@@ -164,7 +164,7 @@ function isWithoutDisruption({ spec }: OperationPermit, { components }: Caches):
   return found.length > 0 && found.every((c) => c.spec.disruption === 'None')
 }
 
-/** A hold that says a set may try again what was blocked or blamed. */
+/** A hold that allows a set to retry a blocked or blamed component. */
 function retriedComponents({ holds, sets }: Caches, now: number): ReadonlySet<string> {
   const retries = holds
     .list()

@@ -1,5 +1,5 @@
-// Clears away permits that ended: all after a day, and while many ended, the oldest of them after an hour. What they said is in the ledger, whose rates, breakers
-// and counts sum up every grant, so deleting them changes no budget.
+// Deletes ended permits: all after a day, and after an hour the oldest if there are many. The ledger's rates, breakers and counts already include
+// every grant, so deleting permits changes no budget.
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -10,15 +10,15 @@ import type { Caches } from './caches.ts'
 import type { Grant } from './ledger.ts'
 import { isOpen } from './permit-phase.ts'
 
-/** For people who ask what happened in the night. */
+/** For people who ask what happened during the night. */
 export const KEEP_ENDED_MS = 24 * 3_600_000
-/** Who asked has seen its end by then, and has asked again after a refusal. */
+/** By then the requester has observed the end, and has asked again after a refusal. */
 export const KEEP_AT_LEAST_MS = 3_600_000
-/** Ended permits that are kept beyond that time, the newest: a rollout over a thousand machines would leave a thousand objects. */
+/** Ended permits kept beyond that time, newest first: a rollout over a thousand machines would leave a thousand objects. */
 export const MOST_ENDED = 100
-/** The interval between two sweeps. */
+/** The sweep interval. */
 const EVERY_MS = 60_000
-/** Deleted at one time; the others follow in the next sweep. */
+/** Deleted per sweep. The rest follows in the next one. */
 const MOST_DELETED = 50
 
 export interface SweepOptions {
@@ -38,7 +38,7 @@ export class OldPermits {
     this.#options = options
   }
 
-  /** Runs concurrently with decisions, which do not wait for it. `now` is the time of the Defender. */
+  /** Runs concurrently with decisions, which do not wait for it. `now` is the Defender's time. */
   sweep(now: number, grants: readonly Pick<Grant, 'permitUid'>[] = []): void {
     const { clock, log } = this.#options
     if (this.#running !== undefined || clock.monotonic() < this.#notBefore) return
@@ -62,7 +62,7 @@ export class OldPermits {
   }
 }
 
-/** Pure; the oldest first. A permit with a slot is kept longer: its slot names it to people. */
+/** Pure; oldest first. A permit with a slot is kept longer: the slot refers people to it. */
 export function oldPermits(
   permits: readonly OperationPermit[],
   grants: readonly Pick<Grant, 'permitUid'>[],

@@ -1,5 +1,5 @@
-// Keeps the verdicts of the gates for a grant whose status write failed: the next cycle finds the grant in the ledger, which holds no texts, but the permit
-// should show them.
+// Keeps the gates' verdicts of a grant whose status write failed. The next cycle finds the grant in the ledger, which has no texts, but the permit
+// must show them.
 import { uidOf } from '#api/schema/object-meta.ts'
 import type { PermitDecision } from './plan.ts'
 import type { TargetDecision } from './target-decision.ts'

@@ -1,4 +1,5 @@
-// The permits by what is asked of them in each decision: those that are open, and the one behind a slot. Those that ended are kept for a day, and are many more.
+// The permits, by what each decision needs: the open ones, and those that hold a slot. Ended permits are kept for a day, and there are many more of
+// them.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { operationsOf } from '#api/protocol/permit-allows.ts'
 import { isOpen } from './permit-phase.ts'
@@ -29,7 +30,7 @@ export class PermitWatch {
   }
 }
 
-/** One permit that was written past the schema, or before it, must not keep the others from being decided. */
+/** One permit written past or before the schema must not block the decisions on all others. */
 const withOperations = (permit: OperationPermit): OperationPermit => {
   const operations = operationsOf(permit)
   return operations === permit.spec.operations ? permit : { ...permit, spec: { ...permit.spec, operations } }

@@ -1,5 +1,5 @@
-// Decides all waiting permits from one snapshot and one ledger: the next ledger, and the desired status of each permit. Pure; equal input gives equal output,
-// in whatever order the permits come. A grant counts only once the ledger was swapped.
+// Decides all waiting permits from one snapshot and one ledger: the next ledger, and the desired status of each permit. Pure; equal input gives equal
+// output, whatever the order of the permits. A grant counts only once the ledger was swapped.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
@@ -22,7 +22,7 @@ export interface PermitDecision {
   readonly permit: OperationPermit
   readonly phase: PermitPhase
   readonly targets: readonly TargetDecision[]
-  /** Asked while the permit waits; afterwards its status keeps what was read. */
+  /** Computed while the permit waits. Afterwards its status keeps the last result. */
   readonly alternates?: readonly RefusedAlternate[]
 }
 
@@ -30,12 +30,12 @@ export interface Decision {
   /** Undefined when the ledger is up to date. */
   readonly ledger: LedgerSpec | undefined
   readonly permits: readonly PermitDecision[]
-  /** An earlier retry cannot succeed. Milliseconds; undefined when no permit waits for time. */
+  /** Milliseconds before which a retry cannot succeed. Undefined if no permit waits for time. */
   readonly retryAfterMs: number | undefined
 }
 
 interface DecideOptions {
-  /** The time of the Defender. */
+  /** The Defender's time. */
   readonly now: number
   readonly leader: string
 }
@@ -53,8 +53,8 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
   const open = snapshot.permits.filter(isOpen)
   if (ledger.isNew) adoptSlots(ledger, open, snapshot)
   advanceSlots(ledger, new Levels(snapshot.fleet, ledger.grants()), snapshot)
-  // Counted after what was freed: a slot that came back may be given again in the same swap.
-  // From caches that are not complete nothing is concluded, also not that a host is back.
+  // Counted after slots were freed, so that a freed slot can be granted again in the same swap. Incomplete caches prove nothing, not even that a host
+  // is back.
   if (snapshot.unknown === undefined)
     ledger.reservations = reservationsOf(snapshot.maintenance ?? [], ledger.reservations, snapshot.fleet, snapshot.wall)
   if (snapshot.alteredPolicies !== undefined) ledger.alteredPolicies = snapshot.alteredPolicies
@@ -66,7 +66,9 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
   return { ledger: ledger.next(leader), permits, retryAfterMs: soonest(permits) }
 }
 
-/** The status already shows the grant, which stays unchanged until its result arrives. Of a thousand running permits only the changed ones are written. */
+/**
+ * The status already shows the grant, and does not change until its result arrives. Of a thousand running permits, only the changed ones are written.
+ */
 export function isReported({ permit, phase, targets }: PermitDecision): boolean {
   const { status } = permit
   if (phase !== 'Granted' || status?.phase !== 'Granted') return false
@@ -76,7 +78,7 @@ export function isReported({ permit, phase, targets }: PermitDecision): boolean 
 const isGrantReported = ({ verdicts }: PermitStatus, target: string): boolean =>
   verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
 
-/** Recoveries first, then what is booked, the nearest first, then by time of the request; the UID decides between equals. */
+/** Recoveries first, then reserved work, earliest first, then by request time. Ties go by UID. */
 function inTurn({ snapshot, ledger }: Ground, permits: readonly OperationPermit[]): readonly OperationPermit[] {
   const ranked = permits.map((permit) => {
     const { creationTimestamp = '', uid = '' } = permit.metadata
@@ -90,7 +92,7 @@ function inTurn({ snapshot, ledger }: Ground, permits: readonly OperationPermit[
 const isAnyRecovery = (snapshot: Snapshot, permit: OperationPermit): boolean =>
   permit.spec.targets.some((t) => snapshot.isRecovery(permit, t.uid))
 
-/** A deleted policy needs no breaker; an open breaker turns half open by time alone. */
+/** A deleted policy needs no breaker. An open breaker turns half open by time alone. */
 function advanceBreakers(ledger: WorkingLedger, policies: readonly CompiledPolicy[]): void {
   const all = [builtinPolicy, ...policies]
   ledger.keepBreakers(new Set(all.map((p) => p.name)))
@@ -100,7 +102,7 @@ function advanceBreakers(ledger: WorkingLedger, policies: readonly CompiledPolic
   }
 }
 
-/** The ledger was lost (a user deleted it): operations that are running according to their permits take their slots again. */
+/** The ledger was lost (a user deleted it). Operations that run according to their permits take their slots again. */
 function adoptSlots(ledger: WorkingLedger, open: readonly OperationPermit[], snapshot: Snapshot): void {
   for (const permit of open)
     for (const target of permit.spec.targets) {
@@ -128,7 +130,7 @@ function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
   }
 }
 
-/** Most permits of a burst: each target has its slot, its status shows it, and it has no result yet. They need no decision. */
+/** The common case in a burst: each target has its slot, the status shows it, and there is no result yet. Such permits need no decision. */
 function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitDecision | undefined {
   const { status, spec, metadata } = permit
   if (status?.phase !== 'Granted' || spec.results !== undefined) return undefined
@@ -141,7 +143,7 @@ function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitD
   return { permit, phase: 'Granted', targets }
 }
 
-/** A freeze revokes grants that are not done; a pause only keeps new operations from starting. */
+/** A freeze revokes grants that are not done. A pause only blocks new operations. */
 function isRevocationWanted(permit: OperationPermit, { snapshot, ledger }: Ground): boolean {
   const { holds, cluster, wall, fleet } = snapshot
   if (holds.length === 0) return false
@@ -171,10 +173,10 @@ function nextPhase(
   )
   const facts = {
     gatesPass: isGranted,
-    // The caller has swapped the ledger before it uses this decision, or must not use it.
+    // The caller must swap the ledger before it uses this decision.
     ledgerSwapped: true,
     refusedForGood: targets.every((t) => t.verdict.verdict === 'Denied'),
-    // Targets that wait still keep the permit open: their turn comes as slots are freed.
+    // Waiting targets keep the permit open: their turn comes as slots are freed.
     allResultsIn: targets.every((t) => results[t.target] !== undefined || t.verdict.verdict === 'Denied'),
     leaseExpired: isExpired,
     revocationWanted: isRevoked,

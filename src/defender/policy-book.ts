@@ -1,5 +1,5 @@
-// The policies in force: as declared in git, even if a user has edited or deleted one. A policy for which the declaration is unknown blocks everything it may
-// decide.
+// The policies in force: as declared in git, even if a user has edited or deleted one. A policy whose declaration is unknown blocks everything it
+// applies to.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type CommittedContents, DELETED, type Edit } from '#declared/committed.ts'
@@ -18,7 +18,7 @@ export class PolicyBook {
   readonly #caches: Pick<Caches, 'policies'>
   readonly #contents: CommittedContents
   readonly #compiled = new WeakMap<DefenderPolicy, Remembered>()
-  /** By name, while git declares them: what a deleted one said. */
+  /** By name, while git declares them: the content of a deleted policy. */
   readonly #last = new Map<string, CompiledPolicy>()
 
   constructor(caches: Pick<Caches, 'policies'>, contents: CommittedContents) {
@@ -38,7 +38,7 @@ export class PolicyBook {
     return [...found, ...deleted].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** The same one while nothing changes: tallies are kept by it. */
+  /** The same object until something changes: tallies are cached by it. */
   #of(policy: DefenderPolicy, now: number): CompiledPolicy {
     const { object, edit, isHeld } = this.#contents.view(policy, now)
     const known = this.#compiled.get(object)

@@ -1,5 +1,5 @@
-// Keeps the admission policies of the installation in the cluster: one that another client deleted is made again, one that was changed is reported, also in the ledger. The Defender may
-// create policies and change none, so that its key weakens none.
+// Keeps the installation's admission policies in the cluster. If another client deletes one, it is recreated. If one was changed, this is reported,
+// also in the ledger. The Defender may create policies but not change them, so that its key cannot weaken any.
 import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isChanged, POLICY_TYPES } from '#kube/admission-policies.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -26,11 +26,11 @@ export interface PolicyKeeperOptions {
   readonly events: EventRecorder
   /** Policies first. */
   readonly shipped: readonly KubeObject[]
-  /** What is `altered` changed. */
+  /** Called when `altered` changes. */
   readonly onAltered?: () => void
 }
 
-/** A missing policy permits what it refused, and the check reads caches. */
+/** A missing policy permits what it refused before, and the check only reads caches. */
 const CHECK_MS = 2_000
 
 const VERSION = 'app.kubernetes.io/version'
@@ -43,7 +43,7 @@ export class PolicyKeeper implements Part {
   readonly #repeated: RepeatedCheck
   readonly #trouble: RepeatedLine
   #caches: ReadonlyMap<string, SharedInformer> = new Map()
-  /** Versions of changed policies that were reported. */
+  /** Versions of changed policies that were already reported. */
   readonly #reported = new Map<string, string>()
   #altered: readonly AlteredPolicy[] | undefined
 
@@ -53,7 +53,7 @@ export class PolicyKeeper implements Part {
     this.#trouble = new RepeatedLine(options.clock)
   }
 
-  /** Nothing waits for these caches: permits are decided while they cannot be read. */
+  /** Nothing waits for these caches: permits are decided even if they cannot be read. */
   start(): void {
     this.#caches = new Map(POLICY_TYPES.map((type) => [type.kind, this.#options.informers.of(type)]))
     this.#repeated.start(
@@ -66,7 +66,7 @@ export class PolicyKeeper implements Part {
     return this.#repeated.stop()
   }
 
-  /** What is not as installed and was not put right; undefined until all of it was compared. */
+  /** Policies that differ from the installed version and were not repaired. Undefined until all were compared. */
   get altered(): readonly AlteredPolicy[] | undefined {
     return this.#altered
   }
@@ -93,7 +93,7 @@ export class PolicyKeeper implements Part {
     return this.#caches.get(kind)?.get(name)
   }
 
-  /** `countsMissing`: they are to be there. */
+  /** `countsMissing`: they should exist. */
   #note(countsMissing: boolean): void {
     const { shipped, clock, onAltered } = this.#options
     const before = new Map(this.#altered?.map((a) => [`${a.kind}/${a.name}/${a.how}`, a]))
@@ -125,7 +125,7 @@ export class PolicyKeeper implements Part {
     if (type === undefined) return
     const { name } = shipped.metadata
     try {
-      // As the installer, which takes its own fields over in the next upgrade.
+      // Under the installer's field manager: the next upgrade takes its fields over.
       const made = await client.create(type, shipped, { fieldManager: FIELD_MANAGERS.install })
       this.#caches.get(type.kind)?.assume(made)
       log.warn('restored an admission policy that was deleted', { kind: shipped.kind, policy: name })
@@ -144,7 +144,7 @@ export class PolicyKeeper implements Part {
     const { log, events } = this.#options
     const live = this.#liveOf(shipped)
     const key = `${shipped.kind}/${shipped.metadata.name}`
-    // Between two releases the new policies are there before the new Defender is.
+    // During an upgrade the new policies are there before the new Defender.
     const isOfAnother =
       (live?.metadata.labels?.[VERSION] ?? shipped.metadata.labels?.[VERSION]) !== shipped.metadata.labels?.[VERSION]
     if (live === undefined || isOfAnother || !isChanged(shipped, live)) return void this.#reported.delete(key)

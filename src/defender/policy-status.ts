@@ -1,4 +1,4 @@
-// What the status of a policy says: whether it is understood and decides, how many targets it has, and its breaker. Pure.
+// The status of a policy: whether it is valid and decides, how many targets it has, and its breaker. Pure.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -20,11 +20,11 @@ export interface PolicyObservation {
   readonly fleet: FleetView
   readonly now: number
   readonly decisions: Decisions
-  /** Since this process wrote the status last. Counts alone are worth a write only now and then. */
+  /** Time since this process last wrote the status. Changed counts alone are written only now and then. */
   readonly sinceMs: number
 }
 
-/** Undefined when nothing is worth writing; a fleet that grows by one machine is not. */
+/** Undefined if nothing is worth writing. A fleet that grows by one machine is not. */
 export function policyStatus({
   policy,
   compiled,
@@ -50,7 +50,7 @@ export function policyStatus({
 }
 
 /**
- * Rising counts are written within a minute, counts that only fall with time within an hour: two processes with different readings must not keep correcting
+ * Rising counts are written within a minute; counts that only decay, within an hour. Two processes with different readings must not keep correcting
  * each other.
  */
 const RISEN_AFTER_MS = 60_000

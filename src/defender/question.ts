@@ -1,4 +1,4 @@
-// The question to a gate, and the data that it may use.
+// The input of a gate: the question, and the data it may use.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { Unit } from './unit.ts'
@@ -9,11 +9,11 @@ import type { Snapshot } from './snapshot.ts'
 export interface Question {
   readonly permit: OperationPermit
   readonly unit: Unit
-  /** Believed only after it was checked. */
+  /** True only after verification. */
   readonly isRecovery: boolean
-  /** A recovery of a release whose pipeline exempts reverts from budgets. */
+  /** A recovery in a release whose pipeline exempts reverts from budgets. */
   readonly isBudgetExempt?: boolean
-  /** Those that decide this operation on this unit; never empty. */
+  /** The policies that decide this operation on this unit. Never empty. */
   readonly policies: readonly CompiledPolicy[]
 }
 

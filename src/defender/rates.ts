@@ -1,5 +1,5 @@
-// How many grants a sliding window holds, counted in buckets. A bucket counts until the last moment that it covers has left the window, so the
-// window is never shorter than it says (at most a twentieth longer); one that lies in the future counts too.
+// How many grants are in a sliding window, counted in buckets. A bucket counts until its last moment has left the window, so the window is never
+// shorter than declared, and at most a twentieth longer. A bucket in the future counts too.
 import { byCodeUnit } from '#lib/go-text.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { RATE_WINDOWS } from '#api/kinds/defender-policy.ts'
@@ -14,7 +14,7 @@ export const WINDOW_MS: Readonly<Record<RateWindow, number>> = {
   '24h': 86_400_000,
 }
 
-/** Finer costs entries of the ledger, coarser lets a rate recover in larger steps. */
+/** More slots take more ledger entries. Fewer make a rate recover in larger steps. */
 const SLOTS_PER_WINDOW = 20
 
 export const slotMs = (window: RateWindow): number => WINDOW_MS[window] / SLOTS_PER_WINDOW
@@ -30,13 +30,13 @@ export interface Series {
   readonly domain: string
 }
 
-/** Named by what it is over, not by its place in the policy: an edited list of rates must not forget what was granted. */
+/** Named by its scope, not by its position in the policy: editing the list of rates must not reset the counts. */
 export const seriesName = (policy: string, window: RateWindow, per: Bucket['per']): string =>
   `${policy}/${window}.${per}`
 
 const rateKey = (policy: string, domain: string): string => `${policy}\n${domain}`
 
-/** The buckets of a ledger while one decision is made. */
+/** The buckets of a ledger during one decision. */
 export class RateCounter {
   readonly #now: number
   readonly #bySeries = new Map<string, Bucket[]>()
@@ -55,7 +55,7 @@ export class RateCounter {
     return (this.#bySeries.get(rateKey(policy, domain)) ?? []).reduce((sum, b) => sum + b.count, 0)
   }
 
-  /** Milliseconds until one more fits below the limit; undefined when it never does. */
+  /** Milliseconds until one more fits below the limit. Undefined if it never does. */
   freesIn(series: Series, max: number): number | undefined {
     if (max < 1) return undefined
     const buckets = this.#bySeries.get(rateKey(series.policy, series.domain)) ?? []
@@ -69,7 +69,7 @@ export class RateCounter {
     return undefined
   }
 
-  /** Whether a grant now needs an entry that is not there yet. */
+  /** Whether a grant now needs a new entry. */
   needsEntry(series: Series): boolean {
     return !this.#current(series)
   }
@@ -81,7 +81,7 @@ export class RateCounter {
     else this.#put({ ...series, slot: this.#slot(series.window), count: 1 })
   }
 
-  /** One that was counted at that time and did not happen. */
+  /** It was counted at that time and did not happen. */
   remove(series: Series, at: number): void {
     const key = rateKey(series.policy, series.domain)
     const list = this.#bySeries.get(key) ?? []
@@ -96,7 +96,7 @@ export class RateCounter {
     }
   }
 
-  /** In an order of their own, so that equal contents have equal bytes. */
+  /** In a fixed order, so that equal contents have equal bytes. */
   buckets(): readonly Bucket[] {
     const order = (a: Bucket, b: Bucket) =>
       byCodeUnit(a.policy, b.policy) || byCodeUnit(a.domain, b.domain) || a.slot - b.slot

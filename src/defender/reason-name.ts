@@ -1,4 +1,4 @@
-// The reasons that a decision can have: words of the catalogue, so that each has its runbook.
+// The possible reasons of a decision. They come from the catalogue, so that each has a runbook.
 import type { REASONS } from '#api/catalogue.ts'
 
 export type ReasonName = keyof typeof REASONS

@@ -1,5 +1,5 @@
-// Decides which targets of a permit that claims to be a recovery truly return to a healthy version: on the requesting set, by the records of its revisions, or
-// on the machine itself, by its status. The definition is compared by its digest; nothing in the permit is trusted.
+// Decides which targets of a permit that claims to be a recovery really return to a healthy version: on the requesting set, from the records of its
+// revisions, or on the machine itself, from its status. The definition is compared by digest. Nothing in the permit is trusted.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
@@ -19,7 +19,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 
 const revisionType = coreKind('ControllerRevision')
 
-/** While recoveries wait they are looked up at each decision; records change when a ladder was completed or a way back begins. */
+/** While recoveries wait, each decision looks them up. Records change when a ladder completes or a way back starts. */
 const REVISIONS_MS = 2_000
 
 export interface RecoveryOptions {
@@ -63,7 +63,7 @@ export class RecoveryWatch {
       this.#revisions = { at, items }
       return items
     } catch (e) {
-      // What cannot be read makes no recovery; the permit waits like any other.
+      // An unreadable record makes no recovery. The permit waits like any other.
       log.warn('cannot read which versions were healthy', { error: messageOf(e) })
       return []
     }
@@ -95,7 +95,7 @@ export function recoveringTargets(
   )
 }
 
-/** No more than the switch itself needs. */
+/** Nothing beyond what the switch itself needs. */
 function isSwitchOf({ spec: { disruption } }: MachineComponent, operations: readonly Disruption[]): boolean {
   const needed = new Set<Disruption>(['SwitchComponent'])
   if (disruption === 'Drain' || disruption === 'Reboot') needed.add('Drain')
@@ -109,7 +109,7 @@ function wasHealthyOn(machine: Machine | undefined, uid: string, component: stri
   return wasHealthy(report?.healthyBefore ?? [], wanted)
 }
 
-/** A set that completed before records were kept: its last healthy revision says what it had, by name. */
+/** A set that completed before there were records: its last healthy revision shows what it had, by name. */
 function isUnrecorded(
   { status }: MachineComponentSet,
   own: readonly KubeObject[],

@@ -1,5 +1,5 @@
-// Machines that will be away for work on their hosts, whether or not anything is granted: they count against every budget, so that rollouts and repairs cannot
-// take the rest of the rack. Looked up by the Defender itself, never believed from a request. Pure.
+// Machines that will be unavailable during maintenance of their hosts, whether or not anything is granted. They count against every budget, so that
+// rollouts and repairs cannot take the rest of the rack. The Defender looks them up itself and never trusts a request. Pure.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { bookedFrom } from '#nodes/faults/maintenance.ts'
@@ -7,7 +7,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { FleetView } from './fleet.ts'
 import type { Grant, Reservation } from './ledger.ts'
 
-/** What a reservation counts as: what a host that is away takes from its machine. */
+/** What a reservation counts as: an unavailable host drains and reboots its machine. */
 const OPERATIONS: Grant['operations'] = ['Drain', 'Reboot']
 
 export function reservationsOf(
@@ -48,7 +48,7 @@ export function reservationsOf(
 export const losesMachine = ({ kind, dataLoss }: Pick<MaintenanceEvent['spec'], 'kind' | 'dataLoss'>): boolean =>
   kind === 'Delete' || (dataLoss && kind !== 'Reclaim')
 
-/** As the levels count it. */
+/** In the form that the levels count. */
 export const asGrant = ({ event, target, name, from }: Reservation): Grant => ({
   permit: event,
   permitUid: `maintenance/${event}`,

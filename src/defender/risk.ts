@@ -1,4 +1,4 @@
-// A permit is as risky as the riskiest of its operations.
+// A permit is as risky as its riskiest operation.
 import type { Disruption } from '#api/kinds/operation-permit.ts'
 import { disruptionFacts, type Risk } from '#api/protocol/operations.ts'
 

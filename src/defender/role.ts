@@ -1,4 +1,4 @@
-// The defender role: the webhook, which every replica serves, and the loop that decides permits, which the leader runs.
+// The Defender's role: the webhook, which every replica serves, and the loop that decides permits, which the leader runs.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -20,20 +20,20 @@ import { type WebhookOptions, WebhookReplica } from './webhook/replica.ts'
 export interface DefenderConfig {
   /** The name of the cluster, to ignore holds on other clusters. */
   readonly cluster?: string
-  /** Unique to this process; written into the ledger. */
+  /** Unique to this process. Written into the ledger. */
   readonly identity: string
-  /** Clusters are targets here: on the hub. */
+  /** On the hub, Clusters are targets too. */
   readonly withClusters?: boolean
-  /** Where the API server reaches the webhook; without it none is served. */
+  /** Where the API server reaches the webhook. Absent: no webhook is served. */
   readonly webhook?: WebhookOptions
-  /** The admission policies that this release installs, which the leader keeps; it keeps none without. */
+  /** The admission policies that this release installs. The leader keeps them in place; without this it keeps none. */
   readonly policies?: readonly KubeObject[]
 }
 
 /** On every replica, leader or not. */
 export interface StandingDefender {
   readonly parts: readonly Part[]
-  /** Why this replica can answer no review, or undefined. */
+  /** Why this replica cannot answer reviews, or undefined. */
   readonly problem: () => string | undefined
 }
 
@@ -45,7 +45,7 @@ export function defenderModule(config: DefenderConfig) {
   return {
     name: 'defender',
 
-    /** Undefined without a webhook: a standby then has nothing to do. */
+    /** Undefined without a webhook: a standby has nothing to do in that case. */
     standing:
       webhook &&
       (async (context: ModuleContext): Promise<StandingDefender> => {
@@ -55,7 +55,7 @@ export function defenderModule(config: DefenderConfig) {
         const findComponent = (component: string, version: string) =>
           caches.components.byIndex(BY_COMPONENT, componentKey(component, version))[0]?.spec
         const findMachine = (name: string) => caches.machines.get({ name })
-        // Counted by compare-and-swap in the ledger: replicas that answer at once count one after the other.
+        // Counted in the ledger by compare-and-swap: concurrent answers of several replicas count one after another.
         const guard = createGuard({ client, caches, clock, random, time: new DefenderTime(clock, serverNow), identity })
         const served = new WebhookReplica({ ...webhook, client, clock, log, findComponent, findMachine, guard })
         replica = served
@@ -93,7 +93,7 @@ export function defenderModule(config: DefenderConfig) {
   }
 }
 
-/** The API server's clock, read once and run on by our stopwatch. A server that tells no time leaves us with our own. */
+/** The API server's clock, read once and continued by our stopwatch. If the server sends no time, use our own clock. */
 async function serverClock(client: KubeClient, clock: Clock, log: Logger): Promise<() => number | undefined> {
   const asked = clock.monotonic()
   try {

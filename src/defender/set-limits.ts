@@ -1,10 +1,10 @@
-// What a set says of how many of its machines may be unavailable, as the Defender reads it. Pure.
+// How many machines of a set may be unavailable, as the Defender reads it. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { readSelector } from '#nodes/placement/selecting.ts'
 import type { SetLimit } from './snapshot.ts'
 
-/** None of a set whose selector cannot be read: it asks for nothing. */
+/** None for a set with an unreadable selector: such a set requests nothing. */
 export function setLimitOf({ metadata, spec }: MachineComponentSet): readonly SetLimit[] {
   const read = readSelector(spec.selector)
   if (read.kind === 'Unreadable') return []

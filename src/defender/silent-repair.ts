@@ -1,5 +1,5 @@
-// Decides whether a permit repairs the very silence that makes the target's health unknown. Unknown blocks, since a machine that we cannot observe may still
-// serve. Such a repair is meant for a single machine with a silent agent and a silent kubelet that its provider still knows.
+// Decides whether a permit repairs the silence that makes the target's health unknown. Unknown normally blocks, since a machine that we cannot
+// observe may still serve. Such a repair is only for a single machine with a silent agent and a silent kubelet that its provider still knows.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { disruptionFacts } from '#api/protocol/operations.ts'
@@ -12,11 +12,11 @@ import type { Unit } from './unit.ts'
 
 export type SilentRepair =
   | { readonly kind: 'Repair'; readonly seen: string }
-  /** Others of its place are silent too: the place is. */
+  /** Others in the same place are silent too, so the place has the problem. */
   | { readonly kind: 'Outage'; readonly seen: string }
   | { readonly kind: 'None' }
 
-/** Places that one cause can silence together; the health floor covers the whole cluster. */
+/** Places that one cause can silence together. The health floor covers the whole cluster. */
 const PLACES = ['zone', 'rack'] as const
 
 export function silentRepair(
@@ -27,7 +27,7 @@ export function silentRepair(
   const isRepair = spec.requester.kind === REPAIRER && spec.operations.every((o) => disruptionFacts(o).isFromOutside)
   if (!isRepair || !unit.isCutOff || !isKnownToProvider(unit)) return { kind: 'None' }
   for (const place of PLACES) {
-    // Machines without a name for the place count as one place: they may really be in the same one.
+    // Machines without a name for the place count as one place: they may really share one.
     const name = unit[place]
     const there = units.filter((u) => u.space === unit.space && u[place] === name)
     const silent = there.filter((u) => u.isSilent).length

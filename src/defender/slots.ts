@@ -1,4 +1,4 @@
-// Decides what happens to taken slots: freed by a result, orphaned when the permission ended without one, freed again once the target is quiet or deleted.
+// Decides what happens to taken slots: freed by a result, orphaned if the permission ended without one, and freed once the target is idle or deleted.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { nextSlotState, type SlotEvent, type SlotFacts } from '#api/protocol/permit.ts'
 import { afterResult, breakerAt, newBreaker } from './breaker.ts'
@@ -8,7 +8,7 @@ import type { Grant, WorkingLedger } from './ledger.ts'
 import type { Levels } from './levels.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** In this order: a result that is there counts, also when the lease ran out just after. */
+/** Order matters: an existing result counts even if the lease expired right after it. */
 const EVENTS: readonly SlotEvent[] = ['result', 'forget', 'settle', 'orphan']
 
 const ENDED: ReadonlySet<string> = new Set(['Expired', 'Revoked', 'Denied', 'Released'])
@@ -39,13 +39,13 @@ function slotFacts(grant: Grant, permit: OperationPermit | undefined, snapshot: 
       (permit === undefined
         ? snapshot.deletedPermits.has(grant.permitUid)
         : ENDED.has(permit.status?.phase ?? 'Requested')),
-    // With missing readings no target counts as quiet.
+    // If readings are missing, no target counts as idle.
     targetIdle: grant.state === 'Orphaned' && snapshot.unknown === undefined && snapshot.isIdle(grant),
     targetDeleted: snapshot.unknown === undefined && snapshot.deletedTargets.has(grant.target),
   }
 }
 
-/** A machine that was removed and is still in the cache would count as one that serves, and pay for the next removal. */
+/** A removed machine that is still in the cache would count as serving, and make room for the next removal. */
 function isCacheBehind(grant: Grant, result: string, { fleet }: Snapshot): boolean {
   if (result !== 'Succeeded' || !grant.operations.includes('ScaleIn')) return false
   return fleet.find({ ...grant, uid: grant.target }).kind === 'Found'

@@ -1,4 +1,4 @@
-// Everything that a decision is made from, read beforehand. Nothing in it is believed that a requester wrote about a target.
+// All inputs of a decision, read in advance. Nothing that a requester wrote about a target is trusted.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -22,42 +22,42 @@ export interface SetLimit {
 }
 
 export interface Snapshot {
-  /** All that are open, and those behind a slot that ended. */
+  /** All open permits, and ended ones that still hold a slot. */
   readonly permits: readonly OperationPermit[]
   readonly policies: readonly CompiledPolicy[]
   readonly holds: readonly OperationalHold[]
   readonly approvals: readonly Approval[]
   readonly fleet: FleetView
-  /** What is known of work on hosts. */
+  /** The known maintenance of hosts. */
   readonly maintenance?: readonly MaintenanceEvent[]
-  /** Admission policies that are not as installed; absent: not known yet, so what was known before stays. */
+  /** Admission policies that differ from the installed version. Absent: not known yet, so the last known state stays. */
   readonly alteredPolicies?: readonly AlteredPolicy[] | undefined
   /** Where our own programs run as pods. */
   readonly hosts: Hosts
-  /** Why what was read must not be decided upon (a cache that is incomplete or old), or undefined. */
+  /** Why no decision must use this data (an incomplete or stale cache), or undefined. */
   readonly unknown: string | undefined
   readonly cluster: string | undefined
-  /** The wall clock: for windows, holds and approvals, which speak in its terms. */
+  /** The wall clock: windows, holds and approvals use it. */
   readonly wall: number
-  /** UIDs of permits whose lease ran out by our own stopwatch. */
+  /** UIDs of permits whose lease expired by our own stopwatch. */
   readonly leasesOver: ReadonlySet<string>
-  /** UIDs of permits that no longer exist according to the server itself. */
+  /** UIDs of permits that no longer exist on the server. */
   readonly deletedPermits: ReadonlySet<string>
-  /** UIDs of targets that no longer exist according to the server itself. */
+  /** UIDs of targets that no longer exist on the server. */
   readonly deletedTargets: ReadonlySet<string>
-  /** Cohorts that failures gather in now. */
+  /** Cohorts in which failures currently cluster. */
   readonly suspicions: readonly Suspicion[]
-  /** Components that a hold says may be tried again. */
+  /** Components that a hold allows to retry. */
   readonly retried: ReadonlySet<string>
-  /** Of every set, while a canary asks for something or has a slot; else none. */
+  /** For every set while a canary requests something or has a slot. Otherwise empty. */
   readonly setLimits?: readonly SetLimit[]
   isIdle(grant: Grant): boolean
-  /** Whether the target, by its UID, truly returns to a version that was healthy on the set or on itself. */
+  /** Whether the target, by UID, really returns to a version that was healthy on the set or on the target itself. */
   isRecovery(permit: OperationPermit, target: string): boolean
   /** Whether git lists the requesting set where sync recorded that recoveries are exempt from budgets. */
   isBudgetExempt?(permit: OperationPermit): boolean
-  /** Whether the version says of itself that switching to it disrupts nothing. */
+  /** Whether the version declares that switching to it disrupts nothing. */
   isWithoutDisruption(permit: OperationPermit): boolean
-  /** The results of a policy's rules; absent: they could not be evaluated. */
+  /** The results of a policy's rules. Absent: they could not be evaluated. */
   readonly rules: ReadonlyMap<string, ReadonlyMap<string, Verdict>>
 }

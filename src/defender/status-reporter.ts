@@ -1,4 +1,4 @@
-// Writes decisions to the statuses of permits and policies. They are in the ledger already; a status that cannot be written now is written in the next cycle.
+// Writes decisions into the statuses of permits and policies. They are already in the ledger, so a failed status write is retried in the next cycle.
 import { inParallel } from '#lib/pool.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
@@ -21,7 +21,7 @@ import { isWorthWriting, permitStatus } from './status.ts'
 import { PendingVerdicts } from './pending-verdicts.ts'
 
 const fieldManager = FIELD_MANAGERS.defender
-/** Permits written at the same time; the server has other things to do. */
+/** Concurrent permit writes. The server has other work. */
 const WRITES_AT_ONCE = 16
 /** `seen` of a waiting permit is updated at most this often. */
 const REFRESH_MS = 30_000
@@ -40,7 +40,7 @@ export class StatusReporter {
   readonly #options: StatusReporterOptions
   readonly #decisions = new DecisionCounts()
   readonly #pendingVerdicts = new PendingVerdicts()
-  /** By UID: when we wrote last. */
+  /** By UID: the time of our last write. */
   readonly #writtenAt = new Map<string, number>()
 
   constructor(options: StatusReporterOptions) {
@@ -84,7 +84,7 @@ export class StatusReporter {
       this.#options.metrics?.decided(decision)
       return true
     }
-    // The next event of this permit, or the next cycle, tries again: the grant is in the ledger.
+    // The permit's next event, or the next cycle, retries: the grant is in the ledger.
     this.#pendingVerdicts.note(decision)
     if (outcome.kind !== 'Stale')
       log.info('cannot update the status of a permit', { permit: permit.metadata.name, reason: outcome.kind })

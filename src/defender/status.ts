@@ -18,9 +18,9 @@ const entryOf = (target: string, { reason, ...rest }: GateVerdict): Verdict => (
 })
 
 export interface StatusTimes {
-  /** The time of the Defender. */
+  /** The Defender's time. */
   readonly now: number
-  /** When the lease runs out, in the same time. */
+  /** When the lease expires, in the same time. */
   readonly expiresAt: number | undefined
 }
 
@@ -62,14 +62,14 @@ function conditionOf({ phase, targets }: PermitDecision, granted: number): Wante
   if (phase === 'Released') return { type, status: 'False', reason: 'AsDeclared', message: 'all results are reported' }
   const first = targets.find((t) => t.verdict.verdict !== 'Granted')
   const { gate = 'Target', reason = 'PermitRequested', limit, seen } = first?.verdict ?? {}
-  // The one limit that frees by time: it says when.
+  // The only limit that frees at a known time, so the message has it.
   if (gate === 'Rate' && seen !== undefined) return { type, status: 'False', reason, message: `rate limit: ${seen}` }
   if (gate === 'Window' && seen !== undefined && limit !== undefined)
     return { type, status: 'False', reason, message: `${seen}; ${limit}` }
   return { type, status: 'False', reason, message: `gate ${gate}${limit === undefined ? '' : `: ${limit}`}` }
 }
 
-/** The observed figures and the next retry change all the time; that alone is no reason to write a thousand permits again. */
+/** Observed counts and the next retry change all the time. That alone is no reason to rewrite a thousand permits. */
 export function isWorthWriting(permit: OperationPermit, wanted: PermitStatus): boolean {
   const old = permit.status
   if (old === undefined || phaseOf(permit) !== wanted.phase) return true

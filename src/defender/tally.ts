@@ -1,11 +1,11 @@
-// Counts the units that a policy selects: how many exist, by place, and which of them are unhealthy. Updated as units change, so that the cost of a decision
-// among ten thousand depends on the unhealthy ones only.
+// Counts the units that a policy selects: how many exist, by place, and which are unhealthy. Updated incrementally, so that the cost of a decision
+// among ten thousand units depends only on the unhealthy ones.
 import type { Unit } from './unit.ts'
 
 const PLACES = ['zone', 'rack', 'pool', 'stage', 'region'] as const
 type Place = (typeof PLACES)[number]
 
-/** A selector that is counted, such as a policy; distinguished by identity. */
+/** A selector that is counted, such as a policy. Compared by identity. */
 export interface Selecting {
   selects(unit: Unit): boolean
 }
@@ -13,13 +13,13 @@ export interface Selecting {
 export const EVERYTHING: Selecting = { selects: () => true }
 
 export interface Tally {
-  /** Those that serve or served before. */
+  /** Units that serve or served before. */
   readonly total: number
-  /** Those that a MachineSet makes and that never served yet: it wants more machines than serve. */
+  /** Units that a MachineSet creates and that have not served yet: it wants more machines than serve. */
   readonly coming: number
   /** Units without heartbeats. */
   readonly silent: number
-  /** Not healthy, or with a component that does not work. */
+  /** Unhealthy, or with a failed component. */
   readonly troubled: ReadonlySet<Unit>
   countIn(place: Place, domain: string): number
 }
@@ -59,7 +59,7 @@ class Counts implements Tally {
   }
 }
 
-/** Hosts that people declare before they join are not counted: they may take weeks. */
+/** Hosts that people declare before they join do not count: that may take weeks. */
 const isMadeBySet = ({ source: { metadata } }: Unit): boolean =>
   metadata.deletionTimestamp === undefined &&
   (metadata.ownerReferences ?? []).some((o) => o.kind === 'MachineSet' && o.controller === true)
@@ -67,7 +67,7 @@ const isMadeBySet = ({ source: { metadata } }: Unit): boolean =>
 type BySpace = Readonly<Record<Unit['space'], Counts>>
 
 /**
- * Selectors that are counted at the same time; the kind of the ledger allows as many breakers. With more, the oldest is dropped, and counted again on its next
+ * Selectors counted at the same time. The ledger's kind allows as many breakers. Beyond that the oldest is dropped, and counted again on its next
  * use.
  */
 const MOST_COUNTED = 80

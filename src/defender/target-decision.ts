@@ -1,4 +1,4 @@
-// Decides about one target of a permit: it is blocked by a gate, or takes its slot. A grant counts only once the ledger was swapped.
+// Decides about one target of a permit: a gate blocks it, or it takes its slot. A grant counts only once the ledger was swapped.
 import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { maintenanceText, standsOff } from '#nodes/faults/maintenance.ts'
@@ -21,10 +21,10 @@ import { wayOf } from './ways-back.ts'
 
 export interface TargetDecision {
   readonly target: string
-  /** What binds; `Granted` only when the slot is in the ledger. */
+  /** The binding verdict. `Granted` only once the slot is in the ledger. */
   readonly verdict: GateVerdict
   readonly gates: readonly GateVerdict[]
-  /** What each policy that decides it said by itself, and what those that only watch would have said. Absent: no policy was asked. */
+  /** The verdict of each deciding policy, and what policies in mode Audit would have decided. Absent: no policy was evaluated. */
   readonly judged?: readonly Judgement[]
 }
 
@@ -49,7 +49,7 @@ export function decideTarget(
   const before = permit.status?.verdicts?.find((v) => v.target === target.uid)
   if (permit.spec.results?.[target.uid] !== undefined && before !== undefined) return kept(permit, target, before)
   const slot = ledger.grantOf(target.uid, uid)
-  // What the gates said while it waited is not why it was granted.
+  // The gates' verdicts while it waited are not the reason for the grant.
   if (slot?.state === 'Held')
     return decided(held(permit, slot), before?.verdict === 'Granted' ? keptGates(permit, target) : [])
   if (slot !== undefined)
@@ -60,7 +60,7 @@ export function decideTarget(
   if (permit.spec.results?.[target.uid] !== undefined)
     return decided(wait('Target', { reason: 'PermitRequested', seen: 'withdrawn before it was granted' }), [])
   const removal = removalOf(permit, target, ground)
-  // Its slot became part of the one under which the machine is removed.
+  // Its slot was merged into the slot of the machine's removal.
   if (removal !== undefined && before?.verdict === 'Granted')
     return decided(held(permit, removal), keptGates(permit, target))
   const found = snapshot.fleet.find(target)
@@ -91,7 +91,7 @@ export function decideTarget(
   return { ...take(question, target, isFree, gates, ground), judged }
 }
 
-/** One switch of a component at a time: a set that was made again does not know the permit of the one before it, whose machines may be between two versions. */
+/** One switch of a component at a time. A recreated set does not know its predecessor's permit, whose machines may be between two versions. */
 function competingSwitch(
   { spec, metadata }: OperationPermit,
   { uid }: Target,
@@ -104,7 +104,7 @@ function competingSwitch(
   return wait('Ledger', { reason: 'WaitingForOther', seen, retryAfterMs: COMPETING_MS })
 }
 
-/** The slot under which a machine is removed; it counts for the repairs of the machine too. */
+/** The slot under which a machine is removed. It also covers the machine's repairs. */
 const removalOf = ({ spec, metadata }: OperationPermit, { uid }: Target, { ledger }: Ground): Grant | undefined =>
   spec.component !== undefined || spec.operations.includes(REMOVAL)
     ? undefined
@@ -119,7 +119,7 @@ const removalUnderWay = ({ permit }: Grant): GateVerdict =>
 
 const REMOVAL: Disruption = 'ScaleIn'
 
-/** A repair of a node whose host is worked on, and the other way round, are two doctors with one patient: the ledger lets one of them in. */
+/** A repair of a node and maintenance of its host must not overlap. The ledger admits one of them. */
 function competingWork(
   { spec, metadata }: OperationPermit,
   unit: Unit,
@@ -150,10 +150,10 @@ function competingWork(
 
 const WORKERS: ReadonlySet<string> = new Set([REPAIRER, maintenanceEvent.kind])
 
-/** The other permit ends by its result, or by its lease. */
+/** The other permit ends with its result or its lease. */
 const COMPETING_MS = 5_000
 
-/** Once an hour for each component of a set: what the ledger remembers of the last one decides. */
+/** Once an hour per component of a set. The ledger's record of the last one decides. */
 function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger }: Ground): boolean {
   const way = wayOf(permit)
   return way !== undefined && snapshot.isRecovery(permit, uid) && ledger.mayGoBack(way)
@@ -168,7 +168,7 @@ function judgements(question: Question, gates: readonly GateVerdict[], ground: G
     verdict: verdictIn(askGates({ ...question, policies: [policy] }, ground)),
   })
   const [only] = policies
-  // One policy alone has been asked already.
+  // With a single policy, `gates` already has its verdicts.
   const deciding =
     only !== undefined && policies.length === 1
       ? [{ policy: only.name, verdict: verdictIn(gates) }]
@@ -190,7 +190,7 @@ function take(
   }
   const repairs = isFree ? [] : repairsWithin(asked, ledger.grants())
   const grant = { ...asked, operations: [...new Set([...asked.operations, ...repairs.flatMap((g) => g.operations)])] }
-  // Policies that only watch count as well: else they could not tell what their rates would have done.
+  // Policies in mode Audit count too: otherwise they could not report what their rates would have done.
   const policies = [...question.policies, ...auditorsOf(snapshot.policies, question)]
   const series = isFree ? [] : seriesOf({ ...question, policies })
   const full = ledger.isFull(grant, series)
@@ -200,17 +200,17 @@ function take(
   ledger.take(grant, series)
   const way = isFree ? undefined : wayOf(permit)
   if (way !== undefined) ledger.went(way, question.isRecovery)
-  // Also in the levels of policies that do not decide this: they count whatever is down.
+  // Also in the levels of policies that do not decide this: they count everything unavailable.
   levels.take([builtinPolicy, ...snapshot.policies], grant, unit)
   return { target: target.uid, gates, verdict: held(permit, grant) }
 }
 
-/** As many as a slot lists. */
+/** Limit of a slot's list. */
 const MOST_OPERATIONS = 8
 
 /**
- * Slots of repairs on a machine that is removed now: one machine, one slot. The slot of the removal takes over their operations, since a reboot may still be under way
- * and policies count it.
+ * Slots of repairs on a machine that is now being removed: one machine, one slot. The removal's slot takes over their operations, since a reboot may
+ * still be running and policies count it.
  */
 function repairsWithin(removal: Grant, grants: readonly Grant[]): readonly Grant[] {
   if (!removal.operations.includes(REMOVAL)) return []
@@ -220,8 +220,8 @@ function repairsWithin(removal: Grant, grants: readonly Grant[]): readonly Grant
 }
 
 /**
- * Slots whose permits were deleted, for the same work on the same target. The new slot counts for the target in their place: otherwise each deleted permit would leave
- * one more, and a single machine would fill the ledger.
+ * Slots of deleted permits for the same work on the same target. The new slot replaces them for the target. Otherwise each deleted permit would leave
+ * a slot, and a single machine would fill the ledger.
  */
 const supersededBy = (
   { target, operations, component }: Grant,
@@ -239,7 +239,7 @@ const supersededBy = (
           jsonEqual(g.operations, operations),
       )
 
-/** Of the ledger alone, so that a permit whose status was lost in a crash gets the same one. */
+/** From the ledger alone, so that a permit that lost its status in a crash gets the same verdict. */
 export const held = (_permit: OperationPermit, { grantedAt }: Grant): GateVerdict =>
   pass('Ledger', { reason: 'PermitGranted', seen: `granted at ${grantedAt}` })
 

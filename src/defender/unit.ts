@@ -1,4 +1,5 @@
-// One thing that can be down, as the Defender itself sees it: which machine it is, its domains, and whether it works. Nothing of it is taken from a request.
+// One unit that can be unavailable, as the Defender itself observes it: which machine it is, its domains, and whether it works. Nothing comes from a
+// request.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
@@ -6,18 +7,21 @@ import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 
-/** `NeverServed`: a machine or a control plane that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
+/**
+ * `NeverServed`: a machine or a control plane that is still being created or installed. It is neither unavailable nor part of the total for
+ * percentages.
+ */
 export type Health = 'Healthy' | 'Unavailable' | 'Unknown' | 'NeverServed'
 
-/** Whether disrupting it takes nothing away. */
+/** Whether a disruption takes nothing away. */
 export const isOutOfService = ({ health }: Pick<Unit, 'health'>): boolean =>
   health === 'Unavailable' || health === 'NeverServed'
 
-/** One thing that can be down. A Machine and the Node that it became are one unit, so that nothing is counted twice. */
+/** One thing that can be unavailable. A Machine and its Node are one unit, so that nothing is counted twice. */
 export interface Unit {
-  /** UID of the Machine, or of the Node or Cluster where there is no Machine. */
+  /** UID of the Machine, or of the Node or Cluster if there is no Machine. */
   readonly id: string
-  /** Machines and Nodes are counted among themselves, Clusters among Clusters. */
+  /** Machines and Nodes count together; Clusters count among Clusters. */
   readonly space: 'machines' | 'clusters'
   readonly name: string
   readonly namespace?: string
@@ -26,7 +30,7 @@ export interface Unit {
   readonly zone: string
   readonly rack: string
   readonly pool: string
-  /** Of Clusters; empty for others. */
+  /** For Clusters. Empty for others. */
   readonly stage: string
   readonly region: string
   readonly health: Health
@@ -34,7 +38,7 @@ export interface Unit {
   readonly why: string
   /** No heartbeats from its agent or its kubelet. */
   readonly isSilent: boolean
-  /** Its agent and its kubelet: two witnesses that fail together mean the machine, or the way to it. */
+  /** Both its agent and its kubelet are silent. If both fail together, the machine or its network is the cause. */
   readonly isCutOff: boolean
   readonly badComponents: ReadonlySet<string>
   readonly source: KubeObject
@@ -74,10 +78,10 @@ const conditionsOf = (o: KubeObject | undefined): readonly Condition[] =>
 const conditionStatus = (o: KubeObject | undefined, type: string): Condition['status'] | undefined =>
   conditionsOf(o).find((c) => c.type === type)?.status
 
-/** Phases in which a machine is known not to serve. One that is being deleted serves until it is drained. */
+/** Phases in which a machine is known not to serve. A machine that is being deleted serves until it is drained. */
 const OUT: ReadonlySet<string> = new Set(['Installing', 'Repairing', 'Draining', 'Failed', 'Lost'])
 
-/** Phases that a machine can be in before it first serves. */
+/** Phases of a machine before it first serves. */
 const BEFORE_SERVICE: ReadonlySet<string> = new Set([
   'Pending',
   'Provisioning',
@@ -87,7 +91,7 @@ const BEFORE_SERVICE: ReadonlySet<string> = new Set([
   'Deleting',
 ])
 
-/** Phases before our agent reports for a machine. An existing host may have served all along: its Node shows it. */
+/** Phases before the agent reports. An existing host may have served all along, which its Node shows. */
 const NOT_OURS_YET: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Joining', 'Importing'])
 
 type Judged = Pick<Unit, 'health' | 'why'>
@@ -99,13 +103,13 @@ function takenOver(phase: string, node: KubeObject | undefined): Judged {
   return { health: 'Unknown', why: `is ${phase}, Node Ready is ${ready ?? 'not reported'}` }
 }
 
-/** Nothing but what every node has runs on a Node that still waits for its components. */
+/** The Node still waits for its components, and runs only what every node has. */
 function isPending(node: KubeObject): boolean {
   const { taints = [] } = (node['spec'] as { readonly taints?: readonly { readonly key: string }[] } | undefined) ?? {}
   return taints.some((t) => t.key === TAINTS.componentsPending)
 }
 
-/** A Node that was deleted and registers again gets the startup taint again: only the recorded time tells that the machine served before. */
+/** A deleted Node that registers again gets the startup taint again. Only the recorded time shows that the machine served before. */
 function hasNeverServed(machine: Machine, node: KubeObject | undefined): boolean {
   const { status } = machine
   if (status?.inServiceSince !== undefined || !BEFORE_SERVICE.has(status?.phase ?? '')) return false
@@ -114,8 +118,8 @@ function hasNeverServed(machine: Machine, node: KubeObject | undefined): boolean
 }
 
 /**
- * A machine whose new version is only staged still serves, whatever its Ready condition shows about the difference: if it counted as broken, the requested
- * disruption would be free.
+ * A machine whose new version is only staged still serves, whatever its Ready condition shows about the difference. If it counted as broken, the
+ * requested disruption would be free.
  */
 export function machineHealth(machine: Machine, node: KubeObject | undefined): Judged {
   const { phase } = machine.status ?? {}
@@ -130,7 +134,7 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }
   if (reachable === 'False' || reachable === 'Unknown')
     return { health: 'Unknown', why: 'no heartbeat from its agent, so its status is stale' }
-  // A kubelet that went silent on a machine whose agent still speaks is down; that is known.
+  // A silent kubelet on a machine whose agent still reports is known to be unavailable.
   if (nodeReady === 'Unknown' && reachable === 'True')
     return { health: 'Unavailable', why: 'no heartbeat from its kubelet (its agent is alive)' }
   if (nodeReady !== 'True') return { health: 'Unknown', why: `Node Ready is ${nodeReady ?? 'not reported'}` }
@@ -147,7 +151,7 @@ const BAD_STATES: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Degrad
 const badComponents = (machine: Machine): ReadonlySet<string> =>
   new Set((machine.status?.components ?? []).filter((c) => BAD_STATES.has(c.state)).map((c) => c.name))
 
-/** An agent that has not joined yet sends no heartbeats: that is no silence. */
+/** An agent that has not joined yet sends no heartbeats. That is not silence. */
 function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
   const { phase } = machine.status ?? {}
   const reachable = conditionStatus(machine, 'AgentReachable') ?? 'True'
@@ -158,9 +162,9 @@ function isSilent(machine: Machine, node: KubeObject | undefined): boolean {
 export function nodeUnit(node: KubeObject): Unit {
   const { uid = '', name = '', labels = {} } = node.metadata
   const ready = conditionStatus(node, 'Ready')
-  // One whose Machine does not name it yet: counted as healthy, it would pay for the disruption of one that serves.
+  // Its Machine does not name it yet. Counted as healthy, it would make room to disrupt a serving machine.
   const isNew = isPending(node)
-  // Its Machine was deleted already, and the cache of Nodes lags behind that of Machines.
+  // Its Machine was already deleted, and the Node cache lags behind the Machine cache.
   const isRemoved = isCordonedBy(node, REMOVAL_OWNER)
   const reported = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
   const health = isNew ? 'NeverServed' : isRemoved ? 'Unavailable' : reported
@@ -187,7 +191,7 @@ export function nodeUnit(node: KubeObject): Unit {
   }
 }
 
-/** What waits for room on a full hub must not use up the budget with which another one is deleted. */
+/** A new Cluster that waits for room on a full hub must not use up the budget needed to delete another one. */
 const isNewCluster = ({ spec, status }: Cluster): boolean =>
   spec.controlPlane !== undefined && (status?.history ?? []).length === 0
 
@@ -195,7 +199,7 @@ export function clusterUnit(cluster: Cluster): Unit {
   const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
   const { stage } = cluster.spec
   const ready = conditionStatus(cluster, 'Ready')
-  // Stopped on purpose at the end of its time: it takes no budget from those that serve.
+  // Stopped on purpose at its expiry: it uses no budget of the serving ones.
   const isExpired = cluster.status?.phase === 'Expired'
   const health =
     isExpired || ready === 'True'

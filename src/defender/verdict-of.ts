@@ -8,7 +8,7 @@ interface VerdictParts {
   readonly policy?: CompiledPolicy
   readonly seen?: string
   readonly limit?: string
-  /** Field of the policy that holds the limit. */
+  /** Field of the policy with the limit. */
   readonly field?: string
   /** What `field` limits. */
   readonly count?: number
@@ -17,7 +17,7 @@ interface VerdictParts {
   readonly retryAfterMs?: number
 }
 
-/** Sentences of the kind are at most this long. */
+/** The kind's limit on sentences. */
 const MAX_SENTENCE = 200
 const cut = (text: string): string => (text.length <= MAX_SENTENCE ? text : `${text.slice(0, MAX_SENTENCE - 1)}…`)
 
@@ -43,6 +43,6 @@ export const pass = verdictOf('Granted')
 export const wait = verdictOf('Waiting')
 export const deny = verdictOf('Denied')
 
-/** Why an operation passes where others are blocked. */
+/** Why an operation passes when others are blocked. */
 export const GOES_BACK = 'returns to a version that was healthy before'
 export const KEEPS_SERVING = 'the machine keeps serving meanwhile'

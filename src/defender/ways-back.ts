@@ -1,5 +1,6 @@
-// Which set went back with which component within the last hour. The first way back is a recovery; a second one, and what begins after machines went
-// elsewhere in between, is decided like any rollout. Kept in the ledger, by name of the set: deleting permits or making the set again forgets nothing.
+// Which set went back with which component within the last hour. The first way back is a recovery. A second one is an ordinary rollout, and so is one
+// that starts after machines went elsewhere in between. Kept in the ledger by set name, so that deleting permits or recreating the set resets
+// nothing.
 import { createHash } from 'node:crypto'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { MAX_WAYS_BACK } from '#api/kinds/defender-ledger.ts'
@@ -13,7 +14,7 @@ export type WayBack = NonNullable<LedgerSpec['waysBack']>[number]
 export interface Way {
   readonly set: string
   readonly component: string
-  /** Names version and configuration. */
+  /** Identifies version and configuration. */
   readonly to: string
 }
 
@@ -30,11 +31,11 @@ export function wayOf({ spec: { requester, component, operations } }: OperationP
 
 const isOf = (way: Way) => (entry: WayBack) => entry.set === way.set && entry.component === way.component
 
-/** A time in the future counts as just now: clocks are set. */
+/** A time in the future counts as just now: clocks get set. */
 export const liveWaysBack = (entries: readonly WayBack[], now: number): readonly WayBack[] =>
   entries.filter(({ since }) => now - Date.parse(since) < WAY_BACK_EVERY_MS)
 
-/** When there is no room to remember it, it is no recovery. */
+/** If there is no room to record it, it is not a recovery. */
 export function mayGoBack(entries: readonly WayBack[], way: Way): boolean {
   const known = entries.find(isOf(way))
   return known === undefined ? entries.length < MAX_WAYS_BACK : known.to === way.to && known.isOver !== true
@@ -43,7 +44,7 @@ export function mayGoBack(entries: readonly WayBack[], way: Way): boolean {
 export const afterGoingBack = (entries: readonly WayBack[], way: Way, now: number): readonly WayBack[] =>
   entries.some(isOf(way)) ? entries : [...entries, { ...way, since: timestamp(now) }]
 
-/** Some machine goes elsewhere: the way back is over. */
+/** A machine goes elsewhere, so the way back is over. */
 export const afterGoingElsewhere = (entries: readonly WayBack[], way: Way): readonly WayBack[] =>
   entries.some((e) => isOf(way)(e) && e.to !== way.to && e.isOver !== true)
     ? entries.map((e) => (isOf(way)(e) ? { ...e, isOver: true } : e))

@@ -1,4 +1,4 @@
-// Counts the machines of each cohort as units change: among ten thousand machines a decision then reads the failing ones only.
+// Counts the machines of each cohort incrementally, so that a decision among ten thousand machines reads only the failing ones.
 import type { Unit } from '../unit.ts'
 import { cohortKey, cohortsOf } from './cohorts.ts'
 

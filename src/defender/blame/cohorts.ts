@@ -1,5 +1,5 @@
-// What machines have in common: the versions and configurations they run, where they stand, and their kernel. Failures that gather in one of these
-// are caused by the common property, not by the nodes.
+// What machines have in common: the versions and configurations they run, their location, and their kernel. Failures that cluster in one of these
+// have their cause in it, not in the nodes.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
@@ -10,14 +10,14 @@ type CohortKind = (typeof COHORT_KINDS)[number]
 
 export interface Cohort {
   readonly kind: CohortKind
-  /** The component, where it is one. */
+  /** The component, if the cohort is one. */
   readonly component?: string
   readonly value: string
 }
 
 const PLACE_KINDS: ReadonlySet<CohortKind> = new Set(['Host', 'Switch', 'Rack', 'Zone', 'Class'])
 
-/** Somewhere that one cause can reach all machines of; no commit reverts it. */
+/** A place where one cause can reach all machines. No commit reverts it. */
 export const isPlace = ({ kind }: Pick<Cohort, 'kind'>): boolean => PLACE_KINDS.has(kind)
 
 export const cohortKey = ({ kind, component = '', value }: Cohort): string => `${kind}\n${component}\n${value}`
@@ -28,7 +28,7 @@ export function cohortName({ kind, component = '', value }: Cohort): string {
   return kind === 'Config' ? `configuration ${value} of ${component}` : `${kind.toLowerCase()} ${value}`
 }
 
-/** Every cohort that a unit belongs to, by what the machine reports and not by its orders: only what runs can break it. */
+/** Every cohort of a unit, from what the machine reports, not from its orders: only what runs can break it. */
 export function cohortsOf(unit: Unit): readonly Cohort[] {
   const place: Cohort[] = []
   const host = unit.labels[LABELS.host] ?? ''

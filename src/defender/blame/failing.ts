@@ -1,4 +1,4 @@
-// Finds the machines that count as failing for blame: those with a recent repair request, and those that are unavailable although no permit allowed a
+// Finds the machines that count as failing for blame: those with a recent repair request, and those that are unavailable without a permit for a
 // disruption.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -10,7 +10,7 @@ import type { Grant } from '../ledger.ts'
 import { EVERYTHING } from '../tally.ts'
 import type { Unit } from '../unit.ts'
 
-/** Repairs of one cause come within this time of each other: the detectors' periods, hold-downs and the batches of a rollout together. */
+/** Repairs with one cause arrive within this time: detector periods, hold-downs and rollout slices added up. */
 export const REMEMBERED_MS = 30 * 60_000
 
 export const REPAIRER = 'RemedyOperationJob'
@@ -18,7 +18,7 @@ export const REPAIRER = 'RemedyOperationJob'
 /** Requesters whose permits change many machines. */
 export const ROLLOUTS: ReadonlySet<string> = new Set([machineComponentSet.kind, componentCanary.kind])
 
-/** Phases in which a machine is meant to serve. */
+/** Phases in which a machine should serve. */
 const SERVING: ReadonlySet<string> = new Set(['Ready', 'NotReady', 'Updating'])
 
 export interface FailingSeen {
@@ -26,11 +26,11 @@ export interface FailingSeen {
   readonly permits: () => readonly OperationPermit[]
   readonly grants: readonly Grant[]
   readonly fleet: FleetView
-  /** Wall clock of the API server, which stamped the permits. */
+  /** Wall clock of the API server, which timestamped the permits. */
   readonly wall: number
 }
 
-/** A request with a future time counts as new. */
+/** A request from the future counts as new. */
 export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): ReadonlySet<Unit> {
   const failing = new Set<Unit>()
   for (const { metadata, spec, status } of permits()) {

@@ -1,4 +1,4 @@
-// The gate of blame: nodes whose fault is a change that they share are not repaired one by one, and the change goes no further. Going back to the last
+// The gate of blame. Nodes whose fault is a shared change are not repaired one by one, and the change spreads no further. Going back to the last
 // healthy revision always passes.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -37,7 +37,7 @@ export function blameGate(
 const evidence = (blame: Blame): string =>
   `${cohortName(cohortOf(blame))}: ${blame.failing} of ${blame.members} fail, ${blame.failingElsewhere} of ${blame.elsewhere} elsewhere${namesOf(blame)}`
 
-/** The whole list is in the ledger. */
+/** The ledger has the whole list. */
 const NAMED = 3
 
 const namesOf = ({ machines = [] }: Blame): string =>
@@ -52,7 +52,7 @@ const isRollout = ({ permit }: Question): boolean => ROLLOUTS.has(permit.spec.re
 
 function isInWay(question: Question, blamed: Cohort, retried: ReadonlySet<string>): boolean {
   const { permit, unit } = question
-  // A rollout into a failing zone or rack cannot be distinguished from its failures; users who know better declare a retry of the component.
+  // A rollout into a failing zone or rack cannot be distinguished from its failures. Users who know better declare a retry of the component.
   const isHeldUp = isPlace(blamed) && isRollout(question) && !retried.has(permit.spec.component?.name ?? '')
   if (permit.spec.requester.kind === REPAIRER || isHeldUp) {
     const key = cohortKey(blamed)

@@ -1,5 +1,5 @@
-// A blamed change stays blamed until a user reverts it: while repairs and the rollout are blocked the failures look old, and that must not restart the rollout.
-// A place (rack, zone) or a kernel cannot be reverted by a commit: its blame ends when its failures have stopped.
+// A blamed change stays blamed until a user reverts it. While repairs and the rollout are blocked the failures age, and that must not restart the
+// rollout. No commit can revert a place (rack, zone) or a kernel: its blame ends when its failures have stopped.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -11,17 +11,17 @@ import type { Suspicion } from './suspicion.ts'
 
 export type Blame = NonNullable<LedgerSpec['blames']>[number]
 
-/** The limit of the kind; the newest stay. */
+/** The limit of the kind. The newest stay. */
 export const MOST_BLAMES = 16
-/** Evidence is updated at most this often: each update is a write of the ledger. */
+/** Evidence is updated at most this often: each update writes the ledger. */
 const REFRESH_MS = 5 * 60_000
 
 export interface BlameGround {
-  /** The time of the Defender. */
+  /** The Defender's time. */
   readonly now: number
-  /** Whether any machine still has, or is ordered to have, the property that the cohort shares. */
+  /** Whether any machine still has the cohort's shared property, or is ordered to. */
   readonly isPresent: (cohort: Cohort) => boolean
-  /** Components that a user declared safe to retry. */
+  /** Components that a user allowed to retry. */
   readonly retried: ReadonlySet<string>
 }
 

@@ -1,11 +1,12 @@
-// Which places the failures gather in: a host, a switch, a rack, a zone, a class of hardware. Pure. Where many machines of one place begin to fail in the same way
-// within minutes, the place is ill and not each of them; one place is named for the same failures, the one that explains the most with the fewest machines.
+// Finds the places where failures cluster: a host, a switch, a rack, a zone, a hardware class. Pure. If many machines of one place start to fail in
+// the same way within minutes, the place is at fault, not each machine. For the same failures only one place is named: the one that explains the most
+// with the fewest machines.
 import type { Unit } from '../unit.ts'
 import { type Cohort, cohortKey, cohortsOf, isPlace } from './cohorts.ts'
 import type { CohortSizes } from './cohort-sizes.ts'
 import type { Suspicion } from './suspicion.ts'
 
-/** Failures of one cause look alike: a network takes heartbeats, a power supply takes hosts, a bad batch of disks asks for repairs. */
+/** Failures with one cause look alike: a network takes heartbeats, a power supply takes hosts, a bad batch of disks triggers repairs. */
 export type FaultFamily = 'Silent' | 'Down' | 'HostEvent' | 'Repair'
 
 export interface Trouble {
@@ -16,21 +17,21 @@ export interface Trouble {
 
 /** Two at once happen by chance. */
 const LEAST_FAILING = 3
-/** Of a single host the guests are few: all of them, and not only one. */
+/** A single host has few guests: all of them must fail, and more than one. */
 const LEAST_OF_HOST = 2
-/** Of the machines of the place. */
+/** Share of the place's machines. */
 const ENTER_SHARE = 0.2
-/** Less than it took to begin: a place that recovers machine by machine is not declared well and ill in turns. */
+/** Lower than the share that starts it, so that a place that recovers machine by machine does not flap. */
 const STAY_SHARE = 0.05
-/** One cause shows on all within this time: periods of detectors, and the grace of heartbeats. */
+/** One cause shows on all machines within this time: detector periods and heartbeat grace. */
 const TOGETHER_MS = 10 * 60_000
-/** Where as many fail everywhere the cause is in no place: limits for the whole cluster see to that. */
+/** If as many fail everywhere, no place is the cause. Cluster-wide limits cover that. */
 const TIMES_WORSE = 3
-/** Names for people; the count says how many there are. */
+/** Names for people. The total is in the count. */
 const MOST_NAMED = 20
 const MOST_PLACES = 8
 
-/** `open`: places that are ill already, and stay so until fewer than one in twenty fails. */
+/** `open`: places already at fault. They stay so until fewer than one in twenty machines fails. */
 export function illPlaces(
   sizes: CohortSizes,
   troubles: readonly Trouble[],
@@ -94,7 +95,7 @@ function placesOf(troubles: readonly Trouble[]) {
   return [...places.values()]
 }
 
-/** The most machines of which the faults began within one stretch of time. */
+/** The most machines whose faults started within one time window. */
 function mostTogether(troubles: readonly Trouble[]): number {
   const inTime = troubles.toSorted((a, b) => a.since - b.since)
   let from = 0
@@ -106,7 +107,7 @@ function mostTogether(troubles: readonly Trouble[]): number {
   return most
 }
 
-/** A place that is the whole fleet has nothing to be compared with. */
+/** A place that is the whole fleet has nothing to compare with. */
 function isMuchWorse({ failing, members, failingElsewhere, elsewhere }: Suspicion): boolean {
   return elsewhere > 0 && failing / members >= TIMES_WORSE * (failingElsewhere / elsewhere)
 }

@@ -1,4 +1,5 @@
-// How likely chance alone puts so many of the failures into one group: the upper tail of the hypergeometric distribution (Fisher's exact test, one side).
+// How likely it is that chance alone puts this many failures into one group: the upper tail of the hypergeometric distribution (Fisher's exact test,
+// one-sided).
 
 /** ln n!, exact sums for small n, Stirling's series with two terms beyond: its error is below 1e-10 there. */
 const SMALL = 256
@@ -24,7 +25,7 @@ export interface Counts {
   readonly failingMembers: number
 }
 
-/** The chance that at least so many of the failing are members, were they drawn blindly. */
+/** The probability that at least this many failing units are members, if drawn at random. */
 export function chanceOf({ total, failing, members, failingMembers }: Counts): number {
   const most = Math.min(failing, members)
   const all = lnChoose(total, failing)

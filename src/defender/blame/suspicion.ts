@@ -1,5 +1,5 @@
-// Which cohorts the failures gather in. Pure, and careful: a cohort is suspected only when chance hardly explains it and its members fail far more
-// often than the rest. One cohort is named for the same failures, the likeliest.
+// Finds the cohorts in which failures cluster. Pure, and conservative: a cohort is suspected only if chance is an unlikely explanation and its
+// members fail far more often than the rest. For the same failures only the likeliest cohort is named.
 import type { Unit } from '../unit.ts'
 import type { CohortSizes } from './cohort-sizes.ts'
 import { COHORT_KINDS, type Cohort, cohortKey, cohortsOf } from './cohorts.ts'
@@ -15,11 +15,11 @@ export interface Suspicion {
   readonly machines?: readonly string[]
 }
 
-/** Two similar failures can be an accident; from three on they are examined. */
+/** Two similar failures can be a coincidence. From three on they are examined. */
 const LEAST_FAILING = 3
-/** For all cohorts that are tested together: the chance that a fleet is suspected without a cause is one in ten thousand. */
+/** Across all tested cohorts: the probability of a false suspicion is one in ten thousand. */
 const CHANCE = 1e-4
-/** A cohort that is barely worse than the rest does not justify a stop, however significant. */
+/** A cohort that is barely worse than the rest does not justify a stop, however significant the difference. */
 const TIMES_WORSE = 3
 /** With more simultaneous causes than this, blame is not meaningful. */
 const MOST_SUSPICIONS = 4
@@ -38,7 +38,7 @@ export function suspicions(sizes: CohortSizes, units: Iterable<Unit>): readonly 
     if (best === undefined) break
     found.push(best)
     const key = cohortKey(best.cohort)
-    // Failures explained by this cohort do not count against the others.
+    // Failures that this cohort explains do not count against the others.
     for (const unit of failing) if (cohortsOf(unit).some((c) => cohortKey(c) === key)) failing.delete(unit)
   }
   return found
@@ -70,7 +70,7 @@ const countsOf = (t: Tally, total: number, failing: ReadonlySet<Unit>) => ({
   failingMembers: t.failing,
 })
 
-/** Without a single failure elsewhere, half a failure is assumed, so that small fleets are judged too. */
+/** With no failures elsewhere, assume half a failure, so that small fleets are judged too. */
 function isMuchWorse({ members, failing }: Tally, total: number, allFailing: number): boolean {
   const elsewhere = Math.max(0.5, allFailing - failing) / (total - members)
   return failing / members >= TIMES_WORSE * elsewhere

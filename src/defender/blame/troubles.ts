@@ -1,5 +1,5 @@
-// The faults that may be the doing of a place, each with the time at which it began. What has a known cause of its own is left out: work under a permit,
-// a version that was switched to a moment ago, and work on the host that was announced.
+// Faults that a place may have caused, each with its start time. Faults with another known cause are excluded: work under a permit, a version that
+// was just switched, and announced maintenance of the host.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -25,14 +25,14 @@ export function troublesOf({ permits, grants, fleet, wall, maintenance }: Troubl
   const add = (unit: Unit, family: FaultFamily, since: number): void => {
     if (granted.has(unit.id) || switched.has(unit.id) || announced.has(unit.name)) return
     if (unit.source.metadata.deletionTimestamp !== undefined) return
-    // The earliest time of a fault stands, whatever order the objects come in.
+    // The earliest time of a fault counts, whatever the order of the objects.
     const key = `${family} ${unit.id}`
     const known = found.get(key)
     if (known === undefined || since < known.since) found.set(key, { unit, family, since })
   }
   for (const unit of fleet.tally(EVERYTHING, 'machines').troubled) {
     if (unit.isSilent) add(unit, 'Silent', silentSince(unit, wall))
-    // A failing component is reported on its own, and its own release stops.
+    // A failing component is reported separately, and its own release stops.
     else if (isDownByItself(unit, granted) && unit.badComponents.size === 0) add(unit, 'Down', downSince(unit, wall))
   }
   for (const { metadata, spec, status } of all) {
@@ -53,7 +53,7 @@ export function troublesOf({ permits, grants, fleet, wall, maintenance }: Troubl
   return [...found.values()]
 }
 
-/** Machines that were granted a switch within half an hour: what ails them may be the version. */
+/** Machines that were granted a switch within half an hour: the version may be the cause. */
 function switchedLately(permits: readonly OperationPermit[], wall: number): ReadonlySet<string> {
   const switched = new Set<string>()
   for (const { spec, status } of permits) {

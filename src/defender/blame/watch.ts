@@ -1,4 +1,4 @@
-// Keeps the last suspicions: they are asked again only when other machines fail, or the fleet is another, and not in each of many decisions a second.
+// Keeps the last suspicions. They are recomputed only if the failing machines or the fleet changed, not for each of many decisions a second.
 import type { Clock } from '#lib/clock.ts'
 import type { Fleet } from '../fleet.ts'
 import { type Cohort, cohortKey, cohortsOf, isPlace } from './cohorts.ts'
@@ -19,7 +19,7 @@ export class BlameWatch {
     this.#clock = clock
   }
 
-  /** `open`: what is blamed already. */
+  /** `open`: already blamed. */
   observe(seen: TroublesSeen & { readonly fleet: Fleet }, open: readonly Cohort[]): readonly Suspicion[] {
     const at = this.#clock.monotonic()
     const last = this.#last
@@ -36,7 +36,7 @@ export class BlameWatch {
     this.#last = { version: seen.fleet.version, seen: all, at }
     const { cohorts } = seen.fleet
     const changes = suspicions(cohorts, failing)
-    // What a change explains says nothing about a place.
+    // Failures that a change explains prove nothing about a place.
     const explained = new Set(changes.filter((s) => !isPlace(s.cohort)).map((s) => cohortKey(s.cohort)))
     const left = troubles.filter((t) => !cohortsOf(t.unit).some((c) => explained.has(cohortKey(c))))
     const places = illPlaces(cohorts, left, open)

@@ -1,4 +1,4 @@
-// What people have to say yes to first.
+// The gate for operations that people must approve first.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -10,7 +10,7 @@ import { losesMachine } from '../reservations.ts'
 import { pass, wait } from '../verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Of one permit in its status. */
+/** Limit per permit status. */
 const MOST_SHOWN = 8
 
 export function approvalGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
@@ -39,7 +39,7 @@ function verdict(
     : wait('Approval', { reason: 'ApprovalMissing', ...parts })
 }
 
-/** Whatever the policies say: data that a vendor destroys is not given away by a program. */
+/** Whatever the policies: no program approves a vendor's destruction of data. */
 function losesData(
   { spec: { requester } }: OperationPermit,
   machine: string,
@@ -49,7 +49,7 @@ function losesData(
   return maintenance.some((e) => e.spec.machine === machine && !isOver(e) && losesMachine(e.spec))
 }
 
-/** For the status of the permit. */
+/** For the permit's status. */
 export function usedApprovals(permit: OperationPermit, snapshot: Ground['snapshot']): readonly Approval[] {
   const { policies, approvals, wall } = snapshot
   if (approvals.length === 0) return []

@@ -1,4 +1,4 @@
-// Operations that fail stop the next ones; recoveries always pass, and after a while a few are tried.
+// Failing operations stop further ones. Recoveries always pass, and after a while a few trials are permitted.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { REPAIRER } from '../blame/failing.ts'
 import { breakerAt, halfOpensIn, newBreaker } from '../breaker.ts'
@@ -29,7 +29,7 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
         }),
       ]
     }
-    // A repair requested while the breaker was open was meant for the fleet of that time: the requester checks again and requests a new permit.
+    // A repair requested while the breaker was open was for the fleet at that time. The requester checks again and requests a new permit.
     if (isStaleRepair(question.permit)) {
       const seen = 'requested while the breaker was open; request it again if it is still needed'
       return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
@@ -44,12 +44,12 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
   })
 }
 
-/** Decided by the permit's own status, not by times, which come from two clocks. */
+/** Decided from the permit's own status, not from times, which come from two clocks. */
 const isStaleRepair = ({ spec, status }: OperationPermit): boolean =>
   spec.requester.kind === REPAIRER &&
   status?.conditions?.some((c) => c.type === 'PermitGranted' && c.reason === 'BreakerOpen') === true
 
-/** Running operations granted since the breaker is half open. Earlier ones prove nothing about the present. */
+/** Running operations granted since the breaker turned half open. Earlier ones prove nothing about now. */
 function trialsInFlight(policy: CompiledPolicy, since: string, { ledger, levels }: Ground): number {
   return ledger.grants().filter((g) => {
     if (g.exempt !== undefined || g.state !== 'Held' || g.grantedAt < since || !policy.decides(g.operations))

@@ -11,7 +11,8 @@ export function budgetGate(question: Question, ground: Ground): readonly GateVer
   const { permit, unit, policies } = question
   const { levels: all, ledger } = ground
   const component = permit.spec.component?.name
-  // A machine that is booked itself is not kept from being drained by what is booked for others: else a vendor that takes too many would have none of them drained.
+  // Reservations of other machines do not block the drain of a reserved machine. Otherwise, if a vendor announces too many, none of them would be
+  // drained.
   const isBooked = ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
   const levels = isBooked ? all.now : all
   const ofPolicies = policies.flatMap((policy) =>

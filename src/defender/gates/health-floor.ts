@@ -1,4 +1,4 @@
-// Keeps this many healthy; and when many fall silent at once, assumes a fault of the network.
+// Keeps a minimum number healthy. If many units fall silent at once, assumes a network problem.
 import { takesAvailability } from '#api/protocol/operations.ts'
 import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
 import { counted } from '#lib/counted.ts'
@@ -10,7 +10,7 @@ import { KEEPS_SERVING, pass, wait } from '../verdict-of.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { type Unit, isOutOfService } from '../unit.ts'
 
-/** So many silent at once are a network that is down, until proven otherwise: a share, and a number that chance does not reach in a small fleet. */
+/** If this many are silent at once, assume a network outage: a share, and a number that a small fleet does not reach by chance. */
 const SILENT_SHARE = 0.3
 const SILENT_LEAST = 3
 
@@ -29,13 +29,13 @@ function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdi
 }
 
 /**
- * No machine of a cluster that is being deleted has to stay for its service. The hold alone does not say so for a machine that another operation disrupts, nor does
- * a deletion without it.
+ * No machine of a cluster that is being deleted must stay for its service. The hold alone is not enough if another operation disrupts the machine,
+ * and neither is a deletion without the hold.
  */
 const leavesWithCluster = ({ unit }: Question, { holds, wall }: Snapshot): boolean =>
   unit.source.metadata.deletionTimestamp !== undefined && isClusterLeaving(holds, wall)
 
-/** The unit itself is not among them. */
+/** Without the unit itself. */
 const awayNames = (levels: Levels, policy: CompiledPolicy, { id, space }: Unit): readonly string[] => {
   const down = [...levels.set(policy, 'unavailable', 'cluster', space, '')].filter((other) => other !== id)
   return down.map((other, n) => (n === 0 ? levels.nameOf(other, policy, space) : other))
@@ -47,11 +47,11 @@ interface Shortfall {
   readonly members: FloorGround
   readonly limit: number
   readonly left: number
-  /** The others that are away or being worked on; the first by its name. */
+  /** The others that are unavailable or being disrupted, the first by name. */
   readonly away: readonly string[]
 }
 
-/** What gives room again, and who has to act: a floor that no healthy fleet meets never does by itself. */
+/** What makes room again, and who must act. A floor that even a healthy fleet does not meet never frees by itself. */
 function floorCure({ policy, floor, members, limit, left, away }: Shortfall): string {
   if (neverHasRoom(floor, members.total))
     return `no room even where all are healthy: lower healthFloor ${floor} of policy ${policy.name}, or add machines`
@@ -63,7 +63,7 @@ function floorCure({ policy, floor, members, limit, left, away }: Shortfall): st
 
 export function healthFloorGate(question: Question, ground: Ground): readonly GateVerdict[] {
   const { permit, unit, policies } = question
-  // As in budgets: a machine that is booked itself is measured by what is away now.
+  // As in budgets: a reserved machine is measured against what is unavailable now.
   const isBooked = ground.ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
   const levels = isBooked ? ground.levels.now : ground.levels
   const isLeaving = leavesWithCluster(question, ground.snapshot)
@@ -87,7 +87,7 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
       policy,
       seen: [
         `${left} of ${members.total} would remain healthy${booked > 0 ? `, ${booked} of the others booked for work on their hosts` : ''}`,
-        // Work on hosts ends by itself, and its own line says when.
+        // Host maintenance ends on its own, and has its own line with the time.
         ...(isMet || booked > 0
           ? []
           : [floorCure({ policy, floor, members, limit, left, away: awayNames(levels, policy, unit) })]),

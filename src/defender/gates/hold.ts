@@ -1,4 +1,4 @@
-// What people hold: a freeze, a pause, an abort.
+// The gate for holds by people: freeze, pause, abort.
 import { holdOf, isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'

@@ -1,16 +1,16 @@
-// Machines that host replicas of one of our own programs are disrupted one after the other: a rollout must not stop who could stop it.
+// Machines that host replicas of the same KubeNode program are disrupted one after another: a rollout must not stop the programs that could stop it.
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { wait } from '../verdict-of.ts'
 import { isOutOfService } from '../unit.ts'
 
-/** The other operation ends by its result, or by its lease. */
+/** The other operation ends with its result or its lease. */
 const RETRY_MS = 15_000
 
 export function ownPodsGate({ unit }: Question, { snapshot, ledger }: Ground): readonly GateVerdict[] {
   const { hosts, fleet } = snapshot
   const roles = hosts.get(unit.nodeName ?? '')
-  // What serves nothing is not made worse, and its repair may bring a replica back.
+  // A machine that does not serve gets no worse, and its repair may bring a replica back.
   if (roles === undefined || isOutOfService(unit)) return []
   for (const grant of ledger.grants()) {
     if (grant.exempt === 'NoDisruption') continue

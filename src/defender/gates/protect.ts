@@ -1,4 +1,4 @@
-// Targets that a policy never lets be disrupted, unless a hold lifts that for a while.
+// The gate for targets that a policy protects from every disruption, unless a hold lifts that for a while.
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'

@@ -7,7 +7,7 @@ import { timeOfDay } from '#lib/clock.ts'
 import { GOES_BACK, pass, wait } from '../verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
-/** The series in which a grant would be counted; each once, however many limits use it. */
+/** The series that count a grant. Each appears once, however many limits use it. */
 export function seriesOf({ permit, unit, policies }: Question): readonly Series[] {
   const series = policies.flatMap(({ name, spec: { rates = [] } }) =>
     rates.flatMap(({ window, per }): readonly Series[] => {
@@ -50,7 +50,7 @@ export function rateGate(
       ]
     }),
   )
-  // The one that frees last is the one that is waited for.
+  // Report the one that frees last.
   return verdicts.toSorted((a, b) => freesAt(b) - freesAt(a))
 }
 

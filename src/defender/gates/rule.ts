@@ -1,4 +1,4 @@
-// A policy's own rules over the cluster; unknown waits.
+// A policy's own rules about the cluster. Unknown waits.
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { deny, pass, wait } from '../verdict-of.ts'

@@ -1,5 +1,5 @@
-// A set and a canary that switch machines of the same set keep its maxUnavailable together: each shapes its request by a cache that may not show the other's yet,
-// so the ledger decides. What only one of them asks for is shaped by itself.
+// A set and a canary that switch machines of the same set respect its maxUnavailable together. Each plans from a cache that may not show the other's
+// request yet, so the ledger decides. If only one of them makes requests, its own planning is enough.
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -10,7 +10,7 @@ import { wait } from '../verdict-of.ts'
 import type { SetLimit, Snapshot } from '../snapshot.ts'
 import { isOutOfService } from '../unit.ts'
 
-/** The other one ends by its result, or by its lease. */
+/** The other one ends with its result or its lease. */
 const RETRY_MS = 15_000
 
 export const isCanarys = ({ spec }: OperationPermit): boolean => spec.requester.kind === componentCanary.kind
@@ -44,7 +44,7 @@ export function setLimitGate({ permit, unit }: Question, { snapshot, ledger }: G
   return []
 }
 
-/** Of a request of a set its own; of a canary those of the sets that declare its component for the machine. */
+/** For a set's request, its own limit. For a canary's request, the limits of the sets that declare its component for the machine. */
 function limitsFor(
   { spec }: OperationPermit,
   unit: Question['unit'],
@@ -55,7 +55,7 @@ function limitsFor(
   return limits.filter((l) => l.components.has(component?.name ?? '') && l.selects(unit))
 }
 
-/** As the set counts: of machines that have served, and never less than one, or a small set would stop for ever. */
+/** As the set counts: machines that have served, and at least one, or a small set would stop forever. */
 function limitOf(limit: SetLimit, { fleet }: Snapshot): number {
   const { maxUnavailable } = limit
   if (typeof maxUnavailable === 'number') return Math.max(1, maxUnavailable)

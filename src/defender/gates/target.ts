@@ -1,4 +1,4 @@
-// Checks whether the target is known: it exists, it is the one that was meant, and its health is known, or its own removal has waited for that for too long.
+// Checks that the target is known: it exists, it is the requested one, and its health is known, or its own removal has waited too long for that.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Found } from '../fleet.ts'
@@ -10,18 +10,18 @@ import type { Snapshot } from '../snapshot.ts'
 import type { Unit } from '../unit.ts'
 
 /**
- * What a machine reports of itself may delay its removal for so long, and no longer: a thief of the key of its agent or kubelet can leave out a condition, write
- * another one, or send heartbeats now and then. As long as an agent that answers may take to leave its host.
+ * A machine's own reports may delay its removal only this long. A thief of its agent's or kubelet's key can omit a condition, write another one, or
+ * send occasional heartbeats. As long as a live agent may take to leave its host.
  */
 const REMOVAL_WAITS_MS = 60 * 60_000
 
-/** The machine was deleted by a person, a set or git an hour ago. In budgets and floors it counts as one that serves. */
+/** A person, a set or git deleted the machine an hour ago. In budgets and floors it counts as serving. */
 const isOverdueRemoval = ({ spec }: OperationPermit, { source }: Unit, wall: number): boolean =>
   source.kind === machineType.kind &&
   spec.operations.every((o) => o === 'ScaleIn') &&
   wall - Date.parse(source.metadata.deletionTimestamp ?? '') >= REMOVAL_WAITS_MS
 
-/** Checks whether the target is known. Without that, no other gate has anything to judge. */
+/** Checks that the target is known. Otherwise no other gate has anything to check. */
 export function targetGate(
   found: Found,
   { permit, uid }: { readonly permit: OperationPermit; readonly uid: string },
@@ -41,7 +41,7 @@ export function targetGate(
   }
   const { health, name, why } = found.unit
   const seen = `${name} ${why}`
-  // Also for a machine that already counts as Lost: when a whole place is silent, a long silence does not make one machine the cause.
+  // Also for a machine that is already Lost: if a whole place is silent, a long silence does not make one machine the cause.
   const repair = silentRepair(permit, found.unit, fleet)
   if (repair.kind === 'Repair') return pass('Target', { reason: 'SilenceIsTheFault', seen: repair.seen })
   if (repair.kind === 'None' && health !== 'Unknown') return pass('Target', { reason: 'PermitGranted', seen })

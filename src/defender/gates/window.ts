@@ -1,4 +1,4 @@
-// Times in which a policy allows disruption, and times in which it never does.
+// Times when a policy allows disruption, and times when it never does.
 import { timestamp } from '#lib/clock.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
@@ -6,7 +6,7 @@ import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../verdict-of.ts'
 
-/** The clock may be set, and a policy be edited, while a window is awaited. */
+/** The clock may be set, or a policy edited, during the wait for a window. */
 const ASK_AGAIN_MS = 60_000
 
 export function windowGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
@@ -41,7 +41,10 @@ export function windowGate(question: Question, { snapshot }: Ground): readonly G
   })
 }
 
-/** The host goes, whatever the policies say: its drain is the one disruption that waits for no window. Looked up here, never believed from the permit. */
+/**
+ * The provider takes the host whatever the policies require, so its drain is the one disruption that waits for no window. Looked up here, never trusted from
+ * the permit.
+ */
 const isDrainOfReclaimed = ({ permit, unit }: Question, { maintenance = [] }: Ground['snapshot']): boolean =>
   permit.spec.requester.kind === maintenanceEvent.kind &&
   permit.spec.operations.every((o) => o === 'Drain') &&

@@ -1,4 +1,4 @@
-// What the Defender itself knows about an object to be deleted: which permits cover it, whether its Machine is being deleted, whether it serves.
+// What the Defender itself knows about an object to delete: which permits cover it, whether its Machine is being deleted, whether it serves.
 import { programAccount, programUser, SOURCE_USER_PREFIX } from '#api/names.ts'
 import { isApprovedPrune, type Pruning } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -11,7 +11,7 @@ import type { DeletionSeen } from './plan.ts'
 
 export type About = Pick<DeletionSeen, 'grantedAs' | 'follows' | 'costsNothing'>
 
-/** Before the caches are read only the ledger is believed. */
+/** Before the caches are read, only the ledger is trusted. */
 export const nothingKnown = (uid: string): About => ({
   grantedAs: uid === '' ? [] : [uid],
   follows: false,
@@ -19,7 +19,7 @@ export const nothingKnown = (uid: string): About => ({
 })
 
 const SYNC: ReadonlySet<string> = new Set([programUser('sync'), programAccount('sync')])
-/** Only they prune. */
+/** Only these prune. */
 export const isFromGit = (user: string): boolean => SYNC.has(user) || user.startsWith(SOURCE_USER_PREFIX)
 
 const CONTROLLERS: ReadonlySet<string> = new Set([programUser('controllers'), programAccount('controllers')])
@@ -27,7 +27,7 @@ const CONTROLLERS: ReadonlySet<string> = new Set([programUser('controllers'), pr
 type Cached = Pick<Caches, 'machines' | 'nodes' | 'approvals'>
 
 export interface Surroundings {
-  /** Lists of approved deletions that sync says it is carrying out. */
+  /** Approved deletions that sync has announced. */
   readonly prunings: readonly Pruning[]
   /** The wall clock, which approvals use. */
   readonly wall: number
@@ -58,7 +58,7 @@ export function aboutDeletion({ kind, group, name, uid, user }: Deletion, caches
   return { ...nothing, grantedAs, costsNothing: isByControllers && isIdle(machine, own) }
 }
 
-/** Approved in this cluster: an approval on the hub says nothing to the Defender of a member. */
+/** Approved in this cluster: an approval on the hub does not count for the Defender of a member. */
 function isPruned(uid: string, { approvals }: Pick<Cached, 'approvals'>, { prunings, wall }: Surroundings): boolean {
   if (prunings.length === 0) return false
   const live = approvals.list().filter(({ spec: { until } }) => until === undefined || Date.parse(until) > wall)
@@ -66,7 +66,7 @@ function isPruned(uid: string, { approvals }: Pick<Cached, 'approvals'>, { pruni
   return prunings.some((pruning) => isApprovedPrune(pruning, uid, approved))
 }
 
-/** As permits are judged: an operation on what does not serve costs nothing. */
+/** Same rule as for permits: an operation on a unit that does not serve costs nothing. */
 const isIdle = (machine: Machine | undefined, node: KubeObject | undefined): boolean => {
   if (machine !== undefined) return isOutOfService(machineUnit(machine, node))
   return node !== undefined && isOutOfService(nodeUnit(node))

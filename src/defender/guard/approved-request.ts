@@ -1,5 +1,5 @@
-// Reviews the approver's answers to certificate requests: an approval passes when the request is one of an agent, checked to the last byte. A policy cannot
-// decode a request, and a stolen approver key could approve anything.
+// Reviews the approver's answers to certificate requests. An approval passes if the request comes from an agent, checked to the last byte. A policy
+// cannot decode a request, and a stolen approver key could approve anything.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { textOf } from '#lib/fields.ts'
@@ -12,7 +12,7 @@ import type { AdmissionRequest } from '../webhook/review.ts'
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((v) => typeof v === 'string') : []
 
-/** A malformed field counts as missing, and a missing one is refused. */
+/** A malformed field counts as missing, and a missing field is refused. */
 function specOf(spec: Readonly<Record<string, unknown>>): CertificateRequest['spec'] {
   const life = spec['expirationSeconds']
   return {
@@ -42,7 +42,7 @@ async function approvalProblem(object: unknown): Promise<string | undefined> {
   return agentRequestProblem({ metadata: { annotations: proof }, spec }, read.content)
 }
 
-/** A denial gives the requester nothing; an object with both conditions is no denial. */
+/** A denial gives the requester nothing. An object with both conditions is not a denial. */
 function isDenied(status: unknown): boolean {
   const conditions: readonly unknown[] =
     isObject(status) && Array.isArray(status['conditions']) ? status['conditions'] : []

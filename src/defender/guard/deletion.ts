@@ -3,11 +3,11 @@ export interface Deletion {
   readonly group: string
   readonly kind: string
   readonly name: string
-  /** '' for what is in none. */
+  /** '' for cluster-scoped objects. */
   readonly namespace: string
-  /** '' when the review does not say. */
+  /** '' if the review does not contain it. */
   readonly uid: string
-  /** The user who deletes, as known to the API server. */
+  /** The deleting user, as authenticated by the API server. */
   readonly user: string
   readonly isEnding: boolean
   /** A dry run: nothing is counted. */

@@ -1,4 +1,4 @@
-// Whether deletions that were counted happened: by the caches for Machines and Nodes, by a read for the few others.
+// Whether counted deletions happened: from the caches for Machines and Nodes, by a read for the few others.
 import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -12,10 +12,10 @@ const READ: Readonly<Record<string, ResourceType>> = {
   Namespace: coreKind('Namespace'),
   CustomResourceDefinition: coreKind('CustomResourceDefinition'),
 }
-/** Of those that are read, so that a review ends in time; the others are read with the next one. */
+/** Reads per review, so that it ends in time. The rest follows with the next review. */
 const MOST_READS = 10
 
-/** Deleted also when another of the same name is there. */
+/** Also counts as deleted if another object has the name now. */
 const fateOf = (found: KubeObject | undefined, uid: string): Fate =>
   found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined ? 'There' : 'Deleted'
 

@@ -1,4 +1,5 @@
-// Answers for deletions: reads the ledger, decides, and lets a deletion pass only after it was counted. What cannot be counted does not pass.
+// Answers deletion reviews: reads the ledger, decides, and admits a deletion only after counting it. A deletion that cannot be counted is not
+// admitted.
 import { LEDGER_NAME, defenderLedger, type DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -29,9 +30,9 @@ export interface GuardOptions {
   readonly identity: string
 }
 
-/** The loop swaps the same ledger, and other replicas count deletions at the same time: tries are cheap, and the API server waits ten seconds. */
+/** The loop and other replicas swap the same ledger concurrently. Attempts are cheap, and the API server waits ten seconds. */
 const ATTEMPTS = 24
-/** An API server that waited for too long lets a Node be deleted, as if there were no Defender: an overloaded one refuses before that. */
+/** After a timeout, the API server lets a Node be deleted as if there were no Defender. An overloaded Defender refuses before that. */
 const ANSWER_WITHIN_MS = 7_000
 
 const OVERLOADED: DeletionVerdict = {
@@ -41,7 +42,7 @@ const OVERLOADED: DeletionVerdict = {
 }
 
 export function createGuard(options: GuardOptions): AskGuard {
-  // One after the other: deletions that come at once would otherwise lose the ledger to each other, try after try.
+  // One after another: simultaneous deletions would otherwise conflict on the ledger again and again.
   const oneAtATime = new Semaphore(1, { what: 'deletions' })
   const decide = createDecision(options)
   return async (deletion) => {
@@ -49,7 +50,7 @@ export function createGuard(options: GuardOptions): AskGuard {
     const decided = oneAtATime.run(() => decide(deletion), waiting.signal)
     const raced = await raceWith(options.clock, ANSWER_WITHIN_MS, decided)
     if (raced.settled) return raced.value
-    // One that is being recorded may still be: it was counted then, and what did not happen is counted back.
+    // A deletion being recorded at this moment may still be admitted: it was counted, and if it did not happen it is uncounted.
     waiting.abort(new Error('the API server no longer waits'))
     return OVERLOADED
   }
@@ -83,7 +84,7 @@ const createDecision =
         ledger: current?.spec,
         now: time.at(asOfMs(current?.spec)),
         wall: clock.now(),
-        // A standby that counts does not lead.
+        // A standby that counts does not become the leader.
         leader: current?.spec.leader ?? identity,
       })
       if (verdict.kind === 'Held') return { kind: 'Refuse', reason: verdict.why }
@@ -97,7 +98,7 @@ const createDecision =
       fieldManager: FIELD_MANAGERS.defender,
     })
     if (verdict?.kind === 'Held' || (swap.kind === 'Swapped' && verdict !== undefined)) return verdict
-    // Nothing was counted because there was nothing to count: an object that is ending, before there is a ledger.
+    // There was nothing to count: the object is already being deleted, and no ledger exists yet.
     if (verdict?.kind === 'Passes' && verdict.ledger === undefined) return verdict
     return {
       kind: 'Held',
@@ -106,7 +107,7 @@ const createDecision =
     }
   }
 
-/** Read, not cached: sync begins to delete right after it has written its list. Sources have a few shards each. */
+/** Read, not cached: sync starts to delete right after it has written its list. Sources have a few shards each. */
 const MOST_SHARDS = 500
 
 async function runningPrunes(client: KubeClient): Promise<readonly Pruning[]> {

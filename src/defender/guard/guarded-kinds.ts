@@ -1,5 +1,5 @@
-// Data: which deletions by other clients are limited, how many are allowed in which time, which need a hold by a person, and what happens while the Defender
-// cannot be reached.
+// Data: which deletions by other clients are limited, how many are allowed per window, which need a hold by a person, and what happens while the
+// Defender is unavailable.
 import {
   ANNOTATIONS,
   CONTROL_PLANE_PREFIX,
@@ -13,7 +13,7 @@ import type { RateWindow } from '../rates.ts'
 
 export interface DeletionLimit {
   readonly window: RateWindow
-  /** The larger of both: a share of the existing objects, and a number that a user deletes by hand. */
+  /** The larger one applies: a share of the existing objects, or a number that a user would delete by hand. */
   readonly share: number
   readonly least: number
 }
@@ -32,28 +32,28 @@ interface Guarded {
   readonly group: string
   readonly plural: string
   /**
-   * While the webhook is down. A deleted Machine takes its host with it and a deleted definition every object of its kind, and neither is ever urgent:
-   * they wait. Nodes and namespaces belong to others (autoscalers, cloud controllers, people), who must not be stopped by our outage.
+   * While the webhook is unavailable. A deleted Machine takes its host with it, and a deleted definition takes every object of its kind. Neither is
+   * ever urgent, so they wait. Nodes and namespaces belong to others (autoscalers, cloud controllers, people), and our outage must not block them.
    */
   readonly whenDown: 'Fail' | 'Ignore'
-  /** CEL over `oldObject`: only such objects are guarded. With a name alone a deletion of a whole collection would pass. */
+  /** CEL over `oldObject`: only such objects are guarded. Matching by name alone would let the deletion of a whole collection pass. */
   readonly only?: string
-  /** CEL over `request`: who is not asked about. */
+  /** CEL over `request`: requests that are not reviewed. */
   readonly unless?: string
   readonly limits: readonly DeletionLimit[]
-  /** Never deleted unless a hold says so. */
+  /** Never deleted without a hold. */
   readonly never?: readonly string[]
 }
 
-/** Deletions of these count. */
+/** Deletions of these kinds are counted. */
 export interface CountedKind extends Guarded {
   readonly kind: Reserved['kind']
   readonly needsHold?: undefined
 }
 
 /**
- * What git declares is removed from git. Another user needs a hold to delete it: one on the object by its name, or, where `Any`, one on the whole
- * cluster too. It is not counted: sync makes it again.
+ * What git declares is removed through git. Any other user needs a hold to delete it: a hold on the object by name or, with `Any`, a hold on the
+ * whole cluster. It is not counted: sync recreates it.
  */
 export interface HeldKind extends Guarded {
   readonly kind: DeclaredKind
@@ -96,7 +96,7 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
       { window: '10m', share: 0, least: 10 },
       { window: '24h', share: 0, least: 50 },
     ],
-    // Also while the Defender is away: an admission policy holds these too.
+    // Also while the Defender is unavailable: an admission policy protects these too.
     never: KEPT_NAMESPACES,
   },
   {
@@ -104,13 +104,13 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
     group: 'apiextensions.k8s.io',
     plural: 'customresourcedefinitions',
     whenDown: 'Fail',
-    // Definitions of others are their owners' business, also while the Defender is away.
+    // Definitions of others are their owners' business, even while the Defender is unavailable.
     only: "oldObject == null || oldObject.spec.group == 'kubenode.io'",
     limits: [
       { window: '10m', share: 0, least: 5 },
       { window: '24h', share: 0, least: 30 },
     ],
-    // Deleting such a definition deletes all machines or clusters at once, without a review of each; or the record of what was allowed.
+    // Deleting such a definition deletes all machines or clusters at once, without a review of each, or the record of what was allowed.
     never: [
       'machines.kubenode.io',
       'machinesets.kubenode.io',
@@ -124,16 +124,16 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
     group: 'apps',
     plural: 'statefulsets',
     whenDown: 'Fail',
-    // The etcd of a control plane on the hub. With its namespace it goes under the limits of namespaces, which are the same.
+    // The etcd of a control plane on the hub. If its namespace is deleted, the limits of namespaces apply, which are the same.
     only: `oldObject == null || (oldObject.metadata.namespace.startsWith('${CONTROL_PLANE_PREFIX}') && oldObject.spec.?volumeClaimTemplates.orValue([]).size() > 0)`,
     limits: [
       { window: '10m', share: 0, least: 10 },
       { window: '24h', share: 0, least: 50 },
     ],
   },
-  // A hold on all that is in this cluster is meant for machines, not for the end of another cluster.
+  // A hold on everything in this cluster is meant for machines, not for deleting another cluster.
   { ...declared('Cluster', 'clusters'), needsHold: 'Own' },
-  // Git reaches the fleet through it, so nothing in git can make it again.
+  // Git reaches the fleet through it, so nothing in git can recreate it.
   held('FleetSource', 'fleetsources'),
   declared('ReleasePipeline', 'releasepipelines'),
   declared('MachineSet', 'machinesets'),

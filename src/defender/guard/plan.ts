@@ -1,5 +1,5 @@
-// Decides one deletion, by others or by our own programs: it passes under a permit for this very object, or while its kind is within its limits in every
-// window, and is counted in the same ledger as our own disruptions. Pure; what passes counts only once the ledger was swapped.
+// Decides one deletion, by others or by our own programs. It passes under a permit for this exact object, or while its kind is within its limits in
+// every window. It is counted in the same ledger as our own disruptions. Pure; a passed deletion counts only once the ledger was swapped.
 import { timeOfDay } from '#lib/clock.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { HOLD_TARGETS, type OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -24,30 +24,30 @@ export interface DeletionSeen {
   readonly guarded: GuardedKind
   readonly name: string
   readonly namespace: string
-  /** '' when the review does not say. */
+  /** '' if the review does not contain it. */
   readonly uid: string
-  /** UIDs under which the Defender may have granted this deletion: its own, and of a Node that of its Machine. */
+  /** UIDs under which the Defender may have granted this deletion: the object's own and, for a Node, that of its Machine. */
   readonly grantedAs: readonly string[]
-  /** It was decided about before: a Node whose Machine is being deleted, an object of an approved prune. */
+  /** It was already decided: a Node whose Machine is being deleted, or an object of an approved prune. */
   readonly follows: boolean
-  /** Our controllers take away what does not serve, which disturbs nothing. */
+  /** Our controllers remove something that does not serve, which disrupts nothing. */
   readonly costsNothing: boolean
-  /** Whether the deletions that were counted before happened. */
+  /** Whether earlier counted deletions happened. */
   readonly fateOf: FateOf
-  /** Its deletion began before: asking again deletes nothing more. */
+  /** Its deletion has already started: another request deletes nothing more. */
   readonly isEnding: boolean
-  /** How many exist; 0 when unknown, which leaves only as many deletions as a user does by hand. */
+  /** How many exist. 0 if unknown, which allows only as many deletions as a user does by hand. */
   readonly present: number
   readonly holds: readonly OperationalHold[]
   readonly ledger: LedgerSpec | undefined
-  /** The time of the Defender, and the wall clock that holds use. */
+  /** The Defender's time, and the wall clock that holds use. */
   readonly now: number
   readonly wall: number
   readonly leader: string
 }
 
 export type DeletionVerdict =
-  /** `ledger` is what has to be swapped in first; undefined when there is nothing to count. */
+  /** `ledger` must be swapped in first. Undefined if there is nothing to count. */
   | { readonly kind: 'Passes'; readonly ledger: LedgerSpec | undefined }
   | { readonly kind: 'Held'; readonly why: string; readonly retryAfterMs?: number }
 
@@ -68,7 +68,8 @@ const LIFT = 'to lift the guard for ten minutes, run kubenode unprotect --reason
 export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const { guarded, name, holds, wall } = seen
   if (seen.isEnding || seen.follows || isGranted(seen)) return { kind: 'Passes', ledger: undefined }
-  // Only holds on the cluster are about deletions by others. A hold may name it as the hub does: its Freeze counts, its Unprotect does not.
+  // Only holds on the cluster apply to deletions by others. If a hold names the cluster as the hub does, its Freeze counts and its Unprotect does
+  // not.
   const cluster = { name: undefined }
   const inForce = holdsOver(holds, { effects: ['Freeze', 'Unprotect'], things: [], cluster, now: wall })
   const freeze = holdOf(inForce, 'Freeze')
@@ -104,7 +105,7 @@ function planDeclared(
   return { kind: 'Held', why: `${why}; to delete it by hand, first run kubenode unprotect${what} --reason WHY` }
 }
 
-/** By the ledger, which is what the Defender granted whatever a permit says; such a deletion was counted when it was granted. */
+/** From the ledger, which has what the Defender granted, whatever a permit contains. Such a deletion was counted when it was granted. */
 const isGranted = ({ ledger, grantedAs }: DeletionSeen): boolean =>
   grantsOf(ledger).some(
     (g) =>
@@ -114,7 +115,7 @@ const isGranted = ({ ledger, grantedAs }: DeletionSeen): boolean =>
 const allSeries = (kind: string): readonly Series[] =>
   GUARDED_KINDS.filter((k) => k.kind === kind).flatMap((k) => k.limits.map((l) => seriesOf(k, l)))
 
-/** A lifted limit still counts: what follows it must know. */
+/** A lifted limit still counts, because later deletions must be measured against it. */
 function counted(
   guarded: CountedKind,
   { name, uid, fateOf, present, ledger: before, now, wall, leader }: DeletionSeen,
@@ -122,7 +123,7 @@ function counted(
 ): DeletionVerdict {
   const ledger = new WorkingLedger(before, now)
   settleReserved(ledger, fateOf, allSeries)
-  // Counted a moment ago, and asked about again: by a retry, or by the second of two API servers.
+  // Counted just before, and reviewed again because of a retry or a second API server.
   if (ledger.reserved.some((r) => r.uid === uid)) return { kind: 'Passes', ledger: undefined }
   for (const limit of guarded.limits) {
     const series = seriesOf(guarded, limit)

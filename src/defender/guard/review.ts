@@ -1,12 +1,12 @@
-// Answers the AdmissionReview of a deletion: allowed, or refused with the reason and the way out.
+// Answers the AdmissionReview of a deletion: allowed, or refused with the reason and the next step.
 import { isObject } from '#lib/json.ts'
 import { type AdmissionAnswer, allowed, forbidden, refused } from '../webhook/answer.ts'
 import type { AdmissionRequest } from '../webhook/review.ts'
 import type { AskGuard } from './guard.ts'
 
 /**
- * A client that gets a retry-after waits and retries silently: kubectl would hang for as long as a window lasts, and then continue deleting. Only a short wait
- * is worth that; anything longer is a refusal that the user sees, and that no loop waits for.
+ * A client that gets a retry-after waits and retries silently: kubectl would hang until the window ends, and then continue deleting. Only a short
+ * wait is worth that. Anything longer is a refusal that the user sees and no loop waits for.
  */
 const MOST_RETRY_MS = 5_000
 
@@ -17,7 +17,7 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
   const verdict = await ask({
     group: kind.group,
     kind: kind.kind,
-    // A deletion of a whole collection is asked about object by object, under no name or an empty one.
+    // The deletion of a collection is reviewed object by object, with no name or an empty one.
     name: String(metadata['name'] ?? name ?? ''),
     namespace: String(metadata['namespace'] ?? ''),
     uid: String(metadata['uid'] ?? ''),

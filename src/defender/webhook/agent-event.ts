@@ -1,5 +1,5 @@
-// Answers the AdmissionReview of an event of an agent: allowed while the Machine of its certificate lives and its key is not revoked. A policy compares an
-// agent with what it writes, and cannot look whether its Machine is still there.
+// Answers the AdmissionReview of an agent's event: allowed while the Machine in its certificate exists and its key is not revoked. A policy compares
+// an agent with what it writes, but cannot check whether its Machine still exists.
 import { agentAccountUser, agentUser, machineUidGroup } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { acceptsKey, hasAcceptedKey } from '#identity/agent-key.ts'
@@ -19,7 +19,7 @@ const UID = machineUidGroup('')
 
 const ACCOUNT = agentAccountUser('')
 
-/** An account names the uid alone; the policy has checked which machine the event is from. */
+/** An account contains only the uid. The policy has already checked which machine the event is about. */
 function accountProblem(uid: string, event: unknown, findMachine: FindMachine): string | undefined {
   const name = isObject(event) ? event['reportingInstance'] : undefined
   const machine = typeof name === 'string' ? findMachine(name) : undefined

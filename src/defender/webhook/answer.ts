@@ -1,4 +1,4 @@
-// The answers to an AdmissionReview, in the form that an API server reads.
+// The answers to an AdmissionReview, in the API server's format.
 
 export interface AdmissionAnswer {
   readonly apiVersion: 'admission.k8s.io/v1'
@@ -18,7 +18,7 @@ interface Refusal {
   readonly details?: { readonly retryAfterSeconds: number }
 }
 
-/** `uid` is that of the request. */
+/** `uid` is the request's. */
 export const allowed = (uid: string): AdmissionAnswer => answer({ uid, allowed: true })
 
 export const refused = (uid: string, status: Refusal): AdmissionAnswer => answer({ uid, allowed: false, status })

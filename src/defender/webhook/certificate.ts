@@ -1,4 +1,4 @@
-// The names of the webhook's certificate, and the Secret in which all Defenders of a cluster share it and its paths.
+// The names in the webhook's certificate, and the Secret in which all Defenders of a cluster share it and the paths.
 import { WEBHOOK_NAMESPACE, WEBHOOK_SECRET } from '#api/names.ts'
 import { newServingCertificate, type ServingCertificate } from '#runtime/tls/serving-certificate.ts'
 

@@ -1,4 +1,4 @@
-// What all replicas of the Defender share to serve the webhook: its certificate and its secret paths, in one Secret. The leader alone changes them.
+// What all replicas of the Defender share to serve the webhook: its certificate and its secret paths, in one Secret. Only the leader changes them.
 import { WEBHOOK_SECRET } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -26,13 +26,13 @@ function keysIn(data: Readonly<Record<string, string>>): WebhookKeys | undefined
   return certificate === undefined || paths === undefined ? undefined : { certificate, paths }
 }
 
-/** Each may be missing: there is no Secret yet, or it is damaged. */
+/** Either may be missing: there is no Secret yet, or it is damaged. */
 interface FoundKeys {
   readonly certificate: CertificateState | undefined
   readonly paths: PathState | undefined
 }
 
-/** Undefined until a leader has made them. */
+/** Undefined until a leader has created them. */
 export const readKeys = async (client: KubeClient): Promise<WebhookKeys | undefined> =>
   keysIn((await readSecret(client, WEBHOOK_SECRET_KEY)).data)
 
@@ -44,7 +44,7 @@ export interface KeeperOptions {
 
 const ATTEMPTS = 3
 
-/** Keeps the Secret, one step of a change at a time, as the registration follows. */
+/** Maintains the Secret, one step of a change at a time, as the registration follows. */
 export class KeyKeeper {
   readonly #options: KeeperOptions
   readonly #inSecret: KnownSince
@@ -57,7 +57,7 @@ export class KeyKeeper {
     this.#registered = new KnownSince(options.clock)
   }
 
-  /** Reads the Secret and writes what is due. Of two that write at once the first wins. */
+  /** Reads the Secret and writes due changes. Of two concurrent writes the first wins. */
   async reload(): Promise<WebhookKeys> {
     const { client } = this.#options
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -75,12 +75,12 @@ export class KeyKeeper {
     throw new KubeNodeError(defenderErrors.KN3001_webhookSecret({ webhookSecret: WEBHOOK_SECRET }), { retry: 'later' })
   }
 
-  /** What the registration is to hold. */
+  /** What the registration should contain. */
   wanted({ certificate, paths }: WebhookKeys): { readonly bundle: string; readonly token: string } {
     return { bundle: bundleOf(certificate), token: tokenToName(paths, (t) => this.#inSecret.ms(t)) }
   }
 
-  /** The registration holds it. */
+  /** The registration contains it. */
   registered({ certificate }: WebhookKeys, token: string): void {
     this.#named = token
     this.#registered.observe(authoritiesOf(certificate))
@@ -110,7 +110,7 @@ export class KeyKeeper {
     this.#inSecret.observe([
       ...(certificate?.previousCa === undefined ? [] : [certificate.previousCa]),
       ...(paths?.next === undefined ? [] : [paths.next]),
-      // As the one before, which it was not when it was made.
+      // A key of its own: the time counts from when the path became the previous one, not from its creation.
       ...(paths?.previous === undefined ? [] : [`previous ${paths.previous}`]),
     ])
   }

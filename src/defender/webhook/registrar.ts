@@ -1,5 +1,5 @@
-// What the leader alone does for the webhook: keeps its certificate and paths, and the registration that names them, which is restored when another client
-// deletes or edits it.
+// The leader's part of the webhook: keeps its certificate and paths, and the registration that names them. The registration is restored if another
+// client deletes or edits it.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -25,18 +25,18 @@ export interface RegistrarOptions extends Pick<WebhookOptions, 'at'> {
   readonly clock: Clock
   readonly log: Logger
   readonly events: EventRecorder
-  /** The one of this process. */
+  /** The replica of this process. */
   readonly replica: Pick<WebhookReplica, 'adopt' | 'port'>
 }
 
 /** Without the registration no deletion is guarded, so a deleted or edited one is back within ten seconds. */
 const REGISTRATION_CHECK_MS = 5_000
-/** Changes take ten minutes and more; a Secret that another client changed is served with after this time at the latest. */
+/** Changes take at least ten minutes. If another client changes the Secret, the change is served after this time at the latest. */
 const KEYS_CHECK_MS = 60_000
 
 const namespaceType = coreKind('Namespace')
 const clusterRoleType = coreKind('ClusterRole')
-/** Of the installation. Without it the Defender has no rights, so its webhook must not outlive it. */
+/** From the installation. Without it the Defender has no rights, so its webhook must not outlive it. */
 const OWN_ROLE = programUser('defender')
 
 export class WebhookRegistrar implements Part {
@@ -48,7 +48,7 @@ export class WebhookRegistrar implements Part {
   #keysCheckedAt = -Infinity
   /** The version of the registration that is known to be right. */
   #registered: string | undefined
-  /** What goes wrong every five seconds, and is the same text each time. */
+  /** Errors that repeat every five seconds with the same text. */
   readonly #trouble: RepeatedLine
   readonly #absence: RepeatedLine
   readonly #noRole: RepeatedLine
@@ -75,7 +75,7 @@ export class WebhookRegistrar implements Part {
     return this.#repeated.stop()
   }
 
-  /** Reads the registration; only one that is missing or changed costs more than that. */
+  /** Reads the registration. Only a missing or changed one costs more. */
   async check(): Promise<void> {
     const { client, clock } = this.#options
     const areKeysDue = clock.monotonic() - this.#keysCheckedAt >= KEYS_CHECK_MS
@@ -93,7 +93,7 @@ export class WebhookRegistrar implements Part {
     const { log, events } = this.#options
     const registered = await this.#register()
     if (registered === undefined) return
-    // Another client may have added fields that are not ours, which changes only the version.
+    // Another client may have added unrelated fields, which changes only the version.
     if (registered.metadata.resourceVersion === found?.metadata.resourceVersion) return
     const change = found === undefined ? 'deleted' : 'edited'
     log.warn('restored the webhook registration', { reason: change })
@@ -105,7 +105,7 @@ export class WebhookRegistrar implements Part {
     })
   }
 
-  /** Takes the next step of a change of certificate or path, and registers what this replica serves with. False when that failed. */
+  /** Takes the next step of a certificate or path change, and registers what this replica serves. False if that failed. */
   async reload(): Promise<boolean> {
     const { clock, replica } = this.#options
     try {
@@ -128,7 +128,7 @@ export class WebhookRegistrar implements Part {
     if (due !== undefined) this.#options.log.error(message, { error: reason, ...due })
   }
 
-  /** Undefined while KubeNode is being uninstalled: then deleted objects stay deleted. */
+  /** Undefined while KubeNode is being uninstalled: deleted objects stay deleted then. */
   async #register(): Promise<KubeObject | undefined> {
     const { client, log, at, replica } = this.#options
     const address = addressOf(at, replica.port)
@@ -151,7 +151,10 @@ export class WebhookRegistrar implements Part {
     return registered
   }
 
-  /** `kubectl delete -f` removes the role, and the garbage collector then the registration: it would refuse deletions forever. */
+  /**
+   * `kubectl delete -f` removes the role, and the garbage collector then removes the registration. Without an owner, it would refuse deletions
+   * forever.
+   */
   async #owned(configuration: KubeObject): Promise<KubeObject> {
     const { client, log } = this.#options
     try {
@@ -161,7 +164,7 @@ export class WebhookRegistrar implements Part {
       const owner = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: OWN_ROLE, uid }
       return { ...configuration, metadata: { ...configuration.metadata, ownerReferences: [owner] } }
     } catch (error) {
-      // Roles of an older release: the webhook is more important than its owner.
+      // The roles may be from an older release. The webhook matters more than its owner.
       const due = this.#noRole.due(messageOf(error))
       if (due !== undefined) log.warn('cannot read the role of the Defender', { error: messageOf(error), ...due })
       return configuration
@@ -169,7 +172,7 @@ export class WebhookRegistrar implements Part {
   }
 }
 
-/** The names that an API server verifies: of a Service, the one that it always asks for. */
+/** The names that an API server verifies. For a Service, always the same one. */
 const hostsOf = (at: WebhookOptions['at']): readonly string[] =>
   isService(at) ? [`${at.name}.${at.namespace}.svc`] : [at.host]
 

@@ -1,5 +1,5 @@
-// The ValidatingWebhookConfiguration: our kinds, deletions that are guarded, what the approver approves, and agents' events. For our kinds Ignore on failure: A Defender that is down must not keep people from changing what they declared;
-// the schema still holds, and controllers check again and report.
+// The ValidatingWebhookConfiguration: our kinds, guarded deletions, the approver's approvals, and agents' events. Our kinds use Ignore on failure: an
+// unavailable Defender must not keep people from changing what they declared. The schema still applies, and controllers check again and report.
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
 import { AGENT_ACCOUNTS_GROUP, AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
@@ -12,7 +12,7 @@ export const webhookConfigurationType = coreKind('ValidatingWebhookConfiguration
 
 export const WEBHOOK_CONFIGURATION = 'kubenode.io'
 
-/** Written by the Defender, or by controllers on each step: what they write they have checked. */
+/** Written by the Defender, or by controllers on every step. These programs check their own writes. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['DefenderLedger', 'Inventory'])
 
 /** The port of the Service in front of the replicas. */
@@ -72,12 +72,12 @@ const guardWebhook = (
 ) => ({
   name: `${plural}.deletions.kubenode.io`,
   admissionReviewVersions: ['v1'],
-  // Counting is an effect; a dry run is not counted.
+  // Counting is a side effect. A dry run is not counted.
   sideEffects: 'NoneOnDryRun',
   failurePolicy: whenDown,
   timeoutSeconds: 10,
   matchPolicy: 'Equivalent',
-  // Our own programs are reviewed like all clients: they pass only with a permit for this very object.
+  // Our own programs are reviewed like all clients: they pass only with a permit for this exact object.
   ...((only !== undefined || unless !== undefined) && {
     matchConditions: [
       ...(only === undefined ? [] : [{ name: 'guarded', expression: only }]),
@@ -90,7 +90,9 @@ const guardWebhook = (
 
 const APPROVER = [programUser('approver'), programAccount('approver')].map((user) => `'${user}'`).join(', ')
 
-/** Fails closed while the Defender is away: agents renew days before the end, and a join can wait. Approvals by other clients are not reviewed. */
+/**
+ * Fails closed while the Defender is unavailable: agents renew days before expiry, and a join can wait. Approvals by other clients are not reviewed.
+ */
 const approvalWebhook = (config: ReturnType<typeof clientConfig>) => ({
   name: 'certificates.kubenode.io',
   admissionReviewVersions: ['v1'],
@@ -111,7 +113,10 @@ const approvalWebhook = (config: ReturnType<typeof clientConfig>) => ({
   ],
 })
 
-/** Closed while the Defender is away: agents' events are lost then, and nothing waits for one. Their heartbeats and conditions are not asked about. */
+/**
+ * Fails closed while the Defender is unavailable: agents' events are lost then, and nothing waits for one. Heartbeats and conditions are not
+ * reviewed.
+ */
 const agentEventWebhook = (config: ReturnType<typeof clientConfig>) => ({
   name: 'events.kubenode.io',
   admissionReviewVersions: ['v1'],

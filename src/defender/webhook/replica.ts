@@ -1,5 +1,5 @@
-// The webhook on every replica, leader or not: serves with the certificate and the paths that all share, follows their changes, and keeps serving for a while
-// after it was asked to stop, until no API server sends reviews here any more.
+// The webhook on every replica, leader or not. Serves with the shared certificate and paths, and follows their changes. After a stop request it keeps
+// serving until no API server sends reviews here any more.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -26,16 +26,16 @@ export interface WebhookOptions {
   readonly listen: string
   /** 0 lets the system choose. */
   readonly port: number
-  /** How the API server reaches it: the Service in front of all replicas, or the host of this one. */
+  /** How the API server reaches it: the Service in front of all replicas, or this replica's host. */
   readonly at: WebhookService | { readonly host: string }
-  /** PEM: the authority of the certificate that the API server sends, where it was given one. */
+  /** PEM: the authority of the API server's client certificate, if it has one. */
   readonly clientCa?: string
-  /** Told the port while the webhook is served there, and undefined once it is not. */
+  /** Called with the port while the webhook is served there, and with undefined once it is not. */
   readonly announce?: (port: number | undefined) => void
 }
 
 export interface ReplicaOptions extends WebhookOptions {
-  /** Reads alone: on a standby nothing else would pass. */
+  /** Only reads: on a standby nothing else is permitted. */
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Logger
@@ -44,12 +44,12 @@ export interface ReplicaOptions extends WebhookOptions {
   readonly guard: AskGuard
 }
 
-/** A new path or certificate is used by API servers ten minutes after it is in the Secret. */
+/** API servers use a new path or certificate ten minutes after it is in the Secret. */
 const FOLLOW_MS = 10_000
 const RETRY_MS = 1_000
-/** A replica that may have missed half of the time that a change takes no longer gets reviews. */
+/** A replica that may have missed half of a change's time must not get reviews. */
 const STALE_MS = SPREAD_MS / 2
-/** A Service takes a pod out within seconds of its end; until then, and for connections that are open, it is still asked. */
+/** A Service removes a pod within seconds of its end. Until then, and on open connections, reviews still arrive. */
 const GRACE_MS = 10_000
 
 export const isService = (at: WebhookOptions['at']): at is WebhookService => 'name' in at
@@ -62,7 +62,7 @@ export class WebhookReplica implements Part {
   #serving: { readonly server: WebhookServer; readonly port: number; certificate: ServingCertificate } | undefined
   #readAt: number | undefined
   #drainingSince: number | undefined
-  /** What goes wrong every second, and is the same text each time. */
+  /** Errors that repeat every second with the same text. */
   readonly #trouble: RepeatedLine
 
   constructor(options: ReplicaOptions) {
@@ -71,7 +71,7 @@ export class WebhookReplica implements Part {
     this.#trouble = new RepeatedLine(options.clock)
   }
 
-  /** The port in use; undefined while not listening. */
+  /** The port in use. Undefined while not listening. */
   get port(): number | undefined {
     return this.#serving?.port
   }
@@ -85,7 +85,7 @@ export class WebhookReplica implements Part {
     return age > STALE_MS ? `cannot read the webhook's Secret for ${formatDuration(age)}` : undefined
   }
 
-  /** Permits are decided with and without a webhook: a failure to serve it is logged and retried, and stops nothing else. */
+  /** Permits are decided with and without a webhook. A failure to serve it is logged and retried, and stops nothing else. */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', () => this.drain(), { once: true })
     let isGood = await this.reload()
@@ -97,7 +97,7 @@ export class WebhookReplica implements Part {
     )
   }
 
-  /** Asks clients to connect elsewhere, and continues to answer those that still come. */
+  /** Asks clients to connect elsewhere, but still answers their requests. */
   drain(): void {
     if (this.#drainingSince !== undefined) return
     this.#drainingSince = this.#options.clock.monotonic()
@@ -116,7 +116,7 @@ export class WebhookReplica implements Part {
     this.#options.announce?.(undefined)
   }
 
-  /** False when there is nothing to serve with, or it cannot be served. */
+  /** False if there is nothing to serve with, or if serving fails. */
   async reload(): Promise<boolean> {
     const { client, log } = this.#options
     try {
@@ -132,7 +132,7 @@ export class WebhookReplica implements Part {
     }
   }
 
-  /** Serves with them from now on. */
+  /** Serves with these from now on. */
   async adopt({ certificate: { current }, paths }: WebhookKeys): Promise<void> {
     const { clock, log } = this.#options
     this.#paths.accept(acceptedTokens(paths))
@@ -147,7 +147,7 @@ export class WebhookReplica implements Part {
       this.#serving.certificate = current
       log.info('webhook uses a new certificate', { port: this.#serving.port })
     }
-    // A certificate that cannot be used was not read: the one of before is soon trusted no longer.
+    // Set last: an unusable certificate counts as not read, because the previous one soon expires.
     this.#readAt = clock.monotonic()
   }
 

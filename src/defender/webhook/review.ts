@@ -1,5 +1,4 @@
-// Answers one AdmissionReview: what is wrong with one of our objects that no CRD can express, in the words of the validator. Pure; it admits what it does not
-// know.
+// Answers one AdmissionReview with the problems of one of our objects that no CRD can express, in the validator's words. Pure; admits unknown kinds.
 import { isObject } from '#lib/json.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -29,11 +28,11 @@ export interface AdmissionRequest {
   readonly oldObject?: unknown
 }
 
-/** Lines of a refusal; a person corrects a few at a time. */
+/** Lines of a refusal. A person fixes a few at a time. */
 const MOST_LINES = 20
 const MAX_UID = 128
 
-/** The request of a review, or why the bytes are none. */
+/** The request of a review, or why the bytes are not one. */
 export function parseReview(value: unknown): AdmissionRequest | string {
   if (!isObject(value) || value['apiVersion'] !== 'admission.k8s.io/v1' || value['kind'] !== 'AdmissionReview')
     return 'send an AdmissionReview of admission.k8s.io/v1'
@@ -47,7 +46,7 @@ export function parseReview(value: unknown): AdmissionRequest | string {
   return request as unknown as AdmissionRequest
 }
 
-/** A component version that the cluster has already; undefined when it has none, or not yet. */
+/** An existing component version of the cluster. Undefined if it does not exist yet. */
 export type FindComponent = (component: string, version: string) => MachineComponentInput['spec'] | undefined
 
 export type FindMachine = (name: string) => Pick<Machine, 'metadata'> | undefined
@@ -71,20 +70,20 @@ function problemLines(
   { validator, findComponent }: Judge,
 ): readonly string[] {
   const kind = asked.group === API_GROUP ? kindNamed(asked.kind) : undefined
-  // Statuses are ours to write and the schema's to hold; deletions take nothing to validate.
+  // We write the statuses, and the schema checks them. Deletions have nothing to validate.
   if (kind === undefined || (operation !== 'CREATE' && operation !== 'UPDATE') || (subResource ?? '') !== '') return []
-  // An object that is on its way out must be able to lose its finalizers, whatever else is wrong with it.
+  // An object that is being deleted must be able to lose its finalizers, whatever else is wrong with it.
   if (isObject(object) && isObject(object['metadata']) && object['metadata']['deletionTimestamp'] !== undefined)
     return []
   const problems = [
-    // Policies refuse what is not served yet, and let stored objects keep it.
+    // Policies refuse what is not served yet, but stored objects may keep it.
     ...validator.problems(kind, object).filter((p) => p.code !== PROBLEM_CODES.unserved),
     ...(operation === 'UPDATE' ? validator.updateProblems(kind, oldObject, object) : []),
   ].map(formatProblem)
   return problems.length > 0 ? problems : [...ruleLines(kind, object), ...circleLines(kind, object, findComponent)]
 }
 
-/** Requirements that run in a circle. Those that nothing here meets may be met by another set, and versions may come after their set: neither is refused. */
+/** Circular requirements. Unmet ones are not refused: another set may meet them, and versions may arrive after their set. */
 function circleLines({ kind }: ApiKind, object: unknown, findComponent: FindComponent): readonly string[] {
   if (kind !== machineComponentSet.kind) return []
   const { spec } = object as MachineComponentSet
@@ -96,7 +95,10 @@ function circleLines({ kind }: ApiKind, object: unknown, findComponent: FindComp
   return [formatProblem({ code: PROBLEM_CODES.rule, pointer: `/spec/components/${at}`, message })]
 }
 
-/** Well-formed rules are compiled as their evaluators do it: a condition that no part reports is refused here instead of becoming a rule that never fires. */
+/**
+ * Well-formed rules are compiled as their evaluators do it. A condition that no component reports is refused here; otherwise the rule would never
+ * fire.
+ */
 function ruleLines({ kind }: ApiKind, object: unknown): readonly string[] {
   const spec = isObject(object) ? object['spec'] : undefined
   if (!isObject(spec)) return []

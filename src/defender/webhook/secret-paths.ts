@@ -1,6 +1,6 @@
-// The paths under which the API server reaches the webhook. A plain API server sends no certificate, so the path is the secret: random, known to
-// readers of the webhook configuration only, and replaced by a new one every day. All replicas accept a new path before the configuration names it, and the
-// one before for a bounded time afterwards, while API servers still learn of the change.
+// The paths under which the API server reaches the webhook. A plain API server sends no certificate, so the path is the secret: random, known only to
+// readers of the webhook configuration, and replaced every day. All replicas accept a new path before the configuration names it. They accept the
+// previous one for a limited time afterwards, while API servers still learn of the change.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { defined } from '#lib/defined.ts'
 import { sha256 } from '#lib/sha256.ts'
@@ -17,12 +17,12 @@ const DOOR_NAMES = Object.keys(DOORS) as readonly Door[]
 /** As long as a key, so that it cannot be guessed. */
 const TOKEN_BYTES = 32
 export const ROTATE_MS = 24 * 3_600_000
-/** All replicas read the Secret far more often; one that cannot read it for half of this time is not ready. */
+/** All replicas read the Secret far more often. A replica that cannot read it for half of this time is not ready. */
 export const SPREAD_MS = 10 * 60_000
-/** API servers watch webhook configurations; one that is cut off for longer than this fails its calls until it is back. */
+/** API servers watch webhook configurations. One that is disconnected for longer than this fails its calls until it is back. */
 export const OVERLAP_MS = 10 * 60_000
 
-/** Lower case: an API server refuses a webhook of a Service whose path has anything but DNS names between its slashes. */
+/** Lowercase: an API server refuses a Service webhook whose path has anything but DNS names between its slashes. */
 export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('hex')
 
 export const pathOf = (token: string, door: Door): string => `/${token}/${DOORS[door]}`
@@ -33,20 +33,20 @@ export interface PathState {
   readonly since: number
   /** Accepted by all replicas before the configuration names it. */
   readonly next?: string
-  /** Accepted while an API server may still know the configuration of before. */
+  /** Accepted while an API server may still use the previous configuration. */
   readonly previous?: string
 }
 
 export interface PathsSeen {
   readonly now: number
   readonly newToken: () => string
-  /** The configuration was written with it, by this process. */
+  /** This process wrote the configuration with it. */
   readonly named: string | undefined
-  /** For how long this process has known it. */
+  /** How long this process has known it. */
   readonly knownMs: (token: string) => number
 }
 
-/** The state to write; the same object when there is nothing to do. One step at a time. */
+/** The state to write. The same object if there is nothing to do. One step at a time. */
 export function rotatedPaths(state: PathState | undefined, seen: PathsSeen): PathState {
   const { now } = seen
   if (state === undefined) return { token: seen.newToken(), since: now }
@@ -56,13 +56,13 @@ export function rotatedPaths(state: PathState | undefined, seen: PathsSeen): Pat
     const { previous: _gone, ...rest } = state
     return rest
   }
-  // A clock that was set back must not keep a path for ever.
+  // A clock that was set back must not keep a path forever.
   const isDue = Math.abs(now - since) >= ROTATE_MS
   if (next === undefined && previous === undefined && isDue) return { ...state, next: seen.newToken() }
   return state
 }
 
-/** What the configuration is to name: the next one as soon as every replica accepts it. */
+/** The path that the configuration should name: the next one as soon as every replica accepts it. */
 export const tokenToName = ({ token, next }: PathState, knownMs: PathsSeen['knownMs']): string =>
   next !== undefined && knownMs(next) >= SPREAD_MS ? next : token
 
@@ -94,7 +94,7 @@ export class SecretPaths {
     this.#tokens = tokens
   }
 
-  /** Compares with every path there is, in constant time: how long it takes tells nothing. */
+  /** Compares with every path in constant time, so that the timing reveals nothing. */
   doorOf(path: string): Door | undefined {
     const asked = sha256(path)
     let found: Door | undefined

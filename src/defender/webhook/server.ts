@@ -1,4 +1,4 @@
-// HTTPS for AdmissionReviews: paths that only the API server knows, one method, bodies of a bounded size, and nothing that a stranger can make it hold on to.
+// HTTPS for AdmissionReviews: paths that only the API server knows, one method, bounded bodies, and no resources held for strangers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -18,13 +18,13 @@ import { type AdmissionRequest, type Judge, parseReview, review } from './review
 import type { Door, SecretPaths } from './secret-paths.ts'
 import { defenderErrors } from '../defender-errors.ts'
 
-/** The API server bounds our objects at 1.5 MiB; a review of an update holds two, and some room. */
+/** The API server limits our objects to 1.5 MiB. An update review holds two, plus some room. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** The API server requires an answer within ten seconds. */
 const REQUEST_TIMEOUT_MS = 10_000
-/** How often Node checks for late headers on a connection that sent requests before. */
+/** How often Node checks for late headers on a reused connection. */
 const CHECK_MS = 1_000
-/** Longer than API servers keep an idle connection: one that we close first may carry a review that its sender does not send again. */
+/** Longer than API servers keep an idle connection. If we closed it first, it might carry a review that its sender does not repeat. */
 const KEEP_IDLE_MS = 120_000
 /** API servers keep a few connections each. */
 const MOST_CONNECTIONS = 64
@@ -32,7 +32,7 @@ const MOST_CONNECTIONS = 64
 export interface WebhookServerOptions {
   readonly certificate: WebhookCertificate
   readonly paths: Pick<SecretPaths, 'doorOf'>
-  /** PEM: only clients with a certificate of this authority are answered. Without it the path is what only the API server knows. */
+  /** PEM: only clients with a certificate of this authority are answered. Without it, the secret path is the only protection. */
   readonly clientCa?: string
   readonly judge: Judge
   readonly guard: AskGuard
@@ -86,18 +86,18 @@ export class WebhookServer {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** For connections from now on; those that are open keep what they agreed on. */
+  /** For new connections. Open ones keep their certificate. */
   renew({ cert, key }: WebhookCertificate): void {
     const { clientCa } = this.#options
     this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2', ...defined({ ca: clientCa }) })
   }
 
-  /** From now on every answer asks its client for another connection, which a Service leads to another replica. */
+  /** From now on every answer asks its client to reconnect, and a Service routes that to another replica. */
   drain(): void {
     this.#isDraining = true
   }
 
-  /** Reviews that are being answered are, within the time that an API server waits. */
+  /** Finishes reviews in progress, within the time that an API server waits. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#server.closeIdleConnections()
@@ -121,7 +121,7 @@ export class WebhookServer {
   async #reply(request: IncomingMessage): Promise<Reply> {
     const { judge, guard, paths } = this.#options
     const door = paths.doorOf((request.url ?? '').split('?', 1)[0] ?? '')
-    // Before the body is read: a stranger costs a hash and an answer.
+    // Before the body is read: a stranger costs one hash and one answer.
     if (door === undefined) return { status: 404, body: { message: 'not found' } }
     if (request.method !== 'POST') return { status: 405, body: { message: 'POST an AdmissionReview' } }
     const text = await bodyOf(request)
@@ -151,7 +151,7 @@ function answerAt(
   }
 }
 
-/** Undefined when it is too large; what came so far is dropped. */
+/** Undefined if it is too large. The part received so far is dropped. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return undefined
   const chunks: Buffer[] = []
@@ -164,7 +164,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString()
 }
 
-/** More than an object of a server has; each level costs the parser more than what it holds. */
+/** More than any server's object has. For the parser, each level costs more than its content. */
 const MOST_LEVELS = 1_000
 
 function parsed(text: string): unknown {
