@@ -1,5 +1,5 @@
-// Approvals that a commit needs before it is everywhere, and how many of them are still missing: those of the Defender's policies for each batch, and those of
-// the stages for the release. Pure.
+// Approvals that a commit needs before it is rolled out everywhere, and how many are missing: those of Defender policies for each batch, and those of stages
+// for the release. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -19,14 +19,14 @@ import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
 import { bindingHub, isInStage, isMember } from './stage-members.ts'
 
 export interface NeededApproval {
-  /** A policy of the Defender, or a gate. */
+  /** A Defender policy, or a gate. */
   readonly asker: string
   readonly from: readonly string[]
-  /** For each batch, or for the release. */
+  /** Per batch, or for the release. */
   readonly count: number
-  /** Absent: the release needs them once. */
+  /** If left out: the release needs them once. */
   readonly batches?: number
-  /** In all batches. */
+  /** Across all batches. */
   readonly missing: number
 }
 
@@ -38,7 +38,7 @@ export interface PermitsSeen {
   readonly now: number
 }
 
-/** Each batch is one permit, and an approval is for one permit: what was given for batches that are on their way already counts. */
+/** Each batch is one permit and needs its own approval. Approvals for batches in progress count. */
 export function permitApprovals(seen: PermitsSeen): readonly NeededApproval[] {
   return seen.policies.flatMap((policy) => {
     if (policy.spec.mode === 'Audit') return []
@@ -68,7 +68,7 @@ export interface ReleaseChange {
   readonly now: number
 }
 
-/** By the pipelines and the stages of clusters as they are before the commit: it can't drop its own gates. */
+/** Uses the pipelines and cluster stages from before the commit: a commit cannot drop its own gates. */
 export function releaseApprovals(request: ReleaseChange): readonly NeededApproval[] {
   const { before, after, inventories, now } = request
   const { pipelines, clusters } = bindingHub(before, after)
@@ -76,7 +76,7 @@ export function releaseApprovals(request: ReleaseChange): readonly NeededApprova
   return releasesOf(request, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
     const given = valid.filter((a) => a.spec.digest === digest && !(createdMs(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
-    // A cluster that leaves the fleet is in no stage any more.
+    // A cluster that leaves the fleet is no longer in a stage.
     const reached = clusters.filter(
       ({ metadata: { name = '' } }) => changed.has(name) && (after.has(name) || isMember(name, after)),
     )
@@ -100,16 +100,16 @@ function gateApproval(stage: string, gate: Gate, people: readonly Approver[]): r
 const isPast = (until: string | undefined, now: number): boolean => until !== undefined && Date.parse(until) <= now
 
 interface PlannedRelease {
-  /** All, where no inventory says which one a track has. */
+  /** All pipelines if no inventory shows which one a track uses. */
   readonly pipelines: readonly ReleasePipeline[]
   readonly changed: ReadonlySet<string>
-  /** What an Approval of it names. */
+  /** The digest that an Approval must name. */
   readonly digest: string | undefined
-  /** Approvals from before do not count: they were for a rollout of the same content that other content has replaced. */
+  /** Earlier approvals do not count: they were for the same content before other content replaced it. */
   readonly since: number
 }
 
-/** One for each track whose objects change. */
+/** One per track with changed objects. */
 function releasesOf(
   { before, after, inventories }: ReleaseChange,
   pipelines: readonly ReleasePipeline[],
@@ -143,7 +143,7 @@ function releasesOf(
   })
 }
 
-/** Then what is declared for the hub is part of the Release, and of what an Approval names. */
+/** Then the hub's objects are part of the Release and of its approved digest. */
 const isHubStaged = (pipelines: readonly ReleasePipeline[]): boolean =>
   pipelines.some(({ spec }) => spec.stages.some(({ clusters }) => clusters.hub === true))
 
@@ -156,7 +156,7 @@ function sinceWhen(digest: string, newest: NewestContent | undefined): number {
 
 const NO_TARGETS: Targets = new Map()
 
-/** With the Cluster of each cluster in its turn, before the commit and after it. */
+/** Pairs each cluster's turn, which includes its Cluster object: before the commit and after it. */
 function inTurns(before: Targets, after: Targets, namespace?: string): readonly [before: Targets, after: Targets] {
   const old = withTurns(before, { namespace, had: () => false })
   return [old, withTurns(after, { namespace, had: (cluster) => old.has(cluster) })]

@@ -1,20 +1,20 @@
-// Which machines of a cluster will be away for work on their hosts, and until when that is assumed. Pure.
+// Which machines of a cluster will be unavailable for host maintenance, and until when. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { bookedFrom, isOver, LEAST_LEAD_MS, plannerOf, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 
-/** One machine that is away anyway while a rollout runs. */
+/** A machine that is unavailable anyway while a rollout runs. */
 export interface Booked {
   readonly machine: string
   readonly event: string
   readonly kind: string
   readonly source: string
-  /** The person who planned it, or the source. */
+  /** The person or source that planned it. */
   readonly by: string
-  /** From then on it counts in every budget. */
+  /** From this time it counts in every budget. */
   readonly from: string
-  /** Absent: its source names no end, and two hours of work are assumed. */
+  /** Left out if the source gives no end; two hours are assumed. */
   readonly until?: string
 }
 
@@ -24,7 +24,7 @@ const endOf = ({ spec }: MaintenanceEvent, from: number): number => {
   return Number.isNaN(recorded) ? begins + LEAST_LEAD_MS : recorded
 }
 
-/** What is booked or begins between the two times. */
+/** Work that is booked or starts between the two times. */
 export const bookedBetween = (events: readonly MaintenanceEvent[], from: number, to: number): readonly Booked[] =>
   eventsBetween(events, from, to)
     .map((event) => {
@@ -41,7 +41,7 @@ export const bookedBetween = (events: readonly MaintenanceEvent[], from: number,
     })
     .toSorted((a, b) => (a.from + a.event < b.from + b.event ? -1 : 1))
 
-/** Those that bind at one moment of a forecast, in which no source ends the work: its planned or assumed end does. */
+/** Events in force at one moment of a forecast. No source ends work there; its planned or assumed end does. */
 export const eventsBetween = (
   events: readonly MaintenanceEvent[],
   from: number,

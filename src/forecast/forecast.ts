@@ -1,4 +1,4 @@
-// Lets a cluster in memory come to rest, and notes what happens on the way: which machines go when, what that waits for, and how long it all takes.
+// Simulates a cluster in memory until it is stable, and records on the way which machines switch when, what they wait for, and how long it takes.
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import type { Wait } from '#controllers/componentset/reporting/wait.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -13,26 +13,26 @@ import { type SwitchMs, World, type WorldObjects } from './world.ts'
 export interface ForecastSlice {
   readonly set: string
   readonly component: string
-  /** Undefined: it leaves. */
+  /** Undefined: the component is removed. */
   readonly version: string | undefined
   readonly step: number
   readonly number: number
   readonly machines: readonly string[]
   readonly drains: boolean
   readonly reboots: boolean
-  /** Milliseconds from the beginning: asked, granted, and all its machines done. */
+  /** Milliseconds from the start: requested, granted, and all machines done. */
   readonly asked: number
   readonly begun: number | undefined
   readonly done: number | undefined
 }
 
-/** What held a set up, and for how long in all. */
+/** What held up a set, and for how long in total. */
 export interface Brake {
   readonly what: string
   readonly ms: number
-  /** Of a person, so a person can end it. */
+  /** A person's hold, so a person can end it. */
   readonly isHold?: true
-  /** The switches themselves; nothing binds. */
+  /** The switches themselves; nothing else limits the rollout. */
   readonly isWork?: true
 }
 
@@ -46,16 +46,16 @@ export interface Forecast {
   /** Sets that do not finish, and why. */
   readonly stuck: readonly { readonly set: string; readonly wait: Pick<Wait, 'predicate' | 'seen' | 'unblock'> }[]
   readonly skipped: readonly { readonly set: string; readonly machine: string; readonly reason: string }[]
-  /** The cluster once it has come to rest, and when. */
+  /** The cluster once it is stable, and when. */
   readonly end: WorldObjects
   readonly endedAt: number
-  /** All that were asked for, and those that were open. */
+  /** All requested permits, including those already open. */
   readonly permits: readonly OperationPermit[]
 }
 
-/** Two weeks hold any window of people; what takes longer is not promised. */
+/** Two weeks cover any maintenance window; nothing is predicted beyond. */
 const MOST_MS = 14 * 86_400_000
-/** While nothing but time passes, the steps grow. */
+/** While only time passes, the steps grow up to this. */
 const MOST_IDLE_STEP_MS = 900_000
 const MOST_TURNS = 20_000
 
@@ -63,9 +63,9 @@ export interface ForecastRequest {
   readonly objects: WorldObjects
   readonly now: number
   readonly switchMs: SwitchMs
-  /** Only these sets are reported, and waited for. */
+  /** Only these sets are reported and waited for. */
   readonly sets: ReadonlySet<string>
-  /** Called now and then, so that others have a turn. */
+  /** Called from time to time to yield to other work. */
   readonly pause?: () => Promise<void>
 }
 
@@ -168,7 +168,7 @@ class Log {
     return version === undefined || this.#components.has(componentObjectName(component, version))
   }
 
-  /** Time went by: whatever a set or one of its permits waited for gets it. */
+  /** Adds the elapsed time to every cause that a set or one of its permits waited for. */
   passed(world: World, ms: number): void {
     const reasons = new Set<string>()
     for (const [name, { status }] of world.sets) {
@@ -216,7 +216,7 @@ class Log {
       risk: this.#risk,
       stuck: stuck.map(({ metadata: { name = '' }, status }) => {
         const { predicate = 'Progressing', seen = '', unblock = '' } = status?.waitingFor ?? {}
-        // Its permits exist in memory alone, so no command can show them.
+        // These permits exist only in memory, so no command can show them.
         const [cure = ''] = unblock.split('; for details run ')
         return { set: name, wait: { predicate: predicate as Wait['predicate'], seen, unblock: cure } }
       }),
@@ -227,10 +227,10 @@ class Log {
   }
 }
 
-/** The work itself, which takes most of the time where nothing else binds. */
+/** The switches themselves, which take most of the time if nothing else limits the rollout. */
 const switchesOf = (component: string): string => `switches of ${component}`
 
-/** What slows a rollout without being a failure. */
+/** Causes that slow a rollout without failing it. */
 const BRAKES: ReadonlyMap<string, string> = new Map([
   ['WaitingForWindow', 'window'],
   ['RequirementUnmet', 'requirements'],

@@ -1,4 +1,4 @@
-// What a forecast begins with: the machines of one cluster and what restricts them, at one moment. It has no Secrets and no addresses.
+// The input of a forecast: one cluster's machines and what restricts them, at one moment. It contains no Secrets and no addresses.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { FleetSource, FleetSourceSpec } from '#api/kinds/fleet-source.ts'
@@ -23,7 +23,7 @@ import type { PlaneNow } from './plane-changes.ts'
 
 export const INVENTORY_FORM = 'kubenode.io/inventory/1'
 
-/** A PodDisruptionBudget that permits no eviction at the moment, and the Nodes with its pods. */
+/** A PodDisruptionBudget that permits no eviction right now, and the Nodes of its pods. */
 export interface FullBudget {
   readonly namespace: string
   readonly name: string
@@ -34,27 +34,27 @@ export interface FullBudget {
 export interface AppliedObjects {
   readonly source: string
   readonly track: string
-  /** Absent: of a release that did not tell them apart. */
+  /** Left out by releases that did not distinguish targets. */
   readonly target?: 'Hub' | 'Member'
   readonly refs: readonly (ObjectRef & { readonly uid?: string })[]
 }
 
-/** On the hub: how each source deletes what git no longer declares. */
+/** On the hub: each source's rules for deleting what git no longer declares. */
 export interface SourceRules {
   /** namespace/name. */
   readonly source: string
   readonly prune: FleetSourceSpec['prune']
   readonly tracks: FleetSourceSpec['tracks']
-  /** Absent in inventories of older releases. */
+  /** Missing in inventories of older releases. */
   readonly newest?: readonly NewestContent[]
 }
 
-/** What a track rolled out last, and since when Approvals of it and of anything else count. */
+/** What a track rolled out last, and from when Approvals of it and of other content count. */
 export interface NewestContent {
   readonly track: string
-  /** As an Approval names it. */
+  /** As named in an Approval. */
   readonly digest: string
-  /** Absent: all count. */
+  /** If left out, all count. */
   readonly approvedSince?: string
   readonly otherSince: string
 }
@@ -76,15 +76,15 @@ export interface Inventory {
   readonly policies: readonly DefenderPolicy[]
   readonly ledger?: LedgerSpec
   readonly fullBudgets: readonly FullBudget[]
-  /** Absent in inventories of older releases, as are the next two. */
+  /** Missing in inventories of older releases, like the next two. */
   readonly applied?: readonly AppliedObjects[]
   readonly canaries?: readonly ComponentCanary[]
   readonly sources?: readonly SourceRules[]
-  /** Of the hub, as far as who took it may list them. */
+  /** On the hub, if the user who took the inventory may list them. */
   readonly planes?: readonly PlaneNow[]
-  /** What its controllers serve; absent: not known. */
+  /** Providers that its controllers serve; undefined if unknown. */
   readonly providers?: readonly string[]
-  /** Open work on hosts, as far as who took it may list it. */
+  /** Open host maintenance, if the user who took the inventory may list it. */
   readonly maintenance?: readonly MaintenanceEvent[]
 }
 
@@ -103,7 +103,7 @@ const LISTS = [
 ] as const
 const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes', 'maintenance', 'providers'] as const
 
-/** The inventory, or what is wrong with it. */
+/** Returns the inventory, or what is wrong with it. */
 export function readInventory(value: unknown): Inventory | { readonly problem: string } {
   if (!isObject(value)) return { problem: 'it is not an object' }
   if (value['form'] !== INVENTORY_FORM) return { problem: `its form is not ${INVENTORY_FORM}` }
@@ -121,13 +121,13 @@ const without = <T extends object, K extends keyof T>(from: T, ...names: readonl
   return rest
 }
 
-/** Annotations may hold anything, and who wrote a field has no effect here. */
+/** Annotations may contain anything, and managedFields have no effect here. */
 export function trimmed<T extends KubeObject>(object: T): T {
   const { annotations: _, managedFields: __, ...metadata } = object.metadata as Record<string, unknown>
   return { ...object, metadata }
 }
 
-/** By source, track and target, in the order of the names; the shards of one belong together. */
+/** By source, track and target, sorted by name; shards of the same one are merged. */
 export function appliedOf(shards: readonly AppliedShard[]): readonly AppliedObjects[] {
   const groups = Map.groupBy(shards, ({ spec: { source, track, target = '' } }) => `${source}\n${track}\n${target}`)
   return [...groups]
@@ -155,7 +155,7 @@ export const rulesOf = ({ metadata, spec }: FleetSource): SourceRules => ({
   tracks: spec.tracks,
 })
 
-/** Kernel, system and accelerators tell hardware apart; addresses and images do not. */
+/** Kernel, system and accelerators identify hardware; addresses and images do not. */
 export function trimmedNode(node: Node): Node {
   const { spec, status } = node
   return trimmed({

@@ -1,4 +1,4 @@
-// What each track of a source rolled out last, and since when Approvals of it and of anything else count. Pure.
+// What each track of a source rolled out last, and from when Approvals of it and of other content count. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -7,7 +7,7 @@ import { approvedSince } from '#sync/release/release-approvers.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import type { NewestContent } from './inventory.ts'
 
-/** `releases` are those of the hub. */
+/** `releases` are the hub's. */
 export function newestContents(
   { metadata, spec }: FleetSource,
   releases: readonly Release[],

@@ -1,4 +1,4 @@
-// The cluster as it will be once a commit is applied: what the inventory has, with what the commit declares in its place.
+// The expected cluster after a commit: the inventory's objects, replaced by what the commit declares.
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -16,14 +16,14 @@ import type { WorldObjects } from './world.ts'
 
 export interface Expected {
   readonly objects: WorldObjects
-  /** Sets whose components or selector are not what they were. */
+  /** Sets with changed components or selector. */
   readonly changedSets: readonly string[]
-  /** What was taken as passed because nothing here can ask it. */
+  /** Checks that cannot run here and are assumed to pass. */
   readonly assumed: readonly string[]
   readonly policies: readonly DefenderPolicy[]
 }
 
-/** `before` and `after`: what the cluster is to have, by the commit that it has and by the one that is planned. */
+/** `before` and `after`: what the current and the planned commit declare for the cluster. */
 export function expectedObjects(
   inventory: Inventory,
   before: readonly KubeObject[],
@@ -62,7 +62,7 @@ export function expectedObjects(
   }
 }
 
-/** Only what is rolled out, and where: another soak alone switches nothing. */
+/** Compares only what is rolled out and where: a different soak alone switches nothing. */
 const isSameRollout = (before: MachineComponentSet | undefined, after: MachineComponentSet): boolean =>
   before !== undefined &&
   jsonEqual(
@@ -75,7 +75,7 @@ function comparable(component: RevisedComponent): object {
   return rest
 }
 
-/** As a server fills in what a commit leaves out. */
+/** With the server's defaults for fields that a commit leaves out. */
 const withDefaults = <T extends KubeObject>(kind: ApiKind, object: T): T => applyDefaults(kind.schema, object) as T
 
 const declaredOf = <T extends KubeObject>(kind: ApiKind, list: readonly KubeObject[]): ReadonlyMap<string, T> =>
@@ -85,7 +85,7 @@ const declaredOf = <T extends KubeObject>(kind: ApiKind, list: readonly KubeObje
       .map((o) => [o.metadata.name ?? '', withDefaults(kind, o as T)]),
   )
 
-/** What the commit before declared and this one does not is deleted; what no commit declared stays. */
+/** Deletes what only the previous commit declared; keeps what no commit declared. */
 function merged<T extends KubeObject>(
   found: readonly T[],
   before: ReadonlyMap<string, T>,
@@ -114,7 +114,7 @@ function inPlaceOf<T extends KubeObject>(old: T, wanted: T): T {
   return { ...old, ...wanted, metadata, ...('status' in old && { status: old.status }) }
 }
 
-/** Requests over the network and pods are not made for a forecast: such inspections are taken as passed. */
+/** A forecast makes no network requests and starts no pods: such inspections are assumed to pass. */
 function expectedSet(
   set: MachineComponentSet,
   old: MachineComponentSet | undefined,
@@ -133,7 +133,7 @@ function expectedSet(
   }
 }
 
-/** The values of Secrets are not in an inventory: they are taken to be what they are. */
+/** An inventory has no Secret values; they are assumed unchanged. */
 function sealedAsBefore(
   component: RevisedComponent,
   old: MachineComponentSet | undefined,
@@ -147,7 +147,7 @@ function sealedAsBefore(
   return kept?.sealed === undefined ? component : { ...component, sealed: kept.sealed }
 }
 
-/** Approvals come when people give them, and rules of policies are about facts of that time. */
+/** Approvals depend on people, and policy rules on facts of that time. */
 function withoutPeople(policy: DefenderPolicy, assumed: Set<string>): DefenderPolicy {
   const { approvals = [], rules = [], ...spec } = policy.spec
   for (const rule of rules) assumed.add(`rule ${rule.name} of policy ${policy.metadata.name} permits it`)

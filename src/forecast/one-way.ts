@@ -1,4 +1,4 @@
-// What a commit does that `git revert` does not take back: what was deleted with its contents, and what programs of a component did. Pure.
+// Effects of a commit that `git revert` does not undo: deletions with their content, and the actions of component hooks. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
@@ -16,7 +16,7 @@ export interface OneWay {
   readonly what: string
 }
 
-/** With these goes more than git declares. */
+/** Deleting these loses more than git declares. */
 const WITH_CONTENTS: Readonly<Record<string, string>> = {
   Namespace: 'with everything in it',
   CustomResourceDefinition: 'with all objects of its kind',
@@ -26,7 +26,7 @@ const WITH_CONTENTS: Readonly<Record<string, string>> = {
 
 export const takesContents = ({ kind }: ObjectRef): boolean => Object.hasOwn(WITH_CONTENTS, kind)
 
-/** The worst comes first, over all clusters: a list that is cut must not end in its harmless part. */
+/** Worst first, across all clusters: a truncated list must not drop the worst. */
 export function oneWaySteps(
   shown: readonly ClusterDifference[],
   before: Targets,
@@ -53,7 +53,7 @@ const contentsLost = ({ changes }: ClusterDifference): readonly string[] =>
     return more === undefined ? [] : [`deletes ${object} ${more}`]
   })
 
-/** Of any flavor: what was written to it is deleted with it. */
+/** Of any flavor: everything written to it is deleted with it. */
 function planesLost(changes: ClusterDifference['changes'], before: RenderedTarget | undefined): readonly string[] {
   const removed = new Set(changes.filter(({ change }) => change === 'removed').map(({ object }) => object))
   return (before?.objects ?? []).flatMap(({ ref, object }) => {
@@ -70,7 +70,7 @@ function planesLost(changes: ClusterDifference['changes'], before: RenderedTarge
   })
 }
 
-/** Hooks change what no file of a component holds: databases, firmware, other programs. */
+/** Hooks change what no component file contains: databases, firmware, other programs. */
 function hooksRun(before: RenderedTarget | undefined, after: RenderedTarget | undefined): readonly string[] {
   const definitions = new Map([...definitionsIn(before), ...definitionsIn(after)])
   const [old, now] = [assignedIn(before), assignedIn(after)]

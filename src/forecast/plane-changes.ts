@@ -1,5 +1,5 @@
-// What a commit does to the version, the data and the keys of a control plane, and which way back there is: the old programs until the one-way step, and after it
-// only a restore that loses writes; keys never come back. Pure. What runs now is known only from an inventory of the hub.
+// A commit's effect on the version, data and keys of a control plane, and the way back: the old programs until the one-way step, after it only a restore that
+// loses writes; keys never come back. Pure. The running state is only known from an inventory of the hub.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
@@ -12,11 +12,11 @@ import { type BindingHub, bindingHub, isInStage } from './stage-members.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
 
-/** Of one Cluster on the hub, when the inventory was taken. */
+/** One Cluster on the hub when the inventory was taken. */
 export interface PlaneNow {
   readonly namespace: string
   readonly name: string
-  /** Absent in inventories of older releases. */
+  /** Missing in inventories of older releases. */
   readonly createdAt?: string
   readonly version?: string
   readonly flavor?: string
@@ -29,7 +29,7 @@ export interface PlaneNow {
 export interface PlaneChange {
   readonly cluster: string
   readonly what: string
-  /** Writes are lost by it, or by the revert of it. */
+  /** The change or its revert loses writes. */
   readonly isOneWay: boolean
 }
 
@@ -68,7 +68,8 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
     if (old === undefined || from === undefined || to === undefined || from === to) return []
     const turn = turnOf(pipelines, old)
     const [oldMinor, newMinor] = [minorOf(from), minorOf(to)]
-    // The embedded API server keeps its data over every change of the version that it reports, and within a minor the old programs read what the new ones wrote.
+    // The embedded API server keeps its data across any change of its reported version. Within a minor version the old programs can read what the new ones
+    // wrote.
     if (wanted.spec.controlPlane?.flavor === 'embedded' || oldMinor === newMinor)
       return turn === undefined
         ? []
@@ -88,7 +89,7 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
   })
 }
 
-/** When in the train: by the stage that the cluster has before the commit. */
+/** Its turn in the pipeline, by the cluster's stage before the commit. */
 function turnOf(pipelines: BindingHub['pipelines'], old: Cluster): string | undefined {
   const turns = pipelines.flatMap(({ spec: { stages } }) => {
     const at = stages.findIndex((stage) => isInStage(stage, old))
@@ -98,7 +99,7 @@ function turnOf(pipelines: BindingHub['pipelines'], old: Cluster): string | unde
   return turns[0]
 }
 
-/** Of one that is new there is no snapshot yet. */
+/** A new one has no snapshot yet. */
 function restores(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
   const olds = planesIn(before.get(HUB_TARGET))
   return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, { metadata, spec }]) => {
@@ -129,7 +130,7 @@ function tokenOf({ spec }: Pick<Cluster, 'spec'>): string | undefined {
 
 const ROTATION_FIELDS = Object.keys(ROTATED_KEYS) as readonly RotationField[]
 
-/** A control plane that is new has its first keys, whatever the number. */
+/** A new control plane has its first keys, whatever the number. */
 function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
   const olds = planesIn(before.get(HUB_TARGET))
   return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, wanted]) => {

@@ -1,4 +1,4 @@
-// What a commit does to the machines of one cluster: how many, in which steps, for how long, what is in the way, and how long the way back takes.
+// What a commit does to one cluster's machines: how many, in which steps, how long it takes, what blocks it, and how long the way back takes.
 import type { Risk } from '#defender/risk.ts'
 import { machineUnit } from '#defender/unit.ts'
 import { hardwareClass } from '#nodes/placement/hardware-class.ts'
@@ -23,7 +23,7 @@ export interface ClusterPrediction {
   readonly slices: readonly ForecastSlice[]
   readonly drains: number
   readonly reboots: number
-  /** Milliseconds: half of such rollouts are done by then, and nine of ten. */
+  /** In milliseconds: 50 % and 90 % of such rollouts finish within this time. */
   readonly p50: number
   readonly p90: number
   readonly mostUnavailable: number
@@ -31,18 +31,18 @@ export interface ClusterPrediction {
   readonly risk: Risk | undefined
   readonly approvals: readonly NeededApproval[]
   readonly fullBudgets: readonly FullBudget[]
-  /** Hardware class → the machine that tries it first here. */
+  /** Hardware class → the first machine that gets it here. */
   readonly classes: ReadonlyMap<string, { readonly machine: string; readonly count: number; readonly step: number }>
   readonly skipped: Forecast['skipped']
   readonly stuck: Forecast['stuck']
   /** Components without recorded durations. */
   readonly untimed: readonly string[]
   readonly assumed: readonly string[]
-  /** Milliseconds; undefined when it does not finish in memory. */
+  /** Milliseconds; undefined if the simulation does not finish. */
   readonly wayBack: number | undefined
-  /** Machines that are away anyway while it runs; their places in the budgets are taken. */
+  /** Machines that are unavailable anyway during the rollout and use up budget. */
   readonly booked: readonly Booked[]
-  /** Sets that were on their way already. */
+  /** Sets that are already rolling out. */
   readonly underWay: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export interface PredictRequest {
   readonly inventory: Inventory
   readonly before: readonly KubeObject[]
   readonly after: readonly KubeObject[]
-  /** The one that is planned: permits name it. */
+  /** The planned commit, as named in permits. */
   readonly commit?: string
   readonly pause?: () => Promise<void>
 }
@@ -123,7 +123,7 @@ const isSelected = (set: WorldObjects['sets'][number], machine: Inventory['machi
 const machinesOf = ({ slices }: Forecast, is: (slice: ForecastSlice) => boolean): number =>
   new Set(slices.filter(is).flatMap((s) => s.machines)).size
 
-/** From where the way forward ends, to what the commit before declares. */
+/** From the end of the rollout back to what the previous commit declares. */
 function goingBack(
   inventory: Inventory,
   { end }: Forecast,

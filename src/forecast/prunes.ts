@@ -1,4 +1,4 @@
-// Which deletions of a commit the prune guard stops, and the digest that an Approval must name: by the planner that sync applies with. Pure.
+// Which of a commit's deletions the prune guard stops, and the digest that an Approval must name, computed by sync's own planner. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
@@ -26,16 +26,16 @@ export interface PromisedPrune extends Pick<HeldPrune, 'digest' | 'count' | 'fir
   /** namespace/name of the FleetSource. */
   readonly source: string
   readonly track: string
-  /** Absent, with both limits: the source is in no inventory and not in git, so that its guard may allow these deletions. */
+  /** Undefined, with both limits, if the source is in no inventory and not in git: its guard may then allow these deletions. */
   readonly guard?: ClusterConfig['prune']['guard']
   readonly allowed?: number
   readonly allowedMachines?: number
   readonly takenAt: string
-  /** Why sync may ask for another digest; absent: it will ask for this one unless the cluster changes. */
+  /** Why sync may request another digest. Left out: sync will request this one unless the cluster changes. */
   readonly mayDiffer?: string
 }
 
-/** Deletions in a cluster whose digest is unknown. */
+/** Deletions in a cluster with an unknown digest. */
 export interface UnknownPrune {
   readonly cluster: string
   readonly why: string
@@ -52,12 +52,12 @@ export interface PrunesRequest {
   readonly after: Targets
   /** Clusters from which the commit removes objects. */
   readonly clusters: readonly string[]
-  /** The commit that is planned. */
+  /** The planned commit. */
   readonly commit: string
   readonly now: number
 }
 
-/** An inventory older than this describes a cluster that others may have changed. */
+/** The cluster may have changed since an older inventory. */
 const FRESH_MS = 3_600_000
 
 export function prunesOf(request: PrunesRequest): Prunes {
@@ -99,7 +99,7 @@ function promisedOf(
 ): PromisedPrune | undefined {
   const { source, track, refs } = applied
   const old = before.get(cluster)
-  // Of another source, which declares its own.
+  // Another source declares its own objects.
   const declared = refsIn(old)
   if (!refs.some((ref) => declared.has(refText(ref)))) return undefined
   // A cluster that leaves the fleet keeps what it has.
@@ -167,13 +167,13 @@ const NOTHING: RenderedTarget = { objects: [], rejected: [] }
 const refsIn = (target: RenderedTarget | undefined): ReadonlySet<string> =>
   new Set([...(target?.objects ?? []), ...(target?.rejected ?? [])].map(({ ref }) => refText(ref)))
 
-/** As the commit declares it, where it does, and else as the hub has it. */
+/** The rules that the commit declares, else those on the hub. */
 function rulesFor(source: string, inventories: readonly Inventory[], after: Targets): SourceRules | undefined {
   const declared = declaredOnHub(fleetSource, after).map(rulesOf)
   return [...declared, ...inventories.flatMap((i) => i.sources ?? [])].find((r) => r.source === source)
 }
 
-/** The hub counts them itself; here the inventory of the cluster says so. */
+/** The hub counts them itself; here the count comes from the cluster's inventory. */
 function machinesIn(
   ref: ObjectRef,
   before: RenderedTarget | undefined,
@@ -185,7 +185,7 @@ function machinesIn(
   return declared === undefined ? 'Unknown' : (total ?? 'Unknown')
 }
 
-/** Kinds of which an inventory has all objects; others are taken to be there, as sync applied them. */
+/** Kinds that an inventory lists completely. Objects of other kinds are assumed to exist as sync applied them. */
 const listsOf = ({ machines, machineSets, sets, components }: Inventory) =>
   [
     [machine.kind, machines],
@@ -226,16 +226,16 @@ function liveIn(
 }
 
 interface Recorded {
-  /** Of this track, and of all tracks of the source: what sync recorded in the cluster. */
+  /** What sync recorded in the cluster for this track, and for all tracks of the source. */
   readonly own: readonly string[]
   readonly recorded: ReadonlySet<string>
-  /** By the base of the plan, and by its commit. */
+  /** By the plan's base, and by its commit. */
   readonly declared: ReadonlySet<string>
   readonly stays: ReadonlySet<string>
   readonly age: number
 }
 
-/** The digest names each object: one more that is applied or deleted before the commit arrives makes it another. */
+/** The digest covers each object: applying or deleting one more before the commit arrives changes it. */
 function doubtOf({ own, recorded, declared, stays, age }: Recorded): string | undefined {
   const more = own.filter((ref) => !declared.has(ref) && !stays.has(ref))
   if (more[0] !== undefined)

@@ -1,4 +1,4 @@
-// What keeps the release of a commit waiting whatever its machines do: a hold on the source, and the windows of stages. Pure.
+// What delays a commit's release regardless of its machines: a hold on the source, and the windows of stages. Pure.
 import { HUB_TARGET } from '#api/names.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { endOfHold } from '#permits/holds/names.ts'
@@ -27,12 +27,12 @@ export const releaseWaits = (request: ReleaseWaitsRequest): readonly ReleaseWait
     ? []
     : [...sourceHolds(request), ...closedWindows(request, bindingHub(request.before, request.after))]
 
-/** A held source follows no commit, so nothing of it is applied anywhere. */
+/** A held source follows no new commit, so sync applies nothing from it. */
 function sourceHolds({ inventories, now }: ReleaseWaitsRequest): readonly ReleaseWait[] {
   return inventories.flatMap(({ holds, sources = [] }) =>
     sources.flatMap(({ source }): readonly ReleaseWait[] => {
       const [namespace = '', name = ''] = source.split('/')
-      // The Release that the commit makes has no name yet: a hold on all of them covers it.
+      // The commit's Release has no name yet: only a hold on all Releases covers it.
       const things = [
         { kind: 'FleetSource', name, namespace, labels: 'Unknown' },
         { kind: 'Release', name: '', namespace, labels: 'Unknown' },

@@ -1,5 +1,5 @@
-// Refuses providers that the controllers of a cluster do not serve, by what its inventory tells. Where it is known, it replaces the doubt of a name that
-// KubeNode does not bring. Pure.
+// Refuses providers that a cluster's controllers do not serve, according to its inventory. If that is known, it replaces the render's warning about names that
+// KubeNode does not ship. Pure.
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { providersNamedBy } from '#declared/providers.ts'
 import { refText } from '#delivery/object-ref.ts'
@@ -8,19 +8,19 @@ import { didYouMean } from '#lib/did-you-mean.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import type { Inventory } from './inventory.ts'
 
-/** Of the render: the name is none that KubeNode brings. */
+/** From the render: KubeNode does not ship a provider of this name. */
 const DOUBTED = 'KN3076'
-/** Of the render: the fleet's own file does not list it, which is reason enough. */
+/** From the render: the fleet's own file does not list it, which is reason enough. */
 const UNLISTED = 'KN3075'
 
 export interface Serving {
   readonly after: Targets
   readonly inventories: readonly Inventory[]
-  /** Clusters whose inventory is too old to refuse anything by. */
+  /** Clusters whose inventory is too old to refuse anything. */
   readonly stale: ReadonlySet<string>
 }
 
-/** `problems` of the render, with those of providers as the inventories know them. */
+/** `problems` from the render, with provider problems updated from the inventories. */
 export function withServedProviders(
   problems: readonly RenderedProblem[],
   { after, inventories, stale }: Serving,

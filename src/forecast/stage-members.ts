@@ -1,4 +1,4 @@
-// Which pipelines and clusters bind a commit, and which clusters a stage has, as sync finds them. Pure.
+// Which pipelines and clusters apply to a commit, and which clusters a stage has, by sync's rules. Pure.
 import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import { type ReleasePipeline, releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { LABELS } from '#api/names.ts'
@@ -19,7 +19,7 @@ export interface BindingHub {
   readonly clusters: readonly Cluster[]
 }
 
-/** As they are before the commit: it can neither drop its own gates nor move a cluster past them. What it adds counts as it adds it. */
+/** Their state before the commit, which can neither drop its own gates nor move a cluster past them. New ones count as the commit adds them. */
 export function bindingHub(before: Targets, after: Targets): BindingHub {
   const old = declaredOnHub(releasePipeline, before)
   const earlier = declaredOnHub(cluster, before)
@@ -31,5 +31,5 @@ export function bindingHub(before: Targets, after: Targets): BindingHub {
   }
 }
 
-/** The hub has its Cluster. */
+/** True if the hub has its Cluster. */
 export const isMember = (name: string, targets: Targets): boolean => isDeclaredOnHub(cluster, name, targets)

@@ -1,4 +1,4 @@
-// What API servers would refuse of a change, and what a change ends: an object by itself does not show it. Pure.
+// What API servers would refuse about a change, and what a change ends: problems that an object alone does not show. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
 import { HUB_TARGET } from '#api/names.ts'
@@ -17,7 +17,7 @@ export interface Update {
   readonly after: Targets
   /** Undefined without an inventory of the hub. */
   readonly planes: readonly PlaneNow[] | undefined
-  /** It is too old to refuse anything by. */
+  /** The inventory is too old to refuse anything. */
   readonly isStale?: boolean
   readonly now: number
 }
@@ -49,7 +49,7 @@ function fixedFields({ before, after }: Update, validator: Validator): readonly 
   })
 }
 
-/** A time to live counts from the creation of the Cluster, which no commit shows. */
+/** A time to live counts from the Cluster's creation, which no commit shows. */
 function endedClusters({ before, after, planes, now }: Update): readonly RenderedProblem[] {
   const olds = planesIn(before.get(HUB_TARGET))
   return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, { metadata, spec }]) => {

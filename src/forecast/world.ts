@@ -1,5 +1,5 @@
-// A copy of one cluster in memory, in which the controllers' own plans and the Defender's own decisions take effect at once. Its machines
-// finish their orders after as long as such a switch took before, and nothing fails. It touches nothing.
+// An in-memory copy of one cluster, in which the controllers' own plans and the Defender's decisions take effect at once. Machines finish their orders after as
+// long as such a switch took before, and nothing fails. It touches nothing outside.
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -51,15 +51,15 @@ export interface WorldObjects extends Pick<Inventory, Listed> {
   readonly ledger: LedgerSpec | undefined
   readonly cluster: string | undefined
   readonly apiServer: string | undefined
-  /** Open work on hosts when the inventory was taken. */
+  /** Open host maintenance when the inventory was taken. */
   readonly maintenance?: readonly MaintenanceEvent[]
 }
 
-/** From the grant until the version is judged healthy. */
+/** From the grant until the version counts as healthy. */
 export type SwitchMs = (set: string, component: string) => number
 
 const LEADER = 'forecast'
-/** Facts of rules that policies write themselves are not known beforehand: such rules are taken as not true. */
+/** Facts of custom policy rules are unknown in advance, so such rules count as not true. */
 const NO_RULES: Snapshot['rules'] = new Map()
 const NOTHING: ReadonlySet<string> = new Set()
 
@@ -78,12 +78,12 @@ export class World {
   readonly #fleet = new Fleet()
   readonly #switchMs: SwitchMs
   readonly #configs = new Set<string>()
-  /** When the switch of a component of a machine ends, by both names. */
+  /** When the switch of a machine's component ends, by both names. */
   readonly #ends = new Map<string, number>()
   #revisions: readonly ControllerRevision[]
   #ledger: LedgerSpec | undefined
   #asked = 0
-  /** When the next plan or decision wants to be made, by time alone. */
+  /** When time alone makes the next plan or decision due. */
   #next: number | undefined
 
   constructor(objects: WorldObjects, now: number, switchMs: SwitchMs) {
@@ -104,13 +104,13 @@ export class World {
     for (const [name, node] of this.nodes) this.#fleet.putNode(name, node)
   }
 
-  /** The cluster as it is now. */
+  /** The current state of the cluster. */
   objects(): WorldObjects {
     const [machines, sets] = [[...this.machines.values()], [...this.sets.values()]]
     return { ...this.#objects, machines, sets, revisions: this.#revisions, permits: [], ledger: this.#ledger }
   }
 
-  /** One turn of sets, Defender and machines. Returns whether anything changed but time. */
+  /** One turn of sets, Defender and machines. Returns whether anything but time changed. */
   turn(): boolean {
     this.#next = undefined
     const plans = [...this.sets.keys()].map((name) => this.#planTurn(name))
@@ -119,7 +119,7 @@ export class World {
     return [...plans, decided, moved].includes(true)
   }
 
-  /** To the next moment at which something can change; false when there is none. */
+  /** Advances to the next moment when something can change; false if there is none. */
   advance(): boolean {
     const times = [...this.#ends.values(), ...(this.#next === undefined ? [] : [this.#next])].filter(
       (t) => t > this.now,
@@ -129,7 +129,7 @@ export class World {
     return true
   }
 
-  /** Whether a machine is on its way between two versions: without one, only time can help. */
+  /** Whether a machine is switching: if not, only time can help. */
   get isAnyUnderWay(): boolean {
     return this.#ends.size > 0
   }
@@ -209,7 +209,7 @@ export class World {
         this.#putPermit({ ...permit, spec: { ...permit.spec, results: { ...results, ...permit.spec.results } } })
         return
       }
-      // The lease of a requester that lives never runs out; pods of inspections are not asked here.
+      // A live requester's lease never expires; inspection pods do not run here.
       case 'RenewPermit':
       case 'StartProbePod':
       case 'EndProbePod':
@@ -278,7 +278,7 @@ export class World {
     return this.#components.get(componentObjectName(component.name, component.version))?.spec.disruption === 'None'
   }
 
-  /** Machines of open slices and of open permits alone: the others get no new orders. */
+  /** Only machines of open slices and permits: the others get no new orders. */
   #machinesTurn(): boolean {
     const named = new Set<string>()
     for (const { status } of this.sets.values())
@@ -321,7 +321,7 @@ export class World {
       marks,
       permits,
       definitions,
-      // How long a drain takes is part of how long such a switch took before.
+      // The recorded duration of such a switch includes the drain.
       isDrained: true,
     })
     const before = new Map(current.map((c) => [c.name, c.config]))
@@ -336,7 +336,7 @@ export class World {
     }
   }
 
-  /** Staged at once, since that disrupts nothing; then the switch takes its time. */
+  /** Stages at once, because that disrupts nothing; then the switch takes its time. */
   #agentTurn(name: string, machine: Machine, { permits, before }: Orders): readonly ComponentStatus[] {
     const reports = machine.status?.components ?? []
     const uid = machine.metadata.uid ?? ''
@@ -359,7 +359,7 @@ export class World {
       const isKnown = report?.desired === order.version && report.attempt === order.attempt
       const base = { name: order.name, desired: order.version, attempt: order.attempt, since: timestamp(this.now) }
       const running = report?.version === undefined ? {} : { version: report.version }
-      // Another configuration is a switch, too.
+      // Another configuration is a switch too.
       const isRunning = report?.version === order.version && before.get(order.name) === order.config
       if (!isKnown) return { ...base, ...running, state: isRunning ? 'Healthy' : 'Staged' }
       if (report.state === 'Fetching') return { ...report, state: 'Staged', since: timestamp(this.now) }
@@ -373,7 +373,7 @@ export class World {
 
 interface Orders {
   readonly permits: readonly OperationPermit[]
-  /** Configurations that were ordered before, by component. */
+  /** Previously ordered configurations, by component. */
   readonly before: ReadonlyMap<string, string | undefined>
 }
 
@@ -383,7 +383,7 @@ const isGranted = (permits: readonly OperationPermit[], name: string, uid: strin
     uid,
   ).kind === 'Granted'
 
-/** No order reaches it. */
+/** Orders cannot reach it. */
 const isOutOfReach = ({ status, metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined ||
   status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status !== 'True') === true

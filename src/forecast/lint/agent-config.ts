@@ -1,4 +1,4 @@
-// Problems of agent.json, the configuration of agents, with their positions in the file.
+// Problems of agent.json, the agents' configuration, with their positions in the file.
 import { basename } from 'node:path'
 import { AGENT_CONFIG_KEY } from '#api/agent-config/agent-config-map.ts'
 import { agentConfigProblems } from '#api/agent-config/config-problems.ts'
@@ -9,7 +9,7 @@ import { agentConfigError } from '#declared/agent-config.ts'
 import type { LintFile } from './files.ts'
 import type { Finding } from './finding.ts'
 
-/** No object of the API: known by its name, as the agents know it. */
+/** Not an API object: identified by its file name, as agents do. */
 export const isAgentConfigFile = ({ name }: LintFile, documents: readonly ParsedDocument[]): boolean =>
   basename(name) === AGENT_CONFIG_KEY && documents.every((d) => !isObject(d.value) || d.value['kind'] === undefined)
 

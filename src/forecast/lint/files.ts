@@ -1,4 +1,4 @@
-// Which files a lint checks: the named ones, and below a named folder every YAML and JSON file except those of tools and packages.
+// Selects the files to lint: the named ones, and every YAML and JSON file below a named folder except those of tools and packages.
 import { isUtf8 } from 'node:buffer'
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
@@ -17,14 +17,14 @@ export interface LintFile {
 
 const SKIPPED = new Set(['node_modules', 'dist'])
 const ENDINGS = /\.(ya?ml|json)$/i
-/** A tree with more was not written by hand. */
+/** A larger tree was not written by hand. */
 const MAX_FILES = 10_000
 
 function walk(folder: string, found: string[]): string[] {
   for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
     const path = join(folder, entry.name)
-    // Links are not followed: they lead out of the tree, or around in it.
+    // Skip links: they may lead out of the tree or in circles.
     if (entry.isDirectory()) walk(path, found)
     else if (entry.isFile() && ENDINGS.test(entry.name)) found.push(path)
     if (found.length > MAX_FILES) throw new KubeNodeError(lintErrors.KN1012({ folder, maxFiles: MAX_FILES }))

@@ -7,9 +7,9 @@ export interface Finding {
   readonly column: number
   readonly code: ErrorCode
   readonly message: string
-  /** `MachineSet/web`, where there is an object. */
+  /** `MachineSet/web`, if there is an object. */
   readonly object?: string
   readonly pointer?: string
-  /** It may be intended: reported, but no failure. */
+  /** Possibly intended: reported, but not a failure. */
   readonly isWarning?: true
 }

@@ -1,4 +1,4 @@
-// The TypeScript of a fleet, linted as sync will see it: rendered in the cage, with every problem at the line that made the object.
+// Lints a fleet's TypeScript as sync will read it: renders it in the cage, with each problem at the line that made the object.
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Validator } from '#api/validate.ts'
@@ -12,7 +12,7 @@ import { replacedFiles } from './replaced-files.ts'
 const MAIN = 'main.ts'
 const FLEET = 'fleet'
 
-/** The folders above `fleet/` that the paths mean: a fleet, its main.ts, or the repository around it. */
+/** The folders above `fleet/` for paths that name a fleet, its main.ts, or the repository around it. */
 export function fleetsIn(paths: readonly string[], cwd: string): readonly string[] {
   const found = paths.map((path) => resolve(cwd, path)).flatMap((path) => rootOf(path) ?? [])
   return [...new Set(found)]
@@ -73,7 +73,7 @@ type Where = Pick<Finding, 'file' | 'line' | 'column'>
 
 const PLACE = /^(?<file>.+?):(?<line>\d+)(?::(?<column>\d+))?(?<rest>$|,)/s
 
-/** Of a problem without a line of its own: the file that declares the fleet. */
+/** For a problem without a line: the file that declares the fleet. */
 const placedIn =
   (folder: string) =>
   (place: unknown): Where => {
@@ -82,7 +82,7 @@ const placedIn =
     return { file, line: Number(found?.['line'] ?? 1), column: Number(found?.['column'] ?? 1) }
   }
 
-/** A problem of an object is a text that begins with its number. */
+/** An object's problem is a text that starts with its number. */
 function codedText(problem: string): { readonly code: ErrorCode; readonly message: string } {
   const [, code, message] = /^(KN\d{4}): (.*)$/s.exec(problem) ?? []
   return { code: (code ?? 'KN5000') as ErrorCode, message: message ?? problem }

@@ -1,4 +1,4 @@
-// Problems of documents that users wrote: KubeNode objects, rules, kubeconfigs, and the frame of every other object.
+// Problems of hand-written documents: KubeNode objects, rules, kubeconfigs, and the basic fields of every other object.
 import { defined } from '#lib/defined.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import type { ParsedDocument } from '#lib/documents.ts'
@@ -27,7 +27,7 @@ import type { LintFile } from './files.ts'
 import type { Finding } from './finding.ts'
 import { lintErrors } from './lint-errors.ts'
 
-/** A KubeNode object that is valid by itself, with its position in a file. */
+/** A KubeNode object that is valid on its own, with its position in a file. */
 interface Placed {
   readonly file: string
   readonly object: KubeObject
@@ -45,12 +45,12 @@ export interface LintResult {
   readonly findings: readonly Finding[]
   /** Checked objects, rules and kubeconfigs. */
   readonly checked: number
-  /** To be compared with those of other files. */
+  /** For comparison with those of other files. */
   readonly objects: readonly Placed[]
   readonly trust: readonly SignedTrust[]
-  /** Texts of agent.json: what they report is known to rules. */
+  /** Texts of agent.json: rules may use the conditions they report. */
   readonly agentConfigs: readonly string[]
-  /** Documents that are no API objects: values that the code beside them reads. */
+  /** Documents that are not API objects: values read by code next to them. */
   readonly data: number
 }
 
@@ -63,7 +63,7 @@ const objectText = (v: Record<string, unknown>): string => {
   return `${textOf(v['kind']) || 'object'}/${textOf(name) || '?'}`
 }
 
-/** Problems that carry `KN….: ` in their text lose it: the number has a column of its own. */
+/** Removes the `KN….: ` prefix from a problem's text: the number has its own column. */
 const withoutCode = (text: string): string => text.replace(/^KN\d+: /, '')
 
 function ruleProblems(name: string, definition: unknown, pointer: string): Unplaced[] {
@@ -103,7 +103,7 @@ function ownProblems(value: Record<string, unknown>, validator: Validator): Unpl
     .map((p) => ({ code: p.code, message: withoutCode(formatProblem(p)), pointer: p.pointer }))
 }
 
-/** A trust document is no API object; it is stored beside the components that it covers. */
+/** A trust document is not an API object; it is stored next to the components that it covers. */
 const isTrust = (v: Record<string, unknown>): boolean =>
   v['apiVersion'] === undefined && isObject(v['document']) && Array.isArray(v['signatures'])
 
@@ -118,7 +118,7 @@ const trustProblems = (v: Record<string, unknown>): Unplaced[] =>
       ]
     : []
 
-/** Files that programs read themselves, such as a KubeletConfiguration: objects in form, without a name. */
+/** Files that programs read directly, such as a KubeletConfiguration: objects in form, but without a name. */
 const CONFIGURATION = /^(?:[a-z]+\.config\.k8s\.io|audit\.k8s\.io|kubeadm\.k8s\.io|kind\.x-k8s\.io)\//
 
 function frameProblems(value: Record<string, unknown>): Unplaced[] {
@@ -149,7 +149,7 @@ function commitProblems(value: Record<string, unknown>): Unplaced[] {
   if (value['apiVersion'] === undefined || !isObject(value['metadata'])) return []
   const named = identityProblem(value)
   if (named !== undefined) {
-    // A missing name is reported with the frame.
+    // A missing name is already reported with the basic fields.
     if (named.message.startsWith('has no ')) return []
     return [{ code: lintErrors.KN1020_metadata.code, message: `the object ${named.message}`, pointer: named.pointer }]
   }
@@ -196,7 +196,7 @@ function lintValue(value: unknown, validator: Validator): { checked: number; pro
   }
 }
 
-/** Not the start of an object: beside code that reads it, it is data. */
+/** Not the start of an object: data for the code next to it. */
 const isData = (v: unknown): boolean =>
   isObject(v) &&
   ['apiVersion', 'kind', 'metadata', 'spec'].every((field) => v[field] === undefined) &&
@@ -236,7 +236,7 @@ function objectsOf(file: string, document: ParsedDocument): readonly Placed[] {
 const isOurs = (v: unknown): v is Record<string, unknown> =>
   isObject(v) && textOf(v['apiVersion']).startsWith('kubenode.io/') && v['kind'] !== undefined
 
-/** Of other kinds only the object that agents receive is checked further. */
+/** For other kinds only the object that agents receive is checked further. */
 const isMeant = (v: unknown): v is Record<string, unknown> =>
   isOurs(v) || (isObject(v) && isObject(v['metadata']) && isAgentConfigMap(v))
 
@@ -271,7 +271,7 @@ export function lintText(given: LintFile, validator: Validator): LintResult {
   }
 }
 
-/** Conflicts and likely mistakes in all files together. */
+/** Conflicts and likely mistakes across all files. */
 export function lintTogether(results: readonly LintResult[]): readonly Finding[] {
   const placed = results.flatMap((r) => r.objects)
   const trust = results.flatMap((r) => r.trust).toSorted((a, b) => b.document.sequence - a.document.sequence)[0]

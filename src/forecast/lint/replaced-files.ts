@@ -1,4 +1,4 @@
-// Files of the demo that `clusters.json` replaced. A fleet that was copied from it may still have them: nothing reads them, so that a size in them would seem declared.
+// Demo files that `clusters.json` replaced. A fleet copied from the demo may still have them. Nothing reads them, so a size in them would only seem declared.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Finding } from './finding.ts'
@@ -6,7 +6,7 @@ import { lintErrors } from './lint-errors.ts'
 
 const FOLDER = 'fleet/clusters'
 const BY = 'clusters.json'
-/** With what each entry of `clusters.json` says in their place. */
+/** With the replacement in `clusters.json` for each. */
 const REPLACED: Readonly<Record<string, string>> = {
   'size.json': 'the number of nodes is "nodes" of each cluster there',
   'registered.json': 'a cluster that exists already has "registered": true there',

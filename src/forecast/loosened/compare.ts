@@ -1,4 +1,4 @@
-// Whether a limit lets more pass than before. Limits that cannot be compared count as looser, so that a reviewer reads them. Pure.
+// Whether a limit lets more through than before. Limits that cannot be compared count as looser, so that a reviewer reads them. Pure.
 import { durationMs } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
 
@@ -7,13 +7,13 @@ export type Found = readonly string[]
 
 type Limit = number | string
 
-/** A number and a percentage have no order. */
+/** A number and a percentage cannot be compared. */
 function isMore(before: Limit, after: Limit): boolean {
   if (typeof before !== typeof after) return true
   return Number.parseFloat(String(after)) > Number.parseFloat(String(before))
 }
 
-/** A limit that is absent before is stricter than any: `absent` says when it is the other way round. */
+/** No limit before is stricter than any; `absent` tells when it is the opposite. */
 export const raised = (what: string, before: Limit | undefined, after: Limit | undefined): Found =>
   jsonEqual(before, after) || (before !== undefined && after !== undefined && !isMore(before, after))
     ? []
@@ -32,11 +32,11 @@ export const shortened = (what: string, before: string, after: string): Found =>
 const changed = (what: string, before: Limit | undefined, after: Limit | undefined): string =>
   `${what} ${before ?? 'not set'} → ${after ?? 'not set'}`
 
-/** Entries that came, as text. */
+/** New entries, as text. */
 export const added = (before: readonly string[] = [], after: readonly string[] = []): readonly string[] =>
   after.filter((one) => !before.includes(one))
 
-/** Times in which a change may happen: fewer are never looser, and others are for a reviewer to read. */
+/** Windows in which a change may happen: fewer are never looser; different ones are for a reviewer to read. */
 export const windowsFound = (before: readonly unknown[] = [], after: readonly unknown[] = []): Found => {
   if (before.length === 0) return []
   if (after.length === 0) return ['its windows are removed']

@@ -1,4 +1,4 @@
-// Which gates, soaks, budgets, approvals and signatures a commit takes away from later commits. A reviewer must see it, however small the change is. Pure.
+// Which gates, soaks, budgets, approvals and signatures a commit removes for later commits. A reviewer must see them, however small the change. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { type Cluster, cluster } from '#api/kinds/cluster.ts'
@@ -22,7 +22,7 @@ export interface Loosened {
   readonly what: Found
 }
 
-/** `used`: the pipelines that tracks go through, by name, as an inventory of the hub has them; those of sources in the repository are added. */
+/** `used`: names of the pipelines that tracks go through, from an inventory of the hub; those of sources in the repository are added. */
 export function loosenedBy(before: Targets, after: Targets, used?: ReadonlySet<string>): readonly Loosened[] {
   const names = [...before.keys()].filter((name) => after.has(name)).toSorted((a, b) => (a < b ? -1 : 1))
   const found = names.flatMap((name) => {
@@ -37,11 +37,11 @@ export function loosenedBy(before: Targets, after: Targets, used?: ReadonlySet<s
     ]
     return found.map(({ rank, ...f }) => ({ rank, one: { cluster: name, ...f } }))
   })
-  // What binds most comes first: a list that is cut must not end in its harmless part.
+  // The strictest limits come first: a truncated list must not drop them.
   return found.toSorted((a, b) => RANKS.indexOf(a.rank) - RANKS.indexOf(b.rank)).map(({ one }) => one)
 }
 
-/** Pipelines that releases go through; those of which it is not known; what follows commits; the rest of the hub; clusters; pipelines without a track or a cluster. */
+/** Pipelines in use; sources; pipelines that may be in use; the rest of the hub; clusters; pipelines without a track or a cluster. */
 const RANKS = ['Binding', 'Source', 'MayBind', 'Hub', 'Cluster', 'Unused'] as const
 type Rank = (typeof RANKS)[number]
 
@@ -63,7 +63,7 @@ function pipelinesIn(
   const rankOf = ({ metadata, spec }: ReleasePipeline): Rank => {
     if (binding.has(metadata.name ?? '')) return 'Binding'
     const reaches = spec.stages.some((s) => s.clusters.hub === true || clusters.some((c) => isInStage(s, c)))
-    // Sources that no inventory lists may go through it.
+    // Sources that no inventory lists may use it.
     return used === undefined && reaches ? 'MayBind' : 'Unused'
   }
   return comparedIn<ReleasePipeline>(releasePipeline, before, after, (a, b) => pipelineFound(a.spec, b.spec)).map(
@@ -76,7 +76,7 @@ function pipelinesIn(
 
 type InCluster = Omit<Loosened, 'cluster'>
 
-/** Without them nothing is limited; a set or a source that is removed limits nothing that is left. */
+/** Removing these removes a limit. Removing a set or a source leaves nothing unlimited. */
 const LIMITING: ReadonlySet<string> = new Set([releasePipeline.kind, defenderPolicy.kind])
 
 function comparedIn<T>(
@@ -103,8 +103,8 @@ const objectsOf = <T>(kind: ApiKind, target: RenderedTarget | undefined): Readon
   )
 
 /**
- * A cluster in another stage has the gates of that stage, whether the commit moves the cluster or changes what the stages select. What a stage demands of the clusters
- * that stay in it is said of the pipeline.
+ * A cluster in another stage gets that stage's gates, whether the commit moves the cluster or changes the stages' selection. What a stage demands of the
+ * clusters that stay is reported for the pipeline.
  */
 function movesIn(before: RenderedTarget | undefined, after: RenderedTarget | undefined): readonly InCluster[] {
   const [olds, news] = [before, after].map((target) => objectsOf<ReleasePipeline>(releasePipeline, target))

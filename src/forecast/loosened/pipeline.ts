@@ -1,4 +1,4 @@
-// What a new form of a pipeline no longer demands of a change. Pure.
+// What a changed pipeline no longer demands. Pure.
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { added, approversFound, type Found, lowered, raised, shortened, windowsFound } from './compare.ts'
@@ -44,7 +44,7 @@ export const stageFound = (old: Stage, now: Stage): Found => [
   ...windowsFound(old.windows, now.windows),
 ]
 
-/** One that is checked at another moment is removed from this one. */
+/** A gate that moves to another moment is removed from this one. */
 function gateFound(old: Gate, stage: Stage, moment: (typeof MOMENTS)[number]): Found {
   const now = stage[moment]?.find((g) => g.name === old.name)
   const what = `gate ${old.name}`

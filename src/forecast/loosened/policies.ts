@@ -1,4 +1,4 @@
-// What new forms of a DefenderPolicy, of a rollout and of a FleetSource let pass that was stopped before. Pure.
+// What a changed DefenderPolicy, rollout or FleetSource lets through that it blocked before. Pure.
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -10,7 +10,7 @@ type Limited = NonNullable<DefenderPolicySpec['budgets']>[number] | NonNullable<
 const limitName = (limit: Limited): string =>
   'of' in limit ? `budget ${limit.of} per ${limit.per}` : `rate of ${limit.window} per ${limit.per}`
 
-/** Each limit of the kind is stricter for itself, so the strictest of a name counts. */
+/** Each limit of the kind applies on its own, so the strictest of a name counts. */
 function limitsFound(before: readonly Limited[] = [], after: readonly Limited[] = []): Found {
   return before.flatMap((old) => {
     const now = after.filter((l) => limitName(l) === limitName(old))

@@ -1,13 +1,13 @@
-// The part of a plan in Markdown that names what a prediction found in the way. Pure. Texts of an inventory may be of any length and number, so each is cut.
+// The part of a Markdown plan that lists the obstacles a prediction found. Pure. Inventory texts may be of any length and number, so each is truncated.
 import type { OneWay } from '../one-way.ts'
 import { outlookFindings, type PlanFinding } from './findings.ts'
 import { firstOf, inMarkdown } from './markdown-text.ts'
 import { type Outlook, windowTexts } from './outlook.ts'
 
-/** Of one kind of finding. */
+/** Per kind of finding. */
 const MOST_LINES = 8
 
-/** What has a place of its own in the comment: the holds in red, the approvals beside the risk, the missing inventories in the summary. */
+/** Shown elsewhere in the comment: holds in red, approvals next to the risk, missing inventories in the summary. */
 const ELSEWHERE: ReadonlySet<PlanFinding['kind']> = new Set(['Held', 'Approval', 'NoInventory'])
 
 export function checkThis(outlook: Outlook | undefined, oneWay: readonly OneWay[] | undefined): string {

@@ -1,4 +1,4 @@
-// The changed objects of one cluster as lines of YAML, as diff shows them. Pure; no value of a Secret appears.
+// One cluster's changed objects as YAML lines, in diff style. Pure; never shows a Secret's value.
 import { stringify } from 'yaml'
 import type { DesiredObject, RenderedTarget } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
@@ -23,7 +23,7 @@ export function contentLines(
     return [
       { tone: 'strong', text: `--- ${old === undefined ? '/dev/null' : place}` },
       { tone: 'strong', text: `+++ ${now === undefined ? '/dev/null' : place}` },
-      // Values of a Secret are all that differs.
+      // Only values of a Secret differ.
       ...(lines.length === 0 ? [{ tone: 'dim', text: '(values that are not shown differ)' } as const] : []),
       ...lines.map((text) => ({ tone: toneOf(text), text })),
     ] as const

@@ -1,4 +1,4 @@
-// What a pull request may be stopped for, and whether a plan has it. Pure.
+// The conditions that may fail a pull request, and whether a plan meets them. Pure.
 import { assertNever } from '#lib/errors.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { Loosened } from '../loosened/loosened.ts'
@@ -22,7 +22,7 @@ interface Findings {
   readonly deletes: boolean
 }
 
-/** Without an inventory nothing is known of machines, and that is what `unknown` is about. */
+/** Without an inventory nothing is known about machines; `unknown` covers that. */
 export function isFound(what: FailOn, { all, outlook, loosened, deletes }: Findings): boolean {
   const { risk } = outlook ?? {}
   const isChanged = all.some((d) => d.changes.length > 0)

@@ -1,4 +1,4 @@
-// What a prediction found that a reviewer should know, as data: text, Markdown and the page of the console draw it, and compute nothing. Pure.
+// A prediction's findings for a reviewer, as data: text, Markdown and the console draw them and compute nothing. Pure.
 import { counted } from '#lib/counted.ts'
 import type { NeededApproval } from '../approvals.ts'
 import type { OneWay } from '../one-way.ts'
@@ -7,7 +7,7 @@ import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, type StaleInventory, windowTexts } from './outlook.ts'
 import { names, own, someTexts, text, type RichText, rich } from './rich-text.ts'
 
-/** In the order in which a reviewer reads them. */
+/** In reading order. */
 const KINDS = [
   'Held',
   'Stale',
@@ -28,16 +28,16 @@ const KINDS = [
 
 export interface PlanFinding {
   readonly kind: (typeof KINDS)[number]
-  /** `Stops`: the change does not reach all of it. `Warns`: it may not do what its author expects. `Notes`: it is to be known. */
+  /** `Stops`: the change does not reach everything. `Warns`: it may not do what its author expects. `Notes`: for information. */
   readonly level: 'Stops' | 'Warns' | 'Notes'
   readonly words: RichText
 }
 
 const MOST_NAMED = 5
-/** Machines with the reason why they are skipped. */
+/** Machines listed with the reason why they are skipped. */
 const MOST_SKIPPED = 3
 
-/** `oneWay`: what a revert leaves undone; undefined where that is not known. */
+/** `oneWay`: what a revert does not undo; undefined if unknown. */
 export function outlookFindings(outlook: Outlook, oneWay: readonly OneWay[] | undefined): readonly PlanFinding[] {
   const all = outlook.clusters.map((c) => c.prediction)
   const found: Readonly<Record<PlanFinding['kind'], readonly (readonly [PlanFinding['level'], RichText])[]>> = {
@@ -88,7 +88,7 @@ function skippedText({ cluster, skipped }: ClusterPrediction): RichText {
   return rich`${cluster}: ${own(counted(skipped.length, 'machine is', 'machines are'))} skipped: ${someTexts(each, MOST_SKIPPED)}`
 }
 
-/** What is booked while the change runs, the first of it by name. */
+/** Bookings during the change, the first one by name. */
 export function bookedText({ booked }: ClusterPrediction): RichText {
   const machines = new Set(booked.map((b) => b.machine)).size
   const each = booked.map(
@@ -98,7 +98,7 @@ export function bookedText({ booked }: ClusterPrediction): RichText {
   return rich`${own(counted(machines, 'machine is', 'machines are'))} away for work on hosts while it runs, and counted in every budget: ${someTexts(each, MOST_SKIPPED)}`
 }
 
-/** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`: none are needed where all were given. */
+/** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`; nothing if all are given. */
 export const approvalTexts = (approvals: readonly NeededApproval[]): readonly RichText[] =>
   approvals
     .filter(({ missing }) => missing > 0)
@@ -114,7 +114,7 @@ function wayBackText({ wayBack }: Outlook, oneWay: readonly OneWay[] | undefined
   return rich`way back: ${'git revert'}, ${own(`${time}${oneWay?.length === 0 ? '; nothing here is irreversible' : ''}`)}`
 }
 
-/** An inventory that says little of now, or was never taken. */
+/** An outdated or missing inventory. */
 const staleText = ({ cluster, takenAt, days }: StaleInventory): string =>
   days === undefined
     ? `the inventory of ${cluster} is of ${takenAt}, which is yet to come: its predictions are worth nothing`

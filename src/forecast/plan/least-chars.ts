@@ -1,4 +1,4 @@
-// Apart from the plan itself: the command line reads it before anything of a plan is loaded.
+// In its own file, so that the command line reads it without loading the plan's code.
 
-/** Below this no plan says what must be said. */
+/** A shorter plan cannot contain the essentials. */
 export const LEAST_CHARS = 2_000

@@ -1,4 +1,4 @@
-// Says that edits of the work tree are no part of what is shown: a commit was asked for, and people look for their edit.
+// Notes that uncommitted edits are not part of the output: the user asked for a commit but may look for an edit.
 import { counted } from '#lib/counted.ts'
 import { uncommitted } from '#sync/git/dirty.ts'
 import type { LocalRepository } from '#sync/git/local-repository.ts'

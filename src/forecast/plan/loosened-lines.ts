@@ -1,4 +1,4 @@
-// What a commit loosens, in lines that share what is alike: many findings of one kind must not push the others out of a list that is cut. Pure.
+// What a commit loosens, with similar findings merged into one line, so that many of one kind do not push others out of a truncated list. Pure.
 import type { Loosened } from '../loosened/loosened.ts'
 
 export interface LoosenedLine {
@@ -13,7 +13,7 @@ interface Finding {
   readonly text: string
 }
 
-/** The first finding of each object comes before the second one of any. */
+/** Lists the first finding of every object before the second one of any. */
 export function loosenedLines(loosened: readonly Loosened[]): readonly LoosenedLine[] {
   const findings = loosened
     .flatMap(({ cluster, object, what }) => what.map((text, nth) => ({ nth, cluster, object, text })))
@@ -32,7 +32,7 @@ export function loosenedLines(loosened: readonly Loosened[]): readonly LoosenedL
   }))
 }
 
-/** Objects that a list does not name: of each line it names so many. */
+/** Objects missing from the list; each line names at most this many. */
 export function unnamedIn(
   lines: readonly LoosenedLine[],
   { shown, named }: { readonly shown: number; readonly named: number },

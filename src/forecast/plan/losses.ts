@@ -1,4 +1,4 @@
-// What of a commit counts as a deletion for people and for --fail-on deletions, and which losses come first where names are cut. Pure.
+// Which deletions of a commit count for people and for --fail-on deletions, and which losses come first where names are truncated. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -7,7 +7,7 @@ import type { Prunes } from '../prunes.ts'
 import { takesContents } from '../one-way.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 
-/** Kinds whose loss takes more with it than the object; the worst first. */
+/** Kinds whose deletion loses more than the object; worst first. */
 const PRECIOUS: readonly string[] = [
   clusterKind.kind,
   'CustomResourceDefinition',
@@ -17,7 +17,7 @@ const PRECIOUS: readonly string[] = [
   'MachineComponentSet',
 ]
 
-/** Of these the machines are counted: another set may take over all of them. */
+/** For these, count machines: another set may take over all of them. */
 const COUNTED: ReadonlySet<string> = new Set([machineSet.kind, machine.kind])
 
 const isGrave = ({ change, ref }: ObjectChange): boolean =>
@@ -26,7 +26,7 @@ const isGrave = ({ change, ref }: ObjectChange): boolean =>
 export const hasDeletions = (all: readonly ClusterDifference[], prunes: Prunes | undefined): boolean =>
   (prunes?.promised.length ?? 0) > 0 || all.some((d) => d.machines.deleted > 0 || d.changes.some(isGrave))
 
-/** Without those that leave the fleet and keep what they have. */
+/** Excludes clusters that leave the fleet and keep what they have. */
 export function clustersLost(all: readonly ClusterDifference[]): number {
   const left = new Set(all.filter((d) => d.isLeft === true).map((d) => d.cluster))
   return all
@@ -37,11 +37,11 @@ export function clustersLost(all: readonly ClusterDifference[]): number {
 
 export interface Loss {
   readonly cluster: string
-  /** Machines that are deleted, of which sets, and those that no set has; the set that loses most first. */
+  /** Deleted machines, by set, and those without a set; the biggest loss first. */
   readonly machines: number
   readonly sets: readonly { readonly set: string; readonly deleted: number; readonly of: number }[]
   readonly single: readonly string[]
-  /** Other objects whose loss takes more with it, the worst first. */
+  /** Other objects whose deletion loses more, worst first. */
   readonly objects: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export const lossOf = ({ cluster, machines, changes }: ClusterDifference): Loss 
     .map((c) => c.object),
 })
 
-/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
+/** Clusters with the same changes share one entry, so a fleet of fifty reads as one. */
 export const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
   ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
 ]

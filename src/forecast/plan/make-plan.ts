@@ -1,4 +1,4 @@
-// Makes the plan of one commit: renders it and its base in the cage, compares them, and predicts from inventories where there are any. Contacts no cluster.
+// Builds the plan of a commit: renders it and its base in the cage, compares them, and predicts from inventories if given. Contacts no cluster.
 import type { Targets } from '#delivery/desired.ts'
 import { releaseApprovals } from '../approvals.ts'
 import type { Inventory } from '../inventory.ts'
@@ -24,23 +24,23 @@ import { type Outlook, outlookOf, staleInventories } from './outlook.ts'
 
 export interface PlanRequest {
   readonly commit: string
-  /** Absent: everything counts as added. */
+  /** If left out, everything counts as added. */
   readonly base: string | undefined
   readonly cluster?: string | undefined
   readonly inventories?: readonly Inventory[] | undefined
-  /** `After` is what the commit renders to; `Before` is its base. */
+  /** `After` renders the commit; `Before` renders its base. */
   readonly render: (commit: string, side: 'Before' | 'After') => Promise<Rendered>
-  /** Instead of an error where the base has no fleet that can be read. */
+  /** Called instead of failing if the base has no readable fleet. */
   readonly onNothingBefore?: ((error: unknown) => void) | undefined
-  /** Commits before the base, newest first: one of them is compared with where the code of the base fails, as after a commit that corrects it. */
+  /** Commits before the base, newest first. If the base's code fails, the plan compares with one of these, as for a commit that fixes it. */
   readonly earlier?: ((base: string) => Promise<readonly string[]>) | undefined
-  /** Around what takes long. */
+  /** Wraps slow work. */
   readonly around?: <T>(what: string, work: Promise<T>) => Promise<T>
 }
 
 export interface MadePlan {
   readonly commit: string
-  /** What it was compared with. */
+  /** The commit it was compared with. */
   readonly base: string | undefined
   readonly before: Targets
   readonly after: Rendered
@@ -50,9 +50,9 @@ export interface MadePlan {
   readonly outlook: Outlook | undefined
   readonly loosened: readonly Loosened[]
   readonly oneWay: readonly OneWay[]
-  /** Control planes that go back to an older version and lose nothing. */
+  /** Control planes that can go back to an older version without loss. */
   readonly easyReturns: readonly OneWay[]
-  /** Undefined where nothing is deleted. */
+  /** Undefined if nothing is deleted. */
   readonly prunes: Prunes | undefined
 }
 
@@ -104,7 +104,7 @@ export async function makePlan(request: PlanRequest): Promise<MadePlan> {
   }
 }
 
-/** Undefined without an inventory of the hub, which has the tracks. */
+/** Undefined without an inventory of the hub, which lists the tracks. */
 function usedPipelines(inventories: readonly Inventory[] = []): ReadonlySet<string> | undefined {
   const sources = inventories.flatMap((i) => i.sources ?? [])
   return sources.length === 0
@@ -129,7 +129,7 @@ async function baseOf(request: PlanRequest, base: string): Promise<Base | undefi
   }
 }
 
-/** No cluster has what a commit declares whose code fails; they have the newest commit before it that renders. */
+/** No cluster gets what a broken commit declares. Clusters have the newest earlier commit that renders. */
 async function earlierBase(request: PlanRequest, base: string): Promise<Base | undefined> {
   for (const id of (await request.earlier?.(base)) ?? []) {
     const rendered = await request.render(id, 'Before').catch(undefinedIfOfItsCode)
@@ -149,7 +149,7 @@ function undefinedIfOfItsCode(error: unknown): undefined {
   if (!isOfItsCode(error)) throw error
 }
 
-/** A copy of a repository with commits of its own beside it, such as the edits of a work tree. */
+/** Renders from a copy of the repository with extra commits, such as a work tree's edits. */
 export const rendersFrom =
   (before: GitRepository, after: GitRepository, render: (id: string, from: GitRepository) => Promise<Rendered>) =>
   (id: string, side: 'Before' | 'After'): Promise<Rendered> =>

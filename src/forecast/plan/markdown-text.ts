@@ -1,4 +1,4 @@
-// Text of others inside Markdown: names and messages come from git, so an author of commits chooses them. Pure.
+// Untrusted text in Markdown: names and messages come from git, so commit authors choose them. Pure.
 import { type CommitTitle, SHOWN_AUTHOR, SHOWN_SUBJECT, shortCommit } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
@@ -7,7 +7,7 @@ import type { RichText } from './rich-text.ts'
 /** Part of a line. */
 export const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
 
-/** A forge looks for people (`@`), issues (`#`) and requests (`!`) after it has decoded what HTML encodes: these are followed by a space of no width. */
+/** A forge resolves people (`@`), issues (`#`) and requests (`!`) after decoding HTML: a zero-width space goes behind each. */
 const REFERENCES = '@#!'
 
 export function escaped(text: string): string {
@@ -16,17 +16,17 @@ export function escaped(text: string): string {
     .replaceAll(/\b(https?|ftp|mailto|www)(?=[:.])/gi, '$1&#8203;')
 }
 
-/** No object has a longer name; kind, group and namespace go with it. */
+/** Object names are shorter, even with kind, group and namespace. */
 const MOST_NAME_CHARS = 400
 
-/** As code; its own quotes are taken out. */
+/** As code, with backquotes removed. */
 export const code = (text: string): string =>
   `\`${text.trim() === '' ? '(no name)' : shownPart(shortened(text, MOST_NAME_CHARS)).replaceAll('`', "'").replaceAll('|', '\\|')}\``
 
-/** Of a text of others. */
+/** Limit of an untrusted text. */
 const MOST_TEXT_CHARS = 400
 
-/** Names are code; what others wrote is text and nothing else. */
+/** Names become code; untrusted text stays plain text. */
 export const inMarkdown = (words: RichText): string =>
   words
     .map((part) => {
@@ -35,7 +35,7 @@ export const inMarkdown = (words: RichText): string =>
     })
     .join('')
 
-/** A commit with its title, as text: the hash alone is code. */
+/** A commit with its title as text; only the hash is code. */
 export const titled = (commit: string, { subject, author }: CommitTitle = {}): string =>
   [
     code(shortCommit(commit)),

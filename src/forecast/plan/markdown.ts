@@ -1,4 +1,4 @@
-// A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
+// A plan as a pull request comment: the most important first, nothing red folded away, and always within the size limit.
 import { type CommitTitle, shortCommit } from '#api/protocol/commit-title.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
@@ -23,24 +23,24 @@ import { someOf } from '#lib/some-of.ts'
 export interface PlanDocument {
   readonly commit: string
   readonly base: string | undefined
-  /** What the two commits are called. */
+  /** Titles of the two commits. */
   readonly titles?: { readonly commit: CommitTitle; readonly base?: CommitTitle }
   readonly against?: string
   readonly isDirty: boolean
-  /** The only cluster that was asked for; the digest is of all. */
+  /** The only requested cluster; the digest covers all. */
   readonly only?: string
   readonly clusters: readonly ClusterDifference[]
-  /** With these sync follows nothing of the commit. */
+  /** With these problems, sync does not follow the commit. */
   readonly problems: readonly string[]
-  /** It can be applied with these, and may be meant so. */
+  /** These do not block the commit and may be intended. */
   readonly warnings?: readonly string[]
   readonly outlook: Outlook | undefined
   readonly digest: string
   readonly version: string
-  /** Deletions that wait for an approval. */
+  /** Deletions that need an approval. */
   readonly prunes?: Prunes
   readonly loosened?: readonly Loosened[]
-  /** What a revert leaves undone. */
+  /** What a revert does not undo. */
   readonly oneWay?: readonly OneWay[]
   readonly easyReturns?: readonly OneWay[]
 }
@@ -50,7 +50,7 @@ export interface MarkdownOptions {
   readonly maxChars: number
 }
 
-/** What each form leaves out, from the whole to the least. */
+/** What each form leaves out, from the full to the shortest. */
 const LADDER = ['nothing', 'fields', 'batches', 'objects', 'clusters'] as const
 type Rung = (typeof LADDER)[number]
 
@@ -89,7 +89,7 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
   return `${parts.filter((p) => p !== '').join('\n\n')}\n`
 }
 
-/** The first lines and the red block, cut by whole lines: a fleet of a thousand clusters has that many names to lose. */
+/** The first lines and the red block, truncated by whole lines: a fleet of a thousand clusters may have as many losses to list. */
 function shortest(plan: PlanDocument, marker: string, maxChars: number): string {
   const end = foot(plan, 'all but the most important is left out')
   const lines = [head(plan, marker), red(plan, 1), loosenedBlock(plan, 1), oneWayBlock(plan, 1), summary(plan)]
@@ -110,7 +110,7 @@ const head = ({ commit, base, titles, against, isDirty, only }: PlanDocument, ma
     `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${titled(commit, titles?.commit)}${base === undefined ? '' : ` against ${against === undefined || base.startsWith(against) ? '' : `${code(against)} `}${titled(base, titles?.base)}`}${only === undefined ? '' : ` · only ${code(only)}, other clusters are left out`}`,
   ].join('\n')
 
-/** Names of what is lost, and problems, before they are counted only. */
+/** Names of losses and problems before only their count is shown. */
 const MOST_NAMED = 20
 
 function red({ clusters, problems, outlook, prunes = NO_PRUNES }: PlanDocument, most: number): string {
@@ -133,14 +133,14 @@ function red({ clusters, problems, outlook, prunes = NO_PRUNES }: PlanDocument, 
   return lines.join('\n')
 }
 
-/** The commit does something there later, which no number of the plan counts. */
+/** These changes take effect later; the plan's numbers exclude them. */
 function heldBlock(outlook: Outlook | undefined, most: number): readonly string[] {
   const held = outlook === undefined ? [] : heldTexts(outlook)
   const lines = held.map((text) => `- ✖ ${escaped(shortened(text, MOST_PROBLEM_CHARS))}`)
   return held.length === 0 ? [] : ['🔴 **A hold stops this**', ...firstOf(lines, most)]
 }
 
-/** A message may quote what a commit holds. */
+/** A message may quote the commit's content. */
 const MOST_PROBLEM_CHARS = 500
 
 const deletedText = (clusters: readonly ClusterDifference[]): string => {
@@ -148,10 +148,10 @@ const deletedText = (clusters: readonly ClusterDifference[]): string => {
   return removed === 0 ? '' : ` (${counted(removed, 'object')})`
 }
 
-/** In the shortest form: clusters whose loss is named. */
+/** In the shortest form: clusters listed with their losses. */
 const MOST_SHORTEST = 3
 
-/** Behind what is red, and as little folded away: the next commit meets less. */
+/** After the red block and hardly folded: later commits meet fewer limits. */
 function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
   if (loosened.length === 0) return ''
   const lines = loosenedLines(loosened)
@@ -193,18 +193,18 @@ function warningsBlock({ warnings = [] }: PlanDocument): string {
   return ['🟠 **This may be a mistake** (it can be applied)', ...firstOf(lines, MOST_WARNINGS)].join('\n')
 }
 
-/** They are often there before the commit, and what follows must stay in sight. */
+/** Warnings often predate the commit, and must not push the rest out of sight. */
 const MOST_WARNINGS = 5
 
-/** A fleet may have many clusters in which the same happens. */
+/** The same may happen in many clusters. */
 const MOST_ONE_WAY_CHARS = 500
 
-/** Objects and clusters to which the same happens. */
+/** Objects and clusters with the same effect. */
 const MOST_ALIKE = 5
-/** What no line names is named at the end at least. */
+/** Names that no line has are listed at the end. */
 const MOST_UNNAMED = 50
 
-/** Names of approvers may be many. */
+/** There may be many approvers. */
 const MOST_LOOSENED_CHARS = 200
 
 const NO_PRUNES: Prunes = { promised: [], unknown: [] }
@@ -223,7 +223,7 @@ function heldLines({ promised, unknown }: Prunes, most: number): readonly string
   ]
 }
 
-/** Control planes are in the hub. */
+/** The hub first: it has the control planes. */
 const worstFirst = (clusters: readonly ClusterDifference[]): readonly ClusterDifference[] =>
   clusters.toSorted(
     (a, b) =>
@@ -270,7 +270,7 @@ const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
 
 function riskLine({ risk, approvals }: Outlook): string {
   const needed = approvalTexts(approvals).map(inMarkdown)
-  // Gates of stages ask for people whatever the commit does to machines.
+  // Stage gates need approvals whatever the commit does to machines.
   if (risk === undefined) return needed.length === 0 ? '' : `🟠 Needs ${needed.join('; ')}`
   return `${MARK[risk]} Risk **${risk.toLowerCase()}**${needed.length === 0 ? '' : ` → needs ${needed.join('; ')}`}`
 }
@@ -300,7 +300,7 @@ const bindsFirst = ({ brakes }: ClusterPrediction): string => {
 const details = (title: string, body: readonly string[]): string =>
   ['<details><summary>' + title + '</summary>', '', ...body, '', '</details>'].join('\n')
 
-/** Batches of one cluster that are listed; a table of thousands is unreadable. */
+/** Batches listed per cluster; a table of thousands is unreadable. */
 const MOST_BATCHES = 200
 
 function batches({ outlook }: PlanDocument): string {
@@ -343,7 +343,7 @@ function objects({ clusters }: PlanDocument, hasFields: boolean): string {
 const SIGN = { added: '+', changed: '!', removed: '-' } as const
 const MOST_FIELDS = 20
 
-/** Inside a fence: only the fence itself could end it. */
+/** Inside a fence, only the fence itself could end it. */
 const fenced = (text: string): string => shownPart(text).replaceAll('```', "'''")
 
 function objectLines({ change, object, fields, more }: ObjectChange, hasFields: boolean): readonly string[] {

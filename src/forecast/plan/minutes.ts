@@ -1,8 +1,8 @@
-// How long a prediction says that something takes, never more exact than it is.
+// Predicted durations as text, never more precise than the prediction.
 export const MINUTE = 60_000
 const HOUR = 60
 
-/** Minutes, hours from ninety minutes on, and days and hours from two days on; rounded up. */
+/** Minutes; hours from ninety minutes on; days and hours from two days on. Rounded up. */
 export function minutesText(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE)
   if (minutes < 90) return `${minutes} min`

@@ -1,4 +1,4 @@
-// What a commit does to machines over all clusters that were predicted, in the order of the stages. Pure.
+// A commit's effect on machines across all predicted clusters, in stage order. Pure.
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
@@ -14,7 +14,7 @@ interface StagedPrediction {
   readonly prediction: ClusterPrediction
 }
 
-/** What a hold stops whole: the source, and sets for longer than is predicted, whose machines are in no number of the plan. */
+/** What a hold stops completely: the source, and sets held beyond the prediction, whose machines are in none of the plan's numbers. */
 export const heldTexts = (outlook: Outlook): readonly string[] => [
   ...sourceHeldTexts(outlook),
   ...heldSets(outlook).map(
@@ -30,10 +30,10 @@ const heldSets = ({ clusters }: Outlook) =>
     stuck.filter(({ wait }) => HOLD_REASONS.has(wait.predicate)).map(({ set, wait }) => ({ cluster, set, wait })),
   )
 
-/** Ends a sentence that no machine is touched: the hold of a set, not of the source, is why. */
+/** Appended to "no machine is touched" if the cause is a hold on a set, not on the source. */
 export const whileHeld = (outlook: Outlook): string => (heldSets(outlook).length === 0 ? '' : ' while a hold lasts')
 
-/** Holds that end within what is predicted: the times have the wait in them. */
+/** Holds that end within the prediction; its times include the wait. */
 export const delayTexts = ({ clusters }: Outlook): readonly string[] =>
   clusters.flatMap(({ prediction: { cluster, brakes } }) =>
     brakes
@@ -41,7 +41,7 @@ export const delayTexts = ({ clusters }: Outlook): readonly string[] =>
       .map(({ what, ms }) => `${cluster}: ${what} delays it by ${minutesText(ms)}, which the times include`),
   )
 
-/** Stages that start in their windows only. */
+/** Stages that only start within their windows. */
 export const windowTexts = ({ waits = [] }: Outlook): readonly string[] =>
   waits.filter(({ is }) => is === 'Window').map(({ what }) => what)
 
@@ -54,13 +54,13 @@ interface UncoveredClass {
 
 export interface Outlook {
   readonly clusters: readonly StagedPrediction[]
-  /** Clusters that the commit changes and that no inventory was given of. */
+  /** Changed clusters without an inventory. */
   readonly unknown: readonly string[]
   readonly machines: number
   readonly batches: number
   readonly drains: number
   readonly reboots: number
-  /** Milliseconds, the soak between stages with it. */
+  /** In milliseconds, including the soak between stages. */
   readonly p50: number
   readonly p90: number
   readonly mostUnavailable: number
@@ -68,17 +68,17 @@ export interface Outlook {
   readonly approvals: readonly NeededApproval[]
   readonly uncovered: readonly UncoveredClass[]
   readonly wayBack: number | undefined
-  /** Milliseconds of p50 and p90 between stages. */
+  /** How much of p50 and p90 is soak between stages, in milliseconds. */
   readonly soak: number
   readonly stale?: readonly StaleInventory[]
-  /** What the release waits for whatever its machines do. */
+  /** What the release waits for regardless of its machines. */
   readonly waits?: readonly ReleaseWait[]
 }
 
 export interface StaleInventory {
   readonly cluster: string
   readonly takenAt: string
-  /** Whole days; undefined: it is dated after now. */
+  /** Whole days; undefined if it is dated in the future. */
   readonly days: number | undefined
 }
 
@@ -86,7 +86,7 @@ const DAY_MS = 86_400_000
 /** Clocks of two computers differ by less. */
 const CLOCKS_MS = 3_600_000
 
-/** Who reads a plan believes its numbers, so old ones are named. */
+/** Readers trust a plan's numbers, so old inventories are listed. */
 export function staleInventories(
   all: readonly Pick<Inventory, 'cluster' | 'takenAt'>[],
   now: number,
@@ -106,7 +106,7 @@ interface StageOf {
 
 const NO_STAGE: StageOf = { name: '-', index: Number.MAX_SAFE_INTEGER, soakMs: 0 }
 
-/** Which stage of a pipeline each cluster is in. */
+/** The stage of each cluster in its pipeline. */
 function stagesIn({ pipelines, clusters }: BindingHub): ReadonlyMap<string, StageOf> {
   const found = new Map<string, StageOf>()
   for (const pipeline of pipelines)
@@ -119,7 +119,7 @@ function stagesIn({ pipelines, clusters }: BindingHub): ReadonlyMap<string, Stag
   return found
 }
 
-/** Of the kind, where a commit leaves it out. */
+/** The kind's default. */
 const DEFAULT_SOAK = '15m'
 
 export function outlookOf(
@@ -135,7 +135,7 @@ export function outlookOf(
   )
   const sum = (of: (p: ClusterPrediction) => number) => inOrder.reduce((n, p) => n + of(p), 0)
   const indexes = [...new Set(inOrder.map((p) => stageOf(p.cluster).index))]
-  // Clusters of one stage go one after the other unless the pipeline says more; the longer answer is the careful one.
+  // A stage's clusters go one after the other unless the pipeline allows more; the longer estimate is the safer one.
   const soaks = inOrder
     .filter((p) => indexes.indexOf(stageOf(p.cluster).index) < indexes.length - 1)
     .reduce((all, p) => all.set(stageOf(p.cluster).index, stageOf(p.cluster).soakMs), new Map<number, number>())
@@ -161,7 +161,7 @@ export function outlookOf(
   }
 }
 
-/** One entry for each that asks, over all clusters. */
+/** One entry per policy or gate, across all clusters. */
 const summedApprovals = (all: readonly NeededApproval[]): readonly NeededApproval[] =>
   [...Map.groupBy(all, ({ asker, from, count }) => JSON.stringify([asker, from, count])).values()].flatMap((of) => {
     const [first] = of
@@ -172,7 +172,7 @@ const summedApprovals = (all: readonly NeededApproval[]): readonly NeededApprova
       : [{ ...first, batches: sum((a) => a.batches ?? 0), missing: sum((a) => a.missing) }]
   })
 
-/** Hardware that a later stage meets first: what was tried before says nothing of it. */
+/** Hardware first met in a later stage: earlier stages prove nothing about it. */
 function uncoveredIn(
   inOrder: readonly ClusterPrediction[],
   stageOf: (cluster: string) => StageOf,

@@ -26,7 +26,7 @@ export const jsonOf = ({ made, ...seen }: PlanSeen): string => {
   })
 }
 
-/** Maps say nothing in JSON. */
+/** Maps serialize to nothing in JSON. */
 const outlookJson = (outlook: Outlook) => ({
   ...outlook,
   clusters: outlook.clusters.map(({ stage, prediction }) => ({

@@ -1,4 +1,4 @@
-// What a user asks of a plan, and all that is read for it before anything is shown.
+// A user's options for a plan, and everything read before output starts.
 import type { LocalRepository } from '#sync/git/local-repository.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import type { Signature } from '#sync/trust/judge.ts'
@@ -14,14 +14,14 @@ export interface PlanAsked {
   readonly repo?: string
   readonly path: string
   readonly output: 'text' | 'markdown' | 'json'
-  /** Exit 1 when something changes. */
+  /** Exit with 1 if something changes. */
   readonly detailedExitcode?: true
   readonly inventory?: readonly string[]
   readonly failOn?: readonly FailOn[]
   readonly maxChars: number
   readonly marker: string
   readonly weakCage: 'allow' | 'refuse'
-  /** Where the code of the fleet runs in the weaker cage. */
+  /** Note that the fleet's code runs in the weaker cage. */
   readonly weakCageNote: string
 }
 
@@ -31,9 +31,9 @@ export interface PlanSeen {
   readonly base: string | undefined
   readonly isDirty: boolean
   readonly made: MadePlan
-  /** Of the clusters that were asked for. */
+  /** Only for the requested clusters. */
   readonly problems: readonly RenderedProblem[]
-  /** Why the base is no ancestor. */
+  /** Why the base is not an ancestor. */
   readonly apart: string | undefined
   readonly signature: Signature | undefined
 }

@@ -1,4 +1,4 @@
-// What `kubenode plan` tells about the signature of a commit. Which keys may sign is known to the hub alone.
+// What `kubenode plan` reports about a commit's signature. Only the hub knows which keys may sign.
 import { assertNever } from '#lib/errors.ts'
 import type { LocalRepository } from '#sync/git/local-repository.ts'
 import { signatureIn } from '#sync/trust/commit-facts.ts'
@@ -15,8 +15,7 @@ export async function signatureOf(repository: Pick<LocalRepository, 'commitBytes
   }
 }
 
-/** Undefined when there is nothing to tell: where commits are not signed, a signature is not expected. */
-/** `commit` as people call it. */
+/** Undefined if there is nothing to report: if commits are unsigned, no signature is expected. `commit` is its display name. */
 export function signatureNote(commit: string, own: Signature, parent: Signature | undefined): string | undefined {
   const shown = `commit ${commit}`
   switch (own.kind) {

@@ -1,14 +1,14 @@
-// How a plan speaks of deletions that the prune guard stops. Pure.
+// How a plan presents deletions that the prune guard stops. Pure.
 import { counted } from '#lib/counted.ts'
 import type { PromisedPrune, UnknownPrune } from '../prunes.ts'
 import { someOf } from '#lib/some-of.ts'
 
-/** The digest is whole: a reader compares it, and the command takes no part of one. */
+/** The full digest: a reader compares it, and the command accepts no prefix. */
 export const approveCommand = ({ digest }: PromisedPrune): string => `kubenode approve sha256:${digest}`
 
 export function guardText({ count, first, machines = 0, guard, allowed, allowedMachines }: PromisedPrune): string {
   const lost = machines === 0 ? '' : `${counted(machines, 'machine')}${limit(allowedMachines)} and `
-  // So few objects are held only for the machines of a Cluster.
+  // This few objects are held only because of a Cluster's machines.
   const isUncounted = machines === 0 && allowed !== undefined && count <= allowed
   const all = isUncounted
     ? `${counted(count, 'object')} with machines whose number is not known`
@@ -23,7 +23,7 @@ const limit = (allowed: number | undefined): string => (allowed === undefined ? 
 export const pruneDoubt = ({ takenAt, mayDiffer }: PromisedPrune): string =>
   `by the inventory of ${takenAt}${mayDiffer === undefined ? '' : `; the digest may differ: ${mayDiffer}`}`
 
-/** Clusters named for one cause. */
+/** Clusters listed per cause. */
 const MOST_NAMED = 5
 
 export const unknownTexts = (all: readonly UnknownPrune[]): readonly string[] =>

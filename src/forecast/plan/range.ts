@@ -1,4 +1,4 @@
-// Reads commits and ranges of commits as they are typed: main, HEAD~2, BASE..HEAD, BASE...HEAD.
+// Parses commits and ranges as typed: main, HEAD~2, BASE..HEAD, BASE...HEAD.
 import type { GitRepository } from '#sync/git/repository.ts'
 import { titledIn } from '#sync/git/titled-in.ts'
 import { shortCommit } from '#api/protocol/commit-title.ts'
@@ -10,20 +10,20 @@ import { planErrors } from './plan-errors.ts'
 export const noRange = (range: string): KubeNodeError =>
   new KubeNodeError(planErrors.KN1660({ range: JSON.stringify(range) }))
 
-/** A commit, branch or tag, as it may be typed again. */
+/** A commit, branch or tag that can be typed again. */
 const ONE_COMMIT = /^[\w/~^@-]+(\.[\w/~^@-]+)*$/
 
-/** What git reads where one end of a range is left out. */
+/** Git's default for an omitted end of a range. */
 const HERE = 'HEAD'
 
 export interface Range {
   readonly base: string
   readonly head: string
-  /** Three dots: the base is where both ends parted. */
+  /** Three dots: the base is the common ancestor. */
   readonly isFromFork: boolean
 }
 
-/** As git writes them. */
+/** In git's notation. */
 export function rangeOf(range: string): Range {
   if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1660_oneEnd({ revision: range }))
   const [, base, dots, head] = /^((?:[^.][^]*?)?)(?<!\.)(\.{2,3})((?:[^.][^]*)?)$/.exec(range) ?? []
@@ -31,12 +31,12 @@ export function rangeOf(range: string): Range {
   return { base: base || HERE, head: head || HERE, isFromFork: dots === '...' }
 }
 
-/** Further back than anyone counts. */
+/** More than people count. */
 const MOST_BACK = 1_000
 
 type Commits = Pick<GitRepository, 'resolve' | 'commit' | 'name'>
 
-/** A branch, a tag or a commit, also as git counts from one: HEAD~2, main^. `@` is HEAD. */
+/** A branch, tag or commit, also relative to one as in git: HEAD~2, main^. `@` is HEAD. */
 export async function commitCalled(repository: Commits, revision: string): Promise<string> {
   const missing = (why: string) =>
     new KubeNodeError(planErrors.KN1664({ revision: JSON.stringify(revision), repository: repository.name, why }))
@@ -57,7 +57,7 @@ export async function commitCalled(repository: Commits, revision: string): Promi
   return id
 }
 
-/** Which parent to take at each step: `~2` is the first twice, `^2` the second. */
+/** Which parent to follow at each step: `~2` is the first twice, `^2` the second. */
 function stepsBack(back: string): readonly number[] {
   return [...back.matchAll(/([~^])(\d*)/g)]
     .flatMap(([, sign, digits = '']) => {
@@ -80,7 +80,7 @@ export async function baseOf(
   return isFromFork ? forkOf(repository, found, commit) : found
 }
 
-/** The newest commit that both have. A shallow clone, as many CI jobs make, may not reach it. */
+/** The newest common commit. A shallow clone, as in many CI jobs, may not reach it. */
 async function forkOf(repository: Histories, base: string, commit: string): Promise<string> {
   const common = await mergeBase(base, commit, (id) => repository.commit(id)).catch(() => undefined)
   if (common !== undefined) return common
@@ -93,13 +93,13 @@ async function forkOf(repository: Histories, base: string, commit: string): Prom
   )
 }
 
-/** A warning where the base has commits that the planned one lacks: a comparison shows them in reverse, and no merge does that. */
+/** A warning if the base has commits that the planned one lacks: the comparison shows them in reverse, which no merge does. */
 export async function apartWarning(repository: Histories, base: string, commit: string): Promise<string | undefined> {
   let common: string | undefined
   try {
     common = await mergeBase(base, commit, (id) => repository.commit(id))
   } catch {
-    // A shallow clone ends somewhere; the plan is made all the same.
+    // A shallow clone's history ends; the plan continues without the warning.
     return undefined
   }
   if (common === undefined || common === base || common === commit) return undefined

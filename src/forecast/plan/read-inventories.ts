@@ -1,4 +1,4 @@
-// Reads inventories from files of a person, or of a job of CI: they are checked, and never changed.
+// Reads inventories from a user's or CI job's files: validates them and never changes them.
 import { resolve } from 'node:path'
 import { readBounded } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -7,7 +7,7 @@ import { MAX_JSON_DEPTH, isDeeperJson } from '#lib/json.ts'
 import { type Inventory, readInventory } from '../inventory.ts'
 import { planErrors } from './plan-errors.ts'
 
-/** Ten thousand machines take about thirty MiB. What is parsed takes several times as much memory. */
+/** Ten thousand machines take about thirty MiB; parsing needs several times as much memory. */
 const MAX_BYTES = 96 * 1024 * 1024
 
 export function readInventories(files: readonly string[], cwd: string): readonly Inventory[] {
@@ -28,7 +28,7 @@ function readOne(path: string, file: string): Inventory {
   let value: unknown
   try {
     const text = readBounded(path, MAX_BYTES)
-    // Before it is parsed: each level would become an object.
+    // Checked before parsing: each level would become an object.
     if (isDeeperJson(text, MAX_JSON_DEPTH)) throw new Error(`it is nested deeper than ${MAX_JSON_DEPTH} levels`)
     value = JSON.parse(text.toString('utf8'))
   } catch (error) {

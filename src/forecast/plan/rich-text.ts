@@ -1,15 +1,15 @@
-// Our own words with names and texts of others in them, marked, so that a terminal, a comment in Markdown and a page each show them in their own way. Pure.
+// Text with marked names and untrusted parts, so that a terminal, a Markdown comment and a page can each render it their way. Pure.
 
-/** A string is ours. */
+/** A plain string is trusted. */
 export type RichText = readonly (string | { readonly name: string } | { readonly text: string })[]
 
-/** Words of others, such as a reason that an inventory gives. */
+/** Untrusted text, such as a reason from an inventory. */
 export const text = (of: string): RichText => [{ text: of }]
 
-/** Ours, such as a count with its noun. */
+/** Trusted text, such as a count with its noun. */
 export const own = (of: string): RichText => [of]
 
-/** `` words`set ${'base'} waits` ``: a string that is inserted is a name, a number is text. */
+/** `` words`set ${'base'} waits` ``: an inserted string is a name, an inserted number is text. */
 export const rich = (texts: TemplateStringsArray, ...inserted: readonly (string | number | RichText)[]): RichText =>
   texts.flatMap((part, i): RichText => {
     const value = inserted[i]
@@ -29,6 +29,6 @@ export const names = (all: readonly string[], most: number): RichText =>
     most,
   )
 
-/** For terminals and pages: a name is what it is. */
+/** For terminals and pages: names stay as they are. */
 export const plainOf = (of: RichText): string =>
   of.map((part) => (typeof part === 'string' ? part : 'name' in part ? part.name : part.text)).join('')

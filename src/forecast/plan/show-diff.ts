@@ -1,4 +1,4 @@
-// Shows the rendered objects of two commits of a repository, line by line.
+// Shows the rendered objects of two commits line by line.
 import { resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -23,11 +23,11 @@ export interface DiffAsked {
   readonly path: string
   readonly detailedExitcode?: true
   readonly weakCage: 'allow' | 'refuse'
-  /** Where the code of the fleet runs in the weaker cage. */
+  /** Note that the fleet's code runs in the weaker cage. */
   readonly weakCageNote: string
 }
 
-/** Exit 1 where something differs and the user asked for it. */
+/** Exits with 1 if something differs and the user asked for that. */
 export async function showDiff(range: string | undefined, options: DiffAsked, io: Io): Promise<void> {
   const ends = range === undefined ? undefined : rangeOf(range)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })

@@ -1,4 +1,4 @@
-// Shows what a commit of a repository changes, as text, Markdown or JSON, and ends with the exit code that the user asked for.
+// Shows what a commit changes, as text, Markdown or JSON, and exits with the code that the user asked for.
 import { resolve } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { VERSION } from '#lib/program-version.ts'
@@ -146,7 +146,7 @@ async function textFor({ repository, made, ...seen }: PlanSeen, { cluster }: Pla
   )
 }
 
-/** What a reader of the plan should know beside it. */
+/** Extra notes for the reader of the plan. */
 async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<void> {
   const { commit, base, apart, signature, problems } = seen
   const { after } = made
@@ -164,7 +164,7 @@ async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<vo
 
 function judge({ made, problems }: PlanSeen, { failOn = [], detailedExitcode }: PlanAsked, io: Io): void {
   const { shown, outlook, loosened, prunes } = made
-  // Sync refuses the first kind, and applies invalid objects nowhere.
+  // Sync refuses certain problems, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
   const reasons = failOn.filter((what) =>
     isFound(what, { all: shown, outlook, loosened, deletes: hasDeletions(shown, prunes) }),
@@ -179,10 +179,10 @@ function judge({ made, problems }: PlanSeen, { failOn = [], detailedExitcode }: 
 const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
   cluster === undefined || clusters.includes(cluster)
 
-/** Broken commits in a row that a plan looks past for one to compare with. */
+/** How many broken commits in a row a plan skips to find one to compare with. */
 const MOST_BROKEN = 10
 
-/** Before the first fleet, and beyond the history of a shallow clone, there is no commit to compare with. */
+/** Before the first fleet, or beyond a shallow clone's history, there is no commit to compare with. */
 function nothingBefore(error: unknown, { base }: PlanAsked, io: Io): void {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error

@@ -1,4 +1,4 @@
-// Times and steps of a prediction, in words. Never more exact than they are.
+// Times and steps of a prediction as text, never more precise than the prediction.
 import { counted } from '#lib/counted.ts'
 import type { OneWay } from '../one-way.ts'
 import type { ClusterPrediction } from '../predict.ts'
@@ -16,17 +16,17 @@ function spanText(p50: number, p90: number): string {
 
 const ENDLESS = 'does not finish'
 
-/** A rollout that something stops for good has no time, only the end of the prediction. */
+/** A permanently blocked rollout has no duration, only the prediction's end. */
 export const clusterTimeText = ({ p50, p90, stuck }: Pick<ClusterPrediction, 'p50' | 'p90' | 'stuck'>): string =>
   stuck.length > 0 ? ENDLESS : spanText(p50, p90)
 
-/** The soak between stages is in no row of a cluster. */
+/** The soak between stages is in no cluster's row. */
 export const timeText = ({ p50, p90, soak, clusters }: Pick<Outlook, 'p50' | 'p90' | 'soak' | 'clusters'>): string =>
   clusters.some((c) => c.prediction.stuck.length > 0)
     ? ENDLESS
     : `${spanText(p50, p90)}${soak === 0 ? '' : ` (${minutesText(soak)} of it soak between stages)`}`
 
-/** Machines that are made and deleted, which is no switch of a component; nothing where none is. */
+/** Created and deleted machines, which are not component switches; empty if there are none. */
 export function movedText(clusters: readonly ClusterDifference[]): string {
   const sum = (of: (d: ClusterDifference) => number) => clusters.reduce((n, d) => n + of(d), 0)
   const [deleted, created] = [sum((d) => d.machines.deleted), sum((d) => d.machines.created ?? 0)]
@@ -38,7 +38,7 @@ export function movedText(clusters: readonly ClusterDifference[]): string {
 
 const MOST_STEPS = 8
 
-/** Machines of each step of each component: `1·5·10`. */
+/** Machines per step of each component: `1·5·10`. */
 export function stepsText({ slices }: ClusterPrediction): string {
   const parts = [...Map.groupBy(slices, (s) => `${s.set}\n${s.component}`).values()].map((of) => {
     const steps = [...Map.groupBy(of, (s) => s.step)].toSorted(([a], [b]) => a - b)
@@ -48,7 +48,7 @@ export function stepsText({ slices }: ClusterPrediction): string {
   return [...new Set(parts)].slice(0, 3).join(', ')
 }
 
-/** Named in one line: what it is about comes after them. */
+/** Clusters listed per line; the subject comes after them. */
 const MOST_CLUSTERS = 8
 
 /** Clusters with the same step share a line. */
@@ -61,7 +61,7 @@ export const oneWayLines = (all: readonly OneWay[], shown: (name: string) => str
       )}: ${shown(what)}`,
   )
 
-/** One line, for the status of a commit. */
+/** One line, for a commit's status. */
 export function summaryText(
   all: readonly ClusterDifference[],
   outlook: Outlook | undefined,

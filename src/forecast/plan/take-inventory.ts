@@ -1,4 +1,4 @@
-// Reads a cluster for an inventory: kinds page by page, without what a forecast does not need.
+// Reads a cluster for an inventory, page by page, without what a forecast does not need.
 import { approval } from '#api/kinds/approval.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
@@ -64,7 +64,7 @@ export async function takeInventory(
   ])
   const [nodes, revisions, ledger, fullBudgets, apiServer] = await Promise.all([
     listAll(client, nodeType),
-    // Their annotations say what failed before, and what was completed.
+    // Their annotations record what failed and what completed.
     listAll(client, controllerRevisionType, { namespace: SYSTEM_NAMESPACE }),
     client.get(defenderLedger, { name: LEDGER_NAME }),
     fullBudgetsIn(client),
@@ -111,7 +111,7 @@ async function rulesOn(client: KubeClient, sources: readonly FleetSource[]): Pro
   return sources.map((source) => ({ ...rulesOf(source), newest: newestContents(source, releases) }))
 }
 
-/** Users of a member may not list Clusters, which it has none of. */
+/** A member has no Clusters, and its users may not list them. */
 async function planesOn(client: KubeClient): Promise<readonly PlaneNow[] | undefined> {
   try {
     const all = await listAll(client, clusterKind)
@@ -122,7 +122,7 @@ async function planesOn(client: KubeClient): Promise<readonly PlaneNow[] | undef
   }
 }
 
-/** Not every user who may read machines may read the Lease. */
+/** Some users may read machines but not the Lease. */
 async function providersIn(client: KubeClient): Promise<readonly string[] | undefined> {
   try {
     return providersOn(
@@ -134,7 +134,7 @@ async function providersIn(client: KubeClient): Promise<readonly string[] | unde
   }
 }
 
-/** Older servers have no such kind, and some users may not list it. */
+/** Older servers lack this kind, and some users may not list it. */
 async function workIn(client: KubeClient): Promise<readonly MaintenanceEvent[] | undefined> {
   try {
     return (await listAll(client, maintenanceEvent)).filter((e) => !isOver(e)).map(trimmed)
@@ -144,7 +144,7 @@ async function workIn(client: KubeClient): Promise<readonly MaintenanceEvent[] |
   }
 }
 
-/** Pods are read only in namespaces where a budget is used up. */
+/** Pods are read only in namespaces with an exhausted budget. */
 async function fullBudgetsIn(client: KubeClient): Promise<readonly FullBudget[]> {
   const budgets = await listAll(client, disruptionBudgetType)
   const full = budgets.filter(({ status }) => status?.disruptionsAllowed === 0 && (status.expectedPods ?? 0) > 0)

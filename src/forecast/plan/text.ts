@@ -1,4 +1,4 @@
-// A plan as text: cluster by cluster, object by object, field by field; on a terminal it is cut where it would be unreadable.
+// A plan as text: cluster by cluster, object by object, field by field. Truncated on a terminal where it would be unreadable.
 import { counted } from '#lib/counted.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import {
@@ -27,7 +27,7 @@ import { plainOf } from './rich-text.ts'
 import { someOf } from '#lib/some-of.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
-/** Fields of one object in the text; the JSON has more. */
+/** Fields per object in text; the JSON has more. */
 const MAX_FIELDS = 12
 const MAX_VALUE_CHARS = 60
 
@@ -37,7 +37,7 @@ export interface PlanStyle {
   readonly isCut: boolean
 }
 
-/** `base` as people call it. */
+/** `base` is the base's display name. */
 export function planText(
   what: string,
   base: string | undefined,
@@ -53,7 +53,7 @@ export function planText(
   )
 }
 
-/** `Head` is the sentence above all; each cluster that is touched has a line. */
+/** `Head` is the summary sentence; each affected cluster has a line. */
 export interface OutlookLine {
   readonly is: 'Head' | 'Cluster' | 'Warning' | 'Note'
   readonly text: string
@@ -66,7 +66,7 @@ const OUTLOOK_MARKS: Readonly<Record<OutlookLine['is'], string>> = {
   Note: '    ',
 }
 
-/** What the commit does to machines, as far as it was predicted. */
+/** The commit's predicted effect on machines. */
 export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): string =>
   ['', ...outlookLines(outlook, oneWay).map(({ is, text }) => `${OUTLOOK_MARKS[is]}${text}`)]
     .map((l) => shownLine(l))
@@ -97,7 +97,7 @@ function clusterText(stage: string, p: ClusterPrediction): string {
   return `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${slowed}`
 }
 
-/** Deletions that wait for an approval, each with its command; unknown ones share a line by cause. */
+/** Deletions that need an approval, each with its command; unknown ones share a line per cause. */
 export function prunesText({ promised, unknown }: Prunes): string {
   const lines = [
     ...promised.flatMap((p) => [
@@ -124,7 +124,7 @@ export const loosenedText = (all: readonly Loosened[]): string =>
         .map((l) => shownLine(l))
         .join('')
 
-/** What a revert leaves undone. */
+/** What a revert does not undo. */
 export const oneWayText = (all: readonly OneWay[]): string =>
   all.length === 0
     ? ''
@@ -132,7 +132,7 @@ export const oneWayText = (all: readonly OneWay[]): string =>
         .map((l) => shownLine(l))
         .join('')
 
-/** What goes back to an older version and loses nothing. */
+/** What can go back to an older version without loss. */
 export const returnsText = (all: readonly OneWay[]): string =>
   all.length === 0
     ? ''
@@ -161,7 +161,7 @@ function groupText(group: readonly ClusterDifference[], style: PlanStyle): strin
   ].join('\n')
 }
 
-/** As people know it from diffs. */
+/** Same colors as diff. */
 const toneOfMark = (line: string): Tone | undefined =>
   line.startsWith('  + ')
     ? 'good'
@@ -171,7 +171,7 @@ const toneOfMark = (line: string): Tone | undefined =>
         ? 'warn'
         : undefined
 
-/** More of either in one cluster is unreadable; the JSON has all. */
+/** More per cluster is unreadable; the JSON has all. */
 const MAX_OBJECTS = 1_000
 const MAX_PROBLEMS = 100
 
@@ -188,10 +188,10 @@ const problemsText = (all: readonly string[]): readonly string[] => [
 const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
   all.length > shown ? [`  … and ${all.length - shown} more`] : []
 
-/** Machines named in the text; the JSON has all. */
+/** Machines listed in text; the JSON has all. */
 const MAX_NAMES = 5
 
-/** The one line of a plan that must not be overlooked. */
+/** The line of a plan that must not be overlooked. */
 export function lossTexts(difference: ClusterDifference): readonly string[] {
   const { machines, sets, single } = lossOf(difference)
   if (machines === 0) return []
@@ -207,7 +207,7 @@ const keptText = ({ sets, created = 0 }: MachineChanges): readonly string[] => [
     .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`),
 ]
 
-/** Of a set that is removed. */
+/** For a removed set. */
 const STAYS =
   '      its components stay on the machines as they are, and nothing updates them unless another set has them'
 
@@ -239,10 +239,10 @@ function shortValue(v: unknown): string {
   return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
 }
 
-/** Context before the first difference of long values, so that a user finds it. */
+/** Context before the first difference of long values, to help find it. */
 const BEFORE_CHARS = 12
 
-/** Only the differing part of long values: a common start tells nothing, and could hide the rest. */
+/** Shows only the differing part of long values: a long common start could hide it. */
 function change(before: unknown, after: unknown): string {
   const [a, b] = [jsonText(before), jsonText(after)]
   const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)]

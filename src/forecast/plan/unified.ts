@@ -1,11 +1,11 @@
-// The difference between two texts as git and diff show it: hunks of lines with three lines around them. Pure.
+// The difference of two texts in git's unified format: hunks with three lines of context. Pure.
 import { structuredPatch } from 'diff'
 
 const CONTEXT = 3
-/** Lines that differ: finding the shortest difference takes their square. Beyond it all is shown as replaced, which is true and not the shortest. */
+/** Finding the shortest difference takes quadratic time. Beyond this many changed lines everything is shown as replaced: correct, but not minimal. */
 const MAX_EDITS = 2_000
 
-/** No lines for equal texts. */
+/** Empty for equal texts. */
 export function unifiedLines(before: string, after: string): readonly string[] {
   const [old, now] = [ended(before), ended(after)]
   if (old === now) return []
@@ -16,10 +16,10 @@ export function unifiedLines(before: string, after: string): readonly string[] {
   ])
 }
 
-/** A last line without an end is no other line. */
+/** A missing newline at the end is not a difference. */
 const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)
 
-/** Of no lines the line before them is named. */
+/** For an empty range, git gives the preceding line. */
 const rangeOf = (start: number, count: number): string => `${count === 0 ? start - 1 : start},${count}`
 
 function replaced(before: string, after: string) {

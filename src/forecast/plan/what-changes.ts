@@ -1,4 +1,4 @@
-// The line of a plan that names what matters among the changed objects: versions of components and control planes, and rules. Pure.
+// The line of a plan that lists the important changes: versions of components and control planes, and rules. Pure.
 import { someOf } from '#lib/some-of.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
@@ -10,16 +10,16 @@ import { shortened } from '#lib/shortened.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import { code, escaped } from './markdown-text.ts'
 
-/** Entries, and names in one entry. */
+/** Entries, and names per entry. */
 const MOST_SHOWN = 20
 const MOST_NAMED = 10
-/** Of a name or a version. */
+/** Length of a name or version. */
 const MOST_CHARS = 100
 
 const RULES: ReadonlySet<string> = new Set([nodeRemedier.kind, defenderPolicy.kind])
 const isRule = ({ group, kind }: ObjectChange['ref']): boolean => group === API_GROUP && RULES.has(kind)
 
-/** One line, or nothing. */
+/** One line, or empty. */
 export function whatChanges(clusters: readonly ClusterDifference[]): string {
   const changes = clusters.flatMap((c) => c.changes)
   const texts = [...new Set([...changes.flatMap(versionTexts), ...ruleTexts(changes)])]
@@ -46,7 +46,7 @@ const versionIn = (value: unknown): string => {
   return escaped(version === undefined ? 'none' : shortened(String(version), MOST_CHARS))
 }
 
-/** Rules to which the same happens are one entry. */
+/** Rules with the same change share one entry. */
 function ruleTexts(changes: readonly ObjectChange[]): readonly string[] {
   const rules = changes.filter(({ ref }) => isRule(ref))
   const names = Map.groupBy(rules, (rule) => `${escaped(rule.ref.kind)} ${fateOf(rule)}`)
@@ -66,7 +66,7 @@ function fateOf({ change, fields }: ObjectChange): string {
     : `${escaped(String(mode.before ?? 'none'))} → ${escaped(String(mode.after ?? 'none'))}`
 }
 
-/** What no inventory tells: what a rule repairs once it is another one. Nothing where no rule changes. */
+/** What no inventory can predict: the repairs of a changed rule. Empty if no rule changes. */
 export function unpredictedRules(clusters: readonly ClusterDifference[]): string {
   const names = clusters.flatMap((c) =>
     c.changes.filter(({ ref }) => ref.group === API_GROUP && ref.kind === nodeRemedier.kind).map(({ ref }) => ref.name),

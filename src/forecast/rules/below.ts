@@ -1,21 +1,21 @@
-// Lists the content of a folder from a foreign branch: by name, without following links, which may lead anywhere on this machine, and within bounds.
+// Lists the content of an untrusted branch's folder by name, within limits and without following links, which may lead anywhere on this machine.
 import { join } from 'node:path'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
 export interface Below {
-  /** From the folder, with "/" between its parts. */
+  /** Relative to the folder, with "/" as the separator. */
   readonly path: string
   /** Neither a link nor a device. */
   readonly isFile: boolean
 }
 
-/** As for a commit. */
+/** Same limit as for a commit. */
 const MAX_FILES = 20_000
 const MAX_DEPTH = 32
 
-/** All entries but folders, and except `node_modules`. */
+/** All entries except folders and `node_modules`. */
 export function below(root: string): readonly Below[] {
   const found: Below[] = []
   const mayEnter = (path: string): boolean => {

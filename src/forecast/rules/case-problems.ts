@@ -1,4 +1,4 @@
-// Problems of hand-written cases: they are code, which Node.js runs without checking its types. Pure.
+// Problems of hand-written cases, which are code that Node.js runs without type checks. Pure.
 import { CASE_VERDICTS } from '#policy/rule-cases.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,7 +7,7 @@ const VERDICTS = Object.keys(CASE_VERDICTS)
 const FIELDS = ['name', 'conditions', 'labels', 'taints', 'unschedulable', 'versions', 'facts', 'verdict']
 const STATUSES: readonly unknown[] = ['True', 'False', 'Unknown']
 
-/** As sentences; none when every case can be run. */
+/** Sentences; empty if every case can run. */
 export function malformedCases(cases: readonly unknown[]): readonly string[] {
   return cases.flatMap((one, n) => {
     const name = isObject(one) && typeof one['name'] === 'string' ? `case ${JSON.stringify(one['name'])}` : `case ${n}`

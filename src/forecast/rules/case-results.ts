@@ -1,4 +1,4 @@
-// Runs the cases of rules and reports each unexpected result in one line. Pure.
+// Runs rule cases and reports each unexpected result in one line. Pure.
 import type { RuleCase } from '#api/rule-case.ts'
 import { someOf } from '#lib/some-of.ts'
 import { CASE_VERDICTS, explainCase, undecidedIn } from '#policy/rule-cases.ts'
@@ -6,10 +6,10 @@ import type { RuleFile } from './rule-files.ts'
 
 export interface CaseResult {
   readonly rule: string
-  /** Empty where the rule cannot be evaluated at all. */
+  /** Empty if the rule cannot be evaluated at all. */
   readonly case: string
   readonly ok: boolean
-  /** The problem; empty where there is none. */
+  /** The problem; empty if there is none. */
   readonly why: string
 }
 
@@ -24,10 +24,10 @@ const SEEN = {
   unknown: 'is unknown',
 } as const
 
-/** Values that the rule reads and the case leaves out, or reports as Unknown. */
+/** Values that the rule reads and the case leaves out or sets to Unknown. */
 const lacking = (values: readonly string[]): string =>
   values.length === 0 ? '' : `: the case leaves out, or reports as Unknown, ${someOf(values, MAX_VALUES)}`
-/** A rule that reads more has a case that says nothing. */
+/** More are missing only if the case sets nothing. */
 const MAX_VALUES = 5
 
 export const caseResults = (files: readonly RuleFile[]): readonly CaseResult[] => files.flatMap(resultsOf)

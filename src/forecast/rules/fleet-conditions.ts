@@ -1,4 +1,4 @@
-// The conditions that agents report with the configurations beside the rules: JSON files of the fleet that watch logs or name monitors.
+// Conditions that agents report, from the configurations next to the rules: the fleet's JSON files that watch logs or name monitors.
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MAX_AGENT_CONFIG_CHARS } from '#api/agent-config/agent-config-map.ts'
@@ -24,13 +24,13 @@ function jsonFiles(folder: string): readonly string[] {
   }
 }
 
-/** The signed statements of a fleet are such files. */
+/** A fleet's signed statements are such files. */
 function componentsIn(text: string): readonly MachineComponent[] {
   const value: unknown = applyDefaults(machineComponent.schema, JSON.parse(text))
   return createValidator().problems(machineComponent, value).length === 0 ? [value as MachineComponent] : []
 }
 
-/** A file that cannot be read reports nothing: the rules are checked here, not the fleet. */
+/** An unreadable file reports nothing: this checks the rules, not the fleet. */
 function conditionsIn(path: string): ReadonlySet<string> {
   try {
     if (lstatSync(path).size > MAX_AGENT_CONFIG_CHARS) return new Set()

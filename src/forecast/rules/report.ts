@@ -1,4 +1,4 @@
-// Reports on the rules of a folder: their cases, their problems, what no case covers, and what they would do about a Node.
+// Reports on a folder's rules: their cases, problems, coverage gaps, and effect on a Node.
 import { caseProblems, coverageOf, isCovered } from '#policy/rule-cases.ts'
 import { counted } from '#lib/counted.ts'
 import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
@@ -15,7 +15,7 @@ export interface RulesAsked {
   readonly dir: string
   readonly output: 'text' | 'json'
   readonly weakCage: 'allow' | 'refuse'
-  /** Where the rules run in the weaker cage. */
+  /** Note that the rules run in the weaker cage. */
   readonly weakCageNote: string
 }
 
@@ -46,7 +46,7 @@ interface Shown {
 const print = (io: Io, { output }: RulesAsked, { data, lines }: Shown) =>
   io.out(output === 'json' ? shownJson(data) : shownLines(lines))
 
-/** Exit 1 where a case failed. */
+/** Exits with 1 if a case failed. */
 export async function reportTest(options: RulesAsked, io: Io): Promise<void> {
   const results = caseResults(await load(options, io))
   const failed = results.filter((r) => !r.ok)
@@ -55,7 +55,7 @@ export async function reportTest(options: RulesAsked, io: Io): Promise<void> {
   if (failed.length > 0) throw new Exit(EXIT_DIFFERENT)
 }
 
-/** Exit 2 where there is a problem. */
+/** Exits with 2 if there is a problem. */
 export async function reportLint(options: RulesAsked, io: Io): Promise<void> {
   const files = await load(options, io)
   const findings = files.flatMap(({ path, casesPath, problems, caseProblems, notes }) => [
@@ -72,7 +72,7 @@ export async function reportLint(options: RulesAsked, io: Io): Promise<void> {
   if (count > 0) throw new Exit(EXIT_ERROR)
 }
 
-/** Exit 1 where a part of a rule has no case. */
+/** Exits with 1 if part of a rule has no case. */
 export async function reportCoverage(options: RulesAsked, io: Io): Promise<void> {
   const rows = (await load(options, io)).map(({ name, cases, compiled, problems: own, caseProblems: malformed }) => {
     const problems = [...own, ...malformed]
@@ -106,7 +106,7 @@ export async function reportAnswers(options: SimulateAsked, io: Io): Promise<voi
   const unread = rules.filter((r) => r.compiled === undefined).length
   for (const { name, standing } of views)
     if (standing.kind !== 'Readable') io.err(shownLine(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}`))
-  // Quiet rules are no proof that all is well: one line for each, unless all inputs are shown anyway.
+  // A rule that does nothing does not prove the node healthy: print one line for each, unless all inputs are shown anyway.
   if (options.all !== true)
     for (const { node, rule, missing } of unknown)
       if (missing !== undefined) io.err(shownLine(`${node}: rule ${rule} is unknown, no action: ${missing}`))

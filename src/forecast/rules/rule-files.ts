@@ -1,4 +1,4 @@
-// Finds the rules of a folder with the cases beside them, and compiles them. The files may be foreign code, so they run in the cage.
+// Finds a folder's rules with their cases and compiles them. The files may be untrusted code, so they run in the cage.
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -29,16 +29,16 @@ import { rulesErrors } from './rules-errors.ts'
 const ENDING = '.cases.ts'
 
 export interface RuleFile {
-  /** Path below the folder without its ending, which is the rule's name here. */
+  /** Path below the folder without extension, used as the rule's name here. */
   readonly name: string
-  /** The file with the rule, as a relative path: problems of the rule are fixed there. */
+  /** Relative path of the rule's file, where its problems are fixed. */
   readonly path: string
-  /** The file with its cases, which may be the same one. */
+  /** The file with its cases, possibly the same one. */
   readonly casesPath: string
   readonly cases: readonly RuleCase[]
   readonly spec: NodeRemedier['spec'] | undefined
   readonly compiled: CompiledRule | undefined
-  /** Why it is no rule, or a poor one. */
+  /** Why it is not a rule, or a poor one. */
   readonly problems: readonly string[]
   /** Problems of the cases. */
   readonly caseProblems: readonly string[]
@@ -46,15 +46,15 @@ export interface RuleFile {
   readonly notes: readonly string[]
 }
 
-/** Names without characters that objects may not have. */
+/** Names without characters that object names do not allow. */
 const objectName = (name: string): string => name.replaceAll('/', '-').toLowerCase()
 
-/** The code of the files runs in the cage, as in a render; only its exports arrive here. */
+/** The files' code runs in the cage, as in a render; only its exports arrive here. */
 export async function ruleFiles(folder: string, cwd: string, cage: () => Promise<Cage>): Promise<readonly RuleFile[]> {
   const root = resolve(cwd, folder)
   if (!existsSync(root)) throw new KubeNodeError(rulesErrors.KN1011_rules({ folder }))
   const all = below(root)
-  // Links among them, too: the cage says that it has no such file.
+  // Includes links: the cage reports that it has no such file.
   const files = all
     .map((f) => f.path)
     .filter((f) => f.endsWith(ENDING))
@@ -73,7 +73,7 @@ function shownPath(cwd: string, path: string): string {
   return below.startsWith('..') ? path : below
 }
 
-/** A ladder without cases: no test says when it must be climbed. */
+/** A ladder without cases: no test shows when it should be climbed. */
 function withoutCases(root: string, all: readonly Below[], cwd: string): readonly RuleFile[] {
   const names = new Set(all.map((f) => f.path))
   return all
@@ -114,18 +114,18 @@ interface Roots {
   readonly cwd: string
   /** Conditions that the agents' configuration reports. */
   readonly reported: ReadonlySet<string>
-  /** Of all files below the root. Nothing else is checked: a reader of the report must not learn whether a link leads to something. */
+  /** All files below the root. Nothing else is checked: the report must not reveal whether a link leads to something. */
   readonly names: ReadonlySet<string>
 }
 
-/** A single unusable file is reported among the others. */
+/** An unusable file is reported next to the others. */
 function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, reported, names }: Roots): RuleFile {
   const name = file.slice(0, -ENDING.length)
   const shown = shownPath(cwd, join(root, file))
   const beside = `${name}.ts`
   if (module === undefined || 'error' in module) {
     const { message = 'it was not loaded', at } = module?.error ?? {}
-    // Relative to the folder above: the file to fix may be one of the fleet.
+    // Relative to the parent folder, because the file to fix may be one of the fleet's.
     const [, path = '', line = ''] = /^(.*?)(:\d+)(?::\d+)?$/.exec(at ?? '') ?? []
     const broken = path === '' ? shown : shownPath(cwd, join(root, '..', path))
     const why = `${message}${line === '' ? '' : ` (${broken}${line})`}`

@@ -1,4 +1,4 @@
-// Evaluates the rules of a folder on a Node from a file: which are true, since when, and what would be done. Pure but for the files.
+// Evaluates a folder's rules on a Node from a file: which are true, since when, and what would be done. Pure except for reading files.
 import { resolve } from 'node:path'
 import type { Machine } from '#api/kinds/machine.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -25,14 +25,14 @@ export interface Simulated {
   readonly rule: string
   readonly verdict: Verdict
   readonly since?: string
-  /** What would happen, in words. */
+  /** The action that would follow. */
   readonly would: string
   readonly explanation: string
-  /** The first input that is missing or cannot be used, where the verdict is unknown for that. */
+  /** The first missing or unusable input, if it makes the verdict unknown. */
   readonly missing?: string
 }
 
-/** Nodes and Machines of a file: one document, several, or a List. */
+/** Nodes and Machines from a file: one document, several, or a List. */
 export function readViews(file: string, cwd: string): readonly NodeView[] {
   const { documents, problems } = parseDocuments(readText(file, cwd))
   const [problem] = problems
@@ -51,7 +51,7 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
   )
 }
 
-/** A list of the nodes of a large cluster. */
+/** Room for a large cluster's node list. */
 const MAX_BYTES = 96 * 1024 * 1024
 
 function readText(file: string, cwd: string): string {
@@ -64,7 +64,7 @@ function readText(file: string, cwd: string): string {
   }
 }
 
-/** Possibly written by hand: at least its shape must be right. */
+/** Possibly hand-written, so check at least its shape. */
 function shaped(object: Record<string, unknown>, file: string): KubeObject {
   const { kind, apiVersion, metadata, spec = {}, status = {} } = object
   const name = isObject(metadata) ? metadata['name'] : undefined
@@ -105,7 +105,7 @@ export function simulate(views: readonly NodeView[], rules: readonly RuleFile[],
   return views.flatMap((view) => rules.flatMap((rule) => simulateOne(view, rule, peers, now) ?? []))
 }
 
-/** `condition KernelDeadlock is not reported`, or the place of another fact. */
+/** `condition KernelDeadlock is not reported`, or the path of another fact. */
 function firstUnknown(tree: Explanation): string | undefined {
   if (tree.kind !== 'leaf') return tree.children.map(firstUnknown).find((text) => text !== undefined)
   if (tree.verdict !== 'unknown') return undefined
@@ -122,7 +122,7 @@ function simulateOne(
   now: number,
 ): Simulated | undefined {
   if (spec === undefined || compiled === undefined) return undefined
-  // A file has no history of repairs: as on a node that never had one.
+  // A file has no repair history: treat the node as never repaired.
   const facts = { ...view.facts, peers: peers.of(view), cluster: peers.cluster(), repairs: { lastDay: 0 } }
   const { since } = judge(compiled.root, facts, now)
   const tree = explainTerm(compiled.root, facts, now)

@@ -1,11 +1,11 @@
-// Makes a way back in the working copy and its index, without a commit. Git itself refuses where files have other changes.
+// Applies a way back to the working copy and its index, without a commit. Git refuses by itself if files have other changes.
 import { execFile } from 'node:child_process'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError, assertNever, messageOf } from '#lib/errors.ts'
 import type { WayBack } from './revert-search.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
 
-/** Each revert is of one commit; git itself ends sooner. */
+/** Each revert is of one commit; git itself is faster. */
 const GIT_MS = 60_000
 
 export async function applyWayBack(
@@ -46,7 +46,7 @@ const git = (args: readonly string[], { folder, env, input }: GitCall): Promise<
             ),
           ),
     )
-    // Git that refuses ends without reading: its exit code says so, not the broken pipe.
+    // If git refuses, it exits without reading its input: its exit code reports that, not the broken pipe.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(input ?? '')
   })

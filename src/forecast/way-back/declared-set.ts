@@ -1,4 +1,4 @@
-// What a set declares in a commit of the fleet: the commit is rendered in the cage, and the result is compared, not the files.
+// What a set declares in a fleet commit. Renders the commit in the cage and compares results, not files.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { applyDefaults } from '#api/schema/default.ts'
@@ -15,7 +15,7 @@ export function componentsText(components: readonly unknown[]): string {
   return canonicalJson(plain.toSorted((a, b) => (String(a['name']) < String(b['name']) ? -1 : 1)))
 }
 
-/** By cluster where a set of this name is declared. */
+/** By cluster, where a set of this name is declared. */
 export function declaredIn(targets: Targets, set: string): ReadonlyMap<string, string> {
   const found = [...targets].flatMap(([cluster, { objects }]): [string, string][] => {
     const object = objects.find(

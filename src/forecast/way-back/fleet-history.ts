@@ -1,4 +1,4 @@
-// The branch of a fleet, and a copy of its repository in which reverts are tried. The repository itself is only read.
+// A fleet's branch, and a copy of its repository for trying reverts. Only reads the repository itself.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,18 +17,18 @@ export interface BranchCommit {
   readonly isMerge: boolean
 }
 
-/** A commit that only the copy has. */
+/** A commit that exists only in the copy. */
 export interface Trial {
   readonly commit: string
   readonly folder: string
 }
 
 export interface FleetHistory {
-  /** Of the branch itself, the newest first; merged commits are part of the merge. */
+  /** First-parent commits of the branch, newest first; merged commits are part of their merge. */
   readonly commits: readonly BranchCommit[]
-  /** Undefined: git cannot revert these one after the other. */
+  /** Undefined if git cannot revert these in sequence. */
   revert(commits: readonly BranchCommit[]): Promise<Trial | undefined>
-  /** The files that these commits changed, with their content in another commit. */
+  /** Restores the files that these commits changed to their content in another commit. */
   restore(commits: readonly BranchCommit[], as: string): Promise<Trial | undefined>
   /** From the newest commit to the trial. */
   patchOf(trial: Trial): Promise<string>

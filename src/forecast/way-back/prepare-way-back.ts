@@ -1,4 +1,4 @@
-// Finds in the repository of the fleet how a set gets back to the declaration of a revision, by rendering commits and trying reverts in a copy.
+// Finds how a set gets back to a revision's declaration, by rendering commits of the fleet's repository and trying reverts in a copy.
 import { resolve } from 'node:path'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { findCage } from '#sync/render/cage.ts'
@@ -11,7 +11,7 @@ import { type Declared, type WayBack, wayBackTo } from './revert-search.ts'
 
 export interface WayBackRequest {
   readonly set: string
-  /** Its current declaration, and the goal. */
+  /** Its current declaration, and the target. */
   readonly now: readonly unknown[]
   readonly wanted: readonly unknown[]
   readonly folder: string
@@ -23,7 +23,7 @@ export interface WayBackRequest {
 
 export interface PreparedWayBack {
   readonly way: WayBack
-  /** In which clusters the result was compared. */
+  /** The clusters in which the result was compared. */
   readonly clusters: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export async function prepareWayBack(request: WayBackRequest): Promise<PreparedW
   const targetsAt = async (commit: string, where: Trial | undefined): Promise<Targets | undefined> => {
     const of = where === undefined ? repository : openLocalRepository(where.folder)
     const key = await renderKey(of, commit, request.path)
-    // A commit that cannot be rendered declares nothing: it is neither a goal nor a step.
+    // A commit that does not render declares nothing: it is neither a target nor a step.
     if (!known.has(key))
       known.set(
         key,
@@ -49,7 +49,7 @@ export async function prepareWayBack(request: WayBackRequest): Promise<PreparedW
   const history = await openFleetHistory(workTree ?? commonDir, request.env)
   try {
     const head = history.commits[0]
-    // When the newest commit cannot be rendered, nothing can be compared: report that.
+    // If the newest commit does not render, nothing can be compared: report that.
     if (head !== undefined)
       known.set(
         await renderKey(repository, head.id, request.path),
@@ -70,7 +70,7 @@ export async function prepareWayBack(request: WayBackRequest): Promise<PreparedW
   }
 }
 
-/** Sets of one name may differ between clusters: ours is where the declaration equals the server's, or the only one. */
+/** Sets of one name may differ between clusters: pick the cluster whose declaration equals the server's, or the only one. */
 function clustersOf({ cluster, now }: WayBackRequest, declared: ReadonlyMap<string, string>): readonly string[] {
   if (cluster !== undefined) return declared.has(cluster) ? [cluster] : []
   const same = [...declared].filter(([, text]) => text === componentsText(now)).map(([name]) => name)

@@ -1,9 +1,9 @@
-// Which reverts bring a set back to an earlier declaration: found in the history of the branch, and accepted only after a trial in a copy.
+// Finds the reverts that bring a set back to an earlier declaration. Searches the branch's history and accepts a result only after a trial in a copy.
 import type { BranchCommit, FleetHistory, Trial } from './fleet-history.ts'
 
-/** Cluster by cluster, what the set declares in a commit as one text; null in a cluster that has no such set there, or had not joined. */
+/** Per cluster, the set's declaration in a commit as one text; null if the cluster has no such set, or had not joined. */
 export type Declared = readonly (string | null)[]
-/** Undefined where the commit cannot be rendered. */
+/** Undefined if the commit does not render. */
 export type DeclaredAt = (commit: string, where: Trial | undefined) => Promise<Declared | undefined>
 
 export type WayBack =
@@ -14,7 +14,7 @@ export type WayBack =
   /** No searched commit of the branch declares it. */
   | { readonly kind: 'None'; readonly searched: number }
 
-/** Each is tried and rendered; of more the whole series is tried at once. */
+/** Each single revert is tried and rendered; beyond this only the whole series is. */
 const MOST_SINGLE = 5
 
 export async function wayBackTo(wanted: Declared, history: FleetHistory, declaredAt: DeclaredAt): Promise<WayBack> {
@@ -26,7 +26,7 @@ export async function wayBackTo(wanted: Declared, history: FleetHistory, declare
   if (newer === undefined) return none
   if (isSame(newer, wanted)) return { kind: 'Declared' }
   const changing: BranchCommit[] = []
-  // Since the last commit that could be rendered: what they changed shows in the next one that can.
+  // Commits since the last one that rendered: their changes show up in the next one that does.
   let between: BranchCommit[] = []
   for (const [i, older] of commits.slice(1).entries()) {
     between = [...between, ...commits.slice(i, i + 1)]
@@ -44,14 +44,14 @@ export async function wayBackTo(wanted: Declared, history: FleetHistory, declare
 
 const isSame = (a: Declared, b: Declared): boolean => a.length === b.length && a.every((text, i) => text === b[i])
 
-/** Where both have the set: a cluster that joins in between brings a declaration, and changes none. */
+/** Compares clusters that have the set in both: one that joins in between adds a declaration but changes none. */
 const agrees = (a: Declared, b: Declared): boolean =>
   a.every((text, i) => text === b[i] || text === null || b[i] === null)
 
 const leadsTo = (older: Declared, wanted: Declared): boolean =>
   older.some((text) => text !== null) && older.every((text, i) => text === null || text === wanted[i])
 
-/** One revert where one is enough: what followed a bad commit may stay. */
+/** Prefers a single revert: commits after a bad one may stay. */
 async function tried(
   wanted: Declared,
   commits: readonly BranchCommit[],

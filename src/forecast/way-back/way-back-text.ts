@@ -1,4 +1,4 @@
-// The text of a set's way back: the command alone on standard output, everything else on standard error. Pure.
+// The text of a set's way back: only the command on standard output, everything else on standard error. Pure.
 import { assertNever } from '#lib/errors.ts'
 import { type SetChange, changeText } from '#explain/rollout/commit.ts'
 import type { PreparedWayBack } from './prepare-way-back.ts'
