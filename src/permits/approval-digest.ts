@@ -1,5 +1,5 @@
-// What an Approval of a permit names: its operations, its targets and its commit, and nothing that changes by itself. Of a control plane also the change, whose
-// words name the snapshot or the versions: who approves a restore does not approve a deletion. Pure.
+// What an Approval of a permit covers: its operations, targets and commit, and nothing that changes on its own. For a control plane it also covers
+// the change, whose text names the snapshot or the versions: approving a restore does not approve a deletion. Pure.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'

@@ -1,12 +1,12 @@
-// For how long a permit has been refused or ended, by the stopwatch of this process. The times in a permit are the Defender's, whose clock may be hours off: counted
-// by them, a requester would ask again in a loop, or not for hours.
+// How long a permit has been refused or ended, by this process's stopwatch. The times in a permit are the Defender's, whose clock may be hours off.
+// With those, a requester would ask again in a loop, or not for hours.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
 
-/** Milliseconds by the uid of the permit. */
+/** Milliseconds by permit uid. */
 export type EndedFor = ReadonlyMap<string, number>
 
-/** The oldest are forgotten first: one of them that is still asked about counts again from zero. */
+/** Beyond this the oldest are dropped. If a dropped permit is still asked about, it counts from zero again. */
 const MOST_REMEMBERED = 10_000
 
 export class EndedPermits {
@@ -18,7 +18,7 @@ export class EndedPermits {
     this.#clock = clock
   }
 
-  /** All permits of one requester that the caller sees as ended. Of those that ended before this process first looked, the time in them is all that is known. */
+  /** Takes all ended permits of one requester. For those that ended before this process first saw them, only their own times are known. */
   observe(requester: string, permits: Iterable<OperationPermit>): EndedFor {
     const now = this.#clock.monotonic()
     const isFirst = !this.#requesters.has(requester)
@@ -49,14 +49,14 @@ function bound(kept: Map<string, unknown> | Set<string>): void {
   }
 }
 
-/** One that was never read has just ended. */
+/** A permit that was never observed has just ended. */
 export const endedForMs = ({ metadata }: OperationPermit, endedFor: EndedFor): number =>
   endedFor.get(metadata.uid ?? '') ?? 0
 
-/** A refusal is not asked about again at once, unless the Defender names another time. */
+/** The delay after a refusal, unless the Defender gives another time. */
 export const ASK_AGAIN_MS = 60_000
 
-/** When a refused permit may be asked for again; 0 for one that is not refused. */
+/** When a refused permit may be requested again. 0 if it is not refused. */
 export function askAgainInMs(
   permit: OperationPermit | undefined,
   endedFor: EndedFor,
@@ -72,17 +72,17 @@ export function askAgainInMs(
 /** Gates that judge each target separately; a denial by any other gate applies to all targets. */
 const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
 
-/** The refusals of targets on their own account: only a change of the policy or of the machine brings another answer. */
+/** Refusals of individual targets: only a change of the policy or the machine changes the answer. */
 export const ownRefusals = ({ status }: OperationPermit) =>
   (status?.verdicts ?? []).filter(({ verdict, gate }) => verdict === 'Denied' && OWN_GATES.has(gate))
 
-/** Of its targets, and of those that it named to be asked for next. */
+/** Refusals of its targets and of its alternates. */
 export const knownRefusals = (permit: OperationPermit) => [
   ...ownRefusals(permit),
   ...(permit.status?.refusedAlternates ?? []),
 ]
 
-/** Decided, with a refusal of the permit, of one of its targets or of one that would come next. */
+/** Decided, with a refusal of the permit, of a target or of an alternate. */
 export const isRefused = ({ status }: OperationPermit): boolean =>
   status?.decidedAt !== undefined &&
   (status.phase === 'Denied' ||

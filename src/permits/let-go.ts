@@ -1,4 +1,4 @@
-// Frees slots of machines under a permit: each is read again, and released first where an order under the permit might still arrive.
+// Frees the slots of machines under a permit. Each machine is read again, and released first if an order under the permit could still arrive.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo, withLetGo } from '#api/protocol/let-go.ts'
@@ -7,7 +7,7 @@ import { updateExactly } from '#runtime/preconditions.ts'
 import { type PermitTools, type TargetResult, reportResults } from './permits.ts'
 import { defined } from '#lib/defined.ts'
 
-/** What became of one machine under a permit. */
+/** The result of one machine under a permit. */
 export interface MachineResult {
   readonly machine: string
   readonly uid: string
@@ -19,7 +19,7 @@ export type Confirmed = 'No' | 'Yes' | 'OnceLetGo'
 
 export type Reported = WriteOutcome<unknown> | { readonly kind: 'Outdated'; readonly reason: string }
 
-/** Writes onto the version of the permit that was decided on: if it changed since, decide again. */
+/** Writes only the version of the permit behind the decision. If the permit changed since, decide again. */
 export async function reportConfirmed<P extends MachineResult>(
   tools: PermitTools,
   permit: OperationPermit,

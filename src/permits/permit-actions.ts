@@ -1,4 +1,4 @@
-// What a requester does with a permit, as one closed union, and the one place that carries it out.
+// What a requester does with a permit, as one closed union, and the only code that carries it out.
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -36,7 +36,7 @@ export interface ReportAction {
 
 export type PermitAction = RequestAction | RenewAction | ReportAction
 
-/** Carries out one action. Each may be repeated: after a crash or a lost reply the next pass finds it done. */
+/** Carries out one action. Each can be repeated: after a crash or a lost reply the next pass finds it done. */
 export async function actOnPermit(tools: PermitTools, action: PermitAction, nowMs: number): Promise<ActionOutcome> {
   switch (action.kind) {
     case 'RequestPermit':
@@ -50,7 +50,7 @@ export async function actOnPermit(tools: PermitTools, action: PermitAction, nowM
   }
 }
 
-/** A permit of this name was requested before a crash, or by a pass whose reply was lost: as good, unless it is for other targets. */
+/** A permit with this name was requested before a crash, or by a pass whose reply was lost. It is just as good, unless it is for other targets. */
 async function askedOnce(
   { client, signal }: PermitTools,
   { permit: name, request }: RequestAction,
@@ -67,6 +67,6 @@ const isForTargets = (permit: OperationPermit | undefined, { targets }: PermitRe
   return uids.size === targets.length && targets.every((t) => uids.has(t.uid))
 }
 
-/** A permit that was deleted holds nothing that a result could free: the Defender watches the target instead. */
+/** A deleted permit has no slot to free: the Defender watches the target instead. */
 export const deletedIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
   outcome.kind === 'Stale' ? { kind: 'Applied', object: undefined } : outcome

@@ -1,11 +1,12 @@
-// Names of permits: derived from the disruption and numbered, so that a request whose reply was lost is made again under the same name, and a later one under another.
+// Permit names: derived from the disruption and numbered, so that a request with a lost reply is repeated under the same name, and a later request
+// gets another one.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
-/** The first name, and what its successors have before their number. */
+/** The first name, and the prefix of later names before their number. */
 export interface PermitNames {
   readonly first: string
   readonly next: string
-  /** Number of the second. */
+  /** Number of the second name. */
   readonly from: number
 }
 
@@ -15,10 +16,10 @@ export const numbered = (base: string): PermitNames => ({ first: `${base}0`, nex
 /** `base`, `base-1`, … */
 export const countedOn = (base: string): PermitNames => ({ first: base, next: `${base}-`, from: 1 })
 
-/** `name`, `name-p2`, … for an object whose permit has its name. */
+/** `name`, `name-p2`, … for an object whose permit shares its name. */
 export const ofObject = (name: string): PermitNames => ({ first: name, next: `${name}-p`, from: 2 })
 
-/** The name after the highest of those that are known. Ended permits are deleted after a day, so their count says nothing. */
+/** The name after the highest known one. Ended permits are deleted after a day, so counting them does not work. */
 export function nextPermitName(names: PermitNames, known: Iterable<string | undefined>): string {
   const numbers = [...known].flatMap((name) => numberOf(names, name) ?? [])
   return numbers.length === 0 ? names.first : `${names.next}${Math.max(...numbers) + 1}`

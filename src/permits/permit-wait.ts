@@ -1,4 +1,4 @@
-// What an object waits for while its permit is not granted: the blocking gate gives the reason, so that users need not open the permit. Pure.
+// What an object waits for while its permit is not granted. The blocking gate gives the reason, so that users need not open the permit. Pure.
 import { REASONS, type Reason } from '#api/catalogue.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { NOT_DECIDED, verdictText } from '#api/protocol/permit-allows.ts'
@@ -9,14 +9,14 @@ export interface PermitWait {
   readonly unblock: string
 }
 
-/** Of a permit that was requested a moment ago, or of which no gate has said anything. */
+/** For a permit that was just requested, or that no gate has decided. */
 export const UNDECIDED: PermitWait = {
   predicate: 'PermitRequested',
   seen: NOT_DECIDED,
   unblock: 'the Defender grants the permit; its role must be running',
 }
 
-/** Where the verdict has no reason that this version knows. */
+/** For verdicts without a reason that this version knows. */
 const OF_GATES: Readonly<Record<string, Reason>> = {
   Protect: 'Protected',
   Budget: 'BudgetExhausted',
@@ -26,7 +26,7 @@ const OF_GATES: Readonly<Record<string, Reason>> = {
   Rule: 'PolicyRuleDenied',
 }
 
-/** What opens a gate. A gate of a later version is named alone. */
+/** What unblocks each gate. For a gate of a later version, only its name is shown. */
 const CURES: Readonly<Record<string, string>> = {
   Hold: 'the hold ends',
   Protect: 'the policy no longer protects the target',
@@ -40,7 +40,7 @@ const CURES: Readonly<Record<string, string>> = {
   Blame: 'the suspected version is replaced or retried',
 }
 
-/** What was given up already is not waited for. `target`: what one of several waits for. */
+/** Targets that were already given up are not waited for. `target`: one of several targets. */
 export function permitWait({ spec, status, metadata }: OperationPermit, target?: string): PermitWait {
   const { results = {} } = spec
   const isAsked = (uid: string) => results[uid] === undefined && (target === undefined || uid === target)
@@ -51,7 +51,7 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
   return {
     predicate: Object.hasOwn(REASONS, reason) ? (reason as Reason) : (OF_GATES[gate] ?? 'PermitRequested'),
     seen: verdictText(binding),
-    // The only gate that a person opens by answering the request itself.
+    // The only gate that a person unblocks by answering the request itself.
     unblock:
       gate === 'Approval'
         ? `run kubenode approve ${permit} --reason WHY`
@@ -59,7 +59,7 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
   }
 }
 
-/** Of a permit that ended, while its requester waits to ask again. */
+/** For an ended permit, while its requester waits to ask again. */
 export function endedWait(permit: OperationPermit, target?: string): PermitWait {
   const { phase } = permit.status ?? {}
   const again = 'the permit is requested again later'

@@ -1,4 +1,5 @@
-// The requester's side of OperationPermits: request, renew, report, and read the answer. A permit that cannot be read, or is not Granted, allows nothing.
+// The requester's side of OperationPermits: request, renew, report, and read the answer. A permit that cannot be read or is not Granted allows
+// nothing.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type OperationPermit, type OperationPermitInput, operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, type FieldManager } from '#api/names.ts'
@@ -30,22 +31,22 @@ export const targetRef = (kind: Target['kind'], { metadata }: Pick<KubeObject, '
   return { kind, name, uid, ...defined({ namespace }) }
 }
 
-/** The commit that an object was applied from, which is the one that requires the operation. */
+/** The commit that an object was applied from. That commit requires the operation. */
 export const commitOf = ({ metadata }: Pick<KubeObject, 'metadata'>): { readonly commit?: string } =>
   defined({ commit: metadata.annotations?.[ANNOTATIONS.commit] })
 
 const OPEN: ReadonlySet<string> = new Set(['Requested', 'Granted'])
 
-/** Waits for the Defender or holds slots. All else has ended for good: another permit is needed. */
+/** Waits for the Defender or holds slots. In any other phase it has ended, and another permit is needed. */
 export const isOpen = ({ status }: OperationPermit): boolean => OPEN.has(status?.phase ?? 'Requested')
 
-/** One that is not there has not ended: it may be too new for a cache. */
+/** A missing permit has not ended: it may be too new for a cache. */
 export const hasEnded = (permit: OperationPermit | undefined): boolean => permit !== undefined && !isOpen(permit)
 
 /** Nothing can have been ordered under it. */
 export const isUndecided = ({ status }: OperationPermit): boolean => (status?.phase ?? 'Requested') === 'Requested'
 
-/** What the permit says about one target. `Waiting` names the gate, so that the waiting can be explained. */
+/** The permit's answer for one target. `Waiting` names the gate, to explain the wait. */
 export type PermitAnswer =
   | { readonly kind: 'Granted' }
   | { readonly kind: 'Waiting'; readonly seen: string }
@@ -60,12 +61,12 @@ export function permitAnswer(permit: OperationPermit | undefined, targetUid: str
   return { kind: ruling.kind === 'Undecided' ? 'Waiting' : 'Ended', seen: ruling.why }
 }
 
-/** After this share of its lease a permit is renewed: two tries fit before it runs out. */
+/** A permit is renewed after this share of its lease, which leaves two more attempts before it expires. */
 const RENEW_AFTER = 1 / 3
 
 /**
- * Whether the lease wants renewing: counted from the last renewal, or from the decision for one that was never renewed. Either time may be of another program,
- * whose clock is far ahead: waiting for it would let the lease expire, which the Defender counts by a stopwatch.
+ * Whether the lease is due for renewal, counted from the last renewal or, before the first one, from the decision. Either time may come from a
+ * program whose clock is far ahead. Waiting for that clock would let the lease expire, because the Defender uses a stopwatch.
  */
 export function isRenewalDue(permit: OperationPermit, nowMs: number): boolean {
   if (permit.status?.phase !== 'Granted') return false
@@ -102,7 +103,7 @@ export function renewPermit(
   return writeSpec(tools, permit, { ...permit.spec, renewTime: microTimestamp(nowMs) })
 }
 
-/** Frees the slots of these targets. A reported result stays. */
+/** Frees the slots of these targets. An existing result stays. */
 export function reportResults(
   tools: PermitTools,
   permit: OperationPermit,

@@ -1,4 +1,4 @@
-// The request for the permit of a slice or a batch: made from its decision alone, so that the permit says the same as the status does. Pure.
+// The permit request of a slice or a batch. It comes from the decision alone, so that permit and status agree. Pure.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { FieldManager } from '#api/names.ts'
@@ -10,15 +10,15 @@ import { type PermitRequest, commitOf, requesterOf, targetRef } from './permits.
 
 interface Asking {
   readonly manager: FieldManager
-  /** The set or canary whose part it is. */
+  /** The set or canary that it belongs to. */
   readonly parent: Pick<KubeObject, 'kind' | 'metadata'>
-  /** Of its targets, those that the permit is for: the others are done. */
+  /** The targets that still need the permit. The others are done. */
   readonly machines: readonly Machine[]
-  /** Of the component; unknown is none. */
+  /** The component's disruption. Unknown counts as none. */
   readonly disruption: MachineComponentSpec['disruption'] | undefined
   readonly reason: string
   readonly recovery?: boolean
-  /** Asked about, not for. */
+  /** Asked about, but not requested. */
   readonly alternates?: readonly Machine[]
 }
 

@@ -1,5 +1,5 @@
-// The rule before every disruption: its permit is read again from the server right before, and must be Granted for this very target and operation. What
-// disrupts takes a `Clearance`, which only this file makes.
+// The rule before every disruption: its permit is read again from the server right before, and must be Granted for this exact target and operation.
+// Disruptive functions take a `Clearance`, which only this file creates.
 import { type Disruption as Operation, type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { whyNotAllowed } from '#api/protocol/permit-allows.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -8,12 +8,12 @@ import type { ActionOutcome } from '#runtime/reconcile-with.ts'
 
 declare const cleared: unique symbol
 
-/** Proof that a disruption was permitted a moment ago, or that it needs no permit. */
+/** Proof that a disruption was just permitted, or needs no permit. */
 export interface Clearance {
   readonly [cleared]: true
 }
 
-/** What needs no permit, and why: nothing that serves is disrupted. */
+/** Actions without a permit, and why: they disrupt nothing that serves. */
 export const EXEMPTIONS = {
   NeverServed: 'the machine was never in service, so that no workload relies on it',
   NotOpenYet: 'the node takes no pods yet',
@@ -26,7 +26,7 @@ export const EXEMPTIONS = {
 } as const
 export type Exemption = keyof typeof EXEMPTIONS
 
-/** By what an action may disrupt. The plan says it, and `underPermit` checks it. */
+/** What authorizes an action to disrupt. The plan sets it, and `underPermit` checks it. */
 export type Authority = { readonly permit: string } | { readonly exempt: Exemption }
 
 export const byPermit = ({ metadata }: OperationPermit): Authority => ({ permit: metadata.name ?? '' })
@@ -41,7 +41,7 @@ export const readingPermits =
 
 export interface Disruption {
   readonly by: Authority
-  /** What is done: the permit must be for one of them. None: it disrupts nothing, such as a report to a vendor. */
+  /** The operations. The permit must be for one of them. None: the action disrupts nothing, such as a report to a vendor. */
   readonly operations: readonly Operation[]
   /** UID of the target. */
   readonly target: string
@@ -50,7 +50,9 @@ export interface Disruption {
 
 type NotPermitted = Exclude<ActionOutcome, { readonly kind: 'Applied' }>
 
-/** Reads the permit, then disrupts. A permit that does not allow it gives `Outdated`, and one that cannot be read its error: unknown never disrupts. */
+/**
+ * Reads the permit, then disrupts. Returns `Outdated` if the permit does not allow it, and the error if it cannot be read: unknown never disrupts.
+ */
 export async function underPermit<R>(
   read: ReadPermit,
   { by, operations, target, signal }: Disruption,
@@ -67,5 +69,5 @@ export async function underPermit<R>(
 
 const clearance = {} as Clearance
 
-/** For work that is not an action of a plan. */
+/** For work outside a plan's actions. */
 export const exempt = (_why: Exemption): Clearance => clearance

@@ -1,4 +1,4 @@
-// Decides whether maintenance windows and blackouts are open. A window that cannot be read opens nothing, and a blackout that cannot be read is an error.
+// Decides whether maintenance windows and blackouts are open. An unreadable window opens nothing, and an unreadable blackout is an error.
 import { Cron } from 'croner'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -8,12 +8,12 @@ export interface Window {
   readonly cron: string
   readonly duration: string
   readonly timeZone: string
-  /** No window is open after this time. */
+  /** After this, no window is open. */
   readonly until?: string | undefined
 }
 
 export interface Blackout {
-  /** When it starts: again and again, or once. */
+  /** When it starts, repeatedly or once. */
   readonly cron?: string | undefined
   readonly from?: string | undefined
   readonly duration: string
@@ -21,34 +21,34 @@ export interface Blackout {
   readonly until?: string | undefined
 }
 
-/** When the open one closes; undefined while none is open. */
+/** When the open window closes. Undefined while none is open. */
 export type OpenUntil = (now: number) => number | undefined
 
 interface Pattern {
-  /** The first start after the moment. */
+  /** The first start after the given time. */
   readonly startAfter: (ms: number) => number | undefined
   readonly lengthMs: number
   readonly lastMs: number
 }
 
-/** Throws for text that cannot be read. */
+/** Throws if the text is invalid. */
 function patternOf({ cron, duration, timeZone, until }: Window): Pattern {
   const times = new Cron(cron, { timezone: timeZone, paused: true })
   const startAfter = (ms: number) => times.nextRun(new Date(ms))?.getTime()
-  // Asked once: an unknown time zone shows only then.
+  // Called once to validate: an unknown time zone fails only here.
   startAfter(0)
   return { startAfter, lengthMs: parseDuration(duration), lastMs: until === undefined ? Infinity : timeOf(until) }
 }
 
 const timeOf = (text: string): number => Date.parse(new Date(text).toISOString())
 
-/** The start of the one that is open. The first start after (now - length) is at or before now exactly while one is open. */
+/** The start of the open window. While one is open, and only then, the first start after (now - length) is at or before now. */
 function openSince({ startAfter, lengthMs, lastMs }: Pattern, now: number): number | undefined {
   const start = startAfter(now - lengthMs)
   return start !== undefined && start <= now && start <= lastMs ? start : undefined
 }
 
-/** Throws for text that cannot be read. What permits disruption ends at `until`, also in the middle of a window. */
+/** Throws if the text is invalid. Permission for disruption ends at `until`, even in the middle of a window. */
 export function compileWindow(window: Window): OpenUntil {
   const pattern = patternOf(window)
   return (now) => {
@@ -57,7 +57,7 @@ export function compileWindow(window: Window): OpenUntil {
   }
 }
 
-/** Throws for text that cannot be read. What forbids disruption lasts its full time: no new one starts after `until`. */
+/** Throws if the text is invalid. A blackout lasts its full time. No new one starts after `until`. */
 export function compileBlackout({ cron, from, ...rest }: Blackout): OpenUntil {
   if (cron === undefined) {
     const start = timeOf(from ?? '')
@@ -73,9 +73,9 @@ export function compileBlackout({ cron, from, ...rest }: Blackout): OpenUntil {
 
 export interface Opening {
   readonly isOpen: boolean
-  /** When the next one opens; absent while one is open, and when none ever opens again. */
+  /** When the next window opens. Absent while one is open, and if none ever opens again. */
   readonly nextAt?: number
-  /** Why one of them cannot be read; admission may not have checked it. Then none is open. */
+  /** Why one of them is invalid; admission may not have checked it. In that case none is open. */
   readonly problem?: string
 }
 

@@ -1,4 +1,4 @@
-// The hold that the role cluster keeps in a cluster for as long as its deletion waits for machines; only that role may write it.
+// The hold that the role cluster keeps in a cluster while its deletion waits for machines. Only that role may write it.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { CLUSTER_LEAVES } from '#api/names.ts'
 import { isInForce } from './in-force.ts'

@@ -1,4 +1,4 @@
-// Decides whether an OperationalHold is in force. A hold that cannot be read is in force if it stops something, and is not if it lets something start.
+// Decides whether an OperationalHold is in force. An unreadable hold is in force if it stops something, and is not if it lets something start.
 import { HOLD_EFFECTS, type HoldEffect, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isObject } from '#lib/json.ts'
 import { textOr } from '#lib/fields.ts'
@@ -7,7 +7,7 @@ import type { Condition } from '#api/schema/object.ts'
 
 const STOPS: ReadonlySet<HoldEffect> = new Set(['Pause', 'Freeze', 'Abort', 'Extend'])
 
-/** An answer about a hold; `Unknown` where its text cannot be read. */
+/** An answer about a hold. `Unknown` if its text cannot be read. */
 export type Answer = 'Yes' | 'No' | 'Unknown'
 
 /** Unknown stops work and never starts it. */
@@ -17,7 +17,10 @@ export const binds = (answer: Answer, { spec }: OperationalHold): boolean =>
 const EFFECTS: ReadonlySet<unknown> = new Set(HOLD_EFFECTS)
 const isEffect = (value: unknown): value is HoldEffect => EFFECTS.has(value)
 
-/** A valid hold unchanged. Anything else becomes a hold that every reader can print; an unknown effect, perhaps of a later version, pauses. */
+/**
+ * Returns a valid hold unchanged. Anything else becomes a hold that every reader can print. An unknown effect, possibly of a later version, counts as
+ * Pause.
+ */
 export function readable(hold: OperationalHold): OperationalHold {
   const spec: unknown = hold.spec
   const { target, effect, reason, author, until } = isObject(spec) ? spec : {}
@@ -38,13 +41,13 @@ export function readable(hold: OperationalHold): OperationalHold {
 
 const TIME = /^\d{4}-\d{2}-\d{2}T/
 
-/** In milliseconds; undefined where the hold does not say it legibly. */
+/** In milliseconds. Undefined if the hold has no readable end. */
 export function endOf({ spec: { until } }: OperationalHold): number | undefined {
   const end = TIME.test(until) ? Date.parse(until) : Number.NaN
   return Number.isNaN(end) ? undefined : end
 }
 
-/** A deleted hold that finalizers keep still stops what it stopped; it lets nothing new start. */
+/** A deleted hold that still has finalizers keeps blocking what it blocked. It lets nothing new start. */
 export function isInForce(hold: OperationalHold, now: number): boolean {
   const end = endOf(hold)
   if (end !== undefined && end <= now) return false
@@ -52,7 +55,7 @@ export function isInForce(hold: OperationalHold, now: number): boolean {
   return binds(isCertain ? 'Yes' : 'Unknown', hold)
 }
 
-/** A Freeze comes before all others, then the newest: a second request replaces the first. The name decides among equals. */
+/** A Freeze takes precedence, then the newest: a second request replaces the first. Ties go by name. */
 export const leading = (holds: readonly OperationalHold[]): OperationalHold | undefined =>
   holds.reduce<OperationalHold | undefined>(
     (first, h) => (first === undefined || comesBefore(h, first) ? h : first),
@@ -74,7 +77,7 @@ export const holdOf = (
 
 /** Requeue delay for a hold whose end is unknown. */
 const REQUEUE_MS = 60_000
-/** An end that has just passed is handled after this time. */
+/** Minimum delay, for an end that has just passed. */
 const LEAST_MS = 1_000
 
 /** Milliseconds until the hold ends, for the next reconcile. */
@@ -83,13 +86,16 @@ export function endsIn(hold: OperationalHold, now: number): number {
   return end === undefined ? REQUEUE_MS : Math.max(LEAST_MS, end - now)
 }
 
-/** When the first of these ends, in milliseconds since 1970; undefined where none says. */
+/** When the first of these ends, in milliseconds since 1970. Undefined if none has an end. */
 export function firstEnd(holds: readonly OperationalHold[], now: number): number | undefined {
   const ends = holds.map((h) => endOf(readable(h))).filter((end) => end !== undefined && end > now)
   return ends.length === 0 ? undefined : Math.min(...(ends as number[]))
 }
 
-/** A file on the node forbids every disruption, and its agent follows no order while it exists. An agent that cannot tell counts as frozen. */
+/**
+ * A file on the node forbids every disruption, and its agent follows no order while it exists. If the agent cannot determine this, the node counts as
+ * frozen.
+ */
 export function isNodeFrozen(object: object | undefined): boolean {
   const status = object !== undefined && 'status' in object ? object.status : undefined
   const conditions =

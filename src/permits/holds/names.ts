@@ -1,8 +1,8 @@
-// How the holds that people place with kubenode are named, after what they hold, the command that ends one, and how a wait names what it waits for. Pure.
+// Names of the holds that people place with kubenode (after their target), the command that ends one, and the text of a wait for one. Pure.
 import { shortWord } from '#api/nouns.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 
-/** Reasons of a wait, and of conditions, by which a person stops an object. */
+/** Reasons of waits and conditions for objects that a person stopped. */
 export const HOLD_REASONS: ReadonlySet<string> = new Set(['HoldPause', 'HoldFreeze'])
 
 type Target = Pick<OperationalHold['spec']['target'], 'kind' | 'name'>
@@ -16,7 +16,7 @@ export const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): st
 export const freezeName = (target: Target): string =>
   target.name === undefined ? FREEZE_OF_CLUSTER : holdName(target, 'Freeze')
 
-/** A hold of another name was made by other means, and is deleted by its name. */
+/** A hold with another name was created by other means, and is deleted by its name. */
 export function endOfHold({ metadata, spec: { target, effect } }: OperationalHold): string {
   const { name = '' } = metadata
   const what = target.name === undefined ? '' : ` ${shortWord(`${target.kind.toLowerCase()}/${target.name}`)}`

@@ -1,4 +1,4 @@
-// Builds the holds behind commands: each names its author and reason, and ends by itself.
+// Builds the holds behind commands. Each names its author and reason, and ends on its own.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -22,7 +22,7 @@ interface NewHold {
   readonly effect: HoldEffect
   readonly to?: string
   readonly longestMs: number
-  /** For a length that is none, or longer than that. */
+  /** For an invalid or too long duration. */
   readonly refuse: (facts: { readonly length: string }) => ErrorMessage
 }
 

@@ -1,4 +1,4 @@
-// Creates and deletes holds in the cluster: creating one twice has no further effect, and only the version that was read is deleted.
+// Creates and deletes holds in the cluster. A second creation has no effect, and only the version that was read is deleted.
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { objectKey } from '#api/schema/object-meta.ts'

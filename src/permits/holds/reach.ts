@@ -1,4 +1,4 @@
-// Decides which objects an OperationalHold reaches: those that it names or selects, and for a hold on the cluster everything in it.
+// Decides which objects an OperationalHold applies to: those that it names or selects, and for a hold on the cluster everything in it.
 import { HOLD_TARGETS, type HoldEffect, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
@@ -8,14 +8,14 @@ import { type Answer, binds, isInForce, leading, readable } from './in-force.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** One object that a hold may be meant for. The kind is said here: items of a list do not say theirs on every server. */
+/** One object that a hold may apply to. It has a kind field because list items do not have one on every server. */
 export interface Thing {
   readonly kind: string
   readonly name: string
-  /** Undefined for kinds without namespaces: then the namespace of a hold does not matter. */
+  /** Undefined for kinds without namespaces. In that case the hold's namespace does not matter. */
   readonly namespace?: string
   readonly labels: Labels | 'Unknown'
-  /** The object in question is in this one: only a Pause or a Freeze of it counts, nothing else that is meant for itself. */
+  /** The object in question is inside this one: only a Pause or a Freeze of it counts, not its other effects. */
   readonly isAround?: true
 }
 
@@ -32,12 +32,12 @@ export const named = (kind: string, name: string): Thing => ({ kind, name, label
 export interface HoldQuestion {
   readonly effects: readonly HoldEffect[]
   readonly things: readonly Thing[]
-  /** The cluster that the things are in, by its name where that is known; absent for things that are in no cluster. */
+  /** The cluster of the things, with its name if known. Absent for things outside any cluster. */
   readonly cluster?: { readonly name: string | undefined }
   readonly now: number
 }
 
-/** All holds in force that reach one of the things. */
+/** All holds in force that apply to one of the things. */
 export function holdsOver(
   holds: readonly OperationalHold[],
   { effects, things, cluster, now }: HoldQuestion,
@@ -53,7 +53,7 @@ export function holdsOver(
     )
 }
 
-/** The one of them that says why: a Freeze before all others, then the newest. */
+/** The hold that gives the reason: a Freeze first, then the newest. */
 export const holdOver = (holds: readonly OperationalHold[], question: HoldQuestion): OperationalHold | undefined =>
   leading(holdsOver(holds, question))
 
@@ -75,7 +75,7 @@ function reaches(
   return matchesSelector(selector, labels) ? 'Yes' : 'No'
 }
 
-/** Only an Abort of the cluster is about the cluster's own operation, not about what is in it. */
+/** An Abort of the cluster concerns only the cluster's own operation, not the things in it. */
 function reachesCluster({ spec: { target, effect } }: OperationalHold, own: string | undefined): Answer {
   if (target.kind !== 'Cluster' || effect === 'Abort') return 'No'
   if (target.name !== undefined) return own === undefined ? 'Unknown' : target.name === own ? 'Yes' : 'No'
@@ -84,7 +84,7 @@ function reachesCluster({ spec: { target, effect } }: OperationalHold, own: stri
 
 const SELECTOR_KEYS: ReadonlySet<string> = new Set(['matchLabels', 'matchExpressions'])
 
-/** Undefined: it cannot be read. */
+/** Undefined: unreadable. */
 function selectorIn(selector: unknown): Selector | undefined {
   if (!isObject(selector) || !Object.keys(selector).every((key) => SELECTOR_KEYS.has(key))) return undefined
   if (selector['matchLabels'] !== undefined && !isObject(selector['matchLabels'])) return undefined
@@ -103,9 +103,9 @@ interface MachineLike extends Pick<KubeObject, 'metadata'> {
 }
 
 export interface AroundMachine {
-  /** Undefined when it was deleted or is unknown. */
+  /** Undefined if it was deleted or is unknown. */
   readonly node: Pick<KubeObject, 'metadata'> | undefined
-  /** The MachineSet of this name, where the caller knows it. */
+  /** The MachineSet with this name, if the caller knows it. */
   readonly machineSet?: (name: string) => Pick<KubeObject, 'metadata'> | undefined
 }
 

@@ -1,4 +1,4 @@
-// Decides whether a person lifted the protection of one object by its name, as `kubenode unprotect cluster/prod` does.
+// Decides whether a person lifted the protection of one object by name, as `kubenode unprotect cluster/prod` does.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { isInForce, readable } from './in-force.ts'
 
@@ -8,7 +8,7 @@ interface Protected {
   readonly namespace?: string | undefined
 }
 
-/** A hold on all objects of a kind, or on the whole cluster, names none. */
+/** A hold on all objects of a kind, or on the whole cluster, does not name the object. */
 export const isUnprotected = (holds: readonly OperationalHold[], object: Protected, now: number): boolean =>
   holds.map(readable).some((hold) => {
     const { effect, target } = hold.spec
