@@ -1,4 +1,4 @@
-// Carries out the plan of one cluster of a source. A failure of one object stops no other.
+// Carries out the plan for one cluster of a source. A failed object does not stop the others.
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -35,11 +35,11 @@ export interface ClusterResult {
 
 interface ActContext extends ApplyContext {
   readonly mark: InventoryMark
-  /** Writes in flight. */
+  /** Concurrent writes. */
   readonly atOnce?: number
 }
 
-/** Requests in flight against one cluster, unless the pass shares them among several. */
+/** Concurrent requests to one cluster, unless the pass shares them among several. */
 const PARALLEL = 16
 
 export async function actOnCluster(plan: ClusterPlan, context: ActContext): Promise<ClusterResult> {
@@ -54,7 +54,7 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
   await carryOut(plan, seen.inventory, {
     applied: () => applied,
     record: async (refs, when) => {
-      // The commit of the shards changes with the second write, when it is true.
+      // The shards' commit changes only with the second write, when it is true.
       if (when === 'After') await writeInventory(context, shards, refs)
       else if (pruning !== undefined || !jsonEqual(refs, seen.inventory) || !jsonEqual(mark.baseline ?? known, known))
         shards = await writeInventory({ ...context, mark: { ...mark, pruning } }, shards, refs, true)
@@ -71,11 +71,11 @@ export async function actOnCluster(plan: ClusterPlan, context: ActContext): Prom
     },
     remove: async (operation) => {
       if (signal?.aborted === true) return false
-      // A set that was not applied may be the one that takes over its machines: the next run tries both again.
+      // If a set was not applied, it may be the one that takes over this set's machines. The next run retries both.
       if (isMachineSet(operation.ref) && failures.some((f) => isMachineSet(f.ref))) return false
       const outcome = await deleteOne(operation, context)
       if (typeof outcome !== 'string') failures.push(outcome)
-      // An object that finalizers keep stays in the inventory until it is deleted.
+      // An object with finalizers stays in the inventory until it is deleted.
       const isEnded = outcome === 'Deleted' || outcome === 'Gone'
       if (isEnded) pruned++
       return isEnded
@@ -125,7 +125,7 @@ async function deleteOne(
   return { ref: operation.ref, kind, message: messageOf(outcome.error) }
 }
 
-/** Last, when all of it is in this target's own Inventory. */
+/** Last, when everything is in this target's own Inventory. */
 async function endTaken({ connection: { program }, owner, seen, signal }: ActContext): Promise<void> {
   const { keep, remove } = leftOfTaken(seen.shards, owner, seen.takeOver)
   const call = defined({ signal })

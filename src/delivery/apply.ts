@@ -1,4 +1,5 @@
-// Applies one declared object for a source: with the source's marks, fields of former managers taken over, and edits of users undone where drift is corrected.
+// Applies one declared object for a source: with the source's marks, takes over fields of former managers, and reverts user edits if drift is
+// corrected.
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { isRolloutKind, keptContent, readKept } from '#api/protocol/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -22,17 +23,17 @@ export interface ApplyContext {
   readonly connection: ClusterConnection
   readonly owner: InventoryOwner
   readonly seen: Pick<Observed, 'shards' | 'inventory' | 'objects' | 'takeOver'>
-  /** Takes fields back that users took, of objects that are ours. */
+  /** Reclaims fields that users took over, on objects that sync owns. */
   readonly correct: boolean
   readonly signal?: AbortSignal
 }
 
-/** KubeNode's own programs must not override each other; the installer's objects are handed over to git. */
+/** KubeNode's own programs must not override each other. The installer hands its objects over to git. */
 const OUR_MANAGERS: ReadonlySet<string> = new Set(
   Object.values(FIELD_MANAGERS).filter((m) => m !== FIELD_MANAGERS.cli && m !== FIELD_MANAGERS.sync),
 )
 
-/** With the entry of the Inventory, if there is one. Text: why it was not even tried. */
+/** With the entry of the Inventory, if there is one. Returns a text if the apply was not even tried. */
 export async function applyDeclared(
   { desired: { ref, object: declared }, commit }: Write,
   recorded: InventoryRef | undefined,
@@ -45,7 +46,7 @@ export async function applyDeclared(
   if (misplaced !== undefined) return misplaced
   await takeFields(type, ref, context)
   const live = seen.objects.get(refText(ref))
-  // One that was applied before and whose last pass died has no digest, and is ours all the same.
+  // If the last pass died, an object that was applied before has a uid but no digest. Sync still owns it.
   const isOurs = recorded?.digest !== undefined || recorded?.uid !== undefined
   const wasFound = live !== undefined && isFound(live, recorded)
   const marks = { commit, correct, source: owner.source }
@@ -59,23 +60,23 @@ export async function applyDeclared(
     ...defined({ signal }),
   }
   let outcome = await writeObject(writer, type, marked(declared, { ...marks, wasFound }))
-  // Made by another writer since it was read: a server that made it for us knows no other.
+  // Another writer created it after it was read: an object that we just created has no other manager.
   if (outcome.kind === 'Applied' && live === undefined && !isOurs && hasOtherWriter(outcome.object))
     outcome = await writeObject({ ...writer, takes: () => false }, type, marked(declared, { ...marks, wasFound: true }))
-  // What others added stays under an apply; where an edit would roll out, that is an edit too.
+  // Fields that others added survive an apply. If an edit would roll out, such a field counts as an edit too.
   if (outcome.kind === 'Applied' && correct && !hasDeclaredContent(declared, outcome.object))
     outcome = await replaceSpec(context, type, declared, outcome.object)
   return outcome
 }
 
-/** Without one, a server puts the object into `default`; with one too many, it leaves it out. Both would go round spec.writes. */
+/** Without a namespace, a server puts the object into `default`; a superfluous one is dropped. Both would bypass spec.writes. */
 function namespaceProblem({ namespaced }: ResourceType, { kind, namespace }: ObjectRef): string | undefined {
   if (namespaced === (namespace !== '')) return undefined
   const problem = namespaced ? 'has no metadata.namespace' : 'is cluster-scoped and has a metadata.namespace'
   return numbered(deliveryErrors.KN7405({ kind, problem }))
 }
 
-/** Before the apply, so that fields that git dropped in the same commit go with it. A write in between is seen by the next pass. */
+/** Runs before the apply, so that fields that git dropped in the same commit are removed too. The next pass handles a write in between. */
 async function takeFields(
   type: ResourceType,
   ref: ObjectRef,
@@ -91,7 +92,7 @@ async function takeFields(
   await client.patch(type, keyOfRef(ref), patch, { fieldManager, ...defined({ signal }) })
 }
 
-/** Replicas that git leaves alone belong to the scaler. */
+/** Replicas that git does not set belong to the autoscaler. */
 async function replaceSpec(
   { connection: { client }, owner, signal }: ApplyContext,
   type: ResourceType,
@@ -110,7 +111,7 @@ async function replaceSpec(
     : { kind: 'Conflict', conflicts: [], error: outcome.error }
 }
 
-/** An object whose Inventory was deleted is still ours when it carries what sync noted on it: without that its edit would stay for good. */
+/** If its Inventory was deleted, sync still owns an object that carries sync's mark. Otherwise an edit of it would stay forever. */
 async function isNoted(
   { connection: { client }, signal }: ApplyContext,
   type: ResourceType,
@@ -140,7 +141,7 @@ interface Marks {
   readonly wasFound: boolean
 }
 
-/** The declared spec is added where controllers must know it while the live one is edited. */
+/** Adds the declared spec if controllers need it while the live spec is edited. */
 function marked(object: KubeObject, { commit, correct, source, wasFound }: Marks): KubeObject {
   const kept = correct && isRolloutKind(object.kind) ? keptContent(object) : undefined
   const annotations = {

@@ -1,12 +1,12 @@
-// One cluster as sync reaches it: its client, and what was learnt about its kinds.
+// Sync's connection to one cluster: its client, and the discovered kinds.
 import type { KubeClient } from '#kube/client.ts'
 import { ResourceTypes } from './resource-types.ts'
 
 export interface ClusterConnection {
   readonly name: string
-  /** For the objects of a source: acts as that source where it has an identity of its own. */
+  /** For the objects of a source. Acts as that source if it has its own identity. */
   readonly client: KubeClient
-  /** Sync itself: for Inventories and for readings that keep others safe, whatever the source may read. */
+  /** Sync itself: for Inventories and for safety-related reads, whatever the source may read. */
   readonly program: KubeClient
   readonly types: ResourceTypes
 }

@@ -1,7 +1,7 @@
-// Whether a live object still has everything that was declared. Fields that others added are none of our business. Pure.
+// Whether a live object still has everything that was declared. Fields that others added are ignored. Pure.
 import { isObject } from '#lib/json.ts'
 
-/** Of metadata only what a fleet declares is compared; the rest is the server's. */
+/** In metadata, only fields that a fleet declares are compared. The rest is the server's. */
 export function coversDeclared(declared: unknown, live: unknown): boolean {
   if (declared === undefined) return true
   if (declared === null) return live === null || live === undefined
@@ -15,7 +15,7 @@ export function coversDeclared(declared: unknown, live: unknown): boolean {
   return declared === live
 }
 
-/** Entries with a name (or another key) are found by it, since others may have entries of their own in between. */
+/** List entries are matched by name or another key, since others may have inserted entries of their own. */
 const KEYS = ['name', 'type', 'key', 'containerPort', 'port', 'ip'] as const
 
 function coversList(declared: readonly unknown[], live: readonly unknown[]): boolean {

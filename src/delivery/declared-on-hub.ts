@@ -1,4 +1,4 @@
-// What a commit declares on the hub of one kind, as the hub's server would complete it.
+// The objects of one kind that a commit declares on the hub, completed as the hub's server would do it.
 import { API_GROUP, type ApiKind } from '#api/kind.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { applyDefaults } from '#api/schema/default.ts'
@@ -11,7 +11,7 @@ export const declaredOnHub = <T extends KubeObject>(
   targets: Targets,
 ): readonly T[] => onHub(kind, targets).map(({ object }) => applyDefaults(kind.schema, object) as T)
 
-/** Nothing is completed for this answer: it is asked for each of hundreds of clusters. */
+/** Completes nothing, because it is called for each of hundreds of clusters. */
 export const isDeclaredOnHub = (kind: Pick<ApiKind, 'kind'>, name: string, targets: Targets): boolean =>
   onHub(kind, targets).some(({ ref }) => ref.name === name)
 

@@ -12,11 +12,11 @@ interface Deleter {
   readonly client: KubeClient
   readonly types: Pick<ResourceTypes, 'ofGroup'>
   readonly signal?: AbortSignal
-  /** Where no later pass tries again: another write or a lost reply in between costs an attempt. */
+  /** For callers without a later pass to retry. A concurrent write or a lost reply costs one attempt. */
   readonly patience?: { readonly clock: Clock; readonly attempts: number; readonly pauseMs: number }
 }
 
-/** `Gone`: it was deleted by others, or replaced, or its kind is no longer served. */
+/** `Gone`: others deleted or replaced it, or its kind is no longer served. */
 export async function deleteObject(
   { client, types, signal, patience }: Deleter,
   { ref, uid, resourceVersion }: Pick<Delete, 'ref' | 'uid' | 'resourceVersion'>,
@@ -37,6 +37,6 @@ export async function deleteObject(
   }
 }
 
-/** A busy server, a lost reply, and a change in between say nothing about the deletion. */
+/** A busy server, a lost reply or a concurrent change leaves the deletion undecided. */
 const isAnswer = (outcome: WriteOutcome<Deleted>): boolean =>
   outcome.kind === 'Applied' || (outcome.kind === 'Denied' && outcome.error.status !== 429)

@@ -1,5 +1,6 @@
-// Brings the objects of a release of KubeNode to a cluster of which nothing is known: kinds, then namespaces, then all others, so that what they need is there.
-// A second time, also after a break, changes nothing. What the release before brought and this one no longer has is deleted, where it was recorded.
+// Delivers the objects of a KubeNode release to a cluster about which nothing is known: kinds, then namespaces, then the rest, so that dependencies
+// exist. A repetition, even after an interruption, changes nothing. Objects that the previous release delivered and this one no longer has are
+// deleted, if they were recorded.
 import { inventory } from '#api/kinds/inventory.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -30,10 +31,10 @@ export interface ReleaseOrder {
   readonly clock: Clock
   readonly signal?: AbortSignal
   readonly fieldManager: string
-  /** Definitions of kinds; the others wait until these are served. */
+  /** Definitions of kinds. The other objects wait until these are served. */
   readonly kinds: readonly KubeObject[]
   readonly objects: readonly KubeObject[]
-  /** The name of the Inventory; absent: nothing is recorded, and so nothing is deleted. */
+  /** The name of the Inventory. Absent: nothing is recorded, and so nothing is deleted. */
   readonly record?: string
 }
 
@@ -43,8 +44,8 @@ export interface ReleaseFailure {
 }
 
 /**
- * Undefined when all of it is there. After a failure the others of its step were applied too; those of later steps were not. Of a release that has nothing, nothing is read
- * or deleted: no release of KubeNode is empty.
+ * Undefined on success. After a failure, the rest of the same step was applied too, but later steps were not. If the release is empty, nothing is
+ * read or deleted: no real release is empty.
  */
 export async function deliverRelease(order: ReleaseOrder): Promise<ReleaseFailure | undefined> {
   const { kinds, objects, record = '' } = order
@@ -68,7 +69,7 @@ export async function deliverRelease(order: ReleaseOrder): Promise<ReleaseFailur
   )
 }
 
-/** An API server that does not answer is a failure like a refused write: the caller has a status to write. */
+/** An unresponsive API server is a failure like a refused write: the caller has a status to write. */
 async function answered(
   { signal }: ReleaseOrder,
   reading: string,
@@ -90,7 +91,7 @@ const failureOf = (object: string, error: unknown): ReleaseFailure => ({
   message: printableLine(messageOf(error)),
 })
 
-/** The first of the list that failed, whichever ended first. */
+/** Returns the first failure in list order, whichever ended first. */
 async function applied(
   { client, signal, fieldManager }: ReleaseOrder,
   all: readonly KubeObject[],
@@ -107,7 +108,7 @@ async function applied(
   return first === undefined ? undefined : failures.get(first)
 }
 
-/** The kind of Inventories is among those that come first. */
+/** The kind Inventory is among the first ones. */
 async function recorded(
   order: ReleaseOrder,
   answers: ReadonlyMap<KubeObject, KubeObject>,
@@ -155,7 +156,7 @@ async function served(
   answers: ReadonlyMap<KubeObject, KubeObject>,
 ): Promise<ReleaseFailure | undefined> {
   const end = clock.monotonic() + SERVED_WITHIN_MS
-  // A definition that was there before is established in the answer to its apply.
+  // If a definition existed before, the answer to its apply shows it as established.
   const awaited = kinds.filter((k) => !isEstablished(answers.get(k)))
   for (;;) {
     const missing = await unserved(client, awaited, signal)
@@ -166,7 +167,7 @@ async function served(
   }
 }
 
-/** By what the server says that it serves: one page for all kinds of a group, and the same that a client finds them by. */
+/** Uses the server's discovery: one page covers all kinds of a group, and it is what clients use to find them. */
 async function unserved(
   client: KubeClient,
   kinds: readonly KubeObject[],
@@ -195,7 +196,7 @@ async function pluralsOf(
   return new Set(page?.map((r) => r.plural))
 }
 
-/** Of the version that is served first. */
+/** From the first served version. */
 function placeOf({ spec }: Definition): { readonly apiVersion: string; readonly plural: string } {
   const version = spec?.versions?.find((v) => v.served)?.name
   return { apiVersion: `${spec?.group}/${version}`, plural: spec?.names?.plural ?? '' }

@@ -1,4 +1,4 @@
-// One delivery to a cluster: observe, plan, act, and observe again what changed.
+// One delivery to a cluster: observe, plan, act, and observe the changes.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { defined } from '#lib/defined.ts'
@@ -23,18 +23,18 @@ export interface DeliveryOrder {
   readonly declaredIn?: DeclaredIn
   /** By `refText`: what other tracks declare. */
   readonly elsewhere: ReadonlySet<string>
-  /** Recorded objects that another delivery of the same owner brings or takes: neither read nor touched, and their entries stay. */
+  /** Recorded objects that another delivery of the same owner applies or deletes. They are neither read nor touched, and their entries stay. */
   readonly skips?: (ref: ObjectRef) => boolean
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
-  /** Absent where no Defender counts the target: an approval alone decides. */
+  /** Absent if no Defender counts the target: an approval alone decides. */
   readonly permits?: PrunePermits
-  /** Writes in flight; absent: as many as one cluster uses well. */
+  /** Concurrent writes. Absent: as many as suit one cluster. */
   readonly atOnce?: number
   readonly signal?: AbortSignal
 }
 
-/** The Defender's answer about the deletions of one cluster. */
+/** The Defender's answer about deletions in one cluster. */
 export type PruneAnswer =
   | { readonly kind: 'Granted'; readonly permit: OperationPermit; readonly clearance: Clearance }
   | { readonly kind: 'Waiting'; readonly permit?: string; readonly seen: string; readonly unblock: string }
@@ -48,13 +48,16 @@ export interface Delivered {
   readonly plan: ClusterPlan
   readonly result: ClusterResult
   readonly before: Observed
-  /** The same where nothing changed. */
+  /** The same as `before` if nothing changed. */
   readonly after: Observed
   readonly baseline: Baseline | undefined
   readonly answer: PruneAnswer | undefined
 }
 
-/** `baselineOf` is asked right before anything is applied, and noted in the Inventory by the same write as what is about to be. */
+/**
+ * `baselineOf` is called right before anything is applied. One write puts its result into the Inventory together with the objects that are about to
+ * be applied.
+ */
 export async function deliver(
   connection: ClusterConnection,
   order: DeliveryOrder,

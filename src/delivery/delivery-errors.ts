@@ -1,4 +1,4 @@
-// The numbered errors of delivering objects to a cluster. Their numbers are among those of sync, which used to deliver alone.
+// The numbered errors of delivering objects to a cluster. They share the numbers of sync, which used to be the only one to deliver.
 import { errorTable } from '#lib/error-table.ts'
 
 export const deliveryErrors = errorTable({

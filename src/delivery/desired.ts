@@ -1,4 +1,4 @@
-// The objects that a cluster is brought to, each with its identity and digest.
+// The desired objects of a cluster, each with its identity and digest.
 import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText, type ObjectRef } from './object-ref.ts'
@@ -6,11 +6,11 @@ import { refOf, refText, type ObjectRef } from './object-ref.ts'
 export interface DesiredObject {
   readonly ref: ObjectRef
   readonly object: KubeObject
-  /** SHA-256 of the canonical object: equal digests mean that nothing changed. */
+  /** SHA-256 of the canonical object. Equal digests mean no change. */
   readonly digest: string
-  /** The line of the fleet that made it: `fleet/machines/workers.ts:14`. */
+  /** The line of the fleet that declared it: `fleet/machines/workers.ts:14`. */
   readonly place?: string
-  /** The encrypted file of this Secret: the digest is of what the commit has, so that nothing stored tells its values. */
+  /** The encrypted file of this Secret. The digest is of the encrypted content in the commit, so that nothing stored reveals its values. */
   readonly sealed?: string
 }
 
@@ -20,19 +20,19 @@ export interface Rejected {
   readonly place?: string
 }
 
-/** `MachineSet.kubenode.io/web (fleet/machines/workers.ts:14)`: what a user looks for in the fleet. */
+/** `MachineSet.kubenode.io/web (fleet/machines/workers.ts:14)`: what a user searches for in the fleet. */
 export const placedText = ({ ref, place }: Pick<DesiredObject, 'ref' | 'place'>): string =>
   place === undefined ? refText(ref) : `${refText(ref)} (${place})`
 
 export interface RenderedTarget {
   readonly objects: readonly DesiredObject[]
-  /** Declared, but wrong: neither applied nor pruned. */
+  /** Declared but invalid: neither applied nor pruned. */
   readonly rejected: readonly Rejected[]
 }
 
 export type Targets = ReadonlyMap<string, RenderedTarget>
 
-/** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
+/** Digests in inventories are cut to this length. Sixteen digits distinguish a fleet's objects with room to spare. */
 const DIGEST_DIGITS = 16
 export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS)
 

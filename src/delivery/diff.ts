@@ -1,5 +1,5 @@
-// Decides what delivery does with one object, from four sides: the commit that declares it, the cluster that has it, the Inventory that records it, and its owner. Pure.
-// An object that cannot be read is neither deleted nor taken for deleted, and an object of another owner is never written.
+// Decides what delivery does with one object, from four sides: the commit that declares it, the cluster that has it, the Inventory that records it,
+// and its owner. Pure. An unreadable object is neither deleted nor assumed to be deleted. An object of another owner is never written.
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import { MAX_COMMITTED } from '#api/kinds/inventory.ts'
@@ -19,45 +19,45 @@ import { successorOf } from './successor.ts'
 import { NO_OTHER_TARGET, type OtherTarget, type TargetKind } from './targets.ts'
 import { mayWrite, type Writes } from './writes.ts'
 
-/** An object as the cluster has it. */
+/** An object as it is in the cluster. */
 export interface LiveObject {
   readonly uid: string
   readonly resourceVersion: string
-  /** The annotation: which commit last changed it. */
+  /** The annotation: the commit that last changed it. */
   readonly commit: string | undefined
-  /** Its owner, as namespace/name of the FleetSource; absent: none. */
+  /** Its owner, as namespace/name of the FleetSource. Absent: none. */
   readonly source?: string
-  /** It belongs to the source by an Inventory of an older release, and does not say so itself yet. */
+  /** It belongs to the source according to an Inventory of an older release, and has no mark of its own yet. */
   readonly isUnmarked?: true
-  /** Another writer had made it before git declared it. */
+  /** Another writer created it before git declared it. */
   readonly isFound?: true
   /** Every declared field has its declared value. */
   readonly matches: boolean
-  /** Of kinds whose edit rolls out. */
+  /** For kinds whose edit rolls out. */
   readonly content?: CommittedContent
   /** A hold lets exactly this content act for a while, so it stays. */
   readonly isAllowed?: boolean
   readonly isDeleting: boolean
-  /** Of a Cluster: how many machines go with it. */
+  /** For a Cluster: how many machines are deleted with it. */
   readonly machines?: number | 'Unknown'
 }
 
 export type Live = LiveObject | 'Absent' | 'Unknown'
 
-/** One object from all sides. Objects that are neither declared nor recorded are none of delivery's. */
+/** One object from all sides. Delivery ignores objects that are neither declared nor recorded. */
 export interface Sides {
   readonly declared: DesiredObject | Rejected | undefined
   readonly recorded: InventoryRef | undefined
   readonly live: Live
 }
 
-/** What else decides about an object that is not declared any more. */
+/** The other inputs for an object that is no longer declared. */
 export interface Claims {
-  /** Declared too, but not valid. */
+  /** Declared but invalid. */
   readonly rejected: readonly Rejected[]
-  /** By `refText`: declared by another track now. */
+  /** By `refText`: now declared by another track. */
   readonly elsewhere: ReadonlySet<string>
-  /** The other target of the source, where the hub is its own member. */
+  /** The other target of the source, if the hub is its own member. */
   readonly other?: OtherTarget
   /** Names of MachineComponents that machines, canaries or kept revisions still use. */
   readonly referenced: ReadonlySet<string>
@@ -68,22 +68,22 @@ export interface ClusterConfig {
   /** namespace/name of the FleetSource. */
   readonly source: string
   readonly target: TargetKind
-  /** Deleted sources whose objects are this one's. */
+  /** Deleted sources whose objects this one takes over. */
   readonly replaces?: readonly string[]
   readonly writes?: Writes
   readonly prune: Required<FleetSourceSpec['prune']>
-  /** Kinds with which everything inside would be deleted. */
+  /** Kinds whose deletion would delete everything inside. */
   readonly neverPruned?: ReadonlySet<string>
   readonly drift: FleetSourceSpec['drift']
-  /** A hold: what others changed since is reported and stays as it is; in a cluster that is settled, nothing is deleted either. What controllers act on is the same. */
+  /** A hold: changes by others are reported and stay. In a settled cluster nothing is deleted either. Controllers keep acting on the same content. */
   readonly hold?: 'Drift' | 'DriftAndPrune'
-  /** Whatever is declared is applied, also where nothing changed: it is not read before. */
+  /** Every declared object is applied, even without a change. It is not read before. */
   readonly isRepeated?: true
 }
 
 export function diff(sides: Sides, claims: Claims, config: ClusterConfig): Operation {
   const { declared, recorded, live } = sides
-  // Declared, but wrong: neither applied nor deleted.
+  // Declared but invalid: neither applied nor deleted.
   if (declared !== undefined && 'problem' in declared)
     return { kind: 'Report', reason: 'Rejected', ref: declared.ref, detail: declared.problem }
   if (declared !== undefined) return declaredDiff(declared, recorded, live, config)
@@ -117,22 +117,22 @@ function declaredDiff(
       ? { kind: 'Report', reason: 'DriftDetected', ref, detail: `${what}${hold === undefined ? '' : HELD}` }
       : KEEP
 
-  // Another source owns it. Never last writer wins: the first one keeps it until a user decides.
+  // Another source owns it. The last writer never wins: the first owner keeps it until a user decides.
   if (isThere && isOfAnother(live, config))
     return { kind: 'Conflict', reason: 'OtherSource', ref, detail: ownedByAnother(live) }
 
-  // No entry: it was never applied, or git had taken it out.
+  // No entry: it was never applied, or git had removed it.
   if (recorded === undefined) {
-    // Its deletion is still running: what is written now would be deleted with it. A set keeps its machines.
+    // Its deletion is still running: a write now would be deleted with it. A set keeps its machines.
     if (isEnding && !isEndingSet) return { kind: 'Defer', reason: 'BeingDeleted', ref }
     return write('Create', 'New')
   }
 
-  // Other content than recorded. Without a digest the pass that applied it was killed, so that it may have any.
+  // The recorded content differs. Without a digest, the pass that applied it was killed, so its content is unknown.
   if (recorded.digest === undefined) return write('Update', 'Unrecorded')
   if (recorded.digest !== shortDigest(desired.digest)) return write('Update', 'Changed')
 
-  // Content as recorded: from here on it is about what others did since.
+  // The content is as recorded. From here on, only changes by others matter.
   if (isRepeated === true) return write('Restore', 'Repeated')
   if (live === 'Unknown') return KEEP
   if (live === 'Absent') return drift === 'Correct' ? write('Restore', 'Missing') : drifted('deleted in the cluster')
@@ -166,8 +166,8 @@ function undeclaredDiff(
   })
   const [isListed, isDeclared] = [other.listed.has(refText(ref)), other.declared.has(refText(ref))]
 
-  // The same source has it elsewhere: in another track, or for the other target of this cluster. Where neither target declares it, the hub leaves it to the
-  // member: two that leave it to each other would keep it, or lose it, for good.
+  // The same source declares it elsewhere: in another track, or for the other target of this cluster. If neither target declares it, the hub leaves
+  // it to the member. If both left it to each other, it would be kept or lost for good.
   if (elsewhere.has(refText(ref))) return forget('MovedTrack')
   if (isListed && (isDeclared || target === 'Hub')) return forget('MovedTarget')
 
@@ -176,12 +176,12 @@ function undeclaredDiff(
   if (live === 'Unknown') return defer('Unreadable')
   if (live.isDeleting) return defer('BeingDeleted')
 
-  // Deletions wait: for the other target, for the end of a hold, for a setting.
+  // Deletions that wait: for the other target, for the end of a hold, for a setting.
   if (isListed || isDeclared) return defer('PruneDeferred', OF_OTHER_TARGET[target])
   if (hold === 'DriftAndPrune') return defer('PruneDeferred', 'a hold stops deletions until it ends')
   if (!prune.enabled) return defer('PruneDisabled')
 
-  // Not ours. An Inventory alone is no proof.
+  // Not ours. An Inventory entry alone is no proof.
   if (ref.uid !== undefined && ref.uid !== live.uid)
     return forget('OtherObject', 'replaced by another object of the same name')
   if (isOfAnother(live, config)) return forget('OtherSource', ownedByAnother(live))
@@ -214,17 +214,17 @@ const isMarked = ({ source, isUnmarked }: LiveObject, config: ClusterConfig): bo
 const isOfAnother = ({ source }: LiveObject, config: ClusterConfig): boolean =>
   source !== undefined && source !== config.source && config.replaces?.includes(source) !== true
 
-/** For a mark that was written by hand. */
+/** Limit for a mark that was written by hand. */
 const MAX_SOURCE = 320
 
 const ownedByAnother = ({ source = '' }: LiveObject): string =>
   numbered(deliveryErrors.KN7404({ owner: printableLine(source.slice(0, MAX_SOURCE)) }))
 
-/** Of releases that took such a namespace for an ordinary one. */
+/** For releases that treated such a namespace like any other. */
 const isOfControlPlane = ({ group, kind, namespace, name }: ObjectRef): boolean =>
   (group === '' && kind === 'Namespace' ? name : namespace).startsWith(CONTROL_PLANE_PREFIX)
 
-/** A set that is declared again while it is being deleted: its machines stay, and the set that is then created adopts them. */
+/** A set that is declared again during its deletion: its machines stay, and the recreated set adopts them. */
 const keepingMachines = (desired: DesiredObject): DesiredObject => {
   const { metadata } = desired.object
   const annotations = { ...metadata.annotations, [ANNOTATIONS.keepMachines]: 'true' }
@@ -232,13 +232,13 @@ const keepingMachines = (desired: DesiredObject): DesiredObject => {
 }
 
 /**
- * The content that controllers may act on. Where drift is only reported, or ignored, users may edit: the live content acts, which is undefined here. Except for
- * the configuration of agents, which acts as root on every node: they use only what an Inventory records.
+ * The content that controllers may act on. If drift is only reported or ignored, users may edit: the live content acts, and the result is undefined.
+ * Exception: the configuration of agents, which acts as root on every node. Agents use only what an Inventory records.
  */
 export const committedContent = (object: KubeObject, { drift }: ClusterConfig): CommittedContent | undefined =>
   drift === 'Correct' || isAgentConfigMap(object) ? contentOf(object) : undefined
 
-/** A never-recorded object is not blocked before it is applied: it may be a user's who has not handed it over. */
+/** A never-recorded object is not blocked before it is applied: it may belong to a user who has not handed it over. */
 function meanwhileOf(
   { object }: DesiredObject,
   recorded: InventoryRef | undefined,
@@ -248,7 +248,7 @@ function meanwhileOf(
   const content = committedContent(object, config)
   if (content === undefined || recorded?.committed === undefined) return {}
   const before = recorded.committed.filter((c) => !jsonEqual(c, content))
-  // An edited object has the one that it keeps of them.
+  // An edited object has the content that it keeps.
   const there = before.filter((c) => typeof live === 'object' && jsonEqual(c, live.content))
   return { meanwhile: [content, ...(there.length > 0 ? there : before)].slice(0, MAX_COMMITTED) }
 }

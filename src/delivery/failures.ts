@@ -1,4 +1,4 @@
-// What fails in a cluster, object by object, and where an object only reports machines or nodes that fail, these. Pure.
+// What fails in a cluster, object by object. If an object only reports failing machines or nodes, these count instead. Pure.
 import type { KnownFailure } from '#api/kinds/inventory.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
@@ -7,36 +7,36 @@ import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { groupOf } from '#api/schema/resource.ts'
 import type { Health } from './health.ts'
 
-/** `Faulty` is no failure of the object yet: a node that a rule is true for may still be repaired. */
+/** `Faulty` is not a failure of the object yet: a node that matches a rule may still be repaired. */
 export interface Failure extends KnownFailure {
   readonly message: string
-  /** What it waits for that no commit is to blame for. */
+  /** A wait that no commit is to blame for. */
   readonly outside?: OutsideWait
-  /** What it waits for that sets bring: while one of those is held, so is this. */
+  /** A wait for something that sets provide: while one of those is held, so is this. */
   readonly setWait?: SetWait
 }
 
 /** Machines that are not Ready yet, or a component that another set installs. */
 export type SetWait = 'Machines' | 'Requirement'
 
-/** Limits of time, of the Defender and of the set itself: nothing is broken, and it continues when the time comes. */
+/** Limits of time, of the Defender and of the set itself. Nothing is broken, and it continues at the given time. */
 const OF_TIME = ['RateExceeded', 'WaitingForWindow', 'OutsideWindow', 'BlackoutActive'] as const
 type TimeWait = (typeof OF_TIME)[number]
 
-/** A limit of time, the hold of a person, and a control plane, whose steps have deadlines of their own: the time of each does not count against a release. */
+/** A time limit, a person's hold, or a control plane, whose steps have their own deadlines. Their time does not count against a release. */
 export type OutsideWait = TimeWait | 'HoldPause' | 'ControlPlaneChanging'
 
 export interface FailingObject {
-  /** As `refText`. */
+  /** In the form of `refText`. */
   readonly name: string
   /** Absent: it does not exist. */
   readonly object: KubeObject | undefined
   readonly health: Health
-  /** Short digest of its declaration; absent when KubeNode applied nothing. */
+  /** Short digest of its declaration. Absent if KubeNode applied nothing. */
   readonly digest: string | undefined
 }
 
-/** An object whose ill health is that of some machines is as many failures as there are machines. */
+/** If an object is unhealthy only because of some machines, there is one failure per machine. */
 export function failuresOf(all: readonly FailingObject[]): readonly Failure[] {
   return all.flatMap((one) => (one.object === undefined ? absent(one) : failuresIn(one, one.object)))
 }
@@ -95,7 +95,7 @@ function setWaitOf(object: KubeObject): SetWait | undefined {
   return waitOf(object)['predicate'] === 'RequirementUnmet' ? 'Requirement' : undefined
 }
 
-/** A rate limit says itself when it lets the next machines pass. */
+/** A rate limit reports when it permits the next machines. */
 const timeText = ({ seen, unblock }: Record<string, unknown>, wait: TimeWait): string =>
   wait === 'RateExceeded' ? textOf(seen) : `${textOf(seen)}; ${textOf(unblock)}`
 
@@ -110,7 +110,7 @@ function conditionOf(object: KubeObject, type: string): Condition | undefined {
   return list.find((c) => c.type === type)
 }
 
-/** The identity of a failure: no message, since those contain numbers and times. */
+/** The identity of a failure. Without the message, which contains numbers and times. */
 function reasonOf(object: KubeObject, health: Health): string {
   const [stalled, ready] = [conditionOf(object, 'Stalled'), conditionOf(object, 'Ready')]
   const reason = stalled?.status === 'True' ? stalled.reason : ready?.status === 'False' ? ready.reason : undefined
@@ -122,12 +122,12 @@ function reasonOf(object: KubeObject, health: Health): string {
 
 const EXHAUSTED = 'LadderExhausted'
 
-/** A rule is Stalled because of nodes that no repair helped; the others are being repaired. */
+/** A rule is Stalled because of nodes that no repair fixed. The others are being repaired. */
 type Part = Pick<Failure, 'part' | 'state' | 'reason' | 'message' | 'count'>
 
 function faultyNodes(object: KubeObject, isExhausted: boolean): readonly Part[] {
   const matching = objectsIn(statusOf(object)['matching'])
-  // A controller of an older version does not say which they are.
+  // A controller of an older version does not name them.
   const isNamed = matching.some((m) => m['reason'] === EXHAUSTED)
   const listed = matching.map((m): Part => {
     const part = `node/${textOf(m['node'])}`
@@ -144,7 +144,7 @@ function faultyNodes(object: KubeObject, isExhausted: boolean): readonly Part[] 
 const countIn = (counts: unknown, name: string): number =>
   isObject(counts) && typeof counts[name] === 'number' ? counts[name] : 0
 
-/** How many machines the objects speak of: the largest number that one kind of them counts. */
+/** How many machines the objects report: the largest count among their kinds. */
 export function machinesOf(objects: Iterable<KubeObject>): number {
   let [inSets, most] = [0, 0]
   for (const object of objects) {
@@ -157,7 +157,7 @@ export function machinesOf(objects: Iterable<KubeObject>): number {
   return Math.max(inSets, most)
 }
 
-/** More than none only when the set is unhealthy only for lack of Ready machines, and its controller has observed the newest spec. */
+/** Nonzero only if the set is unhealthy solely for lack of Ready machines, and its controller has observed the newest spec. */
 function machinesLacking(object: KubeObject, health: Health): number {
   const status = statusOf(object)
   const spec = isObject(object['spec']) ? object['spec'] : {}

@@ -1,4 +1,4 @@
-// Whether an object is healthy, from its own status: our kinds by phase and conditions, common ones by their counts. Pure.
+// Whether an object is healthy, from its own status: our kinds by phase and conditions, common kinds by their counts. Pure.
 import { isObject } from '#lib/json.ts'
 import { numberOr, textOf } from '#lib/fields.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
@@ -8,7 +8,7 @@ type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'
 
 export interface Health {
   readonly state: HealthState
-  /** Text for users; empty when healthy. */
+  /** Text for users. Empty if healthy. */
   readonly message: string
 }
 
@@ -16,7 +16,7 @@ const CURRENT: Health = { state: 'Current', message: '' }
 const inProgress = (message: string): Health => ({ state: 'InProgress', message })
 const failed = (message: string): Health => ({ state: 'Failed', message })
 
-/** These need a status: until a controller reports on them, they are not known to be healthy. */
+/** These need a status. Until a controller reports one, they are not known to be healthy. */
 const REPORTED: ReadonlySet<string> = new Set(['MachineSet', 'MachineComponentSet'])
 
 export function healthOf(object: KubeObject): Health {
@@ -37,7 +37,7 @@ function ourHealth(kind: string, status: Record<string, unknown> | undefined): H
   const phase = status['phase']
   if (phase === 'Blocked' || phase === 'Failed') return failed(`it is ${phase}${why(conditions)}`)
   const generic = byConditions(conditions)
-  // A person's hold is no failure, and what it stops is not done either. What had failed before the hold still has.
+  // A person's hold is not a failure, but what it stops is not done either. A failure from before the hold still counts.
   if (phase === 'Paused' && generic.state !== 'Failed') return inProgress(`it is ${phase}${pausedBy(conditions)}`)
   if (generic.state !== 'Current' || !REPORTED.has(kind)) return generic
   const isThere = conditions.some((c) => c.type === 'Ready' && c.status === 'True') || phase === 'Complete'
@@ -56,7 +56,7 @@ const pausedBy = (conditions: readonly Condition[]): string => {
   return paused === undefined ? why(conditions) : ` by ${paused.message}`
 }
 
-/** The convention that most kinds follow: Stalled, Reconciling, Ready. */
+/** The convention of most kinds: Stalled, Reconciling, Ready. */
 function byConditions(conditions: readonly Condition[]): Health {
   const get = (type: string) => conditions.find((c) => c.type === type)
   const stalled = get('Stalled')
@@ -67,7 +67,7 @@ function byConditions(conditions: readonly Condition[]): Health {
   return ready === undefined || ready.status === 'True' ? CURRENT : inProgress(ready.message)
 }
 
-/** Other kinds leave a message out, and a server that does not know a kind checks nothing of it. */
+/** Other kinds may omit a message, and a server does not validate unknown kinds. */
 function conditionsOf(status: Record<string, unknown> | undefined): readonly Condition[] {
   const list = status?.['conditions']
   return Array.isArray(list) ? list.filter(isObject).map(conditionOf) : []
@@ -88,7 +88,7 @@ const conditionIs =
   (_, status) =>
     conditionsOf(status).some((c) => c.type === type && c.status === 'True') ? CURRENT : inProgress(message)
 
-/** API servers leave out counts that are zero: an absent count is zero, never as many as another count. */
+/** API servers omit zero counts: an absent count is zero, never equal to another count. */
 const replicas: Judge = (object, status) => {
   const wanted = numberOr(specOf(object)['replicas'], 1)
   const stuck = conditionsOf(status).find((c) => c.reason === 'ProgressDeadlineExceeded')
@@ -104,7 +104,7 @@ const replicas: Judge = (object, status) => {
   return ready < wanted ? inProgress(`${ready} of ${wanted} replicas are available`) : CURRENT
 }
 
-/** A ReplicaSet does not, nor does a StatefulSet that waits for people or keeps a part of its pods. */
+/** A ReplicaSet does not, nor does a StatefulSet that waits for people or keeps some of its pods. */
 function replacesItsPods(object: KubeObject): boolean {
   if (object.kind !== 'StatefulSet') return object.kind === 'Deployment'
   const strategy = specOf(object)['updateStrategy']
@@ -113,7 +113,7 @@ function replacesItsPods(object: KubeObject): boolean {
   return !(isObject(strategy) && strategy['type'] === 'OnDelete') && partition === 0
 }
 
-/** With OnDelete the pods follow later, slice by slice: that is the machine controller's work and no failure of the apply. */
+/** With OnDelete the pods follow later, slice by slice. That is the machine controller's job, and no failure of the apply. */
 const daemonSet: Judge = (object, status) => {
   if (numberOr(status['observedGeneration'], 0) < numberOr(object.metadata.generation, 0))
     return inProgress('its controller has not observed the latest spec yet')

@@ -1,4 +1,4 @@
-// The inventory as shards of Inventory objects: what sync applied, written before it applies so that nothing applied is ever forgotten. Pure.
+// The inventory as shards of Inventory objects: what sync applied, written before the apply so that nothing applied is ever lost. Pure.
 import type { Pruning } from '#api/protocol/pruning.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
@@ -14,15 +14,15 @@ export interface InventoryMark {
   readonly commit: string
   readonly release: string | undefined
   readonly appliedAt: string
-  /** Failures before the Release; when absent, the existing baseline is kept. */
+  /** Failures before the Release. Absent: the existing baseline is kept. */
   readonly baseline?: Baseline | undefined
-  /** Recoveries of its sets are exempt from budgets, as long as this is so. */
+  /** Recoveries of its sets are exempt from budgets while this is set. */
   readonly isBudgetExempt?: boolean
-  /** Approved deletions, for as long as they run. */
+  /** Approved deletions, while they run. */
   readonly pruning?: Pruning | undefined
 }
 
-/** The baseline is in the first shard: it is written before anything of the Release is applied, in the same write. */
+/** The baseline is in the first shard. One write puts it there together with the objects, before anything of the Release is applied. */
 export function baselineIn(shards: readonly Inventory[], owner: InventoryOwner): Baseline | undefined {
   const first = shards.filter(({ spec }) => spec.shard === 0)
   const own = first.find(({ spec }) => isOwn(owner, spec))
@@ -30,27 +30,27 @@ export function baselineIn(shards: readonly Inventory[], owner: InventoryOwner):
   return (own ?? undivided)?.spec.baseline
 }
 
-/** Two sources may have tracks of the same name, and a hub may be a member: the names of source and target keep them apart. */
+/** Two sources may have tracks with the same name, and a hub may be a member. The names of source and target keep them apart. */
 const shardName = ({ source, track, target }: InventoryOwner, shard: number): string =>
   `${source.replace('/', '.')}.${track}.${target.toLowerCase()}-${shard}`
 
-/** Shards of another source, track or target in the list are left out. */
+/** Ignores shards of other sources, tracks or targets. */
 export function inventoryRefs(shards: readonly Inventory[], owner: InventoryOwner): readonly InventoryRef[] {
   const refs = shards.filter(({ spec }) => isOwn(owner, spec)).flatMap(({ spec }) => spec.refs)
   return [...new Map(refs.map((ref) => [refText(ref), ref])).values()].toSorted(compareRefs)
 }
 
-/** Shards of others that the owner takes over: those of older releases, and of deleted sources. */
+/** Shards that the owner takes over: those of older releases and of deleted sources. */
 export interface TakeOver {
   /** Deleted sources. */
   readonly replaces: readonly string[]
   /** By `refText`: what other tracks declare. */
   readonly elsewhere: ReadonlySet<string>
-  /** Of an undivided Inventory, whether a reference belongs to the owner. */
+  /** For an undivided Inventory: whether a reference belongs to the owner. */
   readonly belongs: (ref: ObjectRef) => boolean
 }
 
-/** Whether the owner takes a reference of the shard; undefined for a shard of which it takes nothing. */
+/** Whether the owner takes a reference of the shard. Undefined if it takes nothing from the shard. */
 function takes(
   { spec }: Inventory,
   owner: InventoryOwner,
@@ -78,7 +78,7 @@ export function takenRefs(
   })
 }
 
-/** Those shards without what was taken over; those that become empty are deleted. */
+/** Those shards after the takeover. Empty shards are deleted. */
 export function leftOfTaken(
   shards: readonly Inventory[],
   owner: InventoryOwner,
@@ -97,19 +97,19 @@ export function leftOfTaken(
 }
 
 /**
- * Before anything is applied: all previous objects and all that are about to be, without a digest where that changes. Both the new content and the previous one
- * may be acted on, so that a crash or a stale cache between this write and the last one blocks nothing.
+ * Before the apply: all previous objects and all that are about to be applied, without a digest where it changes. Both the new and the previous
+ * content may be acted on, so that a crash or a stale cache between this write and the last one blocks nothing.
  */
 export function refsBefore(seen: readonly InventoryRef[], { operations }: ClusterPlan): readonly InventoryRef[] {
   const refs = new Map(seen.map((ref) => [refText(ref), ref]))
   for (const { desired, meanwhile } of operations.filter(isWrite)) {
     const key = refText(desired.ref)
     const { digest, committed: _, ...rest }: InventoryRef = refs.get(key) ?? { ...desired.ref }
-    // A drifted object that is put back has the content that was recorded.
+    // A restored object has the recorded content.
     const isRecorded = digest === shortDigest(desired.digest)
     refs.set(key, { ...rest, ...defined({ committed: meanwhile }), ...(isRecorded && { digest }) })
   }
-  // What is about to be deleted by us is no longer held to what git declared.
+  // An object that we are about to delete is no longer compared with git's declaration.
   for (const { ref } of operations.filter(isDelete)) {
     const { committed: _, ...rest } = ref
     refs.set(refText(ref), rest)
@@ -118,12 +118,12 @@ export function refsBefore(seen: readonly InventoryRef[], { operations }: Cluste
 }
 
 export interface Outcomes {
-  /** By `refText`, the uid of what was applied. */
+  /** By `refText`: the uid of the applied object. */
   readonly applied: ReadonlyMap<string, string | undefined>
   readonly pruned: ReadonlySet<string>
 }
 
-/** After: digests of what was applied, without what was pruned, was deleted or belongs to another track now. */
+/** After the apply: digests of applied objects, without objects that were pruned, deleted or moved to another track. */
 export function refsAfter(
   seen: readonly InventoryRef[],
   plan: ClusterPlan,
@@ -136,7 +136,7 @@ export function refsAfter(
     const uid = applied.get(key)
     refs.set(key, { ...desired.ref, ...defined({ uid }), digest: shortDigest(desired.digest) })
   }
-  // Also for objects that were not applied now: they may have been recorded by an older release, or drift handling has changed since.
+  // Also for objects that were not applied now: an older release may have recorded them, or drift handling may have changed since.
   for (const [key, { committed: _, ...ref }] of refs) {
     if (ref.digest === undefined || !plan.committed.has(key)) continue
     const content = plan.committed.get(key)
@@ -145,7 +145,7 @@ export function refsAfter(
   for (const { ref } of plan.operations.filter(isDelete)) {
     const key = refText(ref)
     const { digest: _, committed: __, ...ending }: InventoryRef = refs.get(key) ?? ref
-    // Finalizers hold it. Without a digest it is applied again should a commit declare it once more.
+    // Finalizers keep it. Without a digest it is applied again if a commit declares it once more.
     if (pruned.has(key)) refs.delete(key)
     else refs.set(key, ending)
   }
@@ -156,11 +156,11 @@ export function refsAfter(
 
 export interface ShardWrites {
   readonly apply: readonly InventoryInput[]
-  /** Names of shards that are not needed any more. */
+  /** Names of shards that are no longer needed. */
   readonly remove: readonly string[]
 }
 
-/** Only what differs: an inventory of 50,000 objects is not rewritten because of one. */
+/** Only differences: an inventory of 50,000 objects is not rewritten because of one. */
 export function shardWrites(
   existing: readonly Inventory[],
   owner: InventoryOwner,

@@ -1,4 +1,4 @@
-// How many machines are deleted with what a commit no longer declares, and which sets could take them over. Pure.
+// How many machines are deleted with objects that a commit no longer declares, and which sets could take them over. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import { type MachineSetInput, machineSet } from '#api/kinds/machine-set.ts'
@@ -10,27 +10,27 @@ import type { DesiredObject } from './desired.ts'
 
 export const isMachineSet = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === machineSet.kind
 const isMachine = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === machine.kind
-/** Whether machines go with it. */
+/** Whether machines are deleted with it. */
 export const holdsMachines = (ref: ObjectRef): boolean => isMachineSet(ref) || isMachine(ref)
 
 export const isCluster = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === cluster.kind
 
-/** Whether its machines are deleted with a Cluster. A time to live exempts nothing: a commit before may have added it. */
+/** Whether its machines are deleted with a Cluster. A TTL exempts nothing: an earlier commit may have added it. */
 export const takesMachines = ({ controlPlane, deletionPolicy }: Cluster['spec']): boolean =>
   controlPlane !== undefined && deletionPolicy === 'Delete'
 
-/** How many machines go with a Cluster when it is deleted. One that has served, and does not answer, may have any number. */
+/** How many machines are deleted with a Cluster. If it has served and does not answer, the number is unknown. */
 export function machinesWith({ spec, status }: Pick<Cluster, 'spec' | 'status'>): number | 'Unknown' {
   if (!takesMachines(spec)) return 0
   if (status?.machines !== undefined) return status.machines.total
   return (status?.history ?? []).length === 0 && status?.reachableSince === undefined ? 0 : 'Unknown'
 }
 
-/** Rendered objects were validated by their kinds. */
+/** Rendered objects were already validated by their kinds. */
 const setOf = (object: KubeObject): MachineSetInput => object as unknown as MachineSetInput
 const replicasOf = ({ spec }: MachineSetInput): number => spec.replicas ?? 1
 
-/** Nothing is lost with the record of a machine that is only observed. */
+/** Deleting the record of an observed machine loses nothing. */
 const isManaged = ({ metadata, spec }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && spec.channel !== 'Observe'
 
@@ -47,7 +47,7 @@ export interface MachineLoss {
   readonly total: number
 }
 
-/** Of a live cluster. `uidOf` names the live object behind a declared one. */
+/** For a live cluster. `uidOf` finds the live object behind a declared one. */
 export function lossOf(
   prunes: readonly Pruned[],
   desired: readonly DesiredObject[],
@@ -70,7 +70,7 @@ export function lossOf(
   return { lost: ofSets + alone, total: machines.filter(isManaged).length }
 }
 
-/** Whether the declared set would take over machines of one that is not declared any more. */
+/** Whether the declared set would take over machines of a set that is no longer declared. */
 export const takesFrom = (declared: DesiredObject, uid: string, machines: readonly Machine[]): boolean =>
   isMachineSet(declared.ref) && ownedBy(machines, uid).some((m) => canTakeOver(setOf(declared.object), madeAs(m)))
 
@@ -83,7 +83,7 @@ export interface SetLoss {
   readonly kept: number
 }
 
-/** Of two renderings, by the numbers that are declared. Sets that lose nothing and hand nothing over are left out. */
+/** Between two renderings, from the declared numbers. Sets that lose nothing and hand nothing over are omitted. */
 export function declaredLoss(before: readonly DesiredObject[], after: readonly DesiredObject[]): readonly SetLoss[] {
   const olds = new Map(before.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), o]))
   const news = new Map(after.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), o]))
@@ -114,7 +114,7 @@ export function declaredLoss(before: readonly DesiredObject[], after: readonly D
   return [...removedUids, ...shrunk].filter(({ deleted, kept }) => deleted + kept > 0)
 }
 
-/** Machines that sets make, without those that they take over from a set that is not declared any more. */
+/** Machines that sets create, without those that they take over from a set that is no longer declared. */
 export function declaredGrowth(before: readonly DesiredObject[], after: readonly DesiredObject[]): number {
   const olds = new Map(before.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), o]))
   const grown = after
@@ -126,7 +126,7 @@ export function declaredGrowth(before: readonly DesiredObject[], after: readonly
   return grown - declaredLoss(before, after).reduce((n, { kept }) => n + kept, 0)
 }
 
-/** Machines that were declared one by one and are not any more. */
+/** Individually declared machines that are no longer declared. */
 export function singleMachinesLost(
   before: readonly DesiredObject[],
   after: readonly DesiredObject[],

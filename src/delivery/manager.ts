@@ -1,14 +1,14 @@
-// Who a FleetSource is to the clusters that it writes: its field manager and its user. Pure.
+// The identity of a FleetSource in the clusters that it writes: its field manager and its user. Pure.
 import { createHash } from 'node:crypto'
 import { FIELD_MANAGERS } from '#api/names.ts'
 
 const PREFIX = `${FIELD_MANAGERS.sync}.`
-/** What an API server accepts. */
+/** The API server's limit. */
 const MAX_MANAGER = 128
 const HASH_DIGITS = 32
 
 /**
- * A namespace has no dots, so two sources never share a manager. Long names are cut and get a hash behind a slash, which no name contains: none
+ * A namespace has no dots, so two sources never share a manager. Long names are cut and get a hash after a slash. No name contains a slash, so none
  * can be chosen to equal another's short form.
  */
 export function sourceManager(source: string): string {

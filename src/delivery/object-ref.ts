@@ -1,4 +1,4 @@
-// The identity of an object across versions of its kind: group, kind, namespace, name. Inventories, plans and messages speak of objects so.
+// The identity of an object across versions of its kind: group, kind, namespace, name. Inventories, plans and messages use it.
 import type { CommittedContent } from '#api/protocol/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey } from '#api/schema/resource.ts'
@@ -14,9 +14,9 @@ export interface ObjectRef {
 /** An entry of an inventory. */
 export interface InventoryRef extends ObjectRef {
   readonly uid?: string
-  /** Start of the digest of what was applied; absent when it is unknown whether it was. */
+  /** Start of the digest of the applied content. Absent if it is unknown whether it was applied. */
   readonly digest?: string
-  /** Contents that controllers may act on; absent: the live one. */
+  /** Contents that controllers may act on. Absent: the live content. */
   readonly committed?: readonly CommittedContent[]
 }
 
@@ -32,7 +32,7 @@ export const keyOfRef = ({ namespace, name }: ObjectRef): ObjectKey => ({
   ...(namespace !== '' && { namespace }),
 })
 
-/** `MachineSet.kubenode.io/workers`, `ConfigMap/default/settings`: unique, and readable. */
+/** `MachineSet.kubenode.io/workers`, `ConfigMap/default/settings`: unique and readable. */
 export const refText = ({ group, kind, namespace, name }: ObjectRef): string =>
   `${kind}${group === '' ? '' : `.${group}`}/${namespace === '' ? '' : `${namespace}/`}${name}`
 

@@ -1,11 +1,11 @@
-// Reads what earlier releases brought to a cluster and a release no longer has.
+// Reads objects that earlier releases delivered to a cluster and this release no longer has.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Live } from './diff.ts'
 import { type InventoryRef, refText } from './object-ref.ts'
 import { type Reading, readRefs } from './read-kind.ts'
 import { releaseLive } from './release-plan.ts'
 
-/** By `refText`. `isOurs` decides about objects whose UID was not recorded. */
+/** By `refText`. `isOurs` decides for objects without a recorded UID. */
 export async function observeLeft(
   reading: Reading,
   source: string,

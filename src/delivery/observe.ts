@@ -27,25 +27,25 @@ import { belongsTo, otherTarget, type DeclaredIn, type InventoryOwner, type Othe
 export interface Observed {
   readonly shards: readonly Inventory[]
   readonly inventory: readonly InventoryRef[]
-  /** Shards of others of which this pass takes references over. */
+  /** Shards from which this pass takes references over. */
   readonly takeOver: TakeOver
   readonly other: OtherTarget
   readonly live: ReadonlyMap<string, Live>
-  /** By `refText`: what was read, whole, for health. */
+  /** By `refText`: the whole objects that were read, for health. */
   readonly objects: ReadonlyMap<string, KubeObject>
   readonly referenced: ReadonlySet<string>
-  /** All of the cluster, when a deletion may take machines with it. */
+  /** All machines of the cluster, if a deletion may take machines with it. */
   readonly machines: readonly Machine[]
 }
 
 export interface ObserveOrder {
   readonly owner: InventoryOwner
   readonly desired: readonly DesiredObject[]
-  /** Declared too, but not valid. */
+  /** Declared but invalid. */
   readonly rejected: readonly Rejected[]
-  /** What the source declares for other targets; absent: for none. */
+  /** What the source declares for other targets. Absent: nothing. */
   readonly declaredIn?: DeclaredIn
-  /** Deleted sources whose objects are taken over, and by `refText` what other tracks declare. */
+  /** Deleted sources whose objects are taken over and, by `refText`, what other tracks declare. */
   readonly replaces?: readonly string[]
   readonly elsewhere: ReadonlySet<string>
   /** Recorded objects that are not read. */
@@ -78,7 +78,7 @@ export async function observeCluster(connection: ClusterConnection, order: Obser
   return { shards, inventory: refs, takeOver, other, live, objects, referenced, machines }
 }
 
-/** The first one counts: what this source recorded itself says more. */
+/** The first one counts: this source's own record has more information. */
 const uniqueRefs = (refs: readonly InventoryRef[]): readonly InventoryRef[] => {
   const byName = new Map<string, InventoryRef>()
   for (const ref of refs) if (!byName.has(refText(ref))) byName.set(refText(ref), ref)
@@ -136,7 +136,7 @@ function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObjec
   }
 }
 
-/** Where an edit would roll out, a field that git leaves alone is an edit too; replicas that git leaves alone are not. */
+/** If an edit would roll out, a field that git does not set counts as an edit too. Replicas that git does not set do not. */
 export function hasDeclaredContent(declared: KubeObject, live: KubeObject, found = contentOf(live)): boolean {
   const wanted = contentOf(declared)
   if (wanted === undefined) return true
@@ -148,7 +148,7 @@ export function hasDeclaredContent(declared: KubeObject, live: KubeObject, found
   )
 }
 
-/** Contents of which a hold says that they may act for now. */
+/** Contents that a hold currently allows to act. */
 async function withAllowed(
   { program: client }: ClusterConnection,
   live: Map<string, Live>,

@@ -1,19 +1,20 @@
-// The operations of delivery, a closed list: what happens to one object of a cluster, and to its entry in the Inventory. `diff` chooses one, `act` carries it out.
+// The operations of delivery, a closed list: what happens to one object of a cluster and to its entry in the Inventory. `diff` chooses one, `act`
+// carries it out.
 import type { CommittedContent } from '#api/protocol/committed.ts'
 import type { DesiredObject } from './desired.ts'
 import type { InventoryRef, ObjectRef } from './object-ref.ts'
 
 export type Operation = Write | Keep | Report | Conflict | Delete | Forget | Defer
 
-/** Server-side apply. The entry gets the digest of what was applied. */
+/** Server-side apply. The entry gets the digest of the applied content. */
 export interface Write {
-  /** `Create`: it has no entry. `Update`: its entry has other content, or none. `Restore`: its entry is as declared, and the cluster is not. */
+  /** `Create`: no entry exists. `Update`: the entry has different content, or none. `Restore`: the entry is as declared, but the cluster differs. */
   readonly kind: 'Create' | 'Update' | 'Restore'
   readonly reason: 'New' | 'Changed' | 'Unrecorded' | 'Unmarked' | 'Missing' | 'Drifted' | 'Repeated'
   readonly desired: DesiredObject
   /** For the annotation. */
   readonly commit: string
-  /** Contents to act on until the new one is known to be applied: includes the previous one. */
+  /** Contents to act on until the new content is known to be applied. Includes the previous one. */
   readonly meanwhile?: readonly CommittedContent[]
 }
 
@@ -22,7 +23,7 @@ export interface Keep {
   readonly kind: 'Keep'
 }
 
-/** Declared, not as declared, and left so. The entry stays. */
+/** Declared, but different in the cluster, and left so. The entry stays. */
 export interface Report {
   readonly kind: 'Report'
   readonly reason: 'Rejected' | 'DriftDetected' | 'EditAllowed'
@@ -30,7 +31,7 @@ export interface Report {
   readonly detail: string
 }
 
-/** Declared here, and owned by another source: the object stays as it is, the entry is removed. */
+/** Declared here, but owned by another source. The object stays as it is, and the entry is removed. */
 export interface Conflict {
   readonly kind: 'Conflict'
   readonly reason: 'OtherSource'
@@ -38,7 +39,7 @@ export interface Conflict {
   readonly detail: string
 }
 
-/** Not declared any more, and ours: deleted if it is still this very object. The entry is removed once the object no longer exists. */
+/** No longer declared, and ours. Deleted if it is still this exact object. The entry is removed once the object no longer exists. */
 export interface Delete {
   readonly kind: 'Delete'
   readonly reason: 'Undeclared'
@@ -47,7 +48,7 @@ export interface Delete {
   readonly resourceVersion: string
 }
 
-/** Not declared any more, and not ours, or no longer there: the object stays as it is, the entry is removed. */
+/** No longer declared, and either not ours or already deleted. The object stays as it is, and the entry is removed. */
 export interface Forget {
   readonly kind: 'Forget'
   readonly reason: 'Gone' | 'OtherObject' | 'OtherSource' | 'MovedTarget' | 'MovedTrack'

@@ -1,4 +1,4 @@
-// In which order kinds are applied: dependencies come first; pruning goes backwards. Pure.
+// The order in which kinds are applied: dependencies first. Pruning goes backwards. Pure.
 import { compareRefs, type ObjectRef } from './object-ref.ts'
 
 const RANKS: readonly (readonly string[])[] = [
@@ -16,7 +16,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['ComponentCanary'],
 ]
 
-/** Unlisted kinds: after their possible dependencies, before the sets that may need them. */
+/** Unlisted kinds come after their possible dependencies, and before the sets that may need them. */
 const OTHER_RANK = 7.5
 
 const RANK = new Map(RANKS.flatMap((kinds, rank) => kinds.map((kind) => [kind, rank])))

@@ -1,4 +1,4 @@
-// The owner of an object in a cluster: by sync's mark on it, and for objects of older releases, by the Inventory that lists it. Pure.
+// The owner of an object in a cluster: from sync's mark on it or, for objects of older releases, from the Inventory that lists it. Pure.
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -7,13 +7,13 @@ import { isSourceManager, sourceManager } from './manager.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface Ownership {
-  /** namespace/name of the FleetSource; absent: no owner, or of an older release and listed by no source. */
+  /** namespace/name of the FleetSource. Absent: no owner, or from an older release and not listed by a source. */
   readonly source?: string
-  /** Applied by a release that had one manager for all sources. */
+  /** Applied by a release that used one manager for all sources. */
   readonly isUnmarked?: true
 }
 
-/** By `refText`, the sources whose Inventories list an object. */
+/** By `refText`: the sources whose Inventories list an object. */
 export type Listings = ReadonlyMap<string, ReadonlySet<string>>
 
 export function listingsOf(shards: readonly Inventory[]): Listings {
@@ -26,7 +26,7 @@ export function listingsOf(shards: readonly Inventory[]): Listings {
   return out
 }
 
-/** The mark decides. A commit cannot write it, and no source takes an object with the mark of another. */
+/** The mark decides. A commit cannot write it, and no source takes an object with another source's mark. */
 export function ownershipOf(object: KubeObject, ref: ObjectRef, own: string, listings: Listings): Ownership {
   const mark = object.metadata.annotations?.[ANNOTATIONS.source]
   if (mark !== undefined) return { source: mark }
@@ -37,17 +37,17 @@ export function ownershipOf(object: KubeObject, ref: ObjectRef, own: string, lis
   return { isUnmarked: true, ...defined({ source }) }
 }
 
-/** Whether another writer had made it, of an object that is about to be applied: it says so, or nothing says that an earlier pass made it. */
+/** Whether another writer created an object that is about to be applied: its mark shows that, or nothing shows that an earlier pass created it. */
 export function isFound(object: KubeObject, recorded?: { readonly uid?: string; readonly digest?: string }): boolean {
   const { annotations = {}, managedFields = [], uid } = object.metadata
   if (annotations[ANNOTATIONS.found] === 'true') return true
   if (annotations[ANNOTATIONS.source] !== undefined || managedFields.some(isOfSync)) return false
-  // An entry that was recorded before its object was applied has neither. Another uid means that the applied object was deleted.
+  // An entry recorded before its object was applied has neither. A different uid means that the applied object was deleted.
   const isRecorded = recorded?.uid === undefined ? recorded?.digest !== undefined : recorded.uid === uid
   return !isRecorded && hasOtherWriter(object)
 }
 
-/** What a person made with the command line is handed over to git. A server that keeps no managers says nothing: then another client made it. */
+/** Objects that a person created with kubectl are handed over to git. If a server keeps no managers, assume another client created the object. */
 export const hasOtherWriter = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
   managedFields.length === 0 || managedFields.some((m) => isMain(m) && m.manager !== FIELD_MANAGERS.cli && !isOfSync(m))
 
@@ -62,8 +62,8 @@ const isMain = (entry: { readonly subresource?: string }): boolean => (entry.sub
 type Entries = NonNullable<KubeObject['metadata']['managedFields']>
 
 /**
- * The fields of a former manager belong to the source from now on; left with the former one, they would stay for good when git drops them.
- * Undefined when no former manager applied the object.
+ * Transfers the fields of a former manager to the source. If they stayed with the former manager, they would remain forever when git drops them.
+ * Undefined if no former manager applied the object.
  */
 export function takenOver(entries: Entries, source: string, former: readonly string[]): Entries | undefined {
   const manager = sourceManager(source)
@@ -74,7 +74,7 @@ export function takenOver(entries: Entries, source: string, former: readonly str
   return entries.flatMap((m) => (isFormer(m) ? (m === first && !hasOwn ? [{ ...m, manager }] : []) : [m]))
 }
 
-/** Managers whose fields the source takes over: of older releases, and of the sources that it replaces. */
+/** Managers whose fields the source takes over: those of older releases, and of the sources that it replaces. */
 export const formerManagers = (replaces: readonly string[]): readonly string[] => [
   FIELD_MANAGERS.sync,
   ...replaces.map(sourceManager),

@@ -1,5 +1,5 @@
-// Decides what to do in one cluster: the operation of each object, in the order in which they are carried out, with those deletions alone that the guard lets pass or a user approved. Pure.
-// One bad object costs itself only.
+// Decides what to do in one cluster: the operation of each object, in execution order, and only the deletions that the guard permits or a user
+// approved. Pure. An invalid object affects only itself.
 import { MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { MAX_HELD_CLUSTERS, type ReleaseStatus } from '#api/kinds/release.ts'
@@ -18,15 +18,15 @@ export interface ClusterSeen extends Claims {
   readonly desired: readonly DesiredObject[]
   /** What this source and track applied. */
   readonly inventory: readonly InventoryRef[]
-  /** Recorded, and of another delivery: their entries stay. */
+  /** Recorded by another delivery. Their entries stay. */
   readonly skips?: (ref: ObjectRef) => boolean
-  /** By `refText`; a missing entry is unknown. */
+  /** By `refText`. A missing entry is unknown. */
   readonly live: ReadonlyMap<string, Live>
   /** Digests of approved deletions. */
   readonly approved: ReadonlySet<string>
-  /** Digests of deletions for which the hub's Defender granted a permit; absent: the target is not one that the Defender counts. */
+  /** Digests of deletions for which the hub's Defender granted a permit. Absent: the Defender does not count this target. */
   readonly permitted?: ReadonlySet<string>
-  /** Read only when something that holds machines is not declared any more. */
+  /** Read only if an object with machines is no longer declared. */
   readonly machines: readonly Machine[]
 }
 
@@ -34,23 +34,23 @@ export interface ClusterSeen extends Claims {
 type KeptPrune = NonNullable<NonNullable<ReleaseStatus['clusters']>[number]['prune']>
 
 export interface HeldPrune extends Omit<KeptPrune, 'permit'> {
-  /** Approved; they wait for the Defender. */
+  /** Approved, and waiting for the Defender. */
   readonly isApproved?: true
 }
 
 export interface ClusterPlan {
-  /** Without `Keep`. Writes come first, dependencies before what needs them; then deletions, the other way round. */
+  /** Without `Keep`. Writes come first, dependencies before dependents; then deletions, the other way round. */
   readonly operations: readonly Exclude<Operation, { kind: 'Keep' }>[]
-  /** By `refText`, the declared specs of kinds whose edit rolls out: only these may act. Undefined where drift is not corrected: the live spec acts. */
+  /** By `refText`: the declared specs of kinds whose edit rolls out. Only these may act. Undefined if drift is not corrected: the live spec acts. */
   readonly committed: ReadonlyMap<string, CommittedContent | undefined>
-  /** Set when the guard blocks deletions: what an Approval has to name. */
+  /** Set if the guard blocks deletions: what an Approval must name. */
   readonly blocked?: HeldPrune
-  /** Set when a user approved these deletions. */
+  /** Set if a user approved these deletions. */
   readonly pruning?: Pruning
   readonly approved?: ApprovedPrune
 }
 
-/** Deletions above the guard that go ahead. */
+/** Approved deletions above the guard's limit. */
 interface ApprovedPrune {
   readonly digest: string
   readonly count: number
@@ -98,7 +98,7 @@ function operationsOf(seen: ClusterSeen, config: ClusterConfig): readonly Operat
 
 const TAKES_OVER = 'takes over machines of a set whose deletion waits for approval'
 
-/** Both halves of a rename wait together: applied alone, the new set would make all machines a second time. */
+/** Both halves of a rename wait together: applied alone, the new set would create all machines a second time. */
 function waitingSets(writes: readonly Write[], held: readonly Delete[], { machines }: ClusterSeen): readonly Write[] {
   const sets = held.filter(({ ref }) => isMachineSet(ref))
   return writes.filter(({ desired }) => sets.some(({ uid }) => takesFrom(desired, uid, machines)))
@@ -111,7 +111,10 @@ const committedOf = (desired: readonly DesiredObject[], config: ClusterConfig): 
     ),
   )
 
-/** Deletions of objects, and of machines that go with them, against what the guard lets pass; more of them wait together for an approval of exactly these. */
+/**
+ * Counts deletions of objects, and of machines deleted with them, against the guard's limit. Beyond it, they wait together for an approval of exactly
+ * these deletions.
+ */
 function guarded(
   deletes: readonly Delete[],
   seen: ClusterSeen,
@@ -124,7 +127,7 @@ function guarded(
   const inClusters = lossOfClusters(deletes, seen)
   const machines = here.lost + inClusters.lost
   const allowedMachines = allowedPrunes(guard, here.total + inClusters.lost)
-  // The guard that allows all of them allows any number.
+  // A guard of 100% allows any number.
   const isCounted = !inClusters.isUnknown || guard === '100%'
   if (deletes.length <= allowed && machines <= allowedMachines && isCounted) return {}
   const digest = pruneDigest(deletes)
@@ -147,7 +150,7 @@ function guarded(
   }
 }
 
-/** All of its machines go with a Cluster, as when git took its pools out of it one by one. */
+/** A Cluster takes all of its machines with it. This counts as if git removed its pools one by one. */
 function lossOfClusters(deletes: readonly Delete[], { live }: ClusterSeen) {
   const counts = deletes
     .filter(({ ref }) => isCluster(ref))

@@ -1,14 +1,14 @@
-// How many deletions pass without a person, and the digest by which a person approves more.
+// How many deletions pass without a person, and the digest with which a person approves more.
 import { pruningDigest } from '#api/protocol/pruning.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
 
-/** What is deleted: the object of this uid only. */
+/** The deletion covers only the object with this uid. */
 interface Pruned {
   readonly ref: ObjectRef
   readonly uid: string
 }
 
-/** A percentage rounds down, but one object is no mass deletion unless the guard is zero. */
+/** A percentage rounds down. But a single object is not a mass deletion, unless the guard is zero. */
 export function allowedPrunes(guard: number | `${number}%`, total: number): number {
   if (typeof guard === 'number') return guard
   const percent = Number(guard.slice(0, -1))

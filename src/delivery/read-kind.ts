@@ -1,4 +1,5 @@
-// Reads objects of one kind with the fewest requests that the rights allow: of the whole cluster, of a namespace, or one by one. Unreadable objects are unknown.
+// Reads objects of one kind with the fewest requests that the rights allow: in the whole cluster, in a namespace, or one by one. Unreadable objects
+// are unknown.
 import { defined } from '#lib/defined.ts'
 import { inParallel } from '#lib/pool.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -12,12 +13,15 @@ import { keyOfRef, refOf, refText, type ObjectRef } from './object-ref.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { ResourceTypes } from './resource-types.ts'
 
-/** By `refText`. Neither present nor deleted when it is unknown. */
+/** By `refText`. Unknown means neither present nor deleted. */
 export type Read = ReadonlyMap<string, KubeObject | 'Absent' | 'Unknown'>
 
-/** Up to this many objects of a kind are read one by one; more are listed. Foreign kinds may have any number of objects beside those that git declares. */
+/**
+ * Up to this many objects of a kind are read one by one; more are listed. A foreign kind may have any number of objects besides those that git
+ * declares.
+ */
 const GET_UP_TO = 8
-/** Of our kinds, git declares nearly all objects, except those that programs make. */
+/** For our kinds, git declares nearly all objects, except those that programs create. */
 const GET_UP_TO_OF_OURS = 1
 const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'Machine',
@@ -25,7 +29,7 @@ const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'OperationPermit',
   'RemedyOperationJob',
 ])
-/** Requests in flight while objects are got one by one. */
+/** Concurrent requests while reading objects one by one. */
 const PARALLEL = 16
 
 const getUpTo = ({ group, kind }: ResourceType): number =>
@@ -43,7 +47,7 @@ export interface Reading {
   readonly signal?: AbortSignal
 }
 
-/** Of any kinds. `apiVersionOf` names the version in which an object is declared, if it is. */
+/** Reads references of any kinds. `apiVersionOf` returns the version in which an object is declared, if it is. */
 export async function readRefs(
   { client, types, signal }: Reading,
   refs: readonly ObjectRef[],
@@ -64,7 +68,7 @@ export async function readRefs(
   return out
 }
 
-/** A kind that is not served has no objects. Where the server does not tell, it may have any. */
+/** A kind that is not served has no objects. If the server does not answer, it may have any number. */
 async function typeOrWhy(read: () => Promise<ResourceType | undefined>): Promise<ResourceType | 'Absent' | 'Unknown'> {
   try {
     return (await read()) ?? 'Absent'
@@ -91,7 +95,7 @@ export async function readKind(reader: Reader, refs: readonly ObjectRef[]): Prom
 const pick = (refs: readonly ObjectRef[], there: ReadonlyMap<string, KubeObject>): Read =>
   new Map(refs.map((r) => [refText(r), there.get(refText(r)) ?? 'Absent']))
 
-/** Undefined when the list is not allowed: a source may have rights in its namespaces only. */
+/** Undefined if listing is forbidden: a source may have rights in its namespaces only. */
 async function listed(
   { client, type, signal }: Reader,
   namespace: string | undefined,
@@ -101,7 +105,7 @@ async function listed(
   return items === 'Forbidden' ? undefined : new Map(items.map((o) => [refText({ ...refOf(o), group: type.group }), o]))
 }
 
-/** One that may not be read says nothing about the others. */
+/** One forbidden object proves nothing about the others. */
 async function getEach({ client, type, signal }: Reader, refs: readonly ObjectRef[]): Promise<Read> {
   const out = new Map<string, KubeObject | 'Absent' | 'Unknown'>()
   await inParallel(refs, PARALLEL, async (ref) => {

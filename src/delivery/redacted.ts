@@ -1,9 +1,9 @@
-// Messages of servers without the values of a Secret: they are kept in statuses and events, which more people read than Secrets.
+// Server messages without the values of a Secret. They are kept in statuses and events, which more people read than Secrets.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
 const HIDDEN = '***'
-/** Shorter values are part of too many words: then the whole message goes. */
+/** Shorter values occur in too many words. In that case the whole message is dropped. */
 const MIN_CHARS = 4
 const NO_MESSAGE = 'the server refused it; its message may contain a value of the Secret and is not shown'
 
@@ -14,7 +14,7 @@ export function redacted(message: string, object: KubeObject): string {
   return all.toSorted((a, b) => b.length - a.length).reduce((text, value) => text.replaceAll(value, HIDDEN), message)
 }
 
-/** As declared, decoded, and as servers quote them. */
+/** As declared, as decoded, and as servers quote them. */
 function* shownForms(object: KubeObject): Generator<string> {
   for (const field of ['data', 'stringData']) {
     const values = object[field]

@@ -8,13 +8,13 @@ import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Manifests {
   readonly kinds: readonly KubeObject[]
-  /** For every cluster alike. */
+  /** For every cluster. */
   readonly rest: readonly KubeObject[]
-  /** For the hub alone. */
+  /** For the hub only. */
   readonly hub: readonly KubeObject[]
 }
 
-/** A build has them beside its programs; as YAML they take as long to read as a program to load. */
+/** A build has them next to its programs. As YAML they would take as long to read as a program takes to load. */
 export const MANIFESTS = 'manifests.json'
 
 const isKubeObject = (v: unknown): v is KubeObject =>
@@ -40,7 +40,7 @@ export const builtManifests = (folder: string): Manifests =>
 
 let known: Manifests | undefined
 
-/** Of the program that runs, which may be a build of its sources. Read once: an uninstall asks for it several times. */
+/** From the running program, which may be a build or its sources. Read once: an uninstall calls this several times. */
 export function releaseManifests(): Manifests {
   const here = import.meta.dirname
   known ??= existsSync(join(here, MANIFESTS)) ? builtManifests(here) : manifestsOf(join(releaseRoot(), 'deploy'))

@@ -1,4 +1,5 @@
-// The plan of a release of KubeNode for a cluster: all of its objects are applied again, and what the release before brought and this one no longer has is deleted. Pure.
+// The plan of a KubeNode release for a cluster: all of its objects are applied again, and objects that the previous release delivered and this one no
+// longer has are deleted. Pure.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Inventory, InventoryInput } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -15,13 +16,13 @@ import { type ClusterPlan, planCluster } from './plan.ts'
 import { allowedPrunes } from './prune-guard.ts'
 
 export interface ReleaseSeen {
-  /** What earlier releases brought. */
+  /** What earlier releases delivered. */
   readonly inventory: readonly InventoryRef[]
-  /** By `refText`: those of them that this release does not have. */
+  /** By `refText`: those that this release does not have. */
   readonly live: ReadonlyMap<string, Live>
 }
 
-/** With them everything inside would be deleted. */
+/** Deleting these would delete everything inside. */
 const NEVER_PRUNED: ReadonlySet<string> = new Set(['Namespace', 'CustomResourceDefinition', 'PersistentVolumeClaim'])
 
 /** `source` names the Inventory. A release needs no approval: the user who updates KubeNode has agreed to it. */
@@ -52,7 +53,7 @@ export const planRelease = (
     },
   )
 
-/** Forty digits, as the id of a commit: two releases with the same objects are the same. */
+/** Forty digits, like a commit id. Two releases with the same objects are the same. */
 export const releaseId = (objects: readonly KubeObject[]): string =>
   sha256OfJson(objects.toSorted((a, b) => compareRefs(refOf(a), refOf(b)))).slice(0, 40)
 
@@ -65,24 +66,24 @@ export function undeclaredIn(
 }
 
 interface ReleaseLoss {
-  /** At most: what others have made again since is not read here. */
+  /** An upper limit: objects that others have recreated since are not read here. */
   readonly count: number
   readonly total: number
   readonly limit: number
 }
 
-/** More of an installation than this is no step between two releases: the package is broken, or the settings are of another cluster. */
+/** More than this share of an installation is no step between two releases: the package is broken, or the settings are for another cluster. */
 const MOST_REMOVED = '50%'
 
-/** What the release would delete of what earlier ones brought, and how much passes. */
+/** What the release would delete of earlier releases' objects, and how much the limit permits. */
 export function releaseLoss(inventory: readonly InventoryRef[], objects: readonly KubeObject[]): ReleaseLoss {
   const count = undeclaredIn(inventory, objects).filter(({ kind }) => !NEVER_PRUNED.has(kind)).length
   return { count, total: inventory.length, limit: allowedPrunes(MOST_REMOVED, inventory.length) }
 }
 
 /**
- * Objects of a release carry no mark of their owner: the recorded UID tells it, or, where none was recorded, `isOurs`. One that a source has taken over since
- * says so, and belongs to it.
+ * Objects of a release have no owner mark. The recorded UID identifies them or, if none was recorded, `isOurs`. An object that a source has taken
+ * over since is marked, and belongs to that source.
  */
 export function releaseLive(
   source: string,
@@ -102,7 +103,7 @@ export function releaseLive(
   }
 }
 
-/** Undefined when nothing changed: a second run writes nothing. */
+/** Undefined if nothing changed: a second run writes nothing. */
 export function inventoryWrite(
   source: string,
   found: Inventory | undefined,

@@ -1,4 +1,4 @@
-// Finds the URL of a kind on a server: our kinds and the usual ones from a table, all others from discovery, once.
+// Finds the URL of a kind on a server: our kinds and common ones from a table, all others from discovery, once.
 import { KINDS } from '#api/kinds.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -23,7 +23,10 @@ function core(kind: string, plural: string, namespaced: boolean): ResourceType {
   return { group: '', version: 'v1', kind, plural, namespaced }
 }
 
-/** A kind that is not served is asked for again after this long: its CustomResourceDefinition may have come. So is one of which the server does not tell. */
+/**
+ * A kind that is not served is looked up again after this time: its CustomResourceDefinition may exist by now. The same goes for a kind about which
+ * the server does not answer.
+ */
 const FORGET_MISSING_MS = 10_000
 
 export class ResourceTypes {
@@ -38,7 +41,7 @@ export class ResourceTypes {
     for (const type of BY_HEART) this.#known.set(`${apiVersionOf(type)} ${type.kind}`, type)
   }
 
-  /** Throws when the server does not serve the kind: KN1315. */
+  /** Throws KN1315 if the server does not serve the kind. */
   async of(apiVersion: string, kind: string, signal?: AbortSignal): Promise<ResourceType> {
     const id = `${apiVersion} ${kind}`
     const known = this.#known.get(id)
@@ -49,7 +52,7 @@ export class ResourceTypes {
     throw new KubeNodeError(deliveryErrors.KN1315_apply({ kind, apiVersion }), { retry: 'later' })
   }
 
-  /** The kind in any version of its group: what an inventory needs, which remembers no versions. Undefined: it is not served. */
+  /** The kind in any version of its group: an inventory needs this because it stores no versions. Undefined: not served. */
   async ofGroup(group: string, kind: string, signal?: AbortSignal): Promise<ResourceType | undefined> {
     const find = () => [...this.#known.values()].find((t) => t.group === group && t.kind === kind)
     const known = find()
@@ -59,7 +62,7 @@ export class ResourceTypes {
     return find()
   }
 
-  /** Throws when the server does not tell, also to those who ask again at once. */
+  /** Throws if the server does not answer, also for callers that ask again at once. */
   async #discover(apiVersion: string, signal: AbortSignal | undefined): Promise<void> {
     const last = this.#asked.get(apiVersion)
     if (last !== undefined && this.#now() - last.at < FORGET_MISSING_MS) {

@@ -1,5 +1,5 @@
-// Which recorded objects belong to which target of a source. The hub and a member are two targets, also where both are one cluster: each has Inventories of its
-// own, and neither deletes what the other records. Inventories of releases that kept one for both are divided. Pure.
+// Which recorded objects belong to which target of a source. The hub and a member are two targets, even if both are one cluster: each has its own
+// Inventories, and neither deletes what the other records. Shared Inventories of older releases are divided. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
@@ -11,14 +11,14 @@ export interface InventoryOwner {
   readonly source: string
   readonly track: string
   readonly target: TargetKind
-  /** Of a member, for the reader, and for the hub that is this cluster. */
+  /** For a member: informs readers, and the hub if it is this cluster. */
   readonly cluster?: string
 }
 
-/** By the name of a cluster, or undefined for the hub: by `refText`, what the commit declares there in any track. */
+/** By cluster name, or undefined for the hub: what the commit declares there in any track, by `refText`. */
 export type DeclaredIn = (cluster: string | undefined) => ReadonlySet<string>
 
-/** What the other target of the source has in the same cluster; empty where the cluster is only one of both. */
+/** What the other target of the source has in the same cluster. Empty if the cluster is only one target. */
 export interface OtherTarget {
   readonly listed: ReadonlySet<string>
   readonly declared: ReadonlySet<string>
@@ -71,14 +71,14 @@ export interface Division {
   readonly owner: InventoryOwner
   /** Deleted sources whose objects are taken over. */
   readonly replaces: readonly string[]
-  /** By `refText`, what the owner's target declares. */
+  /** By `refText`: what the owner's target declares. */
   readonly desired: ReadonlySet<string>
   readonly declaredIn: DeclaredIn | undefined
 }
 
 /**
- * Of the references of an undivided Inventory, those that belong to the owner. An object that git just removed belongs to the target that wrote the Inventory; where both
- * did, it waits for the hub to take its own, so that neither deletes what the other has.
+ * Of an undivided Inventory's references, those that belong to the owner. An object that git just removed belongs to the target that wrote the
+ * Inventory. If both did, it waits until the hub has taken its own, so that neither deletes the other's objects.
  */
 export function belongsTo({ shards, owner, replaces, desired, declaredIn }: Division): (ref: ObjectRef) => boolean {
   const undivided = shards.filter(
@@ -87,7 +87,7 @@ export function belongsTo({ shards, owner, replaces, desired, declaredIn }: Divi
   const others = ofOther(shards, owner, replaces)
   const isMine = (ref: ObjectRef) => desired.has(refText(ref))
   if (owner.target === 'Hub') {
-    // Only passes over members note a Release and a baseline.
+    // Only passes over members record a Release and a baseline.
     const isOfMember = ({ spec }: Inventory) => spec.release !== undefined || spec.baseline !== undefined
     const hasMember = undivided.some(isOfMember) || others.length > 0
     return (ref) => isMine(ref) || isOfHub(ref) || !hasMember

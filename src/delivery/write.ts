@@ -1,4 +1,4 @@
-// Writes one object by server-side apply, and takes over fields of others only where the caller may.
+// Writes one object by server-side apply. Takes over other owners' fields only if the caller may.
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { applyObject, type ApplyOutcome, type FieldConflict } from '#kube/apply.ts'
@@ -6,7 +6,7 @@ import type { ApplyOptions, KubeClient } from '#kube/client.ts'
 
 export interface Writer extends Omit<ApplyOptions, 'force'> {
   readonly client: KubeClient
-  /** Whether fields of these owners are taken over. `Always` sends one request instead of two. */
+  /** Whether to take over fields of these owners. `Always` sends one request instead of two. */
   readonly takes: 'Always' | ((conflicts: readonly FieldConflict[]) => boolean | Promise<boolean>)
 }
 

@@ -1,10 +1,13 @@
-// Which objects a source may write at all, and so also take away. Pure.
+// Which objects a source may write, and therefore also delete. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ObjectRef } from './object-ref.ts'
 
 export type Writes = NonNullable<FleetSource['spec']['writes']>
 
-/** What the list lacks for the object, in its words; nothing if the source may write it. Without a list everything is allowed: a fleet of one source needs none. */
+/**
+ * What the list lacks for the object, in the list's syntax. Empty if the source may write it. Without a list everything is allowed: a fleet with one
+ * source needs none.
+ */
 export function missingWrites(
   writes: Writes | undefined,
   { group, kind, namespace, name }: ObjectRef,
