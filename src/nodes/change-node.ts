@@ -1,4 +1,4 @@
-// Changes one Node in one write, and only the Node that was meant: one made again under the same name is another.
+// Changes one Node in one write, and only the intended Node: a recreated one with the same name is a different Node.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -11,11 +11,11 @@ export interface NodeTools {
   readonly random: Random
   readonly fieldManager: string
   readonly signal?: AbortSignal
-  /** The node as read just before: the first attempt may overwrite this version. */
+  /** The node as just read. The first attempt may overwrite this version. */
   readonly held?: Node | undefined
 }
 
-/** The node that is meant; another one of the same name is another node. */
+/** The intended node. Another one with the same name does not match. */
 export interface NodeRef {
   readonly name: string
   readonly uid: string

@@ -1,4 +1,4 @@
-// Our cordon: one NoSchedule taint for as long as at least one owner wants it. Taint and owners change in one write, so neither is ever there alone.
+// Our cordon: one NoSchedule taint while at least one owner wants it. Taint and owners change in one write, so neither exists without the other.
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { Mutation, Swap } from '#runtime/compare-and-swap.ts'
@@ -8,7 +8,7 @@ import type { Node, Taint } from './objects.ts'
 
 export interface CordonClaim {
   readonly reason: string
-  /** RFC 3339; after this the claim no longer counts. */
+  /** RFC 3339. After this the claim no longer counts. */
   readonly until?: string
 }
 
@@ -17,12 +17,12 @@ type CordonOwners = Readonly<Record<string, CordonClaim>>
 /** The owner of our cordon on the Node of a machine that is being removed. */
 export const REMOVAL_OWNER = 'machine/delete'
 
-/** Owners on one node; more would be a defect of their programs. */
+/** Owners per node. More would mean a bug in their programs. */
 const MOST_OWNERS = 32
 
 export type OwnersRead =
   | { readonly kind: 'Owners'; readonly owners: CordonOwners }
-  /** Another client wrote an unreadable value: nothing may be removed on that basis. */
+  /** Another client wrote an unreadable value. Nothing may be removed based on it. */
   | { readonly kind: 'Unreadable'; readonly text: string }
 
 export function cordonOwners(node: Node): OwnersRead {
@@ -53,15 +53,15 @@ export const isCordonedBy = (node: Node | undefined, owner: string): boolean => 
 const isOurs = (t: Taint): boolean => t.key === TAINTS.cordon
 const hasOurTaint = (node: Node): boolean => node.spec?.taints?.some(isOurs) === true
 
-/** What the node looks like with the owner's claim; `Keep` when it already does. Pure. */
+/** The node with the owner's claim. `Keep` if it already has it. Pure. */
 export function withCordon(node: Node, owner: string, claim: CordonClaim, nowMs: number): Mutation<Node> {
   const read = cordonOwners(node)
-  // An unreadable annotation is replaced only by taking part in it: the taint stays either way, so adding is always safe.
+  // An unreadable annotation is only ever replaced when adding a claim: the taint stays either way, so adding is always safe.
   const before = read.kind === 'Owners' ? read.owners : {}
   return changed(node, { ...alive(before, nowMs), [owner]: claim })
 }
 
-/** The node without the owner's claim; the taint is removed with the last one. Pure. */
+/** The node without the owner's claim. The last claim removes the taint. Pure. */
 export function withoutCordon(node: Node, owner: string, nowMs: number): Mutation<Node> {
   const read = cordonOwners(node)
   if (read.kind === 'Unreadable')
@@ -100,7 +100,7 @@ function changed(node: Node, owners: CordonOwners): Mutation<Node> {
   }
 }
 
-/** Of a node that serves: it is on its way to a drain. */
+/** For a serving node that is about to be drained. */
 export function cordon(
   _clearance: Clearance,
   tools: NodeTools,

@@ -11,31 +11,31 @@ export interface DrainPlan {
   readonly evict: readonly Pod[]
   /** Pods that are being evicted. */
   readonly going: readonly Pod[]
-  /** Pods that must end by themselves, or may not be evicted. */
+  /** Pods that must end on their own, or may not be evicted. */
   readonly kept: readonly Pod[]
 }
 
-/** Options of a drain beside the budgets. */
+/** Options of a drain, besides the budgets. */
 export interface DrainOptions {
-  /** Overrides what the pods request. */
+  /** Overrides the pods' own grace period. */
   readonly gracePeriodSeconds?: number
   /** Pods with data in an emptyDir are not evicted: the data would be lost. */
   readonly keepsEmptyDir?: boolean
-  /** Evict: as elsewhere; Wait: until they end by themselves; Leave: they stay and block nothing. `*` matches all others. */
+  /** Evict: the default. Wait: until they end on their own. Leave: they stay and block nothing. `*` matches all other namespaces. */
   readonly namespaces?: Readonly<Record<string, 'Evict' | 'Wait' | 'Leave'>>
 }
 
-/** Written by a kubelet for pods from its own files: no API call can move them. */
+/** Set by a kubelet on pods from its own files. No API call can move them. */
 const MIRROR = 'kubernetes.io/config.mirror'
 const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed'])
-/** Evictions of one pass; a node holds some 110 pods, and budgets refuse most of a large pass anyway. */
+/** Evictions per pass. A node has about 110 pods, and budgets refuse most of a large pass anyway. */
 const MOST_EVICTIONS = 50
-/** Names in a message; the first few say whose pods they are. */
+/** Names in a message. The first few show whose pods they are. */
 const MOST_NAMED = 5
-/** Limit of pods read per node; kubelets allow 110 by default and 500 at most in practice. */
+/** Limit of pods read per node. Kubelets allow 110 by default, and 500 at most in practice. */
 const MOST_PODS = 1_000
 
-/** Mirror pods, pods of daemon sets and finished pods stay: a drain does not affect them, or they return at once. Pure. */
+/** Mirror pods, DaemonSet pods and finished pods stay: a drain does not affect them, or they come back at once. Pure. */
 export function drainPlan(pods: readonly Pod[], options: DrainOptions = {}): DrainPlan {
   const wayOf = ({ metadata: { namespace = 'default' } }: Pod) => namespaceWay(options, namespace)
   const moving = pods.filter(
@@ -63,7 +63,7 @@ const isOfDaemonSet = (p: Pod): boolean =>
 
 export type Drain =
   | { readonly kind: 'Drained' }
-  /** Some are left: requeue. `blockedBy` names the first that a budget keeps, `blocked` the first few of all that stay. */
+  /** Some pods are left: requeue. `blockedBy` names the first pod that a budget keeps, `blocked` the first few of all that stay. */
   | {
       readonly kind: 'Draining'
       readonly left: number
@@ -71,7 +71,7 @@ export type Drain =
       readonly blockedBy?: string
       readonly blocked?: readonly string[]
     }
-  /** The node's pods are unknown; nothing was done, or not all. */
+  /** The node's pods are unknown. Nothing was done, or not everything. */
   | { readonly kind: 'Unknown'; readonly error: Error }
 
 export async function podsOn(client: KubeClient, node: string, signal?: AbortSignal): Promise<readonly Pod[]> {
@@ -80,7 +80,7 @@ export async function podsOn(client: KubeClient, node: string, signal?: AbortSig
   return page.items
 }
 
-/** One pass: evicts every pod that must go, and returns what is left. The node must be cordoned already. */
+/** One pass: evicts every pod that must move, and returns what is left. The node must already be cordoned. */
 export async function drainPass(
   clearance: Clearance,
   client: KubeClient,

@@ -1,13 +1,13 @@
-// Whether a Node, a Machine and a host mean the same host, although each writes its id in its own way. Pure. Every cut of a host's id is here.
+// Whether a Node, a Machine and a host mean the same host, although each writes its id differently. Pure. All parsing of host ids is here.
 import type { Node } from './objects.ts'
 
 /**
- * The last part of an id, which is that of the instance for most who write one: `i-1` of `aws:///eu-central-1a/i-1` and of `aws://eu-central-1/i-1`, but
- * `cn-hangzhou.i-1` where Alibaba Cloud's own controller wrote it.
+ * The last part of an id, which is usually the instance: `i-1` of `aws:///eu-central-1a/i-1` and of `aws://eu-central-1/i-1`, but `cn-hangzhou.i-1`
+ * if Alibaba Cloud's own controller wrote it.
  */
 export const instanceIn = (providerID: string): string => partsOf(providerID).at(-1) ?? ''
 
-/** What others may write as the last part of the id that KubeNode gave a host: its instance, or its instance behind its region. */
+/** Possible last parts of other programs' ids for a host of KubeNode: its instance, or its region and instance. */
 export function spellingsOf(hostID: string): readonly string[] {
   const parts = partsOf(hostID)
   const last = parts.at(-1) ?? ''
@@ -15,8 +15,8 @@ export function spellingsOf(hostID: string): readonly string[] {
 }
 
 /**
- * Which instances an id from another program may mean: `a.b` is instance b in region a, or a host of that name. For those who must not harm a host that may be in use; who
- * takes one for another compares the last part alone.
+ * Instances that another program's id may mean: `a.b` is instance b in region a, or a host with that name. For callers that must not harm a host in
+ * use. Callers that must not confuse two hosts compare only the last part.
  */
 export function instancesIn(providerID: string): readonly string[] {
   const last = instanceIn(providerID)
@@ -24,7 +24,7 @@ export function instancesIn(providerID: string): readonly string[] {
   return dot === -1 ? [last] : [last, last.slice(dot + 1)]
 }
 
-/** The provider that the id names, where it names one. */
+/** The provider in the id, if any. */
 export function schemeIn(providerID: string): string | undefined {
   const at = providerID.indexOf('://')
   return at === -1 ? undefined : providerID.slice(0, at).trim().toLowerCase()

@@ -1,4 +1,4 @@
-// Which Node is a machine's. Pure.
+// Finds a machine's Node. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 
 export const nodeNameOf = (machine: Machine): string => machine.status?.nodeRef?.name ?? machine.metadata.name ?? ''

@@ -1,4 +1,4 @@
-// Nodes, Pods and Secrets, and what is asked of them most.
+// Nodes, Pods and Secrets, and the most common questions about them.
 import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
@@ -18,10 +18,12 @@ export const isPodReady = ({ status }: Pod): boolean =>
 export const isNodeReady = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
 
-/** The start of the kubelet version that an agent reports in a Node that it registered. */
+/** Prefix of the kubelet version in a Node that an agent registered. */
 export const AGENT_AS_KUBELET = 'kubenode-agent/'
 
-/** A kubelet reports it; a Node that an agent registered has nothing else that keeps it. One that says nothing yet counts as a kubelet's. */
+/**
+ * A kubelet reports it. A Node that an agent registered has no other program that maintains it. A Node without a report yet counts as a kubelet's.
+ */
 export const isOfKubelet = (node: Node | undefined): boolean =>
   node !== undefined && !(node.status?.nodeInfo?.['kubeletVersion'] ?? '').startsWith(AGENT_AS_KUBELET)
 

@@ -1,19 +1,19 @@
-// Where the programs of KubeNode run as pods: which nodes host replicas of which role, and where a leader is. A node that hosts none is in no map.
+// Where KubeNode's programs run as pods: which nodes host replicas of which role, and where a leader is. Nodes without replicas are in no map.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Pod } from './objects.ts'
 
 const NAME_LABEL = 'app.kubernetes.io/name'
 const ROLE_LABEL = 'app.kubernetes.io/component'
 
-/** Deployments of deploy/charts label their pods like this. */
+/** Labels from the Deployments in deploy/charts. */
 export const OWN_PODS = { namespace: SYSTEM_NAMESPACE, labelSelector: `${NAME_LABEL}=kubenode` } as const
 
-/** Roles by name of the node. */
+/** Roles by node name. */
 export type Hosts = ReadonlyMap<string, ReadonlySet<string>>
 
 const ENDED = new Set(['Succeeded', 'Failed'])
 
-/** A pod that ended, or is being deleted, serves nothing that a disruption could stop. */
+/** A pod that ended or is being deleted serves nothing that a disruption could stop. */
 const isServing = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? '')
 
@@ -31,7 +31,7 @@ export function hostsOf(pods: readonly Pod[]): Hosts {
 
 const SEPARATOR = '_'
 
-/** Who holds a lease: in a pod its name comes first, so that the node of the leader can be found. */
+/** The holder of a lease. In a pod its name comes first, so that the leader's node can be found. */
 export const holderName = (pod: string | undefined, process: string): string =>
   pod === undefined ? process : `${pod}${SEPARATOR}${process}`
 

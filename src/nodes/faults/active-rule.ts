@@ -1,4 +1,4 @@
-// Which version of a NodeRemedier is evaluated: the newest that compiles, else the last good one, which is kept as a ControllerRevision.
+// Which version of a NodeRemedier is evaluated: the newest that compiles, otherwise the last good one, which is kept as a ControllerRevision.
 import { createHash } from 'node:crypto'
 import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -19,7 +19,7 @@ export type ControllerRevision = BuiltIn['ControllerRevision']
 
 export const controllerRevisionType = coreKind('ControllerRevision')
 
-/** On a ControllerRevision: the NodeRemedier whose rule it keeps. Names may be longer than a label value. */
+/** On a ControllerRevision: the NodeRemedier whose rule it keeps. The name may be longer than a label value. */
 export const REMEDIER_ANNOTATION = 'kubenode.io/remedier'
 
 export interface ActiveRule {
@@ -35,11 +35,11 @@ export interface ActiveRule {
 
 export interface RuleReading {
   readonly remedier: NodeRemedier
-  /** Undefined: there never was a good one. */
+  /** Undefined: there was never a good one. */
   readonly active: ActiveRule | undefined
-  /** Why the newest is not the one evaluated. */
+  /** Why the newest version is not evaluated. */
   readonly problem?: string
-  /** The rule was edited; the declared one is evaluated. */
+  /** The rule was edited. The declared version is evaluated. */
   readonly edit?: Edit
 }
 
@@ -48,12 +48,12 @@ export const remedierOf = (revision: ControllerRevision): string =>
 
 const HELD = 'the rule differs from git'
 
-/** Rules whose last word is remembered; of a rule that is forgotten the same is made again. */
+/** Rules whose latest result is cached. A dropped rule is compiled again. */
 const MOST_REMEMBERED = 1_000
 
 /**
- * Caches compiled rules by their object. For an object whose status alone changed it returns the same rule as before: callers
- * that keep verdicts by rule need not evaluate ten thousand nodes again because a count was reported.
+ * Caches compiled rules by their object. If only the status changed, returns the same rule as before, so that callers that keep verdicts by rule need
+ * not evaluate ten thousand nodes again because a count was reported.
  */
 export class RuleBook {
   readonly #validator: Validator = createValidator()
@@ -62,7 +62,7 @@ export class RuleBook {
   /** By name. */
   readonly #last = new Map<string, { readonly remedier: NodeRemedier; readonly compiled: ActiveRule | string }>()
 
-  /** `isHeld`: what git declares is not known, so the last good one is asked. */
+  /** `isHeld`: git's declaration is unknown, so the last good rule is evaluated. */
   read(remedier: NodeRemedier, revisions: readonly ControllerRevision[], isHeld = false): RuleReading {
     const newest = isHeld ? HELD : this.#compileOnce(remedier, () => this.#newest(remedier))
     if (typeof newest !== 'string') return { remedier, active: newest }
@@ -129,7 +129,7 @@ export class RuleBook {
   }
 }
 
-/** All that a compiled rule is made of. */
+/** Compares everything that goes into a compiled rule. */
 const isSameRule = (a: NodeRemedier, b: NodeRemedier): boolean =>
   a.apiVersion === b.apiVersion &&
   a.metadata.uid === b.metadata.uid &&
@@ -140,7 +140,7 @@ const isSameRule = (a: NodeRemedier, b: NodeRemedier): boolean =>
 const isOwnedBy = (revision: ControllerRevision, { kind, metadata }: NodeRemedier): boolean =>
   revision.metadata.ownerReferences?.some((o) => o.kind === kind && o.uid === metadata.uid) === true
 
-/** Long names are cut: the digest tells them apart. */
+/** Long names are cut. The digest distinguishes them. */
 const NAME_CHARS = 180
 
 export function revisionName({ metadata: { name = '', uid = '' }, spec }: NodeRemedier): string {

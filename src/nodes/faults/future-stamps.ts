@@ -1,13 +1,13 @@
-// Replaces a time in the future by the time at which it was first seen. Otherwise a clock that was set back, or a node whose clock is ahead, would keep a fault
-// "not yet true" for hours; a fault that was seen at that time has been true since then.
+// Replaces a timestamp in the future by the time when it was first observed. Otherwise a clock that was set back, or a node whose clock is ahead,
+// would keep a fault "not yet true" for hours. The fault has been true since it was observed.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, setOwn } from '#lib/json.ts'
 import { type Facts, instantMs } from '#policy/reading.ts'
 
-/** Nodes with such times; the oldest gives way, and its times count from when they are seen again. */
+/** Nodes with such timestamps. Beyond that the oldest is dropped, and its timestamps count from their next observation. */
 const MOST_NODES = 20_000
 
-/** Where a fact keeps, for each of its things, since when it is so. */
+/** The field with the start time, for each entry of a fact. */
 const SINCE = { conditions: 'lastTransitionTime', components: 'since' } as const
 
 interface Settled {
@@ -18,7 +18,7 @@ interface Settled {
 export class FutureStamps {
   readonly #seen = new Map<string, ReadonlyMap<string, Settled>>()
 
-  /** The same facts where nothing is of the future. */
+  /** Returns the same facts if none is in the future. */
   settle(uid: string, facts: Facts, now: number): Facts {
     const known = this.#seen.get(uid)
     const latest = timestamp(now)

@@ -1,12 +1,12 @@
-// What an open MaintenanceEvent means for the others: repairs of its machine stand off, and its place in the budgets is booked. Pure.
+// The effects of an open MaintenanceEvent on others: repairs of its machine stand off, and budgets reserve its place. Pure.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { maintenanceTable, type MaintenancePhase } from '#api/protocol/maintenance.ts'
 import { durationMs } from '#lib/duration.ts'
 
-/** A bill is for people, who can pay it; on the last day before the host ends, its node is drained. */
+/** A bill is for people, who can pay it. On the last day before the host ends, its node is drained. */
 export const BILL_LEAD_MS = 86_400_000
 
-/** Before notBefore, at least: a drain that never happened before may take this long. */
+/** Minimum lead before notBefore: a drain that was never measured may take this long. */
 export const LEAST_LEAD_MS = 2 * 3_600_000
 
 export const phaseOfEvent = ({ status }: Pick<MaintenanceEvent, 'status'>): MaintenancePhase =>
@@ -15,29 +15,29 @@ export const phaseOfEvent = ({ status }: Pick<MaintenanceEvent, 'status'>): Main
 export const isOver = (event: Pick<MaintenanceEvent, 'status'>): boolean =>
   (maintenanceTable.terminal as readonly string[]).includes(phaseOfEvent(event))
 
-/** The cause of what the node shows is known, so no repair of it is begun. An event that is weeks away explains nothing. */
+/** The cause of the node's state is known, so no repair of it starts. An event that is weeks away explains nothing. */
 export const standsOff = (event: Pick<MaintenanceEvent, 'status' | 'spec'>): boolean =>
   !isOver(event) && (phaseOfEvent(event) !== 'Announced' || (event.spec.unplanned && takesHostAway(event)))
 
-/** Machine → what is said of the work on its host, while that explains what its node shows. */
+/** Machine → the text about maintenance of its host, while that explains its node's state. */
 export const maintainedBy = (events: readonly MaintenanceEvent[]): ReadonlyMap<string, string> =>
   new Map(events.flatMap((e) => (standsOff(e) ? [[e.spec.machine, maintenanceText(e)] as const] : [])))
 
-/** A bill that names no end has no last day. */
+/** A bill without an end has no last day. */
 export const takesHostAway = ({ spec }: Pick<MaintenanceEvent, 'spec'>): boolean =>
   spec.kind !== 'Notice' && (spec.bill !== true || spec.notBefore !== undefined)
 
-/** The longest time before notBefore at which anything is done about it. */
+/** The longest time before notBefore at which anything happens. */
 export const mostLeadMs = ({ bill }: Pick<MaintenanceEvent['spec'], 'bill'>): number =>
   bill === true ? BILL_LEAD_MS : Infinity
 
 export const leadMs = ({ status }: Pick<MaintenanceEvent, 'status'>): number =>
   Math.max(LEAST_LEAD_MS, durationMs(status?.lead ?? '') ?? 0)
 
-/** In these the machine is away or about to be, whatever the clock says. */
+/** In these phases the machine is unavailable or about to be, whatever the clock shows. */
 const AWAY: ReadonlySet<MaintenancePhase> = new Set(['Missed', 'InProgress', 'Verifying'])
 
-/** From when the budgets count the machine as away, whether or not its drain was granted; undefined: never. */
+/** The time from which budgets count the machine as unavailable, whether or not its drain was granted. Undefined: never. */
 export function bookedFrom(event: Pick<MaintenanceEvent, 'status' | 'spec'>): number | undefined {
   if (isOver(event) || !takesHostAway(event)) return undefined
   const { notBefore, unplanned } = event.spec
@@ -46,12 +46,12 @@ export function bookedFrom(event: Pick<MaintenanceEvent, 'status' | 'spec'>): nu
   return Number.isNaN(at) ? undefined : at - leadMs(event)
 }
 
-/** Repairs of the node stand off while a provider works on its host: one that says so for ever must be noticed. */
+/** Repairs of the node stand off while a provider works on its host. If that never seems to end, it must be noticed. */
 const LONGEST_WORK_MS = 86_400_000
-/** An end that people mistyped by a year must not turn repairs off for it. */
+/** An end mistyped by a year must not disable repairs for that long. */
 export const LONGEST_PLANNED_DAYS = 31
 
-/** People name an end, unless they write the object by hand. What a provider says last is when it begins. */
+/** People give an end, unless they write the object by hand. A provider's last report only has the start. */
 export function isOverrun(event: Pick<MaintenanceEvent, 'status' | 'spec'>, now: number): boolean {
   const { spec, status } = event
   const phase = phaseOfEvent(event)
@@ -61,12 +61,12 @@ export function isOverrun(event: Pick<MaintenanceEvent, 'status' | 'spec'>, now:
   const longest = isPlanned ? LONGEST_PLANNED_DAYS * 86_400_000 : LONGEST_WORK_MS
   const since = Date.parse(status?.phaseSince ?? '')
   if (phase === 'InProgress') return now - since > longest
-  // A provider that never begins keeps the node drained.
+  // A provider that never starts keeps the node drained.
   const latest = Date.parse(spec.notAfter ?? spec.notBefore ?? '')
   return phase === 'Prepared' && now - Math.max(since, Number.isNaN(latest) ? since : latest) > longest
 }
 
-/** Who takes the host away: the person who planned it, or the source. */
+/** Who takes the host: the person who planned it, or the source. */
 export const plannerOf = ({ plannedBy, source }: MaintenanceEvent['spec']): string => plannedBy ?? source
 
 /** One sentence for people. */

@@ -1,4 +1,4 @@
-// One node as rules see it: its facts, and whether what is reported about it can be believed right now. Unknown blocks.
+// One node as rules see it: its facts, and whether its reports can be trusted right now. Unknown blocks.
 import type { Reason } from '#api/catalogue.ts'
 import { type Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -11,9 +11,9 @@ import type { Node } from '../objects.ts'
 
 export type Standing =
   | { readonly kind: 'Readable' }
-  /** No recent heartbeat: its reports may be outdated. One that joins has never sent any, and did not fall silent. */
+  /** No recent heartbeat, so its reports may be outdated. A joining node has never sent any, and did not fall silent. */
   | { readonly kind: 'Silent'; readonly why: string; readonly isJoining?: true }
-  /** It is being taken out of service: no repair is needed. */
+  /** It is being taken out of service, so it needs no repair. */
   | { readonly kind: 'Leaving'; readonly why: string }
 
 export interface NodeView {
@@ -22,13 +22,13 @@ export interface NodeView {
   readonly node: Node
   readonly machine: Machine | undefined
   readonly standing: Standing
-  /** Of a silent node only facts from others: its name, its place, and that it is silent. */
+  /** For a silent node, only facts from others: its name, its place, and that it is silent. */
   readonly facts: Facts
 }
 
 const READABLE: Standing = { kind: 'Readable' }
 
-/** Of the condition AgentReachable, before the first heartbeat. */
+/** Reason of the condition AgentReachable before the first heartbeat. */
 const NEVER_SEEN: Reason = 'NotYetObserved'
 
 const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
@@ -81,7 +81,7 @@ function machineFacts(machine: Machine | undefined): Facts {
   }
 }
 
-/** The control plane itself reports that a kubelet or an agent became silent; all reports of the node are unknown now. */
+/** The control plane itself reports that a kubelet or an agent became silent. All of the node's own reports are unknown now. */
 function silentFacts(facts: Facts): Facts {
   const { name, labels, annotations, taints, unschedulable, createdAt, conditions, machine } = facts
   const ready = (conditions as { readonly Ready?: unknown } | undefined)?.Ready
@@ -89,7 +89,7 @@ function silentFacts(facts: Facts): Facts {
   return { name, labels, annotations, taints, unschedulable, createdAt, ...declared, machine }
 }
 
-/** Whether the rule is about silence: only such a rule is evaluated on a silent node. */
+/** Whether the rule is about silence. Only such rules are evaluated on a silent node. */
 function asksAboutSilence(term: Term): boolean {
   if (term.kind === 'not') return asksAboutSilence(term.child)
   if (term.kind !== 'leaf') return term.children.some(asksAboutSilence)
@@ -98,11 +98,11 @@ function asksAboutSilence(term: Term): boolean {
   return (fact === 'conditions' && first === 'Ready') || (fact === 'machine' && first === 'agentReachable')
 }
 
-/** Whether what is known of the node suffices to ask the rule about it. */
+/** Whether enough is known about the node to evaluate the rule. */
 export const isAskable = ({ standing }: NodeView, rule: { readonly root: Term }): boolean =>
   standing.kind === 'Readable' || (standing.kind === 'Silent' && asksAboutSilence(rule.root))
 
-/** The Machine that became this Node, by UID: a name may belong to another by now. */
+/** The Node that this Machine became, by UID: another Node may have its name by now. */
 export const nodeUidOf = (machine: Machine): readonly string[] => {
   const uid = machine.status?.nodeRef?.uid
   return uid === undefined ? [] : [uid]

@@ -1,4 +1,4 @@
-// How many nodes of a cluster, zone, rack, pool or cohort have a condition, kept current node by node. A silent node may have it, and so may one that
+// How many nodes of a cluster, zone, rack, pool or cohort have a condition, updated node by node. A silent node may have it, and so may a node that
 // reports it as Unknown: both count as unknown.
 import { assertNever } from '#lib/errors.ts'
 import { setOwn } from '#lib/json.ts'
@@ -10,7 +10,7 @@ import type { NodeView } from './node-view.ts'
 const GROUPS = ['cluster', 'zone', 'rack', 'pool', 'cohort'] as const
 type Group = (typeof GROUPS)[number]
 
-/** What one cause can silence together: the network of a rack or a zone, or the whole of it. */
+/** Groups that one cause can silence together: through the network of a rack or a zone, or all of it. */
 const SILENCED_TOGETHER = ['cluster', 'zone', 'rack'] as const
 
 interface Count {
@@ -20,7 +20,7 @@ interface Count {
   readonly unknown: Map<string, number>
 }
 
-/** What a node adds to the counts, so that exactly that is taken away again. */
+/** A node's contribution to the counts, so that exactly that can be subtracted again. */
 interface Share {
   readonly keys: readonly string[]
   readonly isSilent: boolean
@@ -54,7 +54,7 @@ export class Peers {
     for (const view of views) this.put(view)
   }
 
-  /** Takes the place of what was known of the same node. */
+  /** Replaces the previous view of the same node. */
   put(view: NodeView): void {
     const known = this.#shares.get(view.uid)
     const share = shareOf(view)
@@ -109,7 +109,7 @@ export class Peers {
     for (const group of SILENCED_TOGETHER) {
       const { total, silent } = this.#counts.get(groupKey(view, group)) ?? NOBODY
       if (!isMass(silent, total)) continue
-      // Nodes that name no zone or rack count as one group: they may share one.
+      // Nodes without a zone or rack count as one group: they may really share one.
       const place = group === 'cluster' ? group : `${group} ${placeOf(view, group) || '(none)'}`
       return { group: place, silent, total }
     }

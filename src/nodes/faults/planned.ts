@@ -1,4 +1,4 @@
-// Work on machines that people plan: which machines, when, the events that say it, and the write that ends one.
+// Maintenance that people plan: which machines, when, the events for it, and the write that ends one.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -19,16 +19,16 @@ import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { maintenanceErrors } from './maintenance-errors.ts'
 
-/** A rack or a small zone; a whole data center is planned in parts that budgets can bear. */
+/** A rack or a small zone. A whole data center is planned in parts that budgets can bear. */
 const MOST_MACHINES = 500
 const DAY_MS = 86_400_000
-/** As spec.description takes it. */
+/** The limit of spec.description. */
 const LONGEST_REASON = 1_024
 const PLACES = ['rack', 'zone'] as const
 
 export type Place = { readonly kind: 'machine' | 'node' | (typeof PLACES)[number]; readonly name: string }
 
-/** The kind that has a word as one of its names. */
+/** The kind that has the word as one of its names. */
 type KindOf = (word: string) => string | undefined
 
 const placeKind = (word: string, kindOf: KindOf): Place['kind'] | undefined => {
@@ -36,7 +36,7 @@ const placeKind = (word: string, kindOf: KindOf): Place['kind'] | undefined => {
   return kind === 'Machine' ? 'machine' : kind === 'Node' ? 'node' : PLACES.find((k) => k === word)
 }
 
-/** Several `kind/name`, or a kind and then names. */
+/** Several `kind/name`, or a kind followed by names. */
 export function placesOf(words: readonly string[], kindOf: KindOf): readonly Place[] {
   const [first = '', ...names] = words
   const isKindFirst = names.length > 0 && placeKind(first, kindOf) !== undefined && !words.some((w) => w.includes('/'))
@@ -68,7 +68,7 @@ export function spanOf(
   const end = length === undefined ? timeOf(until, '--until') : start + length
   if (end <= start || end <= now)
     throw new KubeNodeError(maintenanceErrors.KN1010_plannedEnd({ until: timestamp(end) }))
-  // It would count as begun at once, and the node would never be drained.
+  // It would count as started at once, and the node would never be drained.
   if (from !== undefined && start <= now)
     throw new KubeNodeError(maintenanceErrors.KN1010_past({ from: timestamp(start) }))
   if (end - start > LONGEST_PLANNED_DAYS * DAY_MS)
@@ -76,7 +76,7 @@ export function spanOf(
   return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 
-/** In UTC: a time without an offset was read in the time zone of this machine. */
+/** In UTC: a time without an offset was read in this machine's time zone. */
 export const spanText = ({ from, until }: Span): string =>
   `${from === undefined ? 'from now' : `from ${from}`} until ${until}`
 
@@ -108,7 +108,7 @@ const isAt = ({ metadata, spec, status }: Machine, { kind, name }: Place): boole
   return kind === 'node' ? status?.nodeRef?.name === name : spec[kind] === name
 }
 
-/** Why, for all who meet the drained node, in one line. */
+/** The reason in one line, for everyone who finds the node drained. */
 export function reasonOf(text: string): string {
   const reason = text.replaceAll(/\s+/gu, ' ').trim()
   if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1376_maintenance())
@@ -117,7 +117,7 @@ export function reasonOf(text: string): string {
   return reason
 }
 
-/** The same request twice has the same name: it is planned once. `again`: how many of the name are over already. */
+/** The same request twice has the same name, so it is planned once. `again`: how many with the name are already over. */
 export function plannedEvent(
   { metadata, spec }: Machine,
   { from, until }: Span,
@@ -153,7 +153,7 @@ export function plannedEvent(
   }
 }
 
-/** What is said of an event by those who planned it; undefined: it is over already. */
+/** The event after a planner's `done` or `cancel`. Undefined: it is already over. */
 export function withVerb(event: MaintenanceEvent, verb: 'done' | 'cancel', by: string): MaintenanceEvent | undefined {
   const { metadata, spec } = event
   const name = metadata.name ?? ''
@@ -168,7 +168,7 @@ export function withVerb(event: MaintenanceEvent, verb: 'done' | 'cancel', by: s
   return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled', endedBy: by } }
 }
 
-/** What follows from the end of an event, as it was when it was read. */
+/** What follows from the end of an event, from its state when it was read. */
 export function endText(event: MaintenanceEvent, verb: 'done' | 'cancel'): string {
   if (verb === 'done') return 'done; the node is uncordoned once the machine is well'
   return phaseOfEvent(event) === 'Announced'
@@ -176,7 +176,7 @@ export function endText(event: MaintenanceEvent, verb: 'done' | 'cancel'): strin
     : 'cancelled; the node is being uncordoned'
 }
 
-/** For a person who begins at InProgress: pods may run on a node whose drain did not end before the work began. */
+/** For a person who starts the work in phase InProgress: pods may still run on a node whose drain did not finish. */
 export function phaseText(event: MaintenanceEvent): string {
   const { missedAt, drainedAt } = event.status ?? {}
   const phase = phaseOfEvent(event)
@@ -184,10 +184,10 @@ export function phaseText(event: MaintenanceEvent): string {
   return isMissed && (phase === 'Missed' || phase === 'InProgress') ? `${phase}, not drained` : phase
 }
 
-/** The host doctor writes to the same object every few seconds while it drains. */
+/** The host doctor writes the same object every few seconds while it drains. */
 const MOST_TRIES = 5
 
-/** False: it was ended before. */
+/** False: it had already ended. */
 export async function recordOnce(
   client: KubeClient,
   found: MaintenanceEvent,

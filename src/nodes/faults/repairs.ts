@@ -6,14 +6,14 @@ const DAY_MS = 86_400_000
 
 const at = (text: string | undefined): number => Date.parse(text ?? '') || 0
 
-/** `jobs` are all of the node that count. A start in the future is a wrong clock and counts. */
+/** `jobs` are all counting jobs of the node. A start in the future means a wrong clock, and counts. */
 export function repairsFact(jobs: readonly RemedyOperationJob[], now: number): Facts {
   const real = jobs.filter((j) => !j.spec.dryRun)
   const started = real.filter((j) => j.status?.startedAt !== undefined && now - at(j.status.startedAt) < DAY_MS)
   const [last] = real
     .filter((j) => j.status?.phase === 'Done')
     .toSorted((a, b) => at(b.status?.finishedAt) - at(a.status?.finishedAt) || b.spec.rung - a.spec.rung)
-  // Nothing done before is known: absent, not unobserved.
+  // It is known that no repair happened: absent, not unobserved.
   return {
     lastDay: started.length,
     lastRule: last?.spec.remedierRef.name ?? null,

@@ -1,4 +1,5 @@
-// Since when a rule has been true or false without interruption, from the times recorded beside the values it reads. Later is the safe side.
+// How long a rule has been true or false without interruption, from the times recorded next to the values that it reads. A later time is the safe
+// side.
 import { assertNever } from '#lib/errors.ts'
 import { explainTerm } from '#policy/explanation.ts'
 import { pointerTo, pointerTokens } from '#policy/pointer.ts'
@@ -8,16 +9,16 @@ import { type Verdict, conjunction, disjunction, negate } from '#policy/verdict.
 
 export interface Judged {
   readonly verdict: Verdict
-  /** Milliseconds since 1970; undefined when nothing that decides carries a time, or only one in the future. */
+  /** Milliseconds since 1970. Undefined if no deciding value has a time, or only a time in the future. */
   readonly since: number | undefined
-  /** False when something that decides carries no time: then the rule may have changed later than `since`. */
+  /** False if a deciding value has no time: the rule may have changed later than `since`. */
   readonly isDated: boolean
 }
 
-/** Which field of the same thing says since when it is so. */
+/** The field with the start time of the same entry. */
 const SINCE_FIELD: Readonly<Record<string, string>> = { conditions: 'lastTransitionTime', components: 'since' }
 
-/** Where the last change of a place is recorded; undefined where it is not. */
+/** Where the last change of a value is recorded. Undefined if it is not. */
 function sincePath(fact: string, path: string): string | undefined {
   if (fact === 'machine' && path === '/agentReachable') return '/agentReachableSince'
   const field = SINCE_FIELD[fact]
@@ -47,7 +48,7 @@ function judgeGroup(term: Group, facts: Facts, now: number): Judged {
   const isAll = term.kind === 'all'
   const verdict = isAll ? conjunction(verdicts) : disjunction(verdicts)
   if (verdict === 'unknown') return { verdict, since: undefined, isDated: false }
-  // `all` holds since its last part held, and fails since any one part failed; `any` is the mirror of it.
+  // `all` holds since its last part became true, and fails since any one part became false. `any` is the mirror image.
   const needsEvery = isAll === (verdict === 'true')
   return { verdict, ...(needsEvery ? lastOf(children) : firstOf(children.filter((c) => c.verdict === verdict))) }
 }

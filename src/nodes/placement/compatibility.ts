@@ -13,16 +13,16 @@ export function isInRange(version: string, range: string): boolean {
 
 type Needs = NonNullable<MachineComponentSpec['requires']>
 
-/** What runs on machines that run the same. */
+/** What runs on a group of identical machines. */
 interface Mix {
   readonly versions: ReadonlyMap<string, string>
-  /** Of these, those that need others; most components need none. */
+  /** Those that have requirements. Most components have none. */
   readonly needy: readonly { readonly name: string; readonly version: string; readonly needs: Needs }[]
 }
 
 export type MixOf = (runs: string) => Mix
 
-/** `runs` is every component that runs on a machine, `name version` a line: equal on most machines. */
+/** `runs` lists every component that runs on a machine, one `name version` per line. The same on most machines. */
 export function mixesOf(specOf: SpecOf): MixOf {
   const known = new Map<string, Mix>()
   return (runs) => {
@@ -40,7 +40,7 @@ export function mixesOf(specOf: SpecOf): MixOf {
   }
 }
 
-/** Answers why not. */
+/** Returns the reason if it may not. */
 export function compatibilityOf(
   goal: ComponentTarget,
   specOf: SpecOf,
@@ -62,7 +62,7 @@ function lacks(needs: Needs, { versions }: Mix): string | undefined {
   return undefined
 }
 
-/** What is broken already is not made worse. */
+/** An already broken requirement is not made worse. */
 function breaks(goal: ComponentTarget, { versions, needy }: Mix): string | undefined {
   const before = versions.get(goal.name)
   for (const { name, version, needs } of needy) {

@@ -1,4 +1,4 @@
-// What is wrong with a list of components whatever machine they are for: unknown ones, scripts, circles, versions too far from the API server's. Pure.
+// Problems of a list of components on any machine: unknown components, scripts, circles, versions too far from the API server's. Pure.
 import type { MachineComponent, MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { requirementCircle } from '#api/requires.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -42,7 +42,7 @@ export function circleProblem(specs: readonly MachineComponentSpec[]): Problem |
   )
 }
 
-/** Minor versions only say how far things are apart within one major version. */
+/** Minor versions are comparable only within one major version. */
 export function skewProblem(
   specs: readonly MachineComponentSpec[],
   apiServer: string | undefined,

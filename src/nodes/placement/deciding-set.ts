@@ -1,4 +1,4 @@
-// Which of several sets decides about a component on a machine, for everyone who asks: set controller, machine controller and the gates of sync. Pure.
+// Which of several sets decides about a component on a machine. Used by the set controller, the machine controller and the gates of sync. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Selector } from '#kube/selector.ts'
 import { readSelector } from './selecting.ts'
@@ -24,7 +24,7 @@ export const contender = ({ metadata, spec }: MachineComponentSet): Contender =>
   priority: spec.priority,
 })
 
-/** The higher priority wins; among equals the set that already decides, then the first by name. */
+/** The higher priority wins. Among equals, the set that already decides, then the first by name. */
 export function goesBefore(a: Contender, b: Contender, decidedBy: string | undefined): boolean {
   if (a.priority !== b.priority) return a.priority > b.priority
   if (b.name === decidedBy) return false

@@ -1,12 +1,13 @@
-// What kind of machine a new version must be tried on once: the declared class, and what the Node says of processor, system, kernel and accelerators.
+// The kind of machine on which a new version must be tried once: the declared class, and the processor, system, kernel and accelerators that the Node
+// reports.
 import type { Machine } from '#api/kinds/machine.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import type { Node } from '../objects.ts'
 
-/** It is written as a label value is. */
+/** Limited like a label value. */
 const MOST_CHARS = 63
 
-/** Extended resources are called by their vendor: `nvidia.com/gpu`. */
+/** Extended resources are named by their vendor: `nvidia.com/gpu`. */
 const ACCELERATOR = /^([a-z0-9-]+)\.[^/]*\/[a-z0-9.-]*(gpu|fpga|npu|tpu)$/
 
 export function hardwareClass({ spec }: Machine, node: Node | undefined): string {
@@ -22,14 +23,14 @@ function partsOf({ status }: Node): readonly (string | undefined)[] {
 
 const word = (text: string | undefined): string | undefined => text?.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 
-/** `Debian GNU/Linux 13 (trixie)` is debian-13. */
+/** `Debian GNU/Linux 13 (trixie)` becomes debian-13. */
 function system(image: string | undefined): string | undefined {
   if (image === undefined) return undefined
   const [name = ''] = image.split(/\s/, 1)
   return word([name, /\d+/.exec(image)?.[0]].filter(Boolean).join('-'))
 }
 
-/** Kernel patch levels are ignored: otherwise there would be a class for each reboot. */
+/** Kernel patch levels are ignored: otherwise every reboot could create a class. */
 const kernel = (version: string | undefined): string | undefined => version && /^\d+\.\d+/.exec(version)?.[0]
 
 function accelerators(capacity: Readonly<Record<string, string>> | undefined): string | undefined {

@@ -1,4 +1,4 @@
-// Selectors from objects of other clients: a server does not check every key of theirs, and an unreadable one must not stop the others.
+// Selectors from other clients' objects. A server does not validate all of their keys, and an unreadable one must not stop the others.
 import { messageOf } from '#lib/errors.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { LabelSelector } from '#api/schema/labels.ts'
@@ -17,7 +17,7 @@ export function readSelector(selector: LabelSelector): ReadSelector {
 
 type Labels = Parameters<typeof matchesSelector>[1]
 
-/** What cannot be read selects nothing. */
+/** An unreadable selector matches nothing. */
 export function selects(selector: LabelSelector, labels: Labels): boolean {
   const read = readSelector(selector)
   return read.kind === 'Selector' && matchesSelector(read.selector, labels)

@@ -1,4 +1,4 @@
-// Knows the version of the API server, polling it periodically; unknown until the first answer, and again after a long silence.
+// The version of the API server, polled periodically. Unknown until the first answer, and again after a long silence.
 import { servedVersion } from '#api/served-version.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
@@ -31,7 +31,7 @@ export class ServerVersion {
       const { status, text } = await this.#client.raw({ method: 'GET', path: '/version', ...defined({ signal }) })
       return status === 200 ? servedVersion(JSON.parse(text)) : undefined
     } catch {
-      // Not known: what needs to know it waits and says so.
+      // Unknown: callers that need it wait and report that.
       return undefined
     }
   }

@@ -1,4 +1,4 @@
-// Which machines a slice takes: hardware classes that were never tried first, then evenly over the domains, the most important first.
+// Which machines a slice takes: untried hardware classes first, then evenly over the domains, the most important domain first.
 import type { Machine } from '#api/kinds/machine.ts'
 
 export type Domain = 'class' | 'zone' | 'rack' | 'pool'
@@ -6,21 +6,21 @@ export type Domain = 'class' | 'zone' | 'rack' | 'pool'
 export interface Spreadable {
   readonly name: string
   readonly machine: Machine
-  /** Its hardware class, where more is known of it than what is declared. */
+  /** Its hardware class, if more is known than the declared one. */
   readonly class?: string
-  /** The result of `placeOf`, where the caller caches it. */
+  /** The result of `placeOf`, if the caller caches it. */
   readonly place?: string
 }
 
 const DOMAINS: readonly Domain[] = ['class', 'zone', 'rack', 'pool']
 
-/** All domains of a machine in one text: thousands of machines share a few hundred of them. */
+/** All domains of a machine in one string. Thousands of machines share a few hundred of these. */
 export const placeOf = ({ spec }: Machine, hardwareClass = spec.class ?? ''): string =>
   `${hardwareClass}\n${spec.zone ?? ''}\n${spec.rack ?? ''}\n${spec.pool ?? ''}`
 
 /**
- * The first `count` of the candidates. `tried` says on how many machines of a class the version was tried. The order of the
- * candidates does not matter: among equals the name decides.
+ * The first `count` candidates. `tried` has the number of machines per class that tried the version. The order of the candidates does not matter:
+ * ties go by name.
  */
 export const pickSpread = <T extends Spreadable>(
   candidates: readonly T[],
@@ -36,7 +36,7 @@ export interface Preference<T> {
   readonly isTaken?: (candidate: T) => boolean
 }
 
-/** The same of candidates that are in the order of their names. */
+/** The same for candidates sorted by name. */
 export function pickOrdered<T extends Spreadable>(
   candidates: readonly T[],
   { count, domains, tried, isTaken = () => false }: Preference<T>,
@@ -44,7 +44,7 @@ export function pickOrdered<T extends Spreadable>(
   if (count <= 0) return []
   const groups = groupsOf(candidates)
   const out = new Set<T>()
-  // Classes never tried come first, one machine each, so that a small step still meets new hardware.
+  // Untried classes come first, one machine each, so that a small step still reaches new hardware.
   for (const one of freshOf(groups, tried, isTaken)) {
     if (out.size === count) break
     out.add(one)
@@ -56,7 +56,7 @@ export function pickOrdered<T extends Spreadable>(
   return [...out]
 }
 
-/** Most lists are in order already: looking is cheaper than sorting thousands again. */
+/** Most lists are already sorted, and checking is cheaper than sorting thousands again. */
 export function inOrderOfNames<T extends { readonly name: string }>(list: readonly T[]): readonly T[] {
   const isSorted = list.every((m, i) => i === 0 || (list[i - 1]?.name ?? '') <= m.name)
   return isSorted ? list : list.toSorted(byName)
@@ -70,7 +70,7 @@ interface Group<T> {
 const byName = (a: { readonly name: string } | undefined, b: { readonly name: string } | undefined): number =>
   (a?.name ?? '') < (b?.name ?? '') ? -1 : (a?.name ?? '') > (b?.name ?? '') ? 1 : 0
 
-/** Machines of one place; the places in the order of their domains. */
+/** Groups the machines by place, sorted by domain. */
 function groupsOf<T extends Spreadable>(candidates: readonly T[]): readonly Group<T>[] {
   const groups = new Map<string, T[]>()
   for (const candidate of candidates) {
@@ -84,7 +84,7 @@ function groupsOf<T extends Spreadable>(candidates: readonly T[]): readonly Grou
     .map(([place, members]) => ({ domains: place.split('\n'), members }))
 }
 
-/** One machine of each class that was never tried, the first by name. */
+/** One machine of each untried class, the first by name. */
 function freshOf<T extends Spreadable>(
   groups: readonly Group<T>[],
   tried: ReadonlyMap<string, number>,
@@ -101,7 +101,7 @@ function freshOf<T extends Spreadable>(
   return first.values()
 }
 
-/** From each domain in turn, and within it from the next kind of domain in turn; lazily, only as far as requested. */
+/** Takes from each domain in turn, and within it from the next kind of domain in turn. Lazy: only as far as requested. */
 function* inTurns<T extends Spreadable>(groups: readonly Group<T>[], domains: readonly Domain[]): Generator<T> {
   const [domain, ...rest] = domains
   const [only, ...others] = groups

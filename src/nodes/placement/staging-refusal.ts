@@ -1,4 +1,4 @@
-// Pure: why a machine cannot prepare an ordered version, as a reason and in its agent's words. Nothing was disrupted by it.
+// Why a machine cannot prepare an ordered version, as a reason and in its agent's words. This disrupts nothing. Pure.
 import { type Reason, isReason } from '#api/catalogue.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 import { STAGING_OTHERWISE, stagingReason } from '#api/protocol/staging-reasons.ts'

@@ -1,30 +1,30 @@
-// Decides whether a MachineSet can take over a machine that was made for another set, and how many machines are lost when sets are deleted. Pure.
+// Decides whether a MachineSet can take over a machine of another set, and how many machines are lost when sets are deleted. Pure.
 import type { Machine, MachineInput } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { LabelSelector } from '#api/schema/labels.ts'
 import { selects } from './selecting.ts'
 
-/** What a machine, or the template that it would be made from, says about its host. */
+/** What a machine, or its template, requires of its host. */
 export type HostSpec = Partial<Pick<MachineInput['spec'], 'provider' | 'channel' | 'ssh' | 'zone' | 'rack' | 'class'>>
 
 export type HostField = 'provider.name' | 'provider.params' | 'channel' | 'ssh.host' | 'zone' | 'rack' | 'class'
 
 /**
- * The first field in which the host of a machine does not fit. A host's provider, place, hardware and management mode can only be
- * changed with another host. Pool, labels, annotations, taints and the rest of `ssh` can be changed on an existing one; components belong to other sets.
+ * The first field in which a machine's host does not fit. Provider, location, hardware and management mode can only change with another host. Pool,
+ * labels, annotations, taints and the rest of `ssh` can change on an existing one. Components belong to other sets.
  */
 export function needsOtherHost(made: HostSpec, wanted: HostSpec): HostField | undefined {
   if (made.provider?.name !== wanted.provider?.name) return 'provider.name'
   if (!jsonEqual(made.provider?.params ?? {}, wanted.provider?.params ?? {})) return 'provider.params'
   if ((made.channel ?? 'Agent') !== (wanted.channel ?? 'Agent')) return 'channel'
   if (made.ssh?.host !== wanted.ssh?.host) return 'ssh.host'
-  // A machine that does not say where it is, or a set to which it does not matter, is no contradiction.
+  // If the machine has no location, or the set does not care, there is no conflict.
   return (['zone', 'rack', 'class'] as const).find(
     (f) => made[f] !== undefined && wanted[f] !== undefined && made[f] !== wanted[f],
   )
 }
 
-/** A machine, or the template of a set in place of the machines that it makes. */
+/** A machine, or a set's template for the machines that it would create. */
 export interface Made {
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly spec: HostSpec
@@ -48,7 +48,7 @@ export interface Taker {
   }
 }
 
-/** An empty selector selects everything, and its set makes and takes nothing. */
+/** An empty selector matches everything. Its set creates and takes nothing. */
 const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
   Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
 
@@ -62,7 +62,7 @@ export const canTakeOver = (taker: Taker, made: Made): boolean =>
   needsOtherHost(made.spec, madeFrom(taker).spec) === undefined
 
 export interface LeavingMachines {
-  /** The set that is deleted. */
+  /** The set to delete. */
   readonly set: string
   readonly count: number
   readonly made: Made
