@@ -1,4 +1,4 @@
-// What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
+// What changes from one rendering to another: cluster by cluster, object by object, field by field. Pure. Never contains values of Secrets.
 import { createHmac } from 'node:crypto'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { defined } from '#lib/defined.ts'
@@ -22,11 +22,11 @@ export interface ObjectChange {
   readonly change: 'added' | 'changed' | 'removed'
   readonly ref: ObjectRef
   readonly object: string
-  /** The first ones, for changed objects. */
+  /** The first changed fields, for changed objects. */
   readonly fields: readonly FieldChange[]
-  /** Fields beyond those. */
+  /** Number of further changed fields. */
   readonly more: number
-  /** A cluster refuses it unless its installer listed it for git; the comparison cannot know. */
+  /** A cluster rejects the object unless its installer listed it for git; the comparison cannot know that. */
   readonly isListedOnly?: true
 }
 
@@ -39,7 +39,7 @@ export interface ClusterDifference {
   readonly changes: readonly ObjectChange[]
   readonly problems: readonly string[]
   readonly machines: MachineChanges
-  /** Its Cluster leaves the hub and its control plane stays: nothing in it is changed or deleted. */
+  /** The Cluster leaves the hub but its control plane stays: nothing in it is changed or deleted. */
   readonly isLeft?: true
 }
 
@@ -49,11 +49,11 @@ export interface MachineChanges {
   readonly sets: readonly SetLoss[]
   /** Machines that were declared one by one. */
   readonly single: readonly string[]
-  /** That sets declare more; absent where none. */
+  /** Additional machines declared by sets; absent if none. */
   readonly created?: number
 }
 
-/** For one object; the commit has the rest. */
+/** Limit for one object; the commit has the rest. */
 const MAX_FIELDS = 50
 
 export function differenceOf(before: Targets, after: Targets): readonly ClusterDifference[] {
@@ -66,7 +66,7 @@ export function differenceOf(before: Targets, after: Targets): readonly ClusterD
   )
 }
 
-/** Clusters whose Cluster and objects a commit takes out, and whose control planes are not deleted with them. */
+/** Clusters that a commit removes together with their objects, but whose control planes are not deleted. */
 function clustersLeft(before: Targets, after: Targets): ReadonlySet<string> {
   const now = new Set(declaredOnHub(clusterKind, after).map(({ metadata }) => metadata.name ?? ''))
   const removed = declaredOnHub(clusterKind, before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
@@ -86,7 +86,7 @@ const leftDifference = (cluster: string, before: RenderedTarget | undefined): Cl
   isLeft: true,
 })
 
-/** For people. */
+/** As text for users. */
 export const leftText = ({ isLeft }: ClusterDifference): readonly string[] =>
   isLeft === true
     ? ['leaves the fleet: its machines and all its objects stay as they are, and no commit changes them any more']
@@ -156,7 +156,7 @@ const isSecretRef = ({ kind, group }: ObjectRef): boolean => kind === 'Secret' &
 
 type Shown = Pick<DesiredObject, 'ref' | 'object'>
 
-/** Both as people may see them, before and after. */
+/** Both values as users may view them, before and after. */
 export function withoutSecretValues(old: Shown | undefined, now: Shown | undefined): readonly [unknown, unknown] {
   const secrets = [old, now].map((one) => (one !== undefined && isSecretRef(one.ref) ? one.object : undefined))
   const key = secrets.some((s) => s !== undefined) ? hashKey(secrets) : ''
@@ -168,7 +168,7 @@ function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectCha
   const isSecret = isSecretRef(now.ref)
   const fields: FieldChange[] = []
   collect(...withoutSecretValues(old, now), '', fields)
-  // Fields are cut: labels and annotations of an author must not push the others out.
+  // The list of fields is cut off: an author's labels and annotations must not push out the other fields.
   fields.sort((a, b) => Number(isOfMetadata(a)) - Number(isOfMetadata(b)))
   const shown: readonly FieldChange[] = fields.length === 0 && isSecret ? [{ path: 'data' }] : fields
   return {
@@ -182,7 +182,7 @@ function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectCha
 
 const isOfMetadata = ({ path }: FieldChange): boolean => /^metadata(\.|$)/.test(path)
 
-/** Known to readers of the repository alone: encrypted values are random, and this is a digest of all of them before and after. */
+/** Only readers of the repository can compute it: encrypted values are random, and the key is a digest of all of them before and after. */
 const hashKey = (objects: readonly (DesiredObject['object'] | undefined)[]): string =>
   sha256OfJson(objects.map((object) => ({ data: object?.['data'], stringData: object?.['stringData'] })))
 
@@ -194,7 +194,10 @@ function masked(object: DesiredObject['object'], key: string): unknown {
 
 const HASH_DIGITS = 8
 
-/** Of what is encrypted in git a keyed hash: that tells whether a value changes in this plan, and cannot be compared with another one. Of readable values not even that. */
+/**
+ * Shows a keyed hash for a value that is encrypted in git: it shows whether the value changes in this plan, but cannot be compared with other values.
+ * Plain values get no hash at all.
+ */
 function maskedValues(values: unknown, key: string): Readonly<Record<string, string>> | undefined {
   if (!isObject(values)) return undefined
   const sealed = Object.entries(values).filter(([, value]) => isSealedValue(value))
@@ -213,7 +216,7 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
     return
   }
   const [oldJson, newJson] = [jsonIn(before), jsonIn(after)]
-  // Different texts of equal meaning are still a change: then show the texts, for example when one has a duplicate key.
+  // Different texts with the same meaning are still a change, for example when one has a duplicate key: show the texts.
   if (oldJson !== undefined && newJson !== undefined && !jsonEqual(oldJson, newJson)) {
     collect(oldJson, newJson, path, out)
     return
@@ -229,28 +232,28 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
   out.push({ path, ...defined({ before, after }) })
 }
 
-/** Larger texts are shown as texts. */
+/** Larger texts are shown as text. */
 const MAX_JSON_CHARS = 256 * 1024
 
-/** ConfigMaps carry configuration as text: of JSON, the fields that change are shown. */
+/** ConfigMaps hold configuration as text. For JSON text, show the fields that change. */
 function jsonIn(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*\{/.test(value) || value.length > MAX_JSON_CHARS) return undefined
   try {
     const parsed: unknown = JSON.parse(value)
     return isDeeperThan(parsed, MAX_JSON_DEPTH) || !isComplete(parsed, value) ? undefined : parsed
   } catch {
-    // A text that only begins like JSON.
+    // The text only starts like JSON.
     return undefined
   }
 }
 
-/** Not with duplicate keys, or numbers with too many digits: another reader may see differences that our fields do not show. */
+/** False with duplicate keys, or numbers with too many digits: another reader may find differences that the fields do not show. */
 const isComplete = (parsed: unknown, text: string): boolean =>
   JSON.stringify(parsed) === text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
 
 type Entries = ReadonlyMap<string | number, unknown>
 
-/** Objects without names by position, ignoring the equal ones at both ends: so that one more shows as one. */
+/** Compares objects without names by position and skips equal ones at both ends, so that an added one shows up as one change. */
 function changedPart(before: unknown, after: unknown): readonly [Entries, Entries] | readonly [undefined, undefined] {
   if (!areObjects(before) || !areObjects(after)) return [undefined, undefined]
   const most = Math.min(before.length, after.length)
@@ -266,7 +269,7 @@ function changedPart(before: unknown, after: unknown): readonly [Entries, Entrie
 const areObjects = (list: unknown): list is readonly unknown[] =>
   Array.isArray(list) && list.length > 0 && list.every(isObject)
 
-/** Entries by their name, if each has a unique one: so that one more in front does not change them all. */
+/** Entries by name, if every entry has a unique one, so that a new first entry does not change all others. */
 function named(list: unknown): Entries | undefined {
   if (!Array.isArray(list)) return undefined
   const entries = list.map((e: unknown) =>

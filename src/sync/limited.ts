@@ -1,10 +1,10 @@
-// Starts a program with limits on what it may use of this machine: through a shell, which every host has, or through prlimit, as in an image without a shell.
+// Starts a program with resource limits: through a shell, or through prlimit in an image without a shell.
 import { existsSync } from 'node:fs'
 
 export interface ProgramLimits {
   readonly cpuSeconds?: string
   readonly openFiles?: number
-  /** Zero: it may write no file. */
+  /** Zero: it may not write files. */
   readonly fileBytes: number
   readonly dataBytes: number
 }
@@ -19,7 +19,7 @@ type Limit = (limits: ProgramLimits, program: readonly string[]) => LimitedComma
 const SHELL = '/bin/sh'
 const PRLIMIT = '/usr/bin/prlimit'
 const KIB = 1024
-/** Of the file limit in a POSIX shell. */
+/** Unit of the file limit in a POSIX shell. */
 const SHELL_BLOCK = 512
 
 /** No core dumps either. */
@@ -29,7 +29,7 @@ export const limited = (
   hasShell = existsSync(SHELL),
 ): LimitedCommand => (hasShell ? byShell(limits, program) : byPrlimit(limits, program))
 
-/** The limit on data may be refused where a lower one is in force already. */
+/** The data limit may be rejected where a lower one is already in force. */
 const byShell: Limit = ({ cpuSeconds, openFiles, fileBytes, dataBytes }, program) => {
   const lines = [
     'ulimit -c 0',

@@ -1,4 +1,5 @@
-// One name for what a plan promises: what every cluster has before and after it. No commit is part of it, so that a commit can name the digest of its own plan.
+// One digest for what a plan promises: the content of every cluster before and after it. It contains no commit, so that a commit can name the digest of
+// its own plan.
 import { canonicalJson } from '#lib/json.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
 import { sha256Hex } from '#lib/sha256.ts'
@@ -20,10 +21,10 @@ const contentOf = (targets: Targets) =>
 export const isSameContent = (a: Targets, b: Targets): boolean =>
   canonicalJson(contentOf(a)) === canonicalJson(contentOf(b))
 
-/** Also with nothing or too much behind it: a plan that was meant and is written wrongly must not count as none. */
+/** Also matches an empty or malformed value: a plan written wrongly must not count as no plan. */
 const TRAILER = /^Kubenode-Plan[ \t]*:(.*)$/gim
 
-/** The plans that a message names, as they are written; a reader must not choose between two. */
+/** The plans in a message, as written; a reader must not choose between two. */
 export const plansIn = (message: string): readonly string[] => [
   ...new Set([...message.matchAll(TRAILER)].map(([, text = '']) => withoutEnds(text, /[ \t]/))),
 ]

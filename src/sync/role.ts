@@ -1,4 +1,5 @@
-// The sync role: loops on the hub, one per FleetSource and one per Release, two that notify of both, and a fast check of local repositories so that a commit is noticed at once.
+// The sync role: loops on the hub, one per FleetSource and one per Release, two for notifications about both, and a fast check of local repositories so
+// that a commit is noticed immediately.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -18,14 +19,14 @@ import { notifyOfRelease, notifyOfSource } from './notify/reconcile.ts'
 
 export type { SyncConfig, SyncContext } from './hub/context.ts'
 
-/** A render may take half a minute, a fetch longer, and hundreds of clusters their time. */
+/** A render may take half a minute, a fetch longer, and hundreds of clusters add up. */
 const SOURCE_TIMEOUT_MS = 180_000
 const RELEASE_TIMEOUT_MS = 300_000
-/** The push of a note may take a minute. */
+/** Pushing a note may take a minute. */
 const NOTIFY_TIMEOUT_MS = 150_000
-/** Clusters that do not answer are waited for together. */
+/** Clusters that do not answer are waited for in parallel. */
 const HEALTH_WORKERS = 16
-/** Git servers that do not answer, for half a minute to two each. What costs memory and processor time is bounded where it is done. */
+/** Git servers that do not answer take half a minute to two minutes each. Memory and CPU time are limited where they are used. */
 const SOURCE_WORKERS = 16
 const DEFAULT_LOCAL_POLL_MS = 500
 
@@ -77,7 +78,7 @@ function setup(context: SyncContext): RunningModule {
       return
     }
     const isChanged = old?.metadata.generation !== now.metadata.generation
-    // A control plane on the hub answers, or stops to, with its phase.
+    // The phase shows when a control plane on the hub starts or stops answering.
     const isOther = now.spec.controlPlane !== undefined && old?.status?.phase !== now.status?.phase
     if (isChanged || isOther) health.enqueue(namespacedName(now))
   })
@@ -87,7 +88,7 @@ function setup(context: SyncContext): RunningModule {
   }
 }
 
-/** Changes on the hub wake the affected keys. Releases of a source are few, so they are all woken. */
+/** Changes on the hub wake the affected keys. A source has few Releases, so all of them are woken. */
 function wake(caches: HubCaches, sources: Controller, releases: Controller): void {
   const everySource = () => {
     for (const s of caches.sources.list()) sources.enqueue(namespacedName(s))
@@ -98,7 +99,7 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
   const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
     old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
   caches.sources.onChange((old, now) => {
-    // Whether a source may be followed depends on the others.
+    // Whether a source may be followed depends on the other sources.
     if (old === undefined || now === undefined) {
       everySource()
       openReleases()
@@ -113,13 +114,13 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
     const object = now ?? old
     if (object === undefined) return
     const hasEnded = now?.status?.phase !== old?.status?.phase
-    // A new Release supersedes the others; one that ends changes the status of its source.
+    // A new Release supersedes the others; a finished one changes its source's status.
     if (old === undefined || now === undefined) openReleases()
     else if (specChanged(old, now) || hasProgressed(old, now)) releases.enqueue(namespacedName(now))
     if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
   })
   caches.clusters.onChange((old, now) => {
-    // After a restore it has what was declared when the snapshot was taken.
+    // After a restore, the cluster has what was declared when the snapshot was taken.
     if (specChanged(old, now) || old?.status?.restored !== now?.status?.restored) openReleases()
     if (now === undefined) everySource()
   })
@@ -133,7 +134,7 @@ function wake(caches: HubCaches, sources: Controller, releases: Controller): voi
   })
 }
 
-/** Any change may be news; news that was sent already costs a comparison. A target that was added gets the current state. */
+/** Any change may be news; news that was already sent only costs a comparison. A new target gets the current state. */
 function wakeNews(caches: HubCaches, sources: Controller, releases: Controller): void {
   caches.sources.onChange((old, now) => {
     if (now === undefined) return
@@ -146,7 +147,7 @@ function wakeNews(caches: HubCaches, sources: Controller, releases: Controller):
   })
 }
 
-/** A branch causes no event: the loop reads the branches at each interval, and at once when a user or a webhook asks. */
+/** A branch causes no event: the loop reads the branches at each interval, and immediately when a user or a webhook requests it. */
 function wakePreviews(caches: HubCaches, previews: Controller): void {
   caches.sources.onChange((old, now) => {
     const object = now ?? old
@@ -156,19 +157,19 @@ function wakePreviews(caches: HubCaches, previews: Controller): void {
   })
   caches.clusters.onChange((old, now) => {
     const of = (now ?? old)?.metadata.annotations?.[ANNOTATIONS.previewOf]
-    // Each one that a start finds, too: its source may have been deleted while no sync ran, and then nothing else names it.
+    // Include every one found at start: its source may have been deleted while no sync ran, and then nothing else refers to it.
     const isNews = old === undefined || now === undefined || old.status?.phase !== now.status?.phase
     if (of !== undefined && isNews) previews.enqueue(of)
   })
 }
 
-/** By a person, or a webhook of a git server. */
+/** Requested by a user, or by a git server's webhook. */
 const isAsked = (old: FleetSource, now: FleetSource): boolean => {
   const asked = now.metadata.annotations?.[ANNOTATIONS.reconcile]
   return asked !== undefined && asked !== old.metadata.annotations?.[ANNOTATIONS.reconcile]
 }
 
-/** Reading a ref of a local repository costs a tenth of a millisecond: it is polled often, and only a change wakes the loop. */
+/** Reading a ref of a local repository takes a tenth of a millisecond: it is polled often, and only a change wakes the loop. */
 function localWatch({ context, sources, renders }: HubShared, controller: Controller): Part {
   const { clock, config } = context
   const seen = new Map<string, string>()
@@ -180,7 +181,7 @@ function localWatch({ context, sources, renders }: HubShared, controller: Contro
       const key = namespacedName(source)
       const now = await renders.fetch(source).then(
         ({ commit }) => commit,
-        // The loop reports that it cannot be read.
+        // The loop itself reports an unreadable repository.
         () => 'unreadable',
       )
       if (seen.get(key) !== now) controller.enqueue(key)

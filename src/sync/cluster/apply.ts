@@ -1,4 +1,4 @@
-// Applies the rendered objects of one track to a cluster, and reports the state of the cluster. The first pass is like any other.
+// Applies the rendered objects of one track to a cluster, and reports the cluster's state. The first pass works like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { ClusterResult } from '#delivery/act.ts'
@@ -22,7 +22,7 @@ import { unreachable } from './unreachable.ts'
 
 export interface ApplyOrder extends DeliveryOrder {
   readonly needs: { readonly machines: boolean; readonly repairs: boolean }
-  /** The hub's knowledge of previous changes; absent where nothing is judged. */
+  /** What the hub knows about previous changes; absent where nothing is judged. */
   readonly history?: ReleaseHistory
 }
 
@@ -72,7 +72,7 @@ async function apply(connection: ClusterConnection, order: ApplyOrder): Promise<
   return { answer: isLost ? lost : answered, plan, result }
 }
 
-/** Taken once for each Release, before anything of it is applied here. */
+/** Taken once per Release, before any of its objects are applied here. */
 async function baselineFor(
   connection: ClusterConnection,
   { target, owner, mark, needs, history, signal }: ApplyOrder,

@@ -1,4 +1,4 @@
-// Which machines do not run what is declared for them: by the sets of the cluster, not by the orders that a machine has got so far. Pure.
+// Which machines do not run their declared components. Compares with the cluster's sets, not with the orders that a machine has received so far. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ComponentOrder, Machine } from '#api/kinds/machine.ts'
 import { nameOf } from '#api/schema/object-meta.ts'
@@ -9,7 +9,7 @@ import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/plac
 export const declaringSets = (sets: readonly MachineComponentSet[]): readonly SelectingSet[] =>
   sets.filter(({ metadata }) => metadata.deletionTimestamp === undefined).flatMap(selecting)
 
-/** The agent reports every declared component at its version and healthy, and none that its set has dropped. */
+/** The agent reports every declared component as healthy at its declared version, and none that its set has dropped. */
 export function isConsistent(machine: Machine, sets: readonly SelectingSet[]): boolean {
   const { spec, status, metadata } = machine
   const reported = new Map((status?.components ?? []).map((c) => [c.name, c]))
@@ -27,7 +27,7 @@ export function isConsistent(machine: Machine, sets: readonly SelectingSet[]): b
   )
 }
 
-/** By component. A canary decides about its machines. */
+/** Declared versions by component. A canary decides for its own machines. */
 function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentOrder[]): ReadonlyMap<string, string> {
   const before = new Map(entries.map((e) => [e.name, e]))
   const declared = new Map(entries.map((e) => [e.name, e.version]))
@@ -44,7 +44,7 @@ function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentOr
   return declared
 }
 
-/** Not so when the set of an entry is still there and no longer declares it: the component has to leave, and has not yet. */
+/** False when the entry's set still exists but no longer declares the component: it should have left, but has not. */
 function isDeclared({ name, setRef, canaryRef }: ComponentOrder, own: readonly SelectingSet[]): boolean {
   if (canaryRef !== undefined || !own.some(({ set }) => nameOf(set) === setRef)) return true
   return own.some(({ set }) => set.spec.components.some((c) => c.name === name))

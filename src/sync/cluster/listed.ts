@@ -1,5 +1,5 @@
-// Leaves out what the installer of a cluster did not list for git. The installer lists an object by giving sync the verb `declare` or `declare-host` on it;
-// admission policy kubenode-declared holds the same.
+// Removes objects that the cluster's installer did not list for git. The installer lists an object by giving sync the verb `declare` or `declare-host`
+// on it; admission policy kubenode-declared enforces the same.
 import { API_GROUP } from '#api/kind.ts'
 import { defined } from '#lib/defined.ts'
 import { numbered } from '#lib/errors.ts'
@@ -16,7 +16,7 @@ const isListed = async (
   signal?: AbortSignal,
 ): Promise<boolean> => (await isAllowed(client, { verb, group: API_GROUP, resource, namespace, name }, signal)) === true
 
-/** The target without the objects that this cluster does not let a commit declare: those are rejected, with what to do. */
+/** The target without the objects that a commit may not declare in this cluster: those are rejected, with instructions. */
 export async function withoutUnlisted(
   client: Pick<KubeClient, 'create'>,
   target: RenderedTarget,

@@ -19,11 +19,11 @@ import { declaringSets, isConsistent } from './consistent.ts'
 export interface MachineCount {
   readonly total: number
   readonly ready: number
-  /** Those whose agent renews its Lease. */
+  /** Machines whose agent renews its Lease. */
   readonly agents: number
 }
 
-/** For the status of a Cluster. Undefined when the machines cannot be read. */
+/** For a Cluster's status. Undefined when the machines cannot be read. */
 export async function machineCount(
   { program: client }: ClusterConnection,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export interface ReadingNeeds {
   readonly repairs: boolean
 }
 
-/** Before anything is applied. Fails when the cluster does not answer, instead of leaving values out. */
+/** Runs before anything is applied. Fails when the cluster does not answer, instead of leaving values out. */
 export async function surveyOf(
   { program: client }: ClusterConnection,
   needs: ReadingNeeds,
@@ -69,10 +69,10 @@ export async function readingsOf(
   return defined({ machines, repairs })
 }
 
-/** Twenty times the machines of the largest clusters. A member that was taken over may answer with pages without end. */
+/** Twenty times the machines of the largest clusters. A compromised member may return endless pages. */
 export const MAX_LISTED = 100_000
 
-/** What is wanted of each object, page by page: whole objects would take hundreds of megabytes for some large clusters. */
+/** Picks the needed values of each object, page by page: whole objects would take hundreds of megabytes for some large clusters. */
 async function listed<T extends KubeObject, U>(
   client: ClusterConnection['program'],
   type: ResourceType<T>,
@@ -82,7 +82,7 @@ async function listed<T extends KubeObject, U>(
   const found: U[] = []
   let count = 0
   for await (const page of listPages(client, type, call)) {
-    // An empty page counts, too.
+    // An empty page also counts.
     count += Math.max(1, page.length)
     if (count > MAX_LISTED) throw new KubeNodeError(syncErrors.KN7308({ kind: type.plural, most: MAX_LISTED }))
     for (const object of page) found.push(...wanted(object))
@@ -90,7 +90,7 @@ async function listed<T extends KubeObject, U>(
   return found
 }
 
-/** Without the sets it is unknown what is declared, and so are the machines. */
+/** Without the sets it is unknown what is declared, and therefore which machines match. */
 async function machinesOf(
   client: ClusterConnection['program'],
   call: CallOptions,
@@ -117,7 +117,7 @@ async function machinesOf(
   }
 }
 
-/** What its controller skipped for an earlier declaration says nothing about this one. */
+/** Machines that the controller skipped for an earlier declaration are irrelevant for this one. */
 const isObserved = ({ metadata, status }: MachineComponentSet): boolean =>
   status?.observedGeneration === metadata.generation
 
@@ -131,14 +131,14 @@ function repairOf({ metadata, spec }: RemedyOperationJob): NonNullable<ClusterRe
 /** Phases in which a machine is being changed and recovers by itself. */
 const IN_CHANGE: ReadonlySet<string> = new Set(['Updating', 'Draining'])
 
-/** For the baseline. A value that cannot be read is not known to have failed before. */
+/** For the baseline. An unreadable value does not count as an earlier failure. */
 export async function failingMachines(
   { program: client }: ClusterConnection,
   signal: AbortSignal | undefined,
 ): Promise<readonly KnownFailure[]> {
   const call = signal === undefined ? {} : { signal }
   const failing = (m: Machine): readonly KnownFailure[] => {
-    // By its orders: what was not ordered yet has not failed before.
+    // Compares with the machine's orders: something that was not ordered yet has not failed before.
     const [ready, consistent] = [isReady(m), isConsistent(m, [])]
     if (ready && consistent) return []
     const name = m.metadata.name ?? ''

@@ -1,4 +1,4 @@
-// How long switches took lately, of what the sets of a target report; a component without a measured switch is left out. Pure.
+// How long switches took recently, from the reports of a target's sets. A component without a measured switch is left out. Pure.
 import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { MAX_RECORDED_SWITCHES, type ReleaseStatus } from '#api/kinds/release.ts'
 import { quantile } from '#lib/quantile.ts'
@@ -8,7 +8,7 @@ import { objectShapeProblem } from '#api/schema/shape.ts'
 type Entry = NonNullable<ReleaseStatus['record']>[number]
 export type RecordedSwitches = NonNullable<Entry['switches']>[number]
 
-/** Objects as the cluster has them. */
+/** Objects as read from the cluster. */
 export const switchesOf = (objects: readonly KubeObject[]): readonly RecordedSwitches[] =>
   objects
     .filter(isSet)
@@ -20,7 +20,7 @@ export const switchesOf = (objects: readonly KubeObject[]): readonly RecordedSwi
     )
     .slice(0, MAX_RECORDED_SWITCHES)
 
-/** A server that does not know the kind checks nothing of it: what is no duration must not keep the record from being written. */
+/** A server that does not know the kind does not validate it: an invalid duration must not block writing the record. */
 const isSet = (object: KubeObject): object is MachineComponentSet =>
   object.kind === machineComponentSet.kind &&
   object.apiVersion.startsWith(`${machineComponentSet.group}/`) &&

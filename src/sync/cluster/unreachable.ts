@@ -1,4 +1,4 @@
-// Why a cluster could not be read: it does not answer, or it answers and refuses our identity. Different people fix the two.
+// Why a cluster could not be read: it does not answer, or it answers and rejects sync's identity. Different people fix the two.
 import type { Reason } from '#api/catalogue.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -16,7 +16,7 @@ export type UnreachableReason = Extract<
   | 'ReconcileFailed'
 >
 
-/** Codes of kubeconfigs that we do not use: malformed, or running programs, reading files, skipping TLS checks. */
+/** Codes of kubeconfigs that sync refuses: malformed ones, and ones that run programs, read files or skip TLS checks. */
 const KUBECONFIG_REFUSED = /^KN21\d\d$/
 const NO_KUBECONFIG = 'KN7301'
 const AWAITED = 'KN7305'
@@ -24,7 +24,7 @@ const TOO_MANY_REQUESTS = 429
 
 export function unreachableReason(error: unknown): UnreachableReason {
   if (isExpiredServer(error)) return 'ServerCertificateExpired'
-  // Something answers there, and the kubeconfig says that it is not the cluster.
+  // A server answers, but by the kubeconfig it is not this cluster.
   if (isTlsRefusal(error)) return 'CredentialsInvalid'
   if (error instanceof ConnectionError) return 'ApiServerDown'
   if (error instanceof ApiError) {
@@ -37,14 +37,14 @@ export function unreachableReason(error: unknown): UnreachableReason {
   return error.code === NO_KUBECONFIG ? 'ReferenceMissing' : 'ReconcileFailed'
 }
 
-/** A control plane that is being made is no error: its wait has no number. */
+/** A control plane that is being created is not an error, so this wait has no error number. */
 export function unreachable(error: unknown): { readonly because: UnreachableReason; readonly message: string } {
   const because = unreachableReason(error)
   const isAwaited = because === 'WaitingForOther'
   return { because, message: isAwaited ? 'its control plane is not ready yet' : printableLine(messageOf(error)) }
 }
 
-/** What has to change on the cluster, or in its kubeconfig. */
+/** What must change on the cluster, or in its kubeconfig. */
 export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
   ApiServerDown: 'the API server responds',
   CredentialsInvalid: 'its kubeconfig is renewed and has the required permissions',

@@ -1,5 +1,5 @@
-// Hands the credentials of one fetch to git, in a folder that exists only while git runs. Never as arguments, which every user of the machine can read, nor in
-// the environment or in the configuration of the copy.
+// Hands the credentials of one fetch to git, in a folder that exists only while git runs. They are never arguments, which every user of the machine can
+// read, and never in the environment or in the copy's configuration.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assertNever } from '#lib/errors.ts'
@@ -17,13 +17,13 @@ export interface Handover {
   readonly url: string
   /** Which servers may be called at all. */
   readonly reach: GitReach
-  /** What git gets in any case. */
+  /** Environment that git gets in any case. */
   readonly env: Env
-  /** Where the folder is made; one of a killed process is removed by the next fetch. */
+  /** Parent of the folder; if the process was killed, the next fetch removes the leftover. */
   readonly keys: OwnedFolders
 }
 
-/** The folders of credentials. One that is older than twice the time of a command belongs to none that runs. */
+/** Folders with credentials. A folder older than twice a command's time limit belongs to no running command. */
 export const keysIn = (cacheDir: string, deadlineMs: number): OwnedFolders => ({
   parent: cacheDir,
   prefix: 'key-',
@@ -44,7 +44,7 @@ export async function withAccess(handover: Handover, fetch: (env: Env) => Promis
         if (authorities === undefined) return fetch({ ...bare, ...settings })
         const file = join(folder, 'ca.crt')
         writeFileSync(file, authorities, OWN)
-        // The folder too, or the authorities of the system would count beside them.
+        // Set the folder too: otherwise the system's authorities would also be trusted.
         return fetch({ ...bare, ...settings, GIT_SSL_CAINFO: file, GIT_SSL_CAPATH: folder, GIT_PROXY_SSL_CAINFO: file })
       })
     case 'SshKey':
@@ -72,7 +72,10 @@ function sshSettings(folder: string, { identity, knownHosts }: SshAccess, { path
   return { ...sshProgram({ folder, config, path: path ?? '' }), GIT_SSH_VARIANT: 'ssh' }
 }
 
-/** In a file: the environment of a process is in listings of its user, and in what monitors collect. After a redirect git sends the header to the new address too. */
+/**
+ * In a file: the environment of a process shows up in process listings and in monitoring. After a redirect, git also sends the header to the new
+ * address.
+ */
 function httpSettings(
   folder: string,
   { authorization, proxy }: Pick<HttpsAccess, 'authorization' | 'proxy'>,
@@ -93,7 +96,7 @@ function httpSettings(
   return { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'include.path', GIT_CONFIG_VALUE_0: file }
 }
 
-/** As git reads it; control characters were refused before. */
+/** Quoted as git parses it; control characters were refused earlier. */
 const quoted = (value: string): string => `"${value.replaceAll(/["\\]/g, '\\$&')}"`
 
 async function withFolder(keys: OwnedFolders, use: (folder: string) => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-// Which repositories a FleetSource may read, and with which credentials: those of its own Secret, never those of the user that the program runs as.
+// Which repositories a FleetSource may read, and with which credentials: those in its own Secret, never those of the user that runs the program.
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -12,7 +12,7 @@ import { httpsAccess, withProxy, type HttpsAccess } from './https-access.ts'
 import { locateGit } from './locate.ts'
 import { sshAccess, type SshAccess } from './ssh-access.ts'
 
-/** A folder whose repositories may be read; for one source, or for all. */
+/** A folder whose repositories one source, or all sources, may read. */
 export interface LocalRepositories {
   readonly folder: string
   /** namespace/name. */
@@ -21,13 +21,13 @@ export interface LocalRepositories {
 
 export type GitAccess = { readonly kind: 'Anonymous' } | HttpsAccess | SshAccess
 
-/** `NAMESPACE/NAME=FOLDER` or `FOLDER`, as the command line has them. */
+/** Parses the command line form: `NAMESPACE/NAME=FOLDER` or `FOLDER`. */
 export function parseLocalRepositories(text: string): LocalRepositories {
   const [, source, folder] = /^([a-z0-9][-a-z0-9]*\/[a-z0-9][-a-z0-9.]*)=(.+)$/.exec(text) ?? []
   return source === undefined || folder === undefined ? { folder: text } : { folder, source }
 }
 
-/** Refuses a local repository elsewhere, also through a link or a `.git` file. */
+/** Refuses a local repository outside the allowed folders, also through a link or a `.git` file. */
 export function requireLocal(source: FleetSource, allowed: readonly LocalRepositories[]): void {
   const { url } = source.spec
   const key = namespacedName(source)
@@ -45,12 +45,12 @@ function realPath(path: string): string | undefined {
   try {
     return realpathSync(path)
   } catch {
-    // A missing path holds no repository.
+    // A missing path contains no repository.
     return undefined
   }
 }
 
-/** `secret` is the one named by spec.secretRef. Without one, a source has no credentials: the program's own may open another tenant's data. */
+/** `secret` is the one that spec.secretRef names. Without it, a source has no credentials: the program's own could open another tenant's data. */
 export function accessOf(source: FleetSource, secret: KubeObject | undefined, now: number): GitAccess {
   const { url, secretRef, proxy } = source.spec
   const key = namespacedName(source)
@@ -78,7 +78,7 @@ export function accessOf(source: FleetSource, secret: KubeObject | undefined, no
   return whole
 }
 
-/** The token of a service account, under the same keys, would open this cluster to the git server. */
+/** A service account token uses the same keys, and would give the git server access to this cluster. */
 const TYPES: ReadonlySet<string> = new Set(['Opaque', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth'])
 
 export const secretOf = (source: FleetSource, { name }: { readonly name: string }) => ({
@@ -86,7 +86,10 @@ export const secretOf = (source: FleetSource, { name }: { readonly name: string 
   name,
 })
 
-/** They would be arguments of git, which every user of the machine can read. A user alone is no secret, but has curl ignore those of the Secret; ssh needs one. */
+/**
+ * Credentials in the URL would be git arguments, which every user of the machine can read. A user name alone is not secret, but it makes curl ignore the
+ * Secret's; ssh needs one.
+ */
 function hasCredentials(url: string, hasSecret: boolean): boolean {
   const given = /^(https|ssh):/i.test(url) ? URL.parse(url) : null
   if (given === null) return false

@@ -1,10 +1,10 @@
-// Makes an empty bare repository, as git and our reader find one; no template of the host is in it.
+// Creates an empty bare repository that git and sync's own reader accept, without the host's templates.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
 
-/** `borrowFrom`: folders of objects that it reads beside its own. */
+/** `borrowFrom`: object folders that the repository also reads from. */
 export function makeBare(dir: string, borrowFrom: readonly string[] = []): void {
   for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
     mkdirSync(join(dir, folder), { recursive: true })

@@ -1,18 +1,18 @@
-// What to say of a branch that a server no longer has: which ones it has, and whether one of them took its place. Pure.
+// What to report about a branch that a server no longer has: which branches exist, and whether one of them replaced it. Pure.
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { someOf } from '#lib/some-of.ts'
 
 export interface BranchesThere {
   readonly standard?: string
-  /** Name and commit. */
+  /** Commits by branch name. */
   readonly heads: ReadonlyMap<string, string>
 }
 
 const MAX_SHOWN = 5
 const MAX_NAME_CHARS = 80
 
-/** The output of `git ls-remote --symref URL HEAD refs/heads/*`, which may be cut off within its last line. */
+/** Parses the output of `git ls-remote --symref URL HEAD refs/heads/*`, whose last line may be cut off. */
 export function branchesIn(text: string): BranchesThere {
   const [, standard] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(text) ?? []
   const lines = [...text.matchAll(/^([0-9a-f]{40})\trefs\/heads\/(\S+)\n/gm)]

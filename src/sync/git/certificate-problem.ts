@@ -1,4 +1,4 @@
-// Says why a git server's certificate is refused: git itself reports only that it is. Asked after git refused it; sends nothing but a TLS handshake.
+// Explains why a git server's certificate is rejected: git only reports that it is. Runs after git rejected it; sends only a TLS handshake.
 import { isIP, type LookupFunction } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { defined } from '#lib/defined.ts'
@@ -16,7 +16,7 @@ export async function certificateProblem(
   const socket = connect({
     host,
     port: port === '' ? 443 : Number(port),
-    // Verified below, to tell why it fails; no data follows.
+    // Verified below, to find out why it fails; no data follows.
     rejectUnauthorized: false,
     lookup,
     ...(isIP(host) === 0 && { servername: host }),
@@ -38,7 +38,7 @@ export async function certificateProblem(
 function problemSeen(socket: TLSSocket, host: string, hasOwn: boolean): string | undefined {
   if (socket.authorized) return undefined
   const { valid_from: from, valid_to: to, subjectaltname: names } = socket.getPeerCertificate()
-  // A code, whatever the type says.
+  // A code at run time, although the type is Error.
   const problem = String(socket.authorizationError)
   switch (problem) {
     case 'CERT_HAS_EXPIRED':

@@ -1,13 +1,13 @@
-// The disk that the copies of all repositories take together: what is left of it for one of them, and whether the bound is near.
+// The disk space of all repository copies together: how much one copy may still use, and whether the limit is near.
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 
-/** So many of the largest copies fit. An installation gives room for one more, in which packs are joined. */
+/** This many of the largest copies fit. An installation leaves room for one more, to join packs. */
 const LARGEST_COPIES = 3
 export const boundOfAll = (maxBytesEach: number): number => LARGEST_COPIES * maxBytesEach
 
-/** Reported from here on, while every fetch still succeeds. */
+/** Reported from this share on, while fetches still succeed. */
 const NEARLY_FULL = 0.8
 const MIB = 1024 * 1024
 
@@ -23,28 +23,28 @@ export function usageOf(cacheDir: string, maxBytes: number): CopiesUsage {
   return { bytes: copies.reduce((sum, dir) => sum + bytesBelow(dir), 0), maxBytes, copies: copies.length }
 }
 
-/** Limits of files have no smaller unit in a shell. */
+/** A shell has no smaller unit for file limits. */
 const KIB = 1024
 
-/** What the copy in this folder may have in all. */
+/** The total size that the copy in this folder may reach. */
 export const roomFor = (dir: string, { bytes, maxBytes }: CopiesUsage): number =>
   Math.floor((maxBytes - bytes + (isRealFolder(dir) ? bytesBelow(dir) : 0)) / KIB) * KIB
 
-/** For the status of a source, before a fetch is refused. */
+/** Warning for a source's status, before a fetch is refused. */
 export function nearlyFull({ bytes, maxBytes, copies }: CopiesUsage): string | undefined {
   if (bytes < NEARLY_FULL * maxBytes) return undefined
   const [used, limit] = [bytes, maxBytes].map((n) => Math.round(n / MIB))
   return `the ${copies} copies of repositories have ${used} of ${limit} MiB, beyond which nothing new is fetched: raise --max-repository of sync and the disk below --cache, or delete sources`
 }
 
-/** Files come and go while they are counted. */
+/** Files may appear and disappear during the count. */
 function bytesBelow(dir: string): number {
   let bytes = 0
   try {
     for (const { path, kind } of entriesBelow(dir))
       if (kind === 'File') bytes += lstatSync(join(dir, path), { throwIfNoEntry: false })?.size ?? 0
   } catch {
-    // A folder was removed meanwhile: what was counted until then is close enough.
+    // A folder was removed during the count: the sum so far is close enough.
   }
   return bytes
 }

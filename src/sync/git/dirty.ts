@@ -4,9 +4,9 @@ import { basename, join } from 'node:path'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import type { LocalRepository } from './local-repository.ts'
 
-/** A fleet has some hundred; this is a hint, no decision depends on it. */
+/** A fleet has a few hundred files. This is only a hint; no decision depends on it. */
 const MAX_FILES = 20_000
-/** Notes, build output and packages beside the code of a fleet do not count as changes. */
+/** Notes, build output and packages next to a fleet's code do not count as changes. */
 const CODE = /\.([cm]?ts|[cm]?js|json)$/
 
 /** Paths from the root of the work tree; empty when the commit cannot be read. */

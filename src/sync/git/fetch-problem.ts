@@ -1,4 +1,4 @@
-// Turns what git printed about a failed fetch into an error that says what to do. What the server sent is shown without the credentials it was shown.
+// Turns git's output about a failed fetch into an error with instructions. The server's text is shown without the credentials that the server got.
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -18,7 +18,7 @@ export interface FailedFetch {
 export async function fetchProblem({ url, access, reach, output }: FailedFetch): Promise<KubeNodeError> {
   const cause = causeIn(output)
   const why = shownCause(withoutSecrets(cause, access))
-  // What sends it is not at fault: address and credentials are right.
+  // The sender is not at fault here: address and credentials are right.
   const [, object, fault] = /^error: object ([0-9a-f]{40,64}): (.+)$/m.exec(output) ?? []
   if (object !== undefined && fault !== undefined)
     return later(
@@ -43,17 +43,17 @@ export async function fetchProblem({ url, access, reach, output }: FailedFetch):
   return unknownProblem(url, why)
 }
 
-/** `hint` says what the server has instead. */
+/** `hint` describes what the server has instead. */
 export const missingRef = (values: { readonly url: string; readonly ref: string; readonly hint: string }) =>
   later(syncErrors.KN7049(values))
 
 const refText = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
 
-/** What git prints after the cause when a server ended the connection, or sent a pack that is none. */
+/** Advice that git prints after the cause when a server closed the connection, or sent something that is not a pack. */
 const ADVICE =
   /^(fatal: |error: )?(Could not read from remote repository|Please make sure you have|and the repository exists|fetch-pack: invalid index-pack output|fetch failed\.)/
 
-/** Statuses and logs repeat it, and the server chooses it. */
+/** Statuses and logs repeat this text, and the server controls it. */
 const MAX_WHY_CHARS = 1_024
 export const shownCause = (why: string): string => {
   const line = printableLine(why)
@@ -100,12 +100,12 @@ function shown(access: GitAccess): string {
   return hasCredentials ? 'the credentials in the Secret of spec.secretRef' : 'a request without credentials'
 }
 
-/** As different versions of curl tell it. */
+/** Phrases of different curl versions. */
 const PROXY = /CONNECT tunnel failed|Proxy CONNECT aborted|from proxy after CONNECT|resolve proxy/i
 
 type Kind = '401' | '403' | 'Redirect' | 'Certificate'
 
-/** git asks for a user and a password when the server wants others. Texts are those of curl with GnuTLS, as in our image, and with OpenSSL. */
+/** git asks for a user and a password when the server wants different ones. The phrases are curl's, with GnuTLS, as in the image, and with OpenSSL. */
 const KINDS: readonly (readonly [Kind, RegExp])[] = [
   ['401', /returned error: 401|Authentication failed for|could not read (Username|Password) for/],
   ['403', /returned error: 403/],
@@ -115,7 +115,7 @@ const KINDS: readonly (readonly [Kind, RegExp])[] = [
 
 const kindOf = (line: string): Kind | undefined => KINDS.find(([, text]) => text.test(line))?.[0]
 
-/** Status is read by more people than the Secret, and a server may print what it was sent. */
+/** More people can read a status than the Secret, and a server may print what it was sent. */
 export function withoutSecrets(text: string, access: GitAccess): string {
   const secrets = access.kind === 'Https' ? access.secrets : []
   return secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text)

@@ -1,25 +1,25 @@
-// What a Secret gives a source over https: what it authenticates with, and which authorities it trusts in place of those of the system.
+// What a Secret provides for a source over https: its credentials, and the authorities to trust instead of the system's.
 import { X509Certificate } from 'node:crypto'
 
 export interface HttpsAccess {
   readonly kind: 'Https'
   /** The value of the header. */
   readonly authorization?: string
-  /** Certificates as PEM; those of the system do not count then. */
+  /** PEM certificates; if set, the system's authorities are not trusted. */
   readonly authorities?: string
   readonly proxy?: HttpProxy
-  /** What no message may contain. */
+  /** Strings that no message may contain. */
   readonly secrets: readonly string[]
 }
 
 interface HttpProxy {
-  /** For messages. */
+  /** The URL for messages, without credentials. */
   readonly url: string
-  /** With its credentials. */
+  /** The URL with its credentials. */
   readonly address: string
 }
 
-/** As the rest of a sentence about the Secret. */
+/** The rest of a sentence about the Secret. */
 export interface Unusable {
   readonly kind: 'Unusable'
   readonly why: string
@@ -27,7 +27,7 @@ export interface Unusable {
 
 type Fields = (name: string) => string | undefined
 
-/** No server takes longer headers. */
+/** No server accepts longer headers. */
 const MAX_CREDENTIAL_CHARS = 8_192
 const CONTROL = /[\u0000-\u001f\u007f]/ // oxlint-disable-line no-control-regex
 const PRINTABLE = /^[\u0021-\u007e]+$/
@@ -46,7 +46,7 @@ export function httpsAccess(field: Fields, now: number): HttpsAccess | Unusable 
   return typeof authorities === 'string' ? { ...credentials, authorities } : authorities
 }
 
-/** Its user and password are those of the Secret, if that has some. */
+/** Uses the proxy user and password from the Secret, if it has any. */
 export function withProxy(access: HttpsAccess, url: string, field: Fields): HttpsAccess | Unusable {
   const [username, password] = [field('proxyUsername'), field('proxyPassword')]
   if (username === undefined && password === undefined) return { ...access, proxy: { url, address: url } }
@@ -84,7 +84,7 @@ const withHeader = (authorization: string, secrets: readonly string[]): HttpsAcc
   secrets,
 })
 
-/** A line break would end the header and begin another. */
+/** A line break would end the header and start another one. */
 function problemOf(name: (typeof CREDENTIALS)[number], value: string): string | undefined {
   if (value.length > MAX_CREDENTIAL_CHARS) return `has a ${name} of more than ${MAX_CREDENTIAL_CHARS} characters`
   if (/^[^\r\n]*[\r\n]+$/.test(value)) return `has a ${name} that ends with a newline; write it with printf %s`
@@ -94,7 +94,7 @@ function problemOf(name: (typeof CREDENTIALS)[number], value: string): string | 
   return undefined
 }
 
-/** Of several, those that are still valid are enough: an authority is replaced by trusting both for a while. */
+/** If there are several, the ones that are still valid are enough: during a replacement both authorities are trusted. */
 function authoritiesIn(text: string, now: number): string | Unusable {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g) ?? []
   const certificates = blocks.map(certificateIn)

@@ -1,4 +1,4 @@
-// A repository on this machine: every size and count is checked before inflating, and hostile trees are refused.
+// A repository on this machine. Every size and count is checked before inflating, and hostile trees are refused.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { printableLine } from '#lib/printable.ts'
 
 /**
- * A fleet of a thousand clusters has some hundred files; sources of components lie beside them. Folders are counted on all paths, since one that holds
- * another ten times, level by level, is small on disk and has no end.
+ * A fleet of a thousand clusters has a few hundred files, next to sources of components. Folders are counted on all paths: a folder that contains
+ * another one ten times, level by level, is small on disk but endless to read.
  */
 const DEFAULT_LIMITS = {
   maxFiles: 20_000,
@@ -29,35 +29,38 @@ const DEFAULT_LIMITS = {
   maxBytes: 64 * 1024 * 1024,
 }
 const MAX_DEPTH = 32
-/** Ten times the longest real message; many parents fit, too. */
+/** Ten times the longest real message; leaves room for many parents. */
 const MAX_COMMIT_BYTES = 1024 * 1024
 /** More than 10,000 entries with long names. */
 const MAX_TREE_BYTES = 4 * 1024 * 1024
-/** Tags of tags of tags: more do not occur in practice. */
+/** Nesting of tags of tags; deeper ones do not occur in practice. */
 const MAX_TAGS = 8
-/** Git has it without writing it. */
+/** Git knows this tree without storing it. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
-/** Reading blocks; yield after this many files and folders, this many bytes, or this long: an object may be far more work than its bytes. */
+/**
+ * Reading blocks the event loop. Yields after this many files and folders, this many bytes, or this much time: an object may be far more work than its
+ * size suggests.
+ */
 const ENTRIES_IN_A_ROW = 64
 const MS_IN_A_ROW = 20
 const BYTES_IN_A_ROW = 1024 * 1024
-/** Parsing an entry of a folder takes as long as reading this much of a file. */
+/** Parsing one folder entry takes as long as reading this many bytes of a file. */
 const BYTES_OF_ENTRY = 512
 const DEFAULT_DEADLINE_MS = 30_000
 /** A parser's message may quote the commit, and HEAD may contain anything. */
 const MAX_WHY = 300
 const COMMIT_ID = /^[0-9a-f]{40}$/
-/** The commits that polls and trust ask about again and again: the heads of some tracks, and what lies between. */
+/** Commits that polls and trust checks read again and again: the heads of a few tracks, and the commits in between. */
 const KEPT_COMMITS = 64
-/** A longer one is no real message, and is parsed each time instead of being kept. */
+/** A longer message is not a real one; it is parsed every time instead of being cached. */
 const MAX_KEPT_BYTES = 16 * 1024
 
 export interface LocalOptions {
   readonly clock?: Clock
   readonly deadlineMs?: number
-  /** Look for .git in the folders above, too. */
+  /** Also searches the parent folders for .git. */
   readonly above?: boolean
-  /** The address that it is a copy of: people know the repository by it. */
+  /** The URL of the copied repository: users know it by that. */
   readonly copyOf?: string
 }
 
@@ -67,7 +70,7 @@ export function openLocalRepository(url: string, options: LocalOptions = {}): Lo
 
 export class LocalRepository implements GitRepository {
   readonly name: string
-  /** Where it lies, for who looks for what is missing or damaged there. */
+  /** Where the repository is, for users who search for missing or damaged data. */
   readonly #place: string
   readonly folder: GitFolder
   readonly #clock: Clock
@@ -87,7 +90,7 @@ export class LocalRepository implements GitRepository {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Checks only that it is a commit; reads parents where the revision asks for them. */
+  /** Only checks that it is a commit; reads parents where the revision asks for them. */
   async resolve(revision: string): Promise<string> {
     const { base, steps } = parseRevision(revision)
     let id = this.#peeled(await this.#named(base)).oid
@@ -135,7 +138,7 @@ export class LocalRepository implements GitRepository {
 
   readonly #commits = new Map<string, Awaited<ReturnType<typeof parseCommit>>>()
 
-  /** The bytes were read and checked against the id just now, and equal bytes say the same: a poll parses the head of its branch once. */
+  /** The bytes were just read and checked against the id, so the cached result is valid: a poll parses the head of its branch once. */
   async #parsed(oid: string, object: GitObject) {
     const known = this.#commits.get(oid)
     if (known !== undefined) return known
@@ -178,7 +181,7 @@ export class LocalRepository implements GitRepository {
     return (await this.readFiles(commit, folders, limits)).files
   }
 
-  /** As `readTree`, with the paths of executable files. */
+  /** Like `readTree`, plus the paths of executable files. */
   async readFiles(commit: string, folders: readonly string[], limits: ReadLimits = {}): Promise<TreeFiles> {
     const walk: Walk = {
       commit,
@@ -201,7 +204,7 @@ export class LocalRepository implements GitRepository {
   }
 
   async #walk(walk: Walk, entry: Entry, path: string, depth: number): Promise<void> {
-    // Names may contain terminal control characters; they are only data until they are displayed.
+    // Names may contain terminal control characters; escape them before they are displayed.
     const where = printableLine(`${path} of commit ${shortCommit(walk.commit)} in ${this.name}`)
     const now = this.#clock.monotonic()
     if (now > walk.until)
@@ -283,20 +286,20 @@ export class LocalRepository implements GitRepository {
         throw new KubeNodeError(
           syncErrors.KN7015_object({ what, repository: this.#place, object: oid, why: error.message }),
         )
-      // After a repack removed a pack, the next attempt no longer lists it.
+      // If a repack removed a pack, the next attempt no longer lists it.
       throw missing(`${oid}: ${messageOf(error)}`, error)
     }
     throw missing(`there is no object ${oid}`)
   }
 
-  /** A commit as it is stored. */
+  /** A commit as stored. */
   commitBytes(id: string): Buffer {
     const { type, content } = this.#object(id, MAX_COMMIT_BYTES, `commit ${id}`)
     if (type === 'commit') return content
     throw new KubeNodeError(syncErrors.KN7015_type({ path: this.#place, object: id, type: 'commit' }))
   }
 
-  /** An annotated tag as it is stored; undefined if the name is that of a commit. */
+  /** An annotated tag as stored; undefined if the name points to a commit. */
   async tagBytes(name: string): Promise<Buffer | undefined> {
     const id = await this.#ref(`refs/tags/${name}`)
     if (id === undefined) return undefined
@@ -315,7 +318,7 @@ export class LocalRepository implements GitRepository {
   async #named(name: string): Promise<string> {
     if (name === 'HEAD') return this.#head()
     if (COMMIT_ID.test(name)) return name
-    // A branch may be called refs/tags/v1, and would be taken for the tag.
+    // A branch may be called refs/tags/v1, and would be mistaken for the tag.
     const refs = name.startsWith('refs/')
       ? [name]
       : [`refs/heads/${name}`, `refs/tags/${name}`, `refs/remotes/${name}`, name]
@@ -342,7 +345,7 @@ export class LocalRepository implements GitRepository {
     )
   }
 
-  /** Loose first, as git does; this is what a poll costs. */
+  /** Loose refs first, as in git; this is the cost of a poll. */
   async #ref(ref: string, hops = 0): Promise<string | undefined> {
     const file = refFileName(ref)
     if (file === undefined || hops > MAX_REF_HOPS) return undefined
@@ -354,7 +357,7 @@ export class LocalRepository implements GitRepository {
 
   #packedRefs: { readonly stamp: string; readonly ids: ReadonlyMap<string, string> } | undefined
 
-  /** Commits by the names of branches below this folder of branches. */
+  /** Commits by branch name, below this folder of branches. */
   async branches(folder: string): Promise<ReadonlyMap<string, string>> {
     const below = join(this.folder.commonDir, 'refs/heads', folder)
     const loose = isRealFolder(below) ? [...entriesBelow(below)].filter((e) => e.kind === 'File') : []
@@ -401,9 +404,9 @@ interface Walk extends TreeFiles {
   readonly commit: string
   readonly files: Map<string, Uint8Array>
   readonly executable: Set<string>
-  /** Folders in which there was no file at any depth. */
+  /** Folders without any file at any depth. */
   readonly withoutFiles: Set<string>
-  /** Read once, on however many paths they are. */
+  /** Each blob is read once, no matter how many paths it has. */
   readonly blobs: Map<string, Uint8Array>
   readonly trees: Map<string, readonly TreeEntry[]>
   entries: number
@@ -414,10 +417,10 @@ interface Walk extends TreeFiles {
   readonly until: number
 }
 
-/** A million refs have some 70 MB; reading them at each change is no way to follow one branch. */
+/** A million refs take about 70 MB; reading more at each change is not a way to follow one branch. */
 const MAX_PACKED_REFS_BYTES = 128 * 1024 * 1024
 const MAX_REF_BYTES = 4_096
-/** As git: refs that name each other in a circle have no end. */
+/** Same as git: symbolic refs can form an endless cycle. */
 const MAX_REF_HOPS = 5
 
 function readSmall(file: string): string | undefined {

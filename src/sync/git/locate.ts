@@ -1,4 +1,4 @@
-// Finds the git folder behind a path or file URL and refuses layouts that we would read wrongly, saying what to do instead.
+// Finds the git folder behind a path or file URL. Refuses layouts that it would read wrongly, and explains what to do instead.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,11 +6,11 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface GitFolder {
-  /** Where HEAD of this work tree is. */
+  /** The folder with this work tree's HEAD. */
   readonly headDir: string
-  /** Where objects, branches and tags are. */
+  /** The folder with objects, branches and tags. */
   readonly commonDir: string
-  /** The folder with the files, when there is one. */
+  /** The folder with the files, if there is one. */
   readonly workTree: string | undefined
 }
 
@@ -41,7 +41,7 @@ function gitFolderAt(dir: string): GitFolder | undefined {
   return isBare ? { headDir: dir, commonDir: dir, workTree: undefined } : undefined
 }
 
-/** `git worktree add` leaves a file that names the folder with HEAD, which names the folder with everything else. */
+/** `git worktree add` leaves a file that points to the folder with HEAD, which points to the folder with everything else. */
 function linkedWorkTree(dir: string, dotGit: string): GitFolder | undefined {
   const [, target] = /^gitdir: (.+)$/.exec(readFileSync(dotGit, 'utf8').trimEnd()) ?? []
   if (target === undefined) return undefined

@@ -1,4 +1,4 @@
-// Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, no hooks, no submodules, no symlinks, no prompts.
+// Keeps a bare copy of a remote repository with the git program: one branch or tag at a time, without hooks, submodules, symlinks or prompts.
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
@@ -21,20 +21,20 @@ import { syncErrors } from '../sync-errors.ts'
 export interface MirrorOptions {
   /** Where copies are kept. */
   readonly cacheDir: string
-  /** The only environment that git gets, to find itself and ssh: PATH. */
+  /** The only environment that git gets: PATH, to find itself and ssh. */
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
   readonly maxBytes?: number
-  /** Without it, none. */
+  /** Without it, there are no credentials. */
   readonly access?: GitAccess
-  /** Which servers may be called; without it none of this machine. */
+  /** Which servers may be called; default: none on this machine. */
   readonly reach?: GitReach
   /** The owner of the copy; defaults to the URL. */
   readonly reader?: string
 }
 
 const DEFAULT_DEADLINE_MS = 120_000
-/** Of a copy in all. Some fit on the disk that an installation gives sync. */
+/** Total size of one copy. Several fit on the disk that an installation gives sync. */
 export const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
 const MIB = 1024 * 1024
 
@@ -49,7 +49,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   const dir = copyOf(options.cacheDir, options.reader ?? url)
   // A link in its place is replaced like an unfinished copy.
   if (isRealFolder(dir) && existsSync(join(dir, 'HEAD'))) {
-    // git would do whatever its configuration says
+    // git follows whatever its configuration contains
     requireOwn(dir)
     removeLeftovers(dir, options)
     await joinPacks(dir, url, options)
@@ -64,7 +64,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
   try {
     await fetchRef(call, refSpec(ref))
   } catch (error) {
-    // Half a pack of a fetch that was cut off takes up the disk. Only one fetch of this process writes to a copy at a time.
+    // Half a pack from an interrupted fetch wastes disk space. Within this process, only one fetch writes to a copy at a time.
     for (const path of leftoversIn(dir)) if (!before.has(path)) rmSync(path, { recursive: true, force: true })
     if (room < within.maxBytes && isKubeNodeError(error) && error.code === syncErrors.KN7046.code)
       throw allTooLarge(url, usage)
@@ -78,7 +78,7 @@ const allTooLarge = (url: string, { bytes, maxBytes, copies }: CopiesUsage): Kub
   return new KubeNodeError(syncErrors.KN7057({ url, limit, copies, used }), { retry: 'later' })
 }
 
-/** The copy that an earlier fetch made, also by an earlier process; undefined without the commit. */
+/** The copy made by an earlier fetch, or an earlier process; undefined if it lacks the commit. */
 export async function openMirror(
   { cacheDir, reader, url }: { readonly cacheDir: string; readonly reader: string; readonly url: string },
   commit: string,
@@ -93,10 +93,10 @@ export async function openMirror(
   )
 }
 
-/** A list of so many bytes may be cut off: a branch that is missing from it may be there. */
+/** A list this long may be cut off: a branch missing from it may still exist. */
 const WHOLE_LIST_BYTES = 48 * 1024
 
-/** Commits by the names of branches below this folder of branches, as the server has them now. */
+/** Commits by branch name below this folder of branches, as the server has them now. */
 export async function branchesOf(
   url: string,
   folder: string,
@@ -111,7 +111,7 @@ export async function branchesOf(
   return branchesIn(text).heads
 }
 
-/** For a branch that is no longer there: what the server has instead. The error itself where that cannot be learned. */
+/** Adds what the server has instead of a branch that no longer exists. Returns the error itself if that is unknown. */
 async function explained(failed: unknown, { branch }: WantedRef, call: ServerCall): Promise<unknown> {
   if (!isKubeNodeError(failed) || failed.code !== syncErrors.KN7049.code || branch === undefined) return failed
   const { dir, run } = call
@@ -131,10 +131,10 @@ const copyOf = (cacheDir: string, reader: string): string => join(cacheDir, copy
 const copyName = (reader: string): string => sha256Hex(reader).slice(0, 32)
 const COPY = /^[0-9a-f]{32}$/
 
-/** A source that is made again within this time finds its copy; so does a hub that shares the folder and was away. */
+/** A source that is recreated within this time finds its copy; so does a hub that shares the folder and was offline. */
 const KEPT_UNUSED_MS = 7 * 24 * 3_600_000
 
-/** Removes copies that no source reads and that were not fetched for a week; with `isFull` at once. */
+/** Removes copies that no source reads and that were not fetched for a week; with `isFull`, immediately. */
 export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string>, now: number, isFull = false): void {
   const used = new Set([...readers].map(copyName))
   for (const name of existsSync(cacheDir) ? readdirSync(cacheDir) : []) {
@@ -145,18 +145,18 @@ export function removeUnusedCopies(cacheDir: string, readers: ReadonlySet<string
   }
 }
 
-/** Each fetch of something new leaves a pack, and our reader takes a thousand. */
+/** Each fetch of new commits leaves a pack, and sync's reader supports a thousand. */
 const MOST_PACKS = 50
 const MOST_PACKS_UNJOINED = 900
 
-/** Nothing is dropped: a commit that was pushed away may still roll out. */
+/** Drops nothing: a commit that was pushed away may still roll out. */
 async function joinPacks(dir: string, url: string, options: MirrorOptions): Promise<void> {
   const packs = readdirSync(join(dir, 'objects/pack')).filter((name) => name.endsWith('.idx'))
   if (packs.length < MOST_PACKS) return
   const { run } = callOf(url, dir, options)
   const { folder, maxBytes } = run.within
   if (!hasGit(run.env)) {
-    // No other program joins packs. A commit that was pushed away is lost with the copy, and everything else is fetched again.
+    // Without git, packs cannot be joined: drop the copy and fetch everything again. Commits that were pushed away are lost with it.
     if (packs.length < MOST_PACKS_UNJOINED) return
     rmSync(dir, { recursive: true, force: true })
     initialize(dir, options)
@@ -165,11 +165,11 @@ async function joinPacks(dir: string, url: string, options: MirrorOptions): Prom
   try {
     await runGit([`--git-dir=${dir}`, 'repack', '--quiet', '-d', '-n', '--geometric=2'], {
       ...run,
-      // Old and new packs lie beside each other for a moment.
+      // Old and new packs exist side by side for a short time.
       within: { folder, maxBytes: 2 * maxBytes },
     })
   } catch (error) {
-    // The fetch does not need it; the next one tries again.
+    // The fetch does not need the join; the next fetch tries again.
     if (!isKubeNodeError(error)) throw error
   }
 }
@@ -180,7 +180,7 @@ function callOf(url: string, dir: string, options: MirrorOptions): ServerCall {
   return { run: { url, env, access, deadlineMs, within, reach }, cacheDir: options.cacheDir, dir }
 }
 
-/** Created beside its place and moved there whole: a copy started by a killed process is never taken for a complete one. */
+/** Created next to its final path and moved there when complete, so that a copy started by a killed process is never mistaken for a complete one. */
 function initialize(dir: string, { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS }: MirrorOptions): void {
   const folders = { parent: cacheDir, prefix: 'new-', maxAgeMs: 2 * deadlineMs }
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
@@ -195,7 +195,7 @@ function initialize(dir: string, { cacheDir, deadlineMs = DEFAULT_DEADLINE_MS }:
   }
 }
 
-/** Leftovers of a killed git in a repository: its locks block every later fetch, its half packs are never used. */
+/** Leftovers of a killed git in a repository: its locks block every later fetch, and its half packs are never used. */
 const LEFTOVER = /(\.lock|^tmp_(pack|idx|rev|obj)_.*)$/
 
 const WITH_LEFTOVERS = /^(objects|objects\/pack|refs(\/.*)?)$/s
@@ -205,7 +205,7 @@ const leftoversIn = (dir: string): readonly string[] =>
     .filter((e) => LEFTOVER.test(basename(e.path)))
     .map((e) => join(dir, e.path))
 
-/** Only files older than any git that sync started can be. */
+/** Only files older than any git that sync could have started. */
 function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: MirrorOptions): void {
   const before = Date.now() - 2 * deadlineMs
   for (const path of leftoversIn(dir)) {

@@ -1,4 +1,4 @@
-// Writes the note of one commit to refs/notes/kubenode of a repository, on top of the notes that are there. Notes are written and never read.
+// Writes the note of one commit to refs/notes/kubenode of a repository, on top of the existing notes. sync writes notes and never reads them.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,14 +17,14 @@ export interface Note {
   readonly url: string
   readonly commit: string
   readonly text: string
-  /** Has the commit. */
+  /** Contains the commit. */
   readonly repository: LocalRepository
   readonly access: GitAccess
 }
 
 const NOTES_REF = 'refs/notes/kubenode'
 const DEFAULT_DEADLINE_MS = 60_000
-/** The tree of the notes and their texts, without their history: some kilobytes for each release. */
+/** The notes tree and texts, without history: a few kilobytes per release. */
 const MAX_BYTES = 256 * 1024 * 1024
 const IDENTITY = ['-c', 'user.name=KubeNode sync', '-c', 'user.email=sync@kubenode.io']
 

@@ -1,4 +1,5 @@
-// Pushes one commit that sync or the console made to one branch: from a repository of its own that borrows the objects of the copy, and only if the branch is still where it was.
+// Pushes one commit that sync or the console made to one branch: from a repository of its own that borrows the copy's objects, and only if the branch
+// has not moved.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import fs, { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,9 +26,9 @@ export interface Push {
   readonly objects: ReadonlyMap<string, GitObject>
   readonly repository: LocalRepository
   readonly access: GitAccess
-  /** A branch that is checked out there moves with its files, if no file was edited; else git refuses it. */
+  /** If the branch is checked out there, its files are updated too, unless a file was edited: then git refuses. */
   readonly movesWorkTree?: boolean
-  /** The error when the branch has moved, or the server refuses; that of a revert when left out. */
+  /** The error when the branch has moved or the server refuses; default: the error of a revert. */
   readonly refused?: (why: string) => KubeNodeError
 }
 
@@ -35,12 +36,12 @@ export interface PushPlace {
   readonly cacheDir: string
   readonly env?: Readonly<Record<string, string>>
   readonly deadlineMs?: number
-  /** Which servers may be called; without it none of this machine. */
+  /** Which servers may be called; default: none on this machine. */
   readonly reach?: GitReach
 }
 
 const DEFAULT_DEADLINE_MS = 60_000
-/** A commit and some trees. */
+/** A commit and a few trees. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 export async function push(what: Push, place: PushPlace) {
@@ -70,7 +71,7 @@ export async function push(what: Push, place: PushPlace) {
   }
 }
 
-/** The last line of git only says that it failed. */
+/** git's last line only reports that the push failed. */
 export function reasonIn(output: string, access: GitAccess): string {
   const lines = output.trim().split('\n')
   const rejected = lines.find((line) => /^\s*!\s/.test(line))
@@ -82,6 +83,6 @@ export function reasonIn(output: string, access: GitAccess): string {
   return shownCause(withoutSecrets(line.trim(), access))
 }
 
-/** Of `! [remote rejected] ID -> BRANCH (why)`: the error names both, and what is shown of it is short. */
+/** Removes `ID -> BRANCH` from `! [remote rejected] ID -> BRANCH (why)`: the error names both already, and its text is short. */
 const RENAME = /(?<![^ ])[0-9a-f]{40,64} -> [^ ]+ /
 const BLANKS = /\s+/

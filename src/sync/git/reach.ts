@@ -1,5 +1,5 @@
-// Decides whether a source may have sync call a git server at all: never this machine, its network link, or where a cloud hands out credentials.
-// Invariant: git connects to the addresses that were checked here, and does not look the name up a second time.
+// Decides whether a source may make sync call a git server at all: never this machine, its local network link, or a cloud's credential service.
+// Invariant: git connects to the addresses checked here, and does not resolve the name again.
 import { ADDRCONFIG, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -15,34 +15,34 @@ import { syncErrors } from '../sync-errors.ts'
 import { isLocal } from './local-url.ts'
 
 export interface GitReach {
-  /** Hosts, or HOST:PORT, that the operator vouches for wherever they lead; `Any` for the command of a person. */
+  /** Hosts, or HOST:PORT, that the operator trusts wherever they lead. `Any`: for a command run by a user. */
   readonly trusted?: readonly string[] | 'Any'
-  /** Hosts of API servers that sync works for. */
+  /** Hosts of the API servers that sync works for. */
   readonly apiServers?: readonly string[]
-  /** Addresses of this host; only tests hand in others. */
+  /** Addresses of this host; only tests change them. */
   readonly own?: ReadonlySet<string>
-  /** The system's way when absent. */
+  /** Default: the system's resolver. */
   readonly lookup?: LookupFunction
 }
 
-/** What one name was found to be. */
+/** The addresses found for one name. */
 export interface Pin {
   readonly host: string
   readonly port: number
   readonly addresses: readonly string[]
 }
 
-/** Longer than a resolver takes that asks two silent servers. */
+/** Longer than a resolver needs to try two silent servers. */
 const LOOKUP_MS = 20_000
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80, 'ssh:': 22 }
-/** These mean this machine, whatever a name server says. */
+/** These names mean this machine, whatever a name server returns. */
 const LOCAL_NAME = /(^|\.)localhost$/i
 const PLAIN_HOST = /^([a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])$/i
 
-/** Nothing for addresses, trusted hosts and repositories of this machine: there is no name that could lead elsewhere. */
+/** Empty for addresses, trusted hosts and local repositories: there is no name that could lead elsewhere. */
 export async function pinsOf(url: string, proxy: string | undefined, reach: GitReach): Promise<readonly Pin[]> {
   if (isLocal(url)) return []
-  // The proxy looks the name up, for a network that may know it otherwise: only what is written can be judged here.
+  // The proxy resolves the name, possibly in another network: only the text of the address can be checked here.
   const own = proxy === undefined ? await pinOf(url, url, reach) : void requireAllowed(placeIn(url, url), url, reach)
   const between = proxy === undefined ? undefined : await pinOf(proxy, url, reach)
   return [own, between].filter((p) => p !== undefined)
@@ -64,7 +64,7 @@ async function pinOf(address: string, url: string, reach: GitReach): Promise<Pin
   return { ...place, addresses }
 }
 
-/** As git reads it, and ssh, and curl: where they could differ, the address is refused. */
+/** Parses like git, ssh and curl: an address that they could parse differently is refused. */
 function placeIn(address: string, url: string): Place {
   const [, written = '', port = ''] =
     /^[a-z]+:\/\/(?:[^/?#\\@]*@)?(\[[^\]/?#\\@]*\]|[^:/?#\\@[\]]*)(?::(\d+))?(?:\/|$)/.exec(address) ?? []
@@ -77,7 +77,7 @@ function placeIn(address: string, url: string): Place {
   return { host, port: port === '' ? (DEFAULT_PORTS[parsed.protocol] ?? 0) : Number(port) }
 }
 
-/** Two ways to write one IPv6 address. */
+/** One IPv6 address can be written in two ways. */
 const isSameAddress = (a: string, b: string): boolean =>
   a.startsWith('[') && URL.parse(`https://${b}/`)?.hostname === URL.parse(`https://${a}/`)?.hostname
 
@@ -99,7 +99,7 @@ function requireAllowed({ host, port }: Place, url: string, reach: GitReach): 'T
   return 'Checked'
 }
 
-/** For a connection of our own to the same server. */
+/** For sync's own connection to the same server. */
 export const lookupFor = (url: string, reach: GitReach): LookupFunction =>
   checkedLookup({
     isTrusted: requireAllowed(placeIn(url, url), url, reach) === 'Trusted',
@@ -110,7 +110,7 @@ export const lookupFor = (url: string, reach: GitReach): LookupFunction =>
 const forbidden = (url: string, host: string, address: string) =>
   new KubeNodeError(syncErrors.KN7054({ url, host, address }), { retry: 'later' })
 
-/** IPv4 first: ssh gets one address, and a machine without IPv6 may still be told IPv6 addresses. */
+/** IPv4 first: ssh gets one address, and a machine without IPv6 may still get IPv6 addresses from DNS. */
 async function addressesOf(
   host: string,
   url: string,
@@ -137,11 +137,11 @@ async function addressesOf(
   }
 }
 
-/** For `http.curloptResolve` of git. */
+/** Format of git's `http.curloptResolve`. */
 export const curlPin = ({ host, port, addresses }: Pin): string =>
   `${host}:${port}:${addresses.map((a) => (isIP(a) === 6 ? `[${a}]` : a)).join(',')}`
 
-/** Lines for the configuration of ssh: the host key stays that of the name. */
+/** Lines for ssh's configuration: the host key is still checked by name. */
 export function sshPin({ host, port, addresses }: Pin): readonly (readonly [string, string])[] {
   const [address = ''] = addresses
   const alias = port === DEFAULT_PORTS['ssh:'] ? host : `[${host}]:${port}`

@@ -3,7 +3,7 @@
 export interface Commit {
   readonly id: string
   readonly parents: readonly string[]
-  /** Seconds since 1970, of the committer. */
+  /** Seconds since 1970, from the committer. */
   readonly time: number
   readonly message: string
   readonly author: string
@@ -18,20 +18,20 @@ export interface ReadLimits {
 }
 
 export interface GitRepository {
-  /** For messages: the path or URL. */
+  /** The path or URL, for messages. */
   readonly name: string
-  /** A branch, tag, commit id (whole or at least seven digits), HEAD, each also with ~n and ^; throws when there is none. */
+  /** Accepts a branch, tag, commit id (whole or at least seven digits) or HEAD, each also with ~n and ^; throws when it does not exist. */
   resolve(revision: string): Promise<string>
   commit(id: string): Promise<Commit>
   /** The commit and its first parents, newest first. */
   log(id: string, limit: number): Promise<readonly Commit[]>
   /** The id of the tree or file at this path; undefined if the path does not exist. Equal ids mean equal content. */
   idAt(commit: string, path: string): Promise<string | undefined>
-  /** All files below these folders by their path from the root. A folder that is missing has no files. */
+  /** All files below these folders by their path from the root. A missing folder has no files. */
   readTree(commit: string, folders: readonly string[], limits?: ReadLimits): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
-/** The same repository as if its files were changed: `change` edits what was read of a commit. */
+/** The same repository with changed files: `change` edits the files read from a commit. */
 export const withChangedFiles = (
   repository: GitRepository,
   change: (files: Map<string, Uint8Array>, commit: string, folders: readonly string[]) => void | Promise<void>,

@@ -1,15 +1,15 @@
-// Parses names of commits (main, v1.2, 3f1c9e0~2, HEAD^) and keeps names of refs inside the folder of refs.
+// Parses commit names (main, v1.2, 3f1c9e0~2, HEAD^), and keeps ref names inside the folder of refs.
 import { KubeNodeError } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export interface Revision {
   readonly base: string
-  /** Which parent to go to, one step after the other; 1 is the first parent. */
+  /** Parent to follow at each step; 1 is the first parent. */
   readonly steps: readonly number[]
 }
 
 const FORM = /^([A-Za-z0-9][A-Za-z0-9._/+-]*)((?:~\d{0,4}|\^\d?)*)$/
-/** Going back further than this means that another commit is meant. */
+/** Going back further than this is a mistake. */
 const MAX_STEPS = 10_000
 
 export function parseRevision(text: string): Revision {
@@ -25,14 +25,14 @@ export function parseRevision(text: string): Revision {
   return { base, steps: steps.slice(0, MAX_STEPS) }
 }
 
-/** File systems accept these as a name and a path below the git folder; others fail with an error instead of "not found". */
+/** File systems accept this length for a name and a path below the git folder; longer ones fail with an error instead of "not found". */
 const MAX_PART_BYTES = 255
 const MAX_REF_NAME_BYTES = 1_024
 
 const isPlain = (part: string): boolean =>
   part !== '' && !part.startsWith('.') && !part.endsWith('.lock') && !part.includes('..')
 
-/** The file of a ref below the git folder; undefined for an invalid ref name. */
+/** The path of a ref's file below the git folder; undefined for an invalid ref name. */
 export function refFileName(ref: string): string | undefined {
   if (!ref.startsWith('refs/')) return undefined
   const isFine = ref.split('/').every((p) => isPlain(p) && Buffer.byteLength(p) <= MAX_PART_BYTES)
@@ -42,7 +42,7 @@ export function refFileName(ref: string): string | undefined {
     : undefined
 }
 
-/** What `git revert` writes into the message of its commit. */
+/** The line that `git revert` writes into its commit message. */
 const REVERTS = /^This reverts commit ([0-9a-f]{40})\b/m
 
 export const revertedCommit = (message: string): string | undefined => REVERTS.exec(message)?.[1]

@@ -1,4 +1,5 @@
-// Runs one git command, or the program in its place, within bounds: time, memory, and the size of what it writes. Whatever exceeds one is ended with all of its children.
+// Runs one git command, or its replacement program, within limits on time, memory and written data. A command that exceeds a limit is killed with all of
+// its children.
 import { spawn } from 'node:child_process'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,28 +16,28 @@ import { EXIT } from './over-https/task.ts'
 import { SAFE_ENV, SAFE_SETTINGS } from './safe-settings.ts'
 
 export interface GitRun {
-  /** For messages, and for the protocol that is allowed. */
+  /** For messages, and to choose the allowed protocol. */
   readonly url: string
   readonly env: Env
   readonly access: GitAccess
-  /** As the credentials were handed over with it. */
+  /** The servers that were checked when the credentials were handed over. */
   readonly reach?: GitReach
   readonly deadlineMs: number
-  /** The folder that git writes to, and what it may have in all. */
+  /** The folder that git writes to, and its total size limit. */
   readonly within: { readonly folder: string; readonly maxBytes: number }
-  /** What to throw for what git printed; by default that the repository could not be fetched. */
+  /** Makes the error from git's output; default: the repository could not be fetched. */
   readonly failed?: (output: string) => KubeNodeError
 }
 
 const MAX_GIT_OUTPUT = 64 * 1024
-/** Of messages, those of the server among them; a fetch prints some lines. */
+/** Limit of messages, including the server's; a fetch prints a few lines. */
 const MAX_GIT_MESSAGES = 4 * 1024 * 1024
-/** A fast disk takes some hundred megabytes in this time; no single file grows past the bound at all. */
+/** A fast disk writes a few hundred megabytes in this time; no single file exceeds the limit at all. */
 const MEASURE_MS = 200
-/** That git and its children may write to memory, each; a fleet with all its history takes a tenth of it. */
+/** Writable memory of git and of each child; a fleet with its full history takes a tenth of it. */
 const DATA_BYTES = 1024 * 1024 * 1024
 
-/** A repository with foreign content is unpacked in bounded memory: large files are streamed, and only indexed packs are stored. */
+/** Unpacks a foreign repository in bounded memory: large files are streamed, and only indexed packs are stored. */
 const SETTINGS = [
   ...SAFE_SETTINGS,
   ...[
@@ -46,7 +47,7 @@ const SETTINGS = [
     'fetch.unpackLimit=1',
     'transfer.fsckObjects=true',
     'gc.auto=0',
-    // A server that sends a byte now and then ends sooner than the deadline.
+    // Stops a server that sends a byte now and then before the deadline.
     'http.lowSpeedLimit=1000',
     'http.lowSpeedTime=30',
   ].flatMap((setting) => ['-c', setting]),
@@ -56,7 +57,7 @@ export function requireKnownProtocol(url: string): void {
   if (!isLocal(url) && !/^(https|ssh):\/\//.test(url)) throw new KubeNodeError(syncErrors.KN1520_scheme({ url }))
 }
 
-/** The output on success. */
+/** Returns the output on success. */
 export const runGit = (args: readonly string[], run: GitRun): Promise<string> =>
   runProgram({ program: ['git', ...SETTINGS, ...args] }, run)
 
@@ -65,7 +66,7 @@ export interface Program {
   readonly input?: string
 }
 
-/** Any program in the place of git. */
+/** Runs any program that replaces git. */
 export async function runProgram(program: Program, run: GitRun): Promise<string> {
   const { url, access, within, reach = {} } = run
   requireKnownProtocol(url)
@@ -109,7 +110,7 @@ type Ended =
   | { readonly kind: 'Failed'; readonly output: string }
   | { readonly kind: 'NotStarted'; readonly why: string }
 
-/** The only protocol that git may use, whatever its configuration or the server says. */
+/** The only protocol that git may use, whatever its configuration or the server asks for. */
 const protocolOf = (url: string): string => (isLocal(url) ? 'file' : (url.split(':', 1)[0] ?? ''))
 
 async function runToEnd({ program, input }: Program, { url, env, deadlineMs, within }: GitRun): Promise<Ended> {
@@ -120,11 +121,11 @@ async function runToEnd({ program, input }: Program, { url, env, deadlineMs, wit
     detached: true,
     env: { ...env, ...SAFE_ENV, GIT_ALLOW_PROTOCOL: protocolOf(url) },
   })
-  // A program that ended at once closes it; its own words are the reason.
+  // A program that exited immediately closes stdin; its own output has the reason.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const out = collected(child.stdout, 'Begin')
-  // The cause comes last, and a server may send any number of lines before.
+  // The cause comes last, and a server may send any number of lines before it.
   const output = collected(child.stderr, 'End', () => end('Loud'))
   let cut: 'Late' | 'Large' | 'Loud' | undefined
   const end = (why: 'Late' | 'Large' | 'Loud') => {
@@ -141,11 +142,11 @@ async function runToEnd({ program, input }: Program, { url, env, deadlineMs, wit
       child.once('close', resolve)
     })
     if (cut !== undefined) return { kind: cut }
-    // git ends well then, and leaves the branch as it was.
+    // git succeeds in this case, but leaves the branch as it was.
     if (code === 0) return SHALLOW.test(output()) ? { kind: 'Shallow' } : { kind: 'Done', out: out() }
     if (code === EXIT.shallow) return { kind: 'Shallow' }
     if (code === EXIT.tooLarge) return { kind: 'Large' }
-    // The limit of one file ends git between two measurements.
+    // The limit of one file may end git between two measurements.
     if (isLarger(within.folder, within.maxBytes)) return { kind: 'Large' }
     return { kind: 'Failed', output: output().trim() === '' ? `exit ${code}` : output() }
   } catch (error) {
@@ -167,7 +168,7 @@ function collected(stream: NodeJS.ReadableStream, kept: 'Begin' | 'End', tooMuch
   return () => text
 }
 
-/** Files come and go while they are counted. */
+/** Files may appear and disappear during the count. */
 function isLarger(folder: string, maxBytes: number): boolean {
   let bytes = 0
   try {
@@ -176,7 +177,7 @@ function isLarger(folder: string, maxBytes: number): boolean {
       if (bytes > maxBytes) return true
     }
   } catch {
-    // A folder was removed meanwhile: the next measurement counts again.
+    // A folder was removed during the count: the next measurement counts again.
   }
   return false
 }

@@ -1,6 +1,7 @@
-// Arguments of every git call that override its configuration: nothing in a repository can make it run a program, ask a question or write through a link.
+// Arguments of every git call that override its configuration: nothing in a repository can make git run a program, ask a question or write through a
+// link.
 
-/** Settings that a repository's own config would otherwise choose; all name programs, or where to find some. */
+/** Settings that a repository's own config could set; all of them name programs, or where to find them. */
 const OFF = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -19,7 +20,7 @@ const OFF = [
   'fetch.recurseSubmodules=no',
 ] as const
 
-/** No settings of the user or of the host: git, ssh and curl look for files there. */
+/** Ignores the settings of the user and the host: git, ssh and curl would read files there. */
 export const SAFE_ENV = {
   HOME: '/dev/null',
   XDG_CONFIG_HOME: '/dev/null',
@@ -27,9 +28,9 @@ export const SAFE_ENV = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
-  /** No address that a server or a submodule names counts as typed by a person. */
+  /** An address that comes from a server or a submodule never counts as typed by a user. */
   GIT_PROTOCOL_FROM_USER: '0',
-  /** An object is what its name says: refs/replace/… of a repository does not count. */
+  /** An object is what its id claims: a repository's refs/replace/… are ignored. */
   GIT_NO_REPLACE_OBJECTS: '1',
   LC_ALL: 'C',
 } as const

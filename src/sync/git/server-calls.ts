@@ -1,5 +1,5 @@
-// What is asked of the server of a repository: a ref fetched, refs listed, a commit pushed. By the git program, or where this machine has none by the program
-// of over-https, for https only: slower, since it holds a whole pack in memory, and in the same limits of time, memory and disk.
+// Calls to a repository's server: fetch a ref, list refs, push a commit. Uses the git program. On a machine without git it uses the program in
+// over-https, for https only: slower, because it keeps a whole pack in memory, but within the same limits of time, memory and disk.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { defined } from '#lib/defined.ts'
@@ -16,13 +16,13 @@ import { SAFE_SETTINGS } from './safe-settings.ts'
 
 export interface ServerCall {
   readonly run: GitRun
-  /** Where credentials are handed over. */
+  /** The folder in which credentials are handed over. */
   readonly cacheDir: string
   /** A bare repository. */
   readonly dir: string
 }
 
-/** A ref of the server, or a commit; and ours, which is moved there. */
+/** A ref on the server, or a commit, and the local ref that is moved there. */
 export type RefSpec = Pick<FetchTask, 'from' | 'to'>
 
 const FETCH = ['fetch', '--quiet', '--no-tags', '--force', '--no-recurse-submodules', '--no-auto-maintenance']
@@ -32,7 +32,7 @@ export const fetchRef = (call: ServerCall, { from, to }: RefSpec): Promise<strin
     ? byGit(call, [...FETCH, '--', call.run.url, `+${from}:${to}`])
     : byStandIn(call, { kind: 'Fetch', dir: call.dir, from, to })
 
-/** Lines as `git ls-remote --symref` prints them, of refs whose names begin so. */
+/** Lists refs with these prefixes, in the format of `git ls-remote --symref`. */
 export const listRefs = (call: ServerCall, prefixes: readonly string[]): Promise<string> =>
   hasGit(call.run.env)
     ? byGit(call, [
@@ -47,7 +47,7 @@ export const listRefs = (call: ServerCall, prefixes: readonly string[]): Promise
 export interface PushedCommit extends Pick<PushTask, 'commit' | 'ref' | 'objects'> {
   /** Where the ref must be; undefined: it must not exist. */
   readonly expected: string | undefined
-  /** For the other side, if it is a repository of this machine. */
+  /** Settings for the receiving side, if it is a repository on this machine. */
   readonly settings: readonly string[]
 }
 
@@ -59,7 +59,7 @@ export function pushCommit(call: ServerCall, { commit, ref, objects, expected, s
   return byGit(call, ['push', ...options, '--', url, `${commit}:${ref}`])
 }
 
-/** In a repository of this machine git would run its hooks as the user of sync. */
+/** In a repository on this machine, git would run its hooks as sync's user. */
 const RECEIVE_SETTINGS = [
   'receive.autogc=false',
   'receive.denyCurrentBranch=refuse',
@@ -67,7 +67,7 @@ const RECEIVE_SETTINGS = [
   'maintenance.auto=false',
 ]
 
-/** The other side of a repository of this machine, without its hooks and programs. */
+/** The receiving side of a repository on this machine, without its hooks and programs. */
 export const localProgram = (
   url: string,
   program: 'upload-pack' | 'receive-pack',
@@ -79,7 +79,7 @@ export const localProgram = (
       ]
     : []
 
-/** Without a PATH the system looks where it always does. */
+/** Without a PATH the system searches its default places. */
 export const hasGit = ({ PATH }: Env): boolean =>
   PATH === undefined || PATH.split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, 'git')))
 
@@ -99,9 +99,9 @@ type Asked = {
 
 const STAND_IN = 'src/sync/git/over-https/main.ts'
 const MIB = 1024 * 1024
-/** A pack is in memory several times while its index is made, and the program has a gigabyte: 128 MiB are too much. */
+/** While its index is built, a pack is in memory several times, and the program has a gigabyte: 128 MiB would be too much. */
 const MAX_ANSWER_BYTES = 64 * MIB
-/** For the status of a source. */
+/** Note for a source's status. */
 export const WITHOUT_GIT = `this machine has no program git: repositories are fetched over https only, more slowly, and up to ${MAX_ANSWER_BYTES / MIB} MiB at once`
 
 async function byStandIn({ run }: ServerCall, asked: Asked[keyof Asked]): Promise<string> {

@@ -1,4 +1,5 @@
-// What a Secret gives a source over ssh: its own key and the host keys that it trusts, and the settings of ssh for one fetch. Nothing of the host counts.
+// What a Secret provides for a source over ssh: its own key and the trusted host keys, plus the ssh settings of one fetch. The host's own configuration
+// is ignored.
 import { createHash } from 'node:crypto'
 import type { Unusable } from './https-access.ts'
 import { Malformed, WireReader } from '../trust/ssh-wire.ts'
@@ -9,15 +10,15 @@ export interface SshAccess {
   readonly kind: 'SshKey'
   readonly identity: string
   readonly knownHosts: string
-  /** Of the public key, where the file of the key tells it; for messages. */
+  /** Fingerprint of the public key, if the key file contains it; for messages. */
   readonly fingerprint?: string
 }
 
 type Fields = (name: string) => string | undefined
 
-/** An RSA key of 16,384 bits has 13 KB. */
+/** An RSA key of 16,384 bits takes 13 KB. */
 const MAX_IDENTITY_CHARS = 32_768
-/** All host keys of a large git host have 2 KB. */
+/** All host keys of a large git host take 2 KB. */
 const MAX_KNOWN_HOSTS_CHARS = 65_536
 
 export function sshAccess(field: Fields): SshAccess | Unusable {
@@ -41,7 +42,7 @@ export function sshAccess(field: Fields): SshAccess | Unusable {
   return { kind: 'SshKey', identity: key, knownHosts, ...defined({ fingerprint }) }
 }
 
-/** Of files that were edited on Windows, too: ssh reads no key with carriage returns. */
+/** Also fixes files edited on Windows: ssh rejects a key with carriage returns. */
 const asLines = (text: string): string => `${text.replaceAll('\r\n', '\n').trimEnd()}\n`
 
 const isHostLine = (line: string): boolean =>
@@ -49,7 +50,7 @@ const isHostLine = (line: string): boolean =>
 
 const BLOCK = /^-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----\n([^]*)\n-----END \1PRIVATE KEY-----\n$/
 
-/** As the rest of a sentence about the Secret. No person is there to type a passphrase. */
+/** The rest of a sentence about the Secret. No user is present to type a passphrase. */
 function problemOf(identity: string): string | undefined {
   const [, kind, body = ''] = BLOCK.exec(identity) ?? []
   if (kind === undefined) return 'has an ssh-privatekey that is not a private key of OpenSSH or in PEM'
@@ -86,18 +87,18 @@ function fingerprintIn(identity: string): string | undefined {
   return `SHA256:${withoutEnd(createHash('sha256').update(found.publicKey).digest('base64'), /=/)}`
 }
 
-/** A server that accepts the connection and then sends nothing delays one source by no more than this. */
+/** A server that accepts the connection but sends nothing delays one source by at most this long. */
 const CONNECT_SECONDS = 20
 const ALIVE_SECONDS = 15
 
 interface SshFiles {
   readonly key: string
   readonly knownHosts: string
-  /** Settings that name the address. */
+  /** Settings for the address. */
   readonly at: readonly (readonly [string, string])[]
 }
 
-/** The whole configuration of ssh: with a file of its own it reads neither that of the user nor that of the host. */
+/** The whole ssh configuration: with its own file, ssh reads neither the user's nor the host's. */
 export function sshConfig({ key, knownHosts, at }: SshFiles): string {
   const settings: readonly (readonly [string, string])[] = [
     ...at,
@@ -132,5 +133,5 @@ export function sshConfig({ key, knownHosts, at }: SshFiles): string {
   return settings.map(([name, value]) => `${name} ${value}\n`).join('')
 }
 
-/** ssh replaces percent signs in names of files. */
+/** ssh expands percent signs in file names. */
 const quoted = (path: string): string => `"${path.replaceAll('%', '%%')}"`

@@ -1,4 +1,4 @@
-// What a commit of a repository is called for people: its subject and author, as far as the repository has it.
+// A commit's title for users: its subject and author, if the repository has the commit.
 import { commitText, commitTitle, type CommitTitle } from '#api/protocol/commit-title.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Malformed } from '../trust/ssh-wire.ts'
@@ -6,7 +6,7 @@ import type { GitRepository } from './repository.ts'
 
 type Commits = Pick<GitRepository, 'commit'>
 
-/** Empty where it cannot be read: a shallow clone ends somewhere, and a title is no reason to fail. */
+/** Empty when the commit cannot be read: a shallow clone ends somewhere, and a missing title must not cause a failure. */
 export async function titleIn(repository: Commits, id: string): Promise<CommitTitle> {
   try {
     const { message, author } = await repository.commit(id)

@@ -1,9 +1,9 @@
-// What commits are called in the repository of a folder: for a person who is in a clone of the fleet and cannot reach its hub.
+// Titles of commits in the current folder's repository: for a user in a clone of the fleet who cannot reach its hub.
 import { isKubeNodeError } from '#lib/errors.ts'
 import { openLocalRepository } from './local-repository.ts'
 import { titledIn } from './titled-in.ts'
 
-/** Empty where the folder is in no repository; a commit that it lacks has its hash alone. */
+/** Empty where the folder is not in a repository; a commit that it lacks is shown by hash only. */
 export async function titlesHere(folder: string, commits: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (commits.length === 0) return new Map()
   try {

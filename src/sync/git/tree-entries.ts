@@ -1,4 +1,4 @@
-// Reads the bytes of a git tree. A tree with a name that could lead any reader outside of it is refused, whatever we do with it.
+// Parses a git tree. Refuses a tree with a name that could lead any reader out of it, even if sync would handle it safely.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -14,7 +14,7 @@ export interface TreeEntry {
   readonly isExecutable?: true
 }
 
-/** Names in one folder; a folder of a fleet has dozens. */
+/** Names in one folder; a fleet's folders have dozens. */
 const MAX_ENTRIES = 10_000
 const MAX_NAME_BYTES = 255
 const OID_BYTES = 20
@@ -34,7 +34,7 @@ const EXECUTABLE = '100755'
 const SPACE = 0x20
 const NUL = 0
 
-/** `where` names commit and folder for the message. */
+/** `where`: commit and folder, for the message. */
 export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[] {
   const entries: TreeEntry[] = []
   const seen = new Set<string>()
@@ -78,7 +78,7 @@ export function nameProblem(name: string): string | undefined {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `is longer than ${MAX_NAME_BYTES} bytes`
   if (CONTROL.test(name)) return 'has control characters'
   if (/[/\\]/.test(name)) return 'has a path separator'
-  // Names that case-folding, trimming or short-name file systems map to the folder with our hooks and settings.
+  // Names that map to the .git folder on file systems that fold case, trim names or use short names.
   const folded = withoutEnd(foldName(name), /[. ]/).replace(/::?\$.*$/, '')
   if (folded === '' || folded === '.git' || /^git~\d+$/.test(folded)) return 'means .git on some file systems'
   return undefined

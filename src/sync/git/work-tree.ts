@@ -1,11 +1,11 @@
-// A repository as if the edits in its work tree were committed: for a plan before the commit. Like dirty.ts it does not run git, and follows no link.
+// A repository as if the edits in its work tree were committed: for a plan before the commit. Like dirty.ts, it does not run git and follows no links.
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { uncommitted } from './dirty.ts'
 import type { LocalRepository } from './local-repository.ts'
 import { type GitRepository, withChangedFiles } from './repository.ts'
 
-/** Of a file of code; a larger one is no edit of a person. */
+/** Size limit of a code file; a larger one is not a manual edit. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 export const withWorkTree = (repository: LocalRepository): GitRepository =>
@@ -19,7 +19,7 @@ export const withWorkTree = (repository: LocalRepository): GitRepository =>
     }
   })
 
-/** Undefined: deleted, or no regular file, which no commit of a fleet may have. */
+/** Undefined: deleted, or not a regular file, which a fleet commit may not contain. */
 function editedFile(path: string): Uint8Array | undefined {
   const info = lstatSync(path, { throwIfNoEntry: false })
   return info?.isFile() === true && info.size <= MAX_FILE_BYTES ? readFileSync(path) : undefined

@@ -1,14 +1,15 @@
-// Turns authentic requests into reads of a source: the same request counts once, and a source is read at most every few seconds, however many requests come.
+// Turns authentic requests into reads of a source. A repeated request counts once, and a source is read at most every few seconds, however many requests
+// arrive.
 import type { Clock, Timer } from '#lib/clock.ts'
 
-/** A commit a second makes one read in this time; none is lost, since a read sees the newest commit. */
+/** A commit every second causes one read in this time. None is lost, because a read fetches the newest commit. */
 const LEAST_BETWEEN_MS = 5_000
-/** Longer than git servers repeat a request that they hold for lost. */
+/** Longer than git servers retry a request that they consider lost. */
 const REMEMBERED_MS = 600_000
 const MOST_REMEMBERED = 64
 
 interface OfSource {
-  /** By digest of the request, the oldest first. */
+  /** By digest of the request, oldest first. */
   readonly requests: Map<string, number>
   lastRead?: number
   pending?: Timer
@@ -26,7 +27,7 @@ export class HookReads {
     this.#read = read
   }
 
-  /** `request`: a digest of an authentic one. */
+  /** `request`: the digest of an authentic request. */
   accept(source: string, request: string): Accepted {
     const now = this.#clock.monotonic()
     const own = this.#sources.get(source) ?? { requests: new Map<string, number>() }
@@ -50,7 +51,7 @@ export class HookReads {
     return 'Later'
   }
 
-  /** Of sources that are no longer there. */
+  /** Forgets sources that no longer exist. */
   keep(isThere: (source: string) => boolean): void {
     for (const [source, { pending }] of this.#sources)
       if (!isThere(source)) {

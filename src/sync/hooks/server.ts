@@ -1,5 +1,5 @@
-// Listens for webhooks of git servers at /hooks/NAMESPACE/NAME. An authentic request only says "read now": the FleetSource gets a mark, and the sync that
-// leads reads its repository. Every replica listens; none needs to lead.
+// Listens for git server webhooks at /hooks/NAMESPACE/NAME. An authentic request only means "read now": the FleetSource gets a mark, and the leading
+// sync reads its repository. Every replica listens, leader or not.
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,11 +31,11 @@ export interface HooksOptions {
 }
 
 const secretType = coreKind('Secret')
-/** Git servers shorten what they send; the largest pushes have some hundred KB. */
+/** Git servers shorten their payloads; the largest pushes take a few hundred KB. */
 const MAX_BODY_BYTES = 256 * 1024
 const MOST_CONNECTIONS = 64
 const LONGEST_REQUEST_MS = 10_000
-/** Until a new token counts. Anyone may ask, so the API server is not asked for each request. */
+/** Delay until a new token counts. Anyone may send requests, so not every request may cause an API call. */
 const TOKEN_FOR_MS = 10_000
 const PATH = /^\/hooks\/([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)$/
 
@@ -104,7 +104,7 @@ export class HooksServer {
     this.#forget()
     const source = sources.get({ namespace, name })
     const token = source === undefined ? undefined : await this.#tokenOf(source)
-    // The same answer whether the source exists, has a webhook, or another token.
+    // The same answer whether the source does not exist, has no webhook, or has another token.
     if (source === undefined || !isAuthentic(headers, body, token))
       return answer(response, 401, 'not authentic: check the secret of the webhook')
     const digest = createHash('sha256').update(body).digest('hex')
@@ -123,12 +123,12 @@ export class HooksServer {
     if (known !== undefined && now - known.at < TOKEN_FOR_MS) return known.token
     const token = client.get(secretType, { namespace, name }).then(tokenIn)
     this.#tokens.set(key, { at: now, token })
-    // A failed read is not remembered.
+    // A failed read is not cached.
     token.catch(() => this.#tokens.delete(key))
     return token
   }
 
-  /** Of deleted sources, and tokens that are read again anyway. */
+  /** Forgets deleted sources, and tokens that must be read again anyway. */
   #forget(): void {
     const { clock, sources } = this.#options
     const now = clock.monotonic()
@@ -180,7 +180,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(parts)
 }
 
-/** Without reading the rest of what is sent. */
+/** Does not read the rest of the request. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
   response.setHeader('connection', 'close')
   response.once('finish', () => request.destroy())

@@ -1,4 +1,4 @@
-// Which digests are approved, and by whom. Pure.
+// Which digests are approved, and by which users. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Approver } from '../release/gates.ts'
 
@@ -13,6 +13,6 @@ export function approvedDigests(approvals: readonly Approval[], now: number): Re
   )
 }
 
-/** By digest, the users alone: signers of commits are no groups. */
+/** Only the users, by digest: commit signers are not groups. */
 export const approvingUsers = (approvals: readonly Approval[], now: number): ReadonlyMap<string, ReadonlySet<string>> =>
   new Map([...approvedDigests(approvals, now)].map(([digest, all]) => [digest, new Set(all.map((a) => a.by))]))

@@ -1,6 +1,6 @@
-// Reports on each Cluster since when its API server answers sync, when sync's credentials end, and how many machines and agents it has. A registered one also gets its
-// phase and condition from it: the hub's Defender decides from this condition. What does not answer is Unknown, never unhealthy; users read since when, why, and what
-// has to change.
+// Reports on each Cluster since when its API server answers sync, when sync's credentials expire, and how many machines and agents it has. A registered
+// one also gets its phase and condition, which the hub's Defender uses. A cluster that does not answer is Unknown, never unhealthy; the status shows
+// since when, why, and what must change.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS, syncSecretsNamespace } from '#api/names.ts'
@@ -20,17 +20,17 @@ import { MachineCounts } from './machine-counts.ts'
 import type { HubShared } from './shared.ts'
 import { defined } from '#lib/defined.ts'
 
-/** A cluster that stops answering is noticed within this; 500 of them cost eight small requests a second. */
+/** Time until a cluster that stops answering is noticed; 500 clusters cost eight small requests a second. */
 const EVERY_MS = 60_000
 /** Clusters share the load evenly, also after a restart. */
 const SPREAD_MS = 15_000
-/** One that does not answer delays no other: see the workers of the controller. */
+/** A cluster that does not answer delays no other: see the workers of the controller. */
 const ANSWER_MS = 10_000
 /** Twenty pages of 500 machines. */
 const COUNT_MS = 15_000
 const MOST_VERSION_CHARS = 64
 
-/** What the loop works with: what is shared, and when machines were last counted. */
+/** The loop's dependencies: the shared ones, and when machines were last counted. */
 export interface HealthLoop {
   readonly context: Pick<SyncContext, 'client' | 'clock' | 'random'>
   readonly clusters: HubShared['clusters']
@@ -61,7 +61,7 @@ export async function reconcileClusterHealth(
   const found = { ...answerOf(loop, object, seen), ...defined({ machines }) }
   const { reachableSince: _since, credentialsEnd: _end, machines: _machines, ...kept } = object.status ?? {}
   const answered = { ...kept, ...found }
-  // Who makes its control plane reports whether it runs.
+  // The creator of a control plane reports whether it runs.
   const status = object.spec.controlPlane === undefined ? registered(loop, object, seen, answered) : answered
   const own = { client, type: clusterKind, fieldManager: FIELD_MANAGERS.sync, cache: loop.clusters }
   writtenOrThrow(await writeStatus({ ...own, object, status, signal }))
@@ -74,7 +74,7 @@ type Answer = Pick<Status, 'reachableSince' | 'credentialsEnd' | 'machines'>
 function answerOf({ connections, context: { clock } }: HealthLoop, object: Cluster, { kind }: HealthReading): Answer {
   const end = connections.credentialsEnd(object)
   const { reachableSince = timestamp(clock.now()), credentialsEnd } = object.status ?? {}
-  // A token has no end that can be read; what was last read of a certificate stays while nothing answers.
+  // A token's end cannot be read. For a certificate, the last known end stays while the server does not answer.
   const credentials = end === undefined ? (kind === 'Answers' ? undefined : credentialsEnd) : timestamp(end)
   return {
     ...defined({ credentialsEnd: credentials }),
@@ -82,7 +82,7 @@ function answerOf({ connections, context: { clock } }: HealthLoop, object: Clust
   }
 }
 
-/** With the last count until the next one. Clusters that come back together are counted in the round after. */
+/** Uses the last count until the next one. If many clusters return at once, they are counted in the next round. */
 async function machinesOf(
   { connections, machineCounts }: HealthLoop,
   key: string,
@@ -139,7 +139,7 @@ const conditionOf = (refusal: Refusal | undefined): Omit<WantedCondition, 'obser
     ? { type: 'Ready', status: 'True', reason: 'ClusterAnswers', message: 'the API server answers' }
     : { type: 'Ready', status: 'Unknown', reason: refusal.predicate, message: refusal.seen }
 
-/** Servers do not tell a certificate that has ended from an unknown user. */
+/** Servers do not distinguish an expired certificate from an unknown user. */
 function refusalOf(
   { metadata: { namespace = '' }, spec }: Cluster,
   { because, message }: HealthReading & { kind: 'Refused' },
@@ -166,14 +166,14 @@ async function readHealth({ connections }: HealthLoop, object: Cluster, signal: 
     return { kind: 'Answers', version: await versionOf(program, limited) }
   } catch (error) {
     if (signal.aborted) throw error
-    // It answers; our kinds are not installed there yet.
+    // It answers, but the KubeNode kinds are not installed there yet.
     if (isNotFound(error)) return { kind: 'Answers', version: undefined }
     const { because, message } = unreachable(error)
     return { kind: 'Refused', because: limited.aborted ? 'ApiServerDown' : because, message }
   }
 }
 
-/** Undefined when the server keeps it to itself: that is no reason to doubt the server. */
+/** Undefined when the server hides its version: that is no reason to doubt the server. */
 async function versionOf(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   const { status, text } = await client.raw({ method: 'GET', path: '/version', signal })
   if (status !== 200) return undefined

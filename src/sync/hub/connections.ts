@@ -1,4 +1,4 @@
-// Clients of the clusters, made from the kubeconfigs in the hub's Secrets; recreated when a Secret changes, closed when the Cluster is deleted.
+// Clients for the clusters, made from the kubeconfigs in the hub's Secrets. Recreated when a Secret changes, closed when the Cluster is deleted.
 import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import {
@@ -22,7 +22,7 @@ import type { SyncContext } from './context.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 export const SECRET = coreKind('Secret')
-/** Where kubeconfigs are kept when the reference names no key. */
+/** Keys of the kubeconfig when the reference names none. */
 const DEFAULT_KEYS = ['value', 'kubeconfig'] as const
 /** How often the Secret is read. */
 const TRUST_MS = 30_000
@@ -40,13 +40,13 @@ export class Connections {
 
   readonly #isThere: (id: string) => boolean
 
-  /** `isThere`: whether the hub has a Cluster of this `namespace/name`. */
+  /** `isThere`: whether the hub has a Cluster with this `namespace/name`. */
   constructor(context: Pick<SyncContext, 'client' | 'clock' | 'connect'>, isThere: (id: string) => boolean) {
     this.#context = context
     this.#isThere = isThere
   }
 
-  /** With a user, objects of the source are read and written as that user. Throws when it cannot connect; the first call shows whether the cluster answers. */
+  /** With a user, the source's objects are read and written as that user. Throws when it cannot connect; the first call shows whether the cluster answers. */
   async to(cluster: Cluster, user: string | undefined, signal?: AbortSignal): Promise<ClusterConnection> {
     const { clock, client, connect } = this.#context
     const { namespace = '', name = '' } = cluster.metadata
@@ -58,7 +58,7 @@ export class Connections {
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
     const from = ref.namespace
     const secret = await client.get(SECRET, { namespace: from, name: ref.name }, signal === undefined ? {} : { signal })
-    // The program of clusters puts it there.
+    // The clusters program stores it there.
     if (secret === undefined && cluster.spec.controlPlane !== undefined)
       throw new KubeNodeError(syncErrors.KN7305({ id }), { retry: 'later' })
     const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
@@ -88,7 +88,7 @@ export class Connections {
       this.#known.set(cached, { ...known, checkedAt: clock.monotonic() })
       return known.connection
     }
-    // It was deleted while its Secret was read: nothing would close a connection that is opened now.
+    // The Cluster was deleted while its Secret was read: a connection opened now would never be closed.
     if (!this.#isThere(id)) throw new Error(`Cluster ${id} not found on the hub`)
     const { config } = parseSafeKubeconfig(text, `Secret ${from}/${ref.name}`)
     if (known !== undefined) closeAll(known.connection)
@@ -98,13 +98,13 @@ export class Connections {
     return connection
   }
 
-  /** When the client certificate expires by which it was last connected; undefined for other credentials, such as a token. */
+  /** Expiry of the client certificate of the last connection; undefined for other credentials, such as a token. */
   credentialsEnd({ metadata: { namespace = '', name = '' } }: Cluster): number | undefined {
     const cert = this.#known.get(`${namespace}/${name}`)?.config.clientCertificate?.cert
     return cert === undefined || !('data' in cert) ? undefined : new X509Certificate(cert.data).validToDate.getTime()
   }
 
-  /** Of a Cluster that was deleted: ends what is in progress over them, and keeps no credentials. */
+  /** For a deleted Cluster: ends requests in progress, and keeps no credentials. */
   forget(id: string): void {
     for (const [cached, { connection }] of this.#known) {
       if (cached !== id && !cached.startsWith(`${id} `)) continue
@@ -119,7 +119,7 @@ export class Connections {
   }
 }
 
-/** The hub as sync itself, and as the users of its sources. */
+/** Clients for the hub: as sync itself, and as the users of its sources. */
 export class HubConnections {
   readonly #context: Pick<SyncContext, 'client' | 'clock' | 'hubAs'>
   readonly #known = new Map<string | undefined, ClusterConnection>()
@@ -137,14 +137,14 @@ export class HubConnections {
     return made
   }
 
-  /** The client of sync itself belongs to its creator. */
+  /** sync's own client belongs to its creator. */
   close(): void {
     for (const { client, program } of this.#known.values()) if (client !== program) close(client)
     this.#known.clear()
   }
 }
 
-/** After a pass over a cluster: hundreds of them would keep four connections each until the next one. */
+/** Closes idle connections after a pass over a cluster: otherwise hundreds of clusters would keep four connections each until the next pass. */
 export function rest({ client, program }: ClusterConnection): void {
   for (const each of new Set([client, program])) if ('rest' in each && typeof each.rest === 'function') each.rest()
 }
@@ -163,7 +163,7 @@ interface KubeconfigRef {
   readonly key?: string
 }
 
-/** Of a control plane on the hub, the one that the program of clusters makes: no field names it. */
+/** For a control plane on the hub, the Secret that the clusters program makes: no field names it. */
 function kubeconfigRef({ spec, metadata: { namespace = '', name = '' } }: Cluster): KubeconfigRef | undefined {
   if (spec.controlPlane !== undefined)
     return { namespace: CLUSTERS_NAMESPACE, name: hostedKubeconfigName(namespace, name), key: KUBECONFIG_KEY }
@@ -173,7 +173,7 @@ function kubeconfigRef({ spec, metadata: { namespace = '', name = '' } }: Cluste
     : { namespace: syncSecretsNamespace(namespace), name: ref.name, ...defined({ key: ref.key }) }
 }
 
-/** A Cluster that names another's Secret would replace that cluster's content with its own, bypassing the other's stages and gates. */
+/** Otherwise a Cluster that names another's Secret could replace that cluster's content with its own, bypassing the other's stages and gates. */
 function isFor({ metadata }: KubeObject, cluster: Cluster): boolean {
   const { namespace = '', name = '' } = cluster.metadata
   const declared = metadata.annotations?.[ANNOTATIONS.cluster]

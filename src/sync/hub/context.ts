@@ -1,4 +1,4 @@
-// What the program gives to the sync role beyond what every module gets: ways to clusters, and its configuration.
+// What the program passes to the sync role in addition to what every module gets: access to clusters, and its configuration.
 import type { NewsReader } from '../notify/news.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
@@ -16,44 +16,44 @@ import type { Rehearsal } from '../rehearsal/rehearsed.ts'
 import type { CageLimits } from '../render/run-caged.ts'
 
 export interface SyncConfig {
-  /** Everything that a commit declares is on this machine; what it declares elsewhere is rehearsed here. */
+  /** Everything that a commit declares is on this machine; objects declared for elsewhere are rehearsed here. */
   readonly rehearsal?: Rehearsal
-  /** Where copies of remote repositories are kept. */
+  /** Folder for copies of remote repositories. */
   readonly cacheDir: string
-  /** Whether a fleet may be rendered where the machine gives no namespaces. */
+  /** Whether a fleet may be rendered on a machine without namespaces. */
   readonly weakCage: WeakCage
-  /** What a cage loads in place of the sources; what was built beside this program when left out. */
+  /** What a cage loads instead of the sources; default: the files built next to this program. */
   readonly caged?: Bundle | undefined
-  /** Of this program, for commits that depend on another one. */
+  /** Version of this program, for commits that depend on another one. */
   readonly version?: string
-  /** Renders in Jobs of this image, which holds the program in this version; in a process without it. */
+  /** Renders in Jobs with this image, which contains the program in this version; without it, in a local process. */
   readonly jobs?: { readonly image: string; readonly version: string; readonly placement?: Placement }
-  /** Renders in place of both. */
+  /** Overrides both ways to render. */
   readonly renderer?: Renderer
   /** Environment that git needs for remote repositories: PATH. */
   readonly gitEnv?: Readonly<Record<string, string>>
-  /** Which git servers sources may name; without it none of this machine. */
+  /** Which git servers sources may name; default: none on this machine. */
   readonly gitReach?: GitReach
-  /** Of the copy of one repository. */
+  /** Size limit of one repository's copy. */
   readonly maxRepositoryBytes?: number
-  /** Repositories of this machine that sources may name; none without. */
+  /** Repositories on this machine that sources may name; default: none. */
   readonly localRepositories?: readonly LocalRepositories[]
   /** How often a local repository is checked for a new commit. */
   readonly localPollMs?: number
   readonly renderLimits?: CageLimits
-  /** What gates of pipelines may ask. */
+  /** What pipeline gates may query. */
   readonly checks?: ChecksConfig
-  /** Where their tokens may be sent; nowhere without. */
+  /** Where their tokens may be sent; default: nowhere. */
   readonly outbound?: OutboundPlaces
 }
 
 export interface SyncContext extends ModuleContext {
   readonly events: EventRecorder
-  /** Makes the client of a cluster from its kubeconfig; the HTTP client in a real program. */
+  /** Makes a cluster's client from its kubeconfig; the HTTP client in a real program. */
   readonly connect: (config: ConnectionConfig) => KubeClient
-  /** A client of the hub that acts as this user. */
+  /** A hub client that acts as this user. */
   readonly hubAs: (user: string) => KubeClient
-  /** What to notify of, and in which words. */
+  /** What to notify about, and in which words. */
   readonly news: NewsReader
   readonly config: SyncConfig
 }

@@ -1,4 +1,4 @@
-// What a revert is exempt from: by the pipeline as it was before the commit that is reverted, so that neither that one nor the revert exempts itself.
+// What a revert is exempt from. Uses the pipeline from before the reverted commit, so that neither that commit nor the revert can exempt itself.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -24,7 +24,7 @@ export async function exemptionsOf(
   return policy?.exempt ?? new Set()
 }
 
-/** Of the two effects that stop a release, those that still do. */
+/** Effects that stop a release and still apply. */
 const bindingOf = (exempt: ReadonlySet<Exemption>): readonly ('Pause' | 'Freeze')[] => [
   ...(exempt.has('Holds') ? [] : (['Pause'] as const)),
   ...(exempt.has('Freezes') ? [] : (['Freeze'] as const)),
@@ -33,7 +33,7 @@ const bindingOf = (exempt: ReadonlySet<Exemption>): readonly ('Pause' | 'Freeze'
 export interface HoldsOver {
   /** Why a hold stops the Release. */
   readonly paused?: string
-  /** The hold that the Release is exempt from, since it brings back only what was healthy. */
+  /** The hold that the Release is exempt from, because it only restores healthy content. */
   readonly passed?: string
 }
 
@@ -53,11 +53,11 @@ export function holdsOf(
   return passed === undefined ? {} : { passed }
 }
 
-/** A Release that is over is exempt from nothing: its revert is done, and a hold binds again. */
+/** A finished Release is exempt from nothing: its revert is done, and a hold applies again. */
 export const isHeldNow = (holds: readonly OperationalHold[], { release, source }: Work, now: number): boolean =>
   pausedBy(holds, release, now) !== undefined || pausedBy(holds, source, now) !== undefined
 
-/** Whether a held source has to be read at all: the pipelines there exempt no revert, as a rule. */
+/** Whether a held source must be read at all: usually its pipelines exempt no revert. */
 export const mayExemptReverts = (pipelines: HubShared['pipelines'], { metadata, spec }: FleetSource): boolean =>
   spec.tracks.some(({ pipelineRef }) => {
     const live = pipelines.get({ namespace: metadata.namespace ?? '', name: pipelineRef.name })
@@ -67,8 +67,9 @@ export const mayExemptReverts = (pipelines: HubShared['pipelines'], { metadata, 
 type ExemptTools = Pick<HubShared, 'context' | 'holds' | 'releases' | 'renders' | 'pipelinesBefore'>
 
 /**
- * A held source follows one commit only, which was verified before where commits are: a revert of what its tracks roll out, exempt from the hold by the pipeline of each of them, that renders to exactly what was
- * followed before the reverted commit. It changes nothing of the other tracks, whose pipelines were not asked.
+ * A held source follows only one kind of commit: a revert of what its tracks roll out, exempt from the hold by the pipeline of each of those tracks,
+ * that renders to exactly what was followed before the reverted commit. The commit was already verified where that is required. It changes nothing in
+ * the other tracks, because their pipelines were not checked.
  */
 export async function isExemptRevert(
   { context, holds, releases, renders, pipelinesBefore }: ExemptTools,
@@ -107,7 +108,7 @@ export async function isExemptRevert(
   }
 }
 
-/** Whether the tracks that are not named have the same objects, those on the hub included. */
+/** Whether the unnamed tracks have the same objects, including those on the hub. */
 function isSameOutside({ spec }: FleetSource, named: ReadonlySet<string>, a: Targets, b: Targets): boolean {
   const [before, after] = [splitByTrack(a, spec.tracks).tracks, splitByTrack(b, spec.tracks).tracks]
   const of = (tracks: typeof before, name: string): Targets => tracks.get(name) ?? new Map()

@@ -1,5 +1,5 @@
-// Asks other systems and clusters for the gates of a Release, in the background. A Secret is used only where its owner meant it for gates, and a token is sent only
-// to places that the operator allowed; neither is ever shown.
+// Queries other systems and clusters for the gates of a Release, in the background. Uses a Secret only if its owner marked it for gates, and sends a
+// token only to places that the operator allowed; neither is ever shown.
 import type { Release } from '#api/kinds/release.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { LABELS, syncSecretsNamespace } from '#api/names.ts'
@@ -25,7 +25,7 @@ import type { SyncContext } from './context.ts'
 type HttpGate = NonNullable<Gate['http']>
 type SecretRef = NonNullable<HttpGate['tokenSecretRef']>
 
-/** PEM of a few authorities. */
+/** Room for PEM of a few authorities. */
 const MAX_SECRET_CHARS = 64 * 1024
 const DEFAULT_KEYS = { token: 'token', ca: 'ca.crt' } as const
 
@@ -37,7 +37,7 @@ export class GateReads {
   readonly #checks: BackgroundReads<CheckResult>
   readonly #surveys: BackgroundReads<Survey>
 
-  /** `wake` is called with the key of a Release for which something new was read. */
+  /** `wake` is called with the key of a Release that has new readings. */
   constructor(context: SyncContext, wake: (release: string) => void) {
     const { clock, config } = context
     this.#context = context
@@ -50,12 +50,12 @@ export class GateReads {
     this.#surveys = new BackgroundReads({ clock, wake, failed: surveyFailed })
   }
 
-  /** What is known now of what the gates of the Release ask. */
+  /** What is currently known for the gates of the Release. */
   read(release: Release, key: string, { spec }: Pick<ReleasePipeline, 'spec'>, connect: ConnectTo) {
     const owner = { name: key, uid: release.metadata.uid ?? '' }
     const status = release.status ?? {}
     const namespace = release.metadata.namespace ?? ''
-    // The answer of an address is none of the gate once that names another one.
+    // After a gate changes its address, the old address's answer no longer counts.
     const asked = checksFor(status, spec).map(({ key, gate }) => ({ key, gate, as: `${key} ${canonicalJson(gate)}` }))
     const checks = asked.map(({ as, gate }): WantedRead<CheckResult> => ({
       key: as,
@@ -106,7 +106,7 @@ export class GateReads {
       : this.#tools.page(check, signal)
   }
 
-  /** Or why it is not asked. */
+  /** The check, or why it is not run. */
   async #checkOf(
     { url, expectedStatus, tokenSecretRef, caSecretRef }: HttpGate,
     namespace: string,
@@ -152,7 +152,7 @@ export class GateReads {
   }
 }
 
-/** As long as an answer counts: a cluster that keeps sending would otherwise be read for ever. */
+/** The same time for which an answer counts: otherwise a cluster that never stops sending would be read forever. */
 const SURVEY_MS = 60_000
 
 async function surveyIn(
@@ -166,7 +166,7 @@ async function surveyIn(
 
 const MAX_SEEN = 160
 
-/** One that refuses us answers: what it would say is unknown, and so it is not away. */
+/** A cluster that refuses sync does answer: its readings are unknown, but it is not offline. */
 function surveyFailed(error: unknown): Survey {
   const message = printableLine(isKubeNodeError(error) || error instanceof Error ? messageOf(error) : String(error))
   return unreachableReason(error) === 'ApiServerDown'

@@ -1,4 +1,4 @@
-// What holds say about an object of the hub: whether it is paused, retried or promoted. Pure.
+// What holds mean for an object on the hub: whether it is paused, retried or promoted. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { MAX_RETRIES, type Release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -16,7 +16,7 @@ export function retriesOf(holds: Holds, object: Release, now: number): readonly 
     .flatMap(({ metadata }) => metadata.uid ?? [])
 }
 
-/** Soaks of a Release that users end. */
+/** Soaks of a Release that users end early. */
 export function promotionsOf(holds: Holds, object: Release, now: number): readonly Promotion[] {
   const question = { effects: ['Promote'], things: [thing(object.kind, object)], now } as const
   return holdsOver(holds, question).flatMap(({ metadata, spec }) => {

@@ -1,29 +1,29 @@
-// The clusters of one pass, within a time: what is done when it ends counts, and the rest comes first in the next pass. A pass over hundreds of clusters on a busy
-// machine would otherwise reach the deadline of its reconcile, lose everything that it has read, and begin again with the same clusters for ever.
+// Processes the clusters of one pass within a time limit: finished clusters count, and the rest come first in the next pass. Otherwise a pass over
+// hundreds of clusters on a busy machine would hit its reconcile deadline, lose everything it read, and start over with the same clusters forever.
 import type { Clock } from '#lib/clock.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import { inParallel } from '#lib/pool.ts'
 
 export interface PassTime {
-  /** Later no further cluster is started. */
+  /** After this time no further cluster is started. */
   readonly startMs: number
-  /** One cluster is interrupted after this: what was written there stays, and the next pass continues. */
+  /** One cluster is interrupted after this: its writes stay, and the next pass continues. */
   readonly eachMs: number
 }
 
-/** Together less than the time of a reconcile of a Release. */
+/** The sum is less than the reconcile timeout of a Release. */
 export const PASS_TIME: PassTime = { startMs: 120_000, eachMs: 150_000 }
 
 export interface PassOrder {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
   readonly atOnce: number
   readonly signal: AbortSignal
-  /** Those that the last pass had no time for. */
+  /** Clusters that the last pass had no time for. */
   readonly first: readonly string[]
   readonly time?: PassTime
 }
 
-/** Returns the names that it had no time for. Failures of `look`, and an abort of the pass, are thrown. */
+/** Returns the names that it had no time for. Throws on failures of `look`, and when the pass is aborted. */
 export async function inTime(
   names: readonly string[],
   { clock, atOnce, signal, first, time = PASS_TIME }: PassOrder,

@@ -1,10 +1,10 @@
-// Which rendered commits are kept in memory: a few of each source, those that were asked for last, within a size in all.
+// Which rendered commits stay in memory: the most recently used few of each source, within a total size.
 
-/** A render that failed, or has no objects. */
+/** Size of a render that failed, or has no objects. */
 const LEAST_BYTES = 64 * 1024
-/** The one of a source and the one before are compared with each other. */
+/** A source's render and the previous one are compared with each other. */
 const LEAST_KEPT = 2
-/** Of one source: the newest, the one before, and a few that still roll out. */
+/** Limit for one source: the newest, the one before, and a few that still roll out. */
 const MOST_EACH = 8
 
 interface Entry<T> {
@@ -16,7 +16,7 @@ interface Entry<T> {
 export class KeptRenders<T> {
   readonly #maxBytes: number
   readonly #sizeOf: (rendered: T) => number
-  /** The one that was asked for longest ago is first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry<T>>()
   #bytes = 0
 
@@ -48,7 +48,7 @@ export class KeptRenders<T> {
     )
   }
 
-  /** Nothing when another one took its place. */
+  /** Does nothing if another entry replaced it. */
   drop(source: string, commit: string, made: Promise<T>): void {
     const key = renderKey(source, commit)
     const entry = this.#entries.get(key)

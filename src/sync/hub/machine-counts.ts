@@ -1,10 +1,10 @@
-// Decides when the machines of a cluster are counted for the status of its Cluster, and keeps the last count: seldom, since a count reads every machine.
+// Decides when a cluster's machines are counted for its Cluster's status, and keeps the last count. Counts rarely, because a count reads every machine.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
 import type { MachineCount } from '../cluster/readings.ts'
 
 const EVERY_MS = 5 * 60_000
-/** 10,000 machines are some 40 MB: every twenty minutes. */
+/** 10,000 machines take about 40 MB, so they are counted every twenty minutes. */
 const EACH_MS = 90
 
 interface Known {
@@ -23,7 +23,7 @@ export class MachineCounts {
     this.#random = random
   }
 
-  /** `reported`: the count in the status. After a restart the clusters that have one are spread over a period. */
+  /** `reported`: the count in the status. After a restart, clusters that have one are spread over a period. */
   isDue(key: string, reported: MachineCount | undefined): boolean {
     const now = this.#clock.monotonic()
     const known = this.#known.get(key)
@@ -38,8 +38,8 @@ export class MachineCounts {
   }
 
   /**
-   * A count that failed is tried again after a period, too: the reason seldom ends within a minute. To find none costs nothing, and where there are none yet they
-   * come soon: the prune guard counts those that go with a Cluster.
+   * A failed count also waits a full period: its cause rarely ends within a minute. A count of zero costs nothing and is repeated right away: a new
+   * cluster gets machines soon, and the prune guard needs the number of machines that would go with a Cluster.
    */
   counted(key: string, count: MachineCount | undefined): void {
     const total = count?.total ?? this.#known.get(key)?.last?.total ?? 0
@@ -47,7 +47,7 @@ export class MachineCounts {
     this.#known.set(key, { nextAt: this.#clock.monotonic() + afterMs, last: count })
   }
 
-  /** The cluster is deleted, or does not answer: it is counted again once it answers. */
+  /** The cluster is deleted, or does not answer: it is counted again when it answers. */
   forget(key: string): void {
     this.#known.delete(key)
   }

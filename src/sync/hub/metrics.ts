@@ -9,7 +9,7 @@ export interface TrustMetrics {
 
 export function createTrustMetrics({ registry }: Pick<RuntimeMetrics, 'registry'>): TrustMetrics {
   const name = 'kubenode_commits_verified_total'
-  // A new term of leadership begins with new counts.
+  // A new leadership term starts with new counts.
   registry.removeSingleMetric(name)
   const counter = new Counter({
     name,
@@ -17,7 +17,7 @@ export function createTrustMetrics({ registry }: Pick<RuntimeMetrics, 'registry'
     labelNames: ['result', 'reason'],
     registers: [registry],
   })
-  /** By source: what was refused last, since each pass finds the same. */
+  /** The last refusal by source, because every pass finds the same one. */
   const refused = new Map<string, string>()
   return {
     judged(source, trust) {

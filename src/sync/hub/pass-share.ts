@@ -1,5 +1,5 @@
-// How many clusters one pass over a Release processes at once, and how many requests each of them gets. Pure. A connection costs as much as four writes to open, so
-// many clusters get few connections each, and a single one gets as many as its server uses well.
+// How many clusters one pass over a Release processes at once, and how many requests each of them gets. Pure. Opening a connection costs as much as four
+// writes. So many clusters get few connections each, and a single cluster gets as many as its server handles well.
 
 /** Over all clusters: enough to keep a pass busy while distant servers answer. */
 const MAX_REQUESTS = 128
@@ -15,7 +15,7 @@ export interface PassShare {
   readonly requestsEach: number
 }
 
-/** `largest`: objects of the largest cluster. */
+/** `largest`: number of objects in the largest cluster. */
 export function passShare(clusters: number, largest: number): PassShare {
   const fitting = Math.floor(MAX_OBJECTS / Math.max(1, largest))
   const atOnce = Math.max(1, Math.min(clusters, MAX_CLUSTERS, Math.max(MIN_CLUSTERS, fitting)))

@@ -1,4 +1,5 @@
-// The pipeline of a Release as it was before its commit: a commit that fails does not choose what happens then, and none drops the gates that it has to pass.
+// The pipeline of a Release as it was before its commit: a failing commit must not choose what happens next, and no commit may drop the gates that it
+// has to pass.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
@@ -20,17 +21,17 @@ import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { Renders } from './renders.ts'
 
-/** A pipeline as the commit of a Release found it, and as the commit declares it. */
+/** A pipeline before the Release's commit, and as the commit declares it. */
 interface PipelinesOf {
   readonly before: ReleasePipelineSpec | undefined
   readonly own: ReleasePipelineSpec | undefined
-  /** Labels of the Clusters that were declared before, by name. */
+  /** Labels of the previously declared Clusters, by name. */
   readonly labels: LabelsByCluster
 }
 
 export type LabelsByCluster = ReadonlyMap<string, Readonly<Record<string, string>>>
 
-/** The spec has the stage as a field; selectors of stages use labels. */
+/** The spec has the stage as a field; stage selectors use labels. */
 export const labelsOfCluster = ({
   metadata,
   spec,
@@ -45,12 +46,12 @@ interface Sources {
   readonly pipelines: Pick<SharedInformer<ReleasePipeline>, 'get'>
 }
 
-/** The pipeline that a Release goes through, or why it cannot be known. */
+/** The pipeline that a Release goes through, or why it is unknown. */
 export type InForce =
   | { readonly spec: ReleasePipelineSpec; readonly labelsBefore?: LabelsByCluster }
   | { readonly problem: string }
 
-/** Reads earlier commits by rendering them; what was read for an open Release is kept until it is over. */
+/** Reads earlier commits by rendering them; caches the result for an open Release until it ends. */
 export class PipelinesBefore {
   readonly #from: Sources
   /** By uid of an open Release. */
@@ -60,12 +61,12 @@ export class PipelinesBefore {
     this.#from = from
   }
 
-  /** Its Release is over. */
+  /** Call when the Release has ended. */
   forget(uid: string): void {
     this.#known.delete(uid)
   }
 
-  /** Undefined: it did not exist, or cannot be known. */
+  /** Undefined: the pipeline did not exist, or is unknown. */
   async revertPolicy(source: FleetSource, release: Release): Promise<RevertPolicy | undefined> {
     const { spec, metadata } = release
     if (spec.after === undefined) return undefined
@@ -74,7 +75,7 @@ export class PipelinesBefore {
       const [earlier = spec.after] = (await appliedOnHub(this.#from, source, changeOf(release))) ?? []
       const before = await declaredAt(this.#from, source, earlier, id)
       if (before !== undefined) return revertPolicyOf(before.spec)
-      // One that the commit brings was not there before.
+      // If the commit adds the pipeline, it did not exist before.
       if ((await declaredAt(this.#from, source, spec.commit, id)) !== undefined) return undefined
     } catch (error) {
       if (!isKubeNodeError(error)) throw error
@@ -85,8 +86,8 @@ export class PipelinesBefore {
   }
 
   /**
-   * Stages and gates are those from before the commit as long as what is on the hub is its own: a commit cannot drop the gates that it has to pass. What another commit
-   * or a user has changed since counts.
+   * As long as the hub has the commit's own pipeline, the stages and gates from before the commit apply: a commit cannot drop the gates that it has to
+   * pass. A later change by another commit or a user counts.
    */
   async inForce(source: FleetSource, release: Release, live: ReleasePipeline): Promise<InForce> {
     const { uid = '' } = release.metadata
@@ -98,8 +99,8 @@ export class PipelinesBefore {
   }
 
   /**
-   * Whether what the track declares for the hub waits for a stage: by the pipeline as it was before the commit. A commit that was followed before the stage existed
-   * has been applied already, and one that waits keeps waiting.
+   * Whether the track's objects for the hub wait for a stage, by the pipeline from before the commit. A commit that was followed before the stage existed
+   * has already been applied, and a waiting commit keeps waiting.
    */
   async isHubStaged(source: FleetSource, { track, pipeline, commit }: TrackNow): Promise<boolean> {
     const { namespace = '', name = '' } = source.metadata
@@ -121,7 +122,7 @@ export class PipelinesBefore {
   }
 }
 
-/** What waits for a stage of the hub is not on it yet: then the pipeline there is still the one from before. */
+/** If the pipeline waits for a hub stage, it is not on the hub yet: then the live one is still the previous pipeline. */
 function inForceOf({ before, own }: PipelinesOf, live: ReleasePipeline, commit: string): ReleasePipelineSpec {
   const changedBy = live.metadata.annotations?.[ANNOTATIONS.commit] ?? commit
   const isOwn = changedBy === commit && own !== undefined && isSame(own.stages, live.spec.stages)
@@ -130,7 +131,7 @@ function inForceOf({ before, own }: PipelinesOf, live: ReleasePipeline, commit: 
 
 type Stages = ReleasePipelineSpec['stages']
 
-/** A server drops a list whose last item an apply takes out: an author who declares it as empty must not look like a user who changed the pipeline. */
+/** A server drops a list when an apply removes its last item: an author who declares an empty list must not look like a user who changed the pipeline. */
 const isSame = (own: Stages, live: Stages): boolean =>
   canonicalJson(withoutEmpty(own)) === canonicalJson(withoutEmpty(live))
 
@@ -152,7 +153,7 @@ export interface TrackNow {
   readonly commit: string
 }
 
-/** A commit of a track, made into a Release or not. */
+/** A commit of a track, with or without a Release. */
 interface Change {
   readonly namespace: string
   readonly source: string
@@ -161,9 +162,9 @@ interface Change {
   readonly commit: string
   /** The commit that was followed before. */
   readonly after: string | undefined
-  /** That of the Release before. */
+  /** The commit of the previous Release. */
   readonly previous: string | undefined
-  /** Its Release, once there is one. */
+  /** Name of its Release, if there is one yet. */
   readonly release?: string
 }
 
@@ -196,7 +197,7 @@ async function readPipelines(
     const applied = await appliedOnHub(from, source, change)
     const earlier = applied ?? [change.after, previousCommit(from, change)].filter((c) => c !== undefined)
     if (earlier.length === 0) return { before: undefined, own: undefined, labels: new Map() }
-    // A commit that was followed and could not be rendered changed nothing: the one of the Release before counts.
+    // A followed commit that could not be rendered changed nothing, so the previous Release's commit counts.
     for (const each of new Set(earlier))
       try {
         const before = await declaredAt(from, source, each, id)
@@ -218,8 +219,8 @@ const problemOf = (pipeline: string, commit: string, error: Error): string =>
   numbered(syncErrors.KN7307({ pipeline, commit: shortCommit(commit), why: messageOf(error) }))
 
 /**
- * Where the pipeline itself waits for a stage of the hub: the last commit whose pipeline got there. One that was followed and never passed changed nothing, so the
- * next commit is not held to it. Undefined: it does not wait.
+ * If the pipeline itself waits for a hub stage: the last commit whose pipeline got there. A commit that was followed but never passed changed nothing,
+ * so the next commit is not bound by it. Undefined: it does not wait.
  */
 async function appliedOnHub(
   from: Sources,
@@ -228,7 +229,7 @@ async function appliedOnHub(
 ): Promise<readonly string[] | undefined> {
   const all = releasesIn(from.releases.list(), namespace)
   const isStaged = (r: Release) => r.spec.digests[HUB] !== undefined
-  // Without any such Release nothing has to be rendered for the answer.
+  // Without any such Release nothing needs to be rendered.
   if (!all.some((r) => r.spec.source === name && isStaged(r))) return undefined
   const declared = await declaredAt(from, source, commit, { namespace, name: pipeline })
   const chain = chainOf(all, { source: name, track: declared?.track ?? track })
@@ -250,7 +251,7 @@ type DeclaredSpec = Partial<Pick<ReleasePipelineSpec, 'onFailure' | 'revert'>>
 
 interface DeclaredPipeline {
   readonly spec: DeclaredSpec
-  /** The track that has it. */
+  /** The track that contains the pipeline. */
   readonly track: string | undefined
 }
 

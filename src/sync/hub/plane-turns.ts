@@ -1,4 +1,4 @@
-// Applies the Cluster of a cluster on the hub in its turn, and watches its control plane.
+// Applies a cluster's Cluster on the hub when its turn comes, and watches its control plane.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -18,7 +18,7 @@ type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'hub' | 'loc
 
 interface Done {
   readonly digest: string
-  /** The Release changed it: as long as the cache has it from before, nothing is known of it. */
+  /** The Release changed it: until the cache has the new version, nothing is known. */
   readonly isChanged: boolean
 }
 
@@ -31,7 +31,7 @@ export interface PlaneOrder {
 
 export class PlaneTurns {
   readonly #shared: Shared
-  /** By key of a Release, then by cluster: what this process applied. Read again after a restart. */
+  /** What this process applied, by Release key, then by cluster. Read again after a restart. */
   readonly #done = new Map<string, Map<string, Done>>()
 
   constructor(shared: Shared) {
@@ -42,7 +42,7 @@ export class PlaneTurns {
     this.#done.delete(key)
   }
 
-  /** `Current`: the control plane is as declared, and what is in the cluster follows. Undefined: a newer Release has taken its place. */
+  /** `Current`: the control plane matches its declaration, and the cluster's objects follow. Undefined: a newer Release has replaced this one. */
   async bring(work: Work, { name, plane, live, order }: PlaneOrder): Promise<ApplyReport | 'Current' | undefined> {
     const { release, source, signal } = work
     const { clock } = this.#shared.context
@@ -86,7 +86,7 @@ const notObserved = ({ ref }: DesiredObject): Failure => ({
   message: 'applied; its controller has not observed it yet',
 })
 
-/** Of the hub alone: what is in the cluster is neither read nor judged before its turn. */
+/** Reports only the hub: the cluster's content is neither read nor judged before its turn. */
 const answerOf = (trouble: Failure, report?: ApplyReport): ApplyReport => ({
   ...report,
   answer: {

@@ -1,4 +1,5 @@
-// Asks the hub's Defender before a mass deletion in a cluster: its target is the Cluster, and nothing is deleted without a permit that was read as Granted right before.
+// Asks the hub's Defender before a mass deletion in a cluster. The permit's target is the Cluster, and nothing is deleted without a permit that was just
+// read as Granted.
 import { createHash } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
@@ -20,16 +21,16 @@ import { byPermit, readingPermits, underPermit } from '#permits/under-permit.ts'
 import type { PruneAnswer, PrunePermits } from '#delivery/deliver.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 
-/** A deletion that failed is tried again by the next passes; each of them must not take a place in the rates. */
+/** The next passes retry a failed deletion; these retries must not use up the rate limits. */
 const AGAIN_MS = 300_000
 const PACE: Pace = { usedMs: AGAIN_MS, refusedMs: AGAIN_MS, ownMs: AGAIN_MS, lapsedMs: AGAIN_MS }
-/** Ended permits of one deletion that are walked through; the Defender deletes them after a day. */
+/** Ended permits of one deletion that are read; the Defender deletes them after a day. */
 const MOST_ENDED = 16
 const NAME_DIGITS = 20
 const MAX_SEEN = 200
 
 interface Asking {
-  /** Of the hub. */
+  /** Client of the hub. */
   readonly client: KubeClient
   readonly now: () => number
   readonly ended: EndedPermits
@@ -73,7 +74,7 @@ export function prunePermits({ client, now, ended, cluster, release, signal }: A
       }
     },
     report: async (permit, isDone) => {
-      // One that is not reported ends by its lease.
+      // A permit without a report ends by its lease.
       for (const action of reportOf(permit, uid, isDone ? 'Succeeded' : 'Failed', 'the deletions were tried'))
         await actOnPermit(tools, action, now())
     },
@@ -100,8 +101,8 @@ interface Deletion {
 }
 
 /**
- * The permits of this deletion, as the server has them now, and the name of the next one; undefined when there were too many today. Sync has no cache of permits:
- * the name of each follows from the one before, so that all are found by their names.
+ * The permits of this deletion, as the server has them now, and the name of the next one; undefined when there were too many today. sync has no permit
+ * cache: each name follows from the one before, so all permits are found by name.
  */
 async function readChain(
   { client, signal }: PermitTools,
@@ -137,7 +138,7 @@ const requestOf = ({ cluster, release, held }: Deletion): Need['request'] => ({
   leaseSeconds: LEASES.massPrune,
 })
 
-/** The stage of the cluster, as the release last decided it. */
+/** The cluster's stage, as the release last decided it. */
 function partIn({ status }: Release, { metadata }: Cluster): { readonly part?: string } {
   const stage = status?.clusters?.find((c) => c.name === metadata.name)?.stage
   return stage === undefined ? {} : { part: stagePart(stage) }

@@ -37,7 +37,7 @@ type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'approvals' 
 /** Passes over the clusters of Releases; remembers which ones the last pass had no time for. */
 export class ClusterPasses {
   readonly #shared: Shared
-  /** By key of a Release. */
+  /** By Release key. */
   readonly #left = new Map<string, readonly string[]>()
   readonly #endedPermits: EndedPermits
   readonly #planes: PlaneTurns
@@ -48,7 +48,7 @@ export class ClusterPasses {
     this.#planes = new PlaneTurns(shared)
   }
 
-  /** Whether its last pass had no time for some cluster. */
+  /** Whether its last pass ran out of time for some cluster. */
   hasLeft(key: string): boolean {
     return this.#left.has(key)
   }
@@ -66,14 +66,14 @@ export class ClusterPasses {
     return connections.to(cluster, actingUser(source), signal)
   }
 
-  /** To the clusters that its plan has to read. */
+  /** Applies to the clusters that the plan must read. */
   applyToOpen(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, ApplyReport>> {
     return this.applyToEach(work, openClusters(work.release), rendered, isOver(work.release))
   }
 
   /**
-   * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among the first
-   * of the next pass.
+   * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among
+   * the first in the next pass.
    */
   async applyToEach(
     work: Work,
@@ -109,13 +109,13 @@ export class ClusterPasses {
     const { namespace } = release.metadata
     const target = rendered.targets.get(name)
     if (target === undefined) return undefined
-    // The hub is no Cluster of its own: what is approved there needs no permit for a target.
+    // The hub has no Cluster of its own: approved changes there need no permit for a target.
     const cluster = name === HUB ? undefined : clusters.get({ namespace, name })
     if (name !== HUB && cluster === undefined)
       return {
         answer: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
       }
-    // Whatever is applied there would go with it, and machines that are made there would outlive it on their hosts.
+    // Anything applied there would be deleted with it, and machines created there would outlive it on their hosts.
     if (cluster?.metadata.deletionTimestamp !== undefined)
       return { answer: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
     const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
@@ -128,7 +128,7 @@ export class ClusterPasses {
     }
     const { plane, content } = ofCluster(name, target)
     const deliver = () => this.#deliverTo(work, name, rendered, { ...applying, target: content, cluster })
-    // What settled is kept from drifting with the other objects of the hub.
+    // A settled Cluster is protected from drift together with the hub's other objects.
     if (plane === undefined || cluster === undefined || isSettled) return deliver()
     const { declaredIn } = placeOf(namespacedName(source), release.spec.track, HUB, rendered)
     const order = { config, approved, ...defined({ declaredIn }), elsewhere: rendered.elsewhere(HUB) }
@@ -140,7 +140,7 @@ export class ClusterPasses {
     })
   }
 
-  /** Whether the hub has the newest of this Cluster: it is new there, or its turn came. */
+  /** Whether the hub has the newest version of this Cluster: it is new there, or its turn came. */
   #isDue({ release }: Work, name: string): boolean {
     const { namespace } = release.metadata
     const isThere = this.#shared.clusters.get({ namespace, name }) !== undefined
@@ -161,7 +161,7 @@ export class ClusterPasses {
     try {
       const connection = await this.connectTo(work, name, signal)
       const report = await locks.run(`${name}/${namespacedName(source)}/${track}`, async () => {
-        // While it waited for its turn a newer Release may have been created: then this one must not apply.
+        // While it waited for its turn, a newer Release may have been created: then this one must not apply.
         const chain = chainNow(this.#shared, release)
         if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
         return applyToCluster(connection, {
@@ -205,7 +205,7 @@ const stageOf = ({ release, pipeline }: Work, cluster: string) => {
   return pipeline.spec.stages.find(({ name }) => name === stage)
 }
 
-/** Without its stage no machine may fail. */
+/** Without its stage, no machine failures are allowed. */
 const isWell = (answer: ApplyReport['answer'], stage: ReturnType<typeof stageOf>): boolean =>
   answer.kind === 'Seen' &&
   answer.isApplied &&
@@ -217,7 +217,7 @@ interface Applying extends Pick<ApplyOrder, 'target' | 'skips' | 'config' | 'app
   readonly cluster: Cluster | undefined
 }
 
-/** A hub may be a member of its fleet: each of the two leaves alone what is declared for the other. */
+/** A hub may be a member of its own fleet: each of the two ignores objects that are declared for the other. */
 function placeOf(source: string, track: string, name: string, { declaredFor }: Rendering): Place {
   if (name !== HUB)
     return { owner: { source, track, target: 'Member', cluster: name }, declaredIn: () => declaredFor(HUB) }
@@ -258,7 +258,7 @@ export function seenCluster(
   }
 }
 
-/** A commit cannot move a cluster out of the stage whose gates it has to pass; one that had no stage had no gates. */
+/** A commit cannot move a cluster out of the stage whose gates it has to pass; a cluster without a stage had no gates. */
 function labelsFor(cluster: Cluster, { release, pipeline, labelsBefore }: Work): Readonly<Record<string, string>> {
   const now = labelsOfCluster(cluster)
   const isOwn = cluster.metadata.annotations?.[ANNOTATIONS.commit] === release.spec.commit

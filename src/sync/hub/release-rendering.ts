@@ -1,4 +1,4 @@
-// Renders the commit of a Release again, and checks that it still is what the Release was made for.
+// Renders the commit of a Release again, and checks that the result still matches the Release.
 import { commitText } from '#api/protocol/commit-title.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -12,13 +12,13 @@ import type { HubShared } from './shared.ts'
 
 export interface Rendering {
   readonly targets: Targets
-  /** By target: the source's declarations in other tracks. */
+  /** By target: what the source declares in other tracks. */
   readonly elsewhere: (target: string) => ReadonlySet<string>
-  /** Its declarations for a target: the hub may be one of the clusters. */
+  /** What the source declares for a target: the hub may be one of the clusters. */
   readonly declaredFor: (target: string) => ReadonlySet<string>
 }
 
-/** The commit is rendered again after a restart; the result must equal what the Release was made for. */
+/** After a restart the commit is rendered again; the result must equal the Release's content. */
 export async function rendering(
   { renders, sources }: Pick<HubShared, 'renders' | 'sources'>,
   { release, source }: Pick<Work, 'release' | 'source'>,
@@ -28,7 +28,7 @@ export async function rendering(
     const standing = standingProblem(source, sources.list())
     if (standing !== undefined) return { problem: numbered(standing) }
     const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
-    // A track that the source no longer has declares nothing; a Release of it that deletes everything is still carried out.
+    // A track that the source dropped declares nothing; its Release that deletes everything is still carried out.
     const own = withTurns(tracks.get(release.spec.track) ?? new Map<string, RenderedTarget>(), {
       namespace: release.metadata.namespace ?? '',
       had: (name) => release.spec.digests[name] !== undefined,

@@ -1,4 +1,4 @@
-// Reports what became of a Release: its status, its conditions, and events about its clusters.
+// Reports the result of a Release: its status, its conditions, and events about its clusters.
 import { release as releaseKind, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { refText } from '#delivery/object-ref.ts'
@@ -72,7 +72,7 @@ export function conditionsOf({ status }: ReleasePlan, { newer, ...holds }: Aroun
       ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
       : 'NewerRelease'
   const isGate = waitingFor?.predicate === 'GateClosed' || waitingFor?.predicate === 'GateFailed'
-  // A person who holds it has seen it already.
+  // The user who holds it already knows.
   const isHeld = holds.paused !== undefined && status.stages?.every((s) => s.phase !== 'Failed') === true
   const needsPerson = (phase === 'Paused' && !isHeld) || waitingFor?.predicate === 'PruneGuard'
   return [
@@ -106,7 +106,7 @@ export async function report(
   const { generation } = release.metadata
   const full = conditions.map((c) => (generation === undefined ? c : { ...c, observedGeneration: generation }))
   const status = { ...wanted, conditions: setConditions(release.status?.conditions, full, context.clock.now()) }
-  // What a Release has begun binds the next one, also before the watch tells of it.
+  // What a Release has started affects the next one, even before the watch delivers it.
   const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync, cache: releases }
   writtenOrThrow(await writeStatus({ ...own, object: release, status, signal }))
 }

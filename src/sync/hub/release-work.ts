@@ -1,4 +1,4 @@
-// What one pass over a Release works with, and the Releases of its track as they are now.
+// The inputs of one pass over a Release, and the current Releases of its track.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -10,18 +10,18 @@ import type { HubCaches } from './shared.ts'
 export interface Work {
   readonly release: Release
   readonly source: FleetSource
-  /** As it is in force for the Release. */
+  /** The pipeline that applies to the Release. */
   readonly pipeline: Pick<ReleasePipeline, 'spec'>
-  /** Labels of Clusters before its commit: one that the commit itself moves keeps its stage until the next commit. */
+  /** Labels of Clusters before its commit: a cluster that the commit itself moves keeps its stage until the next commit. */
   readonly labelsBefore?: LabelsByCluster
   readonly signal: AbortSignal
-  /** Clusters in which recoveries of its sets are exempt from budgets. */
+  /** Clusters in which recoveries by its sets are exempt from budgets. */
   readonly budgetExempt?: ReadonlySet<string>
-  /** A hold on the release or its source that it is not exempt from. */
+  /** A hold on the release or its source, from which it is not exempt. */
   readonly isHeld?: boolean
 }
 
-/** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */
+/** The Releases of its track as last written. Read on demand, because others proceed while a cluster is being read. */
 export const chainNow = (
   { releases, clusters }: Pick<HubCaches, 'releases' | 'clusters'>,
   { metadata, spec }: Release,

@@ -1,4 +1,4 @@
-// Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records its progress before it continues.
+// Runs one Release through its pipeline: reads the clusters that matter now, lets the plan decide, and records progress before it continues.
 import { MAX_RECORDED_APPROVERS, type Release } from '#api/kinds/release.ts'
 import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -23,21 +23,21 @@ import { chainNow, ofClustersNow, type Work } from './release-work.ts'
 import { revertFailed } from './revert.ts'
 import type { HubShared } from './shared.ts'
 
-/** A Release that cannot continue because another object is missing. */
+/** Requeue delay of a Release that waits for a missing object. */
 const MISSING_MS = 10_000
 /** How often the clusters of a finished Release are compared with it. */
 const DRIFT_MS = 60_000
 
-/** What the loop of Releases works with: what is shared, and what it alone remembers. */
+/** The loop's dependencies: the shared ones, and its own memory. */
 export interface ReleaseLoop extends HubShared {
   readonly passes: ClusterPasses
-  /** What gates ask other systems and clusters. */
+  /** What gates query from other systems and clusters. */
   readonly gateReads: GateReads
-  /** By uid of a Release that succeeded and is open: when its settled clusters were last compared with it. */
+  /** By uid of an open Release that succeeded: when its settled clusters were last compared with it. */
   readonly comparedAt: Map<string, number>
 }
 
-/** `wake` is called with the key of a Release for which something new was read. */
+/** `wake` is called with the key of a Release that has new readings. */
 export const releaseLoop = (shared: HubShared, wake: (key: string) => void): ReleaseLoop => ({
   ...shared,
   passes: new ClusterPasses(shared),
@@ -87,7 +87,7 @@ export async function reconcileRelease(loop: ReleaseLoop, key: string, context: 
   return requeueAfter(MISSING_MS)
 }
 
-/** What is only needed while it is open. */
+/** Forgets what is only needed while the Release is open. */
 function forget({ gateReads, pipelinesBefore, comparedAt }: ReleaseLoop, { metadata: { uid = '' } }: Release): void {
   gateReads.forget(uid)
   pipelinesBefore.forget(uid)
@@ -122,7 +122,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
     rendered === undefined || isStill
       ? new Map<string, ApplyReport>()
       : await loop.passes.applyToOpen({ ...work, budgetExempt, isHeld }, rendered)
-  // As it is by now: reading the clusters took a while.
+  // Uses the current chain: reading the clusters took a while.
   const before = chainNow(loop, release)
   const clusters = new Map(
     Object.entries(release.spec.digests).map(([name, digest]) => [
@@ -132,7 +132,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   )
   const now = clock.now()
   const rules = await customFindings({ release, pipeline: pipeline.spec, clusters, surveys: asked.surveys, now })
-  // A newer one may exist by now: then this one must draw no conclusions.
+  // A newer Release may exist by now: then this one must draw no conclusions.
   const newer = newerThan(loop, release)
   const chain = chainNow(loop, release)
   const holds = holdsOf(loop.holds.list(), work, now, exempt, returns)
@@ -170,7 +170,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
   await report(loop, release, status, conditionsOf({ ...plan, status }, { newer, ...holds }), signal)
   if (newer === undefined && rendered !== undefined && status.phase === 'Succeeded')
     await keepSettledFromDrifting(loop, { ...work, release: { ...release, status } }, rendered)
-  // Objects just recorded as begun are applied at once.
+  // Apply objects immediately after they were recorded as begun.
   const hasBegun = (plan.status.clusters ?? []).some(
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
@@ -191,7 +191,7 @@ function deletionsIn(
   )
 }
 
-/** The commit of the newest Release, if that reverts this one. */
+/** The commit of the newest Release, if it reverts this one. */
 function revertedBy(chain: readonly Release[], { spec, metadata }: Release): string | undefined {
   const newest = chain.at(-1)
   return newest?.spec.revertOf === spec.commit && newest.metadata.name !== metadata.name
@@ -201,7 +201,7 @@ function revertedBy(chain: readonly Release[], { spec, metadata }: Release): str
 
 const phaseOf = ({ status }: Release, cluster: string) => status?.clusters?.find((c) => c.name === cluster)?.phase
 
-/** Reverts, or reports, changes by other clients in the clusters of the newest Release after it is done. */
+/** Reverts, or reports, changes by other clients in the clusters of the newest Release after it has finished. */
 async function keepFromDrifting(loop: ReleaseLoop, work: Work): Promise<Outcome> {
   const { release, source } = work
   const everyMs = driftEveryMs(source)
@@ -214,7 +214,7 @@ async function keepFromDrifting(loop: ReleaseLoop, work: Work): Promise<Outcome>
   return requeueAfter(loop.passes.hasLeft(namespacedName(release)) ? 0 : everyMs)
 }
 
-/** One cluster that is offline for weeks, or has no stage, does not leave the others unprotected. */
+/** A cluster that is offline for weeks, or has no stage, must not leave the others unprotected. */
 async function keepSettledFromDrifting(loop: ReleaseLoop, work: Work, rendered: Rendering): Promise<void> {
   const { release, source } = work
   const { uid = '' } = release.metadata
@@ -225,7 +225,7 @@ async function keepSettledFromDrifting(loop: ReleaseLoop, work: Work, rendered: 
   await compareSettled(loop, work, rendered)
 }
 
-/** Also those to which it brought nothing new: it is the newest of the track, and so the only one that protects them. */
+/** Includes clusters that it did not change: it is the newest Release of the track, so no other one protects them. */
 const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
 
 async function compareSettled(loop: ReleaseLoop, work: Work, rendered: Rendering): Promise<void> {

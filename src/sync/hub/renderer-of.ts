@@ -1,4 +1,4 @@
-// Where this sync renders, as it is configured: found once, on the first use.
+// Where this sync renders, by its configuration: determined once, on first use.
 import type { Random } from '#lib/random.ts'
 import { CAGE_LEVELS, findCage } from '../render/cage.ts'
 import { JobRenderer } from '../render/job/job-renderer.ts'
@@ -7,7 +7,7 @@ import type { SyncContext } from './context.ts'
 
 const RUN_DIGITS = 16
 
-/** Part of names of objects, and no secret. */
+/** Part of object names; not a secret. */
 const newRun = (random: Random): string =>
   Array.from({ length: RUN_DIGITS }, () => random.below(16).toString(16)).join('')
 

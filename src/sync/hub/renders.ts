@@ -1,4 +1,4 @@
-// Keeps the last rendered commits of each source, so that Releases and retries do not render again, and finds once where code runs.
+// Caches the last rendered commits of each source, so that Releases and retries do not render again. Determines once where code runs.
 import { getHeapStatistics } from 'node:v8'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
@@ -38,16 +38,16 @@ export interface Fetched {
   readonly repository: LocalRepository
   readonly commit: string
   readonly isLocal: boolean
-  /** The disk for copies is nearly full, or there is no program git. */
+  /** The disk for copies is nearly full, or the git program is missing. */
   readonly note?: string
 }
 
-/** A failing commit is rendered again after this long, in case this machine caused the failure. */
+/** A failed commit is rendered again after this time, in case this machine caused the failure. */
 const FAILED_FOR_MS = 120_000
 const SWEEP_MS = 3_600_000
-/** Of the memory that this program may have: the newest commit of each source, the one before, and those that still roll out. */
+/** Share of the program's memory: for the newest commit of each source, the one before, and those that still roll out. */
 const KEPT_SHARE = 0.25
-/** A render may take a processor, and a gigabyte. */
+/** One render can use a whole CPU and a gigabyte. */
 const RENDERS_AT_ONCE = 4
 
 export class Renders {
@@ -59,14 +59,14 @@ export class Renders {
     KEPT_SHARE * getHeapStatistics().heap_size_limit,
     ({ memory }) => memory,
   )
-  /** By source: the newest commit seen, and what stops the render of another. */
+  /** By source: the newest observed commit, and what cancels the render of another one. */
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
-  /** By reader: two fetches into one copy would wait for the locks of each other, and clean up after each other. */
+  /** By reader: two fetches into one copy would wait for each other's locks, and clean up after each other. */
   readonly #fetches = new KeyedLock({ what: 'fetches of one repository' })
   readonly #atOnce = new Semaphore(RENDERS_AT_ONCE, { what: 'renders' })
   #renderer: Promise<Renderer> | undefined
   #sweptAt: number | undefined
-  /** Of all sources; undefined until they were listed. */
+  /** Readers of all sources; undefined until they were listed. */
   #readers: ReadonlySet<string> | undefined
 
   readonly #readSecret: ReadSecret
@@ -80,7 +80,7 @@ export class Renders {
       makeRenderer ?? (async () => processRenderer(await findCage(config.weakCage, CAGE_LEVELS, config.caged)))
   }
 
-  /** The commit that the source follows now. */
+  /** Fetches the commit that the source follows now. */
   async fetch(source: FleetSource): Promise<Fetched> {
     const { url, ref } = source.spec
     const repository = await this.#fetched(source)
@@ -91,7 +91,7 @@ export class Renders {
     return { repository, commit, isLocal: isLocal(url), ...defined({ note }) }
   }
 
-  /** Commits by the names of branches of the repository itself, below this folder of branches; a fork has none there. */
+  /** Commits by branch name, below this folder of branches in the repository itself; a fork has none there. */
   async branches(source: FleetSource, folder: string): Promise<ReadonlyMap<string, string>> {
     const { url } = source.spec
     if (isLocal(url)) return (await this.#fetched(source)).branches(folder)
@@ -99,13 +99,13 @@ export class Renders {
     return this.#fetches.run(options.reader ?? url, () => branchesOf(url, folder, options))
   }
 
-  /** As `render`, but given up as soon as the source is seen at another commit. */
+  /** Like `render`, but cancelled when the source moves to another commit. */
   async renderNewest(source: FleetSource, commit: string): Promise<Rendered> {
     const seen = [...this.#newest.values()].find((n) => n.commit === commit)
     return this.render(source, commit, seen?.superseded.signal)
   }
 
-  /** Of a source that was fetched before, or is local. */
+  /** For a source that was fetched before, or is local. */
   async render(source: FleetSource, commit: string, signal?: AbortSignal): Promise<Rendered> {
     const { spec } = source
     const remote = isLocal(spec.url) ? undefined : await this.#copyWith(source, commit)
@@ -140,19 +140,19 @@ export class Renders {
     this.#newest.set(ref, { commit, superseded: new AbortController() })
   }
 
-  /** A file that the key does not open may be opened by the next content of the Secret, which no commit tells of. */
+  /** A file that the key does not open may open with the Secret's next content, and no commit announces that. */
   #tryAgain(drop: () => void, targets: Rendered['targets']): void {
     if (![...targets.values()].some(({ rejected }) => rejected.some(isUndecrypted))) return
     this.#clock.after(FAILED_FOR_MS, drop)
   }
 
-  /** Failures outside the fleet's code are retried at once. */
+  /** Failures outside the fleet's code are retried immediately. */
   #forget(drop: () => void, error: unknown): void {
     if (isKubeNodeError(error) && isOfTheFleet(error)) this.#clock.after(FAILED_FOR_MS, drop)
     else drop()
   }
 
-  /** Now and then: copies of sources that are no longer there. */
+  /** Runs periodically: removes copies of sources that no longer exist. */
   removeUnused(sources: readonly FleetSource[]): void {
     const now = this.#clock.monotonic()
     this.#readers = new Set(sources.map(readerOf))
@@ -163,7 +163,7 @@ export class Renders {
     for (const reader of this.#repositories.keys()) if (!readers.has(reader)) this.#repositories.delete(reader)
   }
 
-  /** Trying out a cage takes a tenth of a second, so it is done before the first commit. A failure is reported by the render that needs it. */
+  /** Testing a cage takes a tenth of a second, so it runs before the first commit. The render that needs the cage reports a failure. */
   prepare(): void {
     this.#findRenderer().catch(() => undefined)
   }
@@ -201,7 +201,7 @@ export class Renders {
     return rehearsal === undefined ? rendered : { ...rendered, targets: rehearsed(rendered.targets, rehearsal) }
   }
 
-  /** One reader's cached copy is not shared: another source must prove that it may read the repository. */
+  /** A reader's cached copy is not shared: another source must prove that it may read the repository. */
   async #fetched(source: FleetSource): Promise<LocalRepository> {
     const { url, ref } = source.spec
     const reader = readerOf(source)
@@ -225,7 +225,7 @@ export class Renders {
 
   async #mirrorOptions(source: FleetSource): Promise<MirrorOptions> {
     const { secretRef } = source.spec
-    // Read again for each fetch: a new token or authority counts from the next one on.
+    // Read again for each fetch: a new token or authority counts from the next fetch on.
     const secret = secretRef === undefined ? undefined : await this.#secretOf(source, secretRef)
     const { cacheDir, gitEnv, gitReach: reach, maxRepositoryBytes: maxBytes } = this.#config
     return {
@@ -236,7 +236,7 @@ export class Renders {
     }
   }
 
-  /** Without the server, which may be away since before this process started. */
+  /** Works without the server, which may have been unreachable since before this process started. */
   async #copyWith(source: FleetSource, commit: string): Promise<LocalRepository | undefined> {
     const reader = readerOf(source)
     const known = this.#repositories.get(reader)
@@ -261,7 +261,7 @@ export class Renders {
 const isUndecrypted = ({ problem }: Rejected): boolean => problem.startsWith(UNDECRYPTED)
 const UNDECRYPTED = syncErrors.KN7133({ file: '', why: '' }).code
 
-/** What one source may open is not shown to another that reads the same repository. */
+/** Content that one source can decrypt is not shown to another source that reads the same repository. */
 const decryptedFor = (source: FleetSource): string =>
   source.spec.decryption === undefined
     ? ''
@@ -275,7 +275,7 @@ const readerOf = (source: FleetSource): string =>
 
 export interface RenderPorts {
   readonly readSecret?: ReadSecret
-  /** A process of this machine without it. */
+  /** Default: a process on this machine. */
   readonly makeRenderer?: () => Promise<Renderer>
 }
 

@@ -1,4 +1,5 @@
-// Reverts a failed Release where its pipeline asks for it: decides, makes the commit, tries it as sync itself would judge it, pushes it, and says in the status what became of it.
+// Reverts a failed Release where its pipeline asks for it: decides, makes the commit, checks it as sync itself would judge it, pushes it, and records
+// the result in the status.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
@@ -45,7 +46,7 @@ export interface RevertWork {
 
 type Order = Extract<RevertDecision, { kind: 'Write' }>
 
-/** The status with what became of the revert. */
+/** The status with the result of the revert. */
 export async function revertFailed(
   tools: RevertTools,
   work: RevertWork,
@@ -55,7 +56,7 @@ export async function revertFailed(
   const now = tools.context.clock.now()
   if (status.revertCommit !== undefined) return status
   if (!hasFailed(status)) return withoutAttempts(status)
-  // The commit is made of the status as it was recorded, so that an attempt after a crash makes the same one.
+  // The commit is made from the recorded status, so that an attempt after a crash makes the same commit.
   const recorded = release.status
   if (recorded === undefined || !hasFailed(recorded) || !isRevertDue(recorded, now)) return status
   const policy = await tools.pipelinesBefore.revertPolicy(source, release)
@@ -87,13 +88,13 @@ export async function revertFailed(
 
 const hasFailed = ({ stages = [] }: ReleaseStatus): boolean => stages.some((s) => s.phase === 'Failed')
 
-/** It became healthy after all. */
+/** The Release became healthy after all. */
 function withoutAttempts(status: ReleaseStatus): ReleaseStatus {
   const { revert, ...others } = status
   return revert === undefined ? status : others
 }
 
-/** The id of the commit, once it is on the branch. */
+/** Returns the id of the commit after it is on the branch. */
 async function write(
   tools: RevertTools,
   { release, source, signal }: RevertWork,
@@ -115,7 +116,7 @@ async function write(
   })
   if (made.kind === 'Problem') return { problem: made.why }
   const subject = (await repository.commit(reverts)).message.split('\n')[0] ?? ''
-  // With other commits in between, what a revert renders to is not known yet.
+  // With other commits in between, the revert's rendering is not known yet.
   if (source.spec.requirePlan === true && parent !== reverts)
     return { problem: 'the source requires plans, and other commits came since: revert it with a plan' }
   const plan = source.spec.requirePlan === true ? await planOf(renders, source, reverts, restores) : undefined
@@ -154,7 +155,7 @@ interface Made {
   readonly signal: AbortSignal
 }
 
-/** On the followed branch sync writes nothing that it would then refuse to follow: that would stop every later commit, too. */
+/** sync never writes a commit to the followed branch that it would then refuse: that would block every later commit too. */
 async function refusalOf(
   { context, verification, approvals }: RevertTools,
   source: FleetSource,
@@ -176,7 +177,7 @@ async function refusalOf(
 
 const bytesIn = ({ all }: NewObjects, id: string): Buffer | undefined => all.get(id)?.content
 
-/** Of spec.push: the signing key, and what opens the repository. */
+/** From spec.push: the signing key, and the repository's credentials. */
 export async function credentialsOf({ client, clock }: Pick<SyncContext, 'client' | 'clock'>, source: FleetSource) {
   const { spec } = source
   const secretRef = spec.push?.secretRef ?? { name: '' }

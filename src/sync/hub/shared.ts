@@ -1,4 +1,5 @@
-// What the loops of the hub share: what they read of it, and what renders, verifies and connects for all of them. What one loop alone remembers is made by that loop.
+// What the hub's loops share: what they read from it, and what renders, verifies and connects for all of them. A loop creates its own private memory
+// itself.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
@@ -31,9 +32,9 @@ export interface HubShared extends HubCaches {
   readonly verification: Verification
   readonly pipelinesBefore: PipelinesBefore
   readonly connections: Connections
-  /** The hub itself, as a target; with a user, objects are read and written as that user. */
+  /** The hub itself, as a target. With a user, objects are read and written as that user. */
   readonly hub: HubConnections
-  /** One Release at a time changes a track's objects in a cluster: an old one that still applies must finish before a newer one begins. */
+  /** Only one Release at a time changes a track's objects in a cluster: an old one that still applies must finish before a newer one starts. */
   readonly locks: KeyedLock
 }
 

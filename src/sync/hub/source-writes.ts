@@ -1,4 +1,4 @@
-// What a source says about how its clusters are written, and the user that sync acts as. Pure.
+// How a source's clusters are written, and which user sync acts as. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { sourceUser } from '#api/names.ts'
 import type { ClusterConfig } from '#delivery/diff.ts'
@@ -14,6 +14,6 @@ export const clusterConfig = (source: FleetSource, commit: string): Omit<Cluster
   }
 }
 
-/** The user that sync acts as for the source; undefined: itself, for the source of a fleet that has but one. */
+/** The user that sync acts as for the source. Undefined: sync itself, for the only source of a fleet. */
 export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
   spec.writes === undefined ? undefined : sourceUser(namespace, name)

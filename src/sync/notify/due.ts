@@ -1,5 +1,5 @@
-// Decides what is sent to which target now, and what the status remembers of it. Pure.
-// Invariant: a target gets the same news once; what it could not take is tried again, ever later, a bounded number of times.
+// Decides what is sent to which target now, and what the status remembers of it. Pure. Invariant: a target gets the same news once. Failed news is
+// retried with growing delays, a bounded number of times.
 import { MAX_NOTIFY_ATTEMPTS, MAX_SENT } from '#api/kinds/notify.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -13,7 +13,7 @@ export type Notified = NonNullable<ReleaseStatus['notified']>[number]
 const FIRST_RETRY_MS = 10_000
 const LAST_RETRY_MS = 15 * 60_000
 const MAX_PROBLEM = 200
-/** A target that is added later is not notified of releases that ended long before. */
+/** A target that is added later gets no news of releases that ended long ago. */
 const OLD_MS = 60 * 60_000
 
 export interface DueSeen<T extends Pick<Target, 'name'>> {
@@ -27,7 +27,7 @@ export interface DueSeen<T extends Pick<Target, 'name'>> {
 
 export interface Due<T> {
   readonly targets: readonly T[]
-  /** Until the next attempt of another one. */
+  /** Milliseconds until the next attempt for other news. */
   readonly againMs?: number
 }
 
@@ -57,7 +57,7 @@ function isWanted({ events, commitStatus }: DueTarget, { event, key }: News, bef
 
 const retryMs = (attempts: number): number => Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LAST_RETRY_MS)
 
-/** Attempts count for the news that failed: it is named at the start of the problem. */
+/** Attempts count for the news that failed; the problem text starts with its key. */
 const isAbout = (before: Notified | undefined, { key }: News): boolean =>
   before?.problem?.startsWith(`${shortKey(key)}: `) === true
 const shortKey = (key: string): string => key.slice(0, 80)
@@ -81,7 +81,7 @@ export function remembered(
   return { name, at, attempts, problem: text, ...(sent.length > 0 && { sent }) }
 }
 
-/** Those of targets that no longer exist are forgotten. */
+/** Drops entries of targets that no longer exist. */
 export function merged(
   before: readonly Notified[],
   changed: readonly Notified[],

@@ -1,4 +1,4 @@
-// Builds the message for one target: a signed document, a line of chat, or the status of a commit. Pure. No body contains a credential.
+// Builds the message for one target: a signed document, a chat line, or a commit status. Pure. No body contains a credential.
 import { createHmac } from 'node:crypto'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -18,7 +18,7 @@ export interface Message {
   readonly token?: string
 }
 
-/** By key of the Secret of the target. */
+/** Values of the target's Secret, by key. */
 export type Keys = Readonly<Record<string, string>>
 
 interface About {
@@ -30,13 +30,13 @@ interface About {
 }
 
 const MIN_HMAC_CHARS = 16
-/** GitHub refuses longer ones, and requests without a name of the program. */
+/** GitHub rejects longer ones, and requests without a User-Agent. */
 const MAX_DESCRIPTION = 140
 const USER_AGENT = { 'user-agent': 'kubenode' } as const
 
 const USUAL = '{{source}}: commit {{commit}}{{called}} {{event}}{{in}}: {{message}}. {{next}}'
 
-/** Or why it cannot be sent. */
+/** The message, or why it cannot be sent. */
 export function messageFor(target: Target, about: About, keys: Keys): Message | string {
   if (target.webhook !== undefined) return webhookMessage(target, target.webhook, about, keys)
   if (target.slack !== undefined) {
@@ -50,7 +50,7 @@ export function messageFor(target: Target, about: About, keys: Keys): Message | 
 
 const PLACEHOLDER = /\{\{\s*([a-z]+)\s*\}\}/g
 
-/** An unknown name stays as it is written, so that its author sees it. */
+/** An unknown name stays as written, so that its author notices. */
 function messageText(
   { template = USUAL }: Pick<Target, 'template'>,
   facts: Facts,
@@ -69,16 +69,16 @@ function messageText(
   })
 }
 
-/** After the hash, with a space before it. */
+/** Follows the hash, starting with a space. */
 const calledOf = ({ subject, author }: Facts): string =>
   `${subject === '' ? '' : ` "${subject}"`}${author === '' ? '' : ` by ${author}`}`
 
 const asIs = (text: string): string => text
-/** Invisible, and after it a mention is none. */
+/** Invisible; breaks a mention. */
 const BREAK = '\u200b'
 /**
- * Otherwise `<!channel>` in an error of a commit would call everyone in Slack, and `@channel` in Mattermost and Rocket.Chat, which show `[text](address)` as a link
- * and fetch `![text](address)`. The address of a person keeps its sign, so that commands can be copied.
+ * Otherwise `<!channel>` in a commit's error would notify everyone in Slack, as would `@channel` in Mattermost and Rocket.Chat. Those also show
+ * `[text](address)` as a link and fetch `![text](address)`. An email address keeps its sign, so that commands can be copied.
  */
 const escapedForChat = (text: string): string =>
   text
@@ -169,7 +169,7 @@ const usualStatus = ({ event, facts: { stage, message } }: News): string =>
 
 const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
 
-/** As GitHub and GitLab call them. A superseded commit is neither good nor bad. */
+/** State names of GitHub and GitLab. A superseded commit is neither good nor bad. */
 const STATES: Readonly<Record<NotifyEvent, readonly [string, string]>> = {
   Started: ['pending', 'running'],
   StageSucceeded: ['pending', 'running'],
@@ -182,6 +182,6 @@ const STATES: Readonly<Record<NotifyEvent, readonly [string, string]>> = {
   Refused: ['failure', 'failed'],
 }
 
-/** GitLab answers so when a commit has this state already. */
+/** GitLab's answer when a commit already has this state. */
 export const isSameState = (status: number, text: string): boolean =>
   status === 400 && text.includes('Cannot transition status')

@@ -8,7 +8,7 @@ export interface NotifyMetrics {
 
 export function createNotifyMetrics({ registry }: Pick<RuntimeMetrics, 'registry'>): NotifyMetrics {
   const name = 'kubenode_notifications_total'
-  // A new term of leadership begins with new counts.
+  // A new leadership term starts with new counts.
   registry.removeSingleMetric(name)
   const counter = new Counter({
     name,

@@ -1,5 +1,5 @@
-// Notifies the targets of a FleetSource, and writes git notes. Releases never wait for it.
-// A delivery is recorded after it was sent: after a crash a target may get the same news twice, with the same Idempotency-Key.
+// Notifies the targets of a FleetSource, and writes git notes. Releases never wait for it. A delivery is recorded after it was sent: after a crash a
+// target may get the same news twice, with the same Idempotency-Key.
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { release as releaseKind, type Release } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -22,12 +22,12 @@ import type { News } from './news.ts'
 import { recordText } from './record.ts'
 import { send } from './send.ts'
 
-/** A release that changed while its news were sent is written again, with its new status. */
+/** If a release changed while its news was sent, its record is written again with the new status. */
 const WRITE_ATTEMPTS = 5
 /** When a failed delivery is checked again; dueTargets decides whether it is due. */
 const FAILED_MS = 5_000
 
-/** Named like no target: those are DNS labels. */
+/** Target names are DNS labels, so none can have this name. */
 const NOTE: DueTarget & { readonly isNote: true } = {
   name: 'GitNotes',
   events: ['Succeeded', 'Failed', 'Reverted', 'Superseded'],
@@ -99,7 +99,7 @@ interface Work<T extends Release | FleetSource> {
   readonly endedAt: number | undefined
 }
 
-/** How long until the next attempt, if one is due. */
+/** Returns the time until the next attempt, if one is due. */
 async function deliver<T extends Release | FleetSource>(
   shared: HubShared,
   metrics: NotifyMetrics,

@@ -1,5 +1,5 @@
-// The record of what became of a commit, as the text of a git note: its Releases with stages, gates, clusters, digests, times and approvers. Pure.
-// Invariant: KubeNode never reads it. A user who may push to the repository can write anything there; the Releases on the hub are the truth.
+// The record of a commit's rollout, as the text of a git note: its Releases with stages, gates, clusters, digests, times and approvers. Pure. Invariant:
+// KubeNode never reads it. Any user with push access can write anything there; the Releases on the hub are the truth.
 import type { Release } from '#api/kinds/release.ts'
 import { stagePart } from '#api/protocol/part.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -10,7 +10,7 @@ const MAX_LINES = 400
 const MAX_LINE = 300
 const SHORT = 12
 
-/** Releases of one commit, of all tracks. */
+/** Releases of one commit, from all tracks. */
 export function recordText(releases: readonly Release[], seen: ApprovalsSeen): string {
   const lines = releases
     .toSorted((a, b) => (a.spec.track < b.spec.track ? -1 : 1))

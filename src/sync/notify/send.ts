@@ -1,4 +1,4 @@
-// Sends one piece of news to one target: reads its Secret, asks whether sync may call the address, and posts. The result names no secret.
+// Sends one piece of news to one target: reads its Secret, checks whether sync may call the address, and posts. The result contains no secret.
 import { createHash } from 'node:crypto'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -25,10 +25,10 @@ export interface Delivery {
 
 const TIMEOUT_MS = 10_000
 const MAX_SECRET_CHARS = 64 * 1024
-/** Shorter values would blot out ordinary words. */
+/** Masking shorter values would hide ordinary words. */
 const MIN_HIDDEN_CHARS = 6
 
-/** Undefined: it was sent. Otherwise why not. */
+/** Undefined when it was sent, otherwise the reason why not. */
 export async function send(
   context: Pick<SyncContext, 'client' | 'clock' | 'config'>,
   { source, release, news, target, signal }: Delivery,
@@ -81,7 +81,7 @@ async function keysOf(
   }
 }
 
-/** A path of an address, or an error of a connection, may repeat one. */
+/** The path of an address, or a connection error, may repeat a key. */
 const hidden = (text: string, keys: Keys): string =>
   Object.values(keys)
     .filter((value) => value.length >= MIN_HIDDEN_CHARS)

@@ -1,5 +1,5 @@
-// Applies what a branch declares for the template to the cluster of the branch, and to no other: the credentials that are used come from that cluster's own
-// authority, so nothing else accepts them. Everything else that the branch declares is named, and not used.
+// Applies what a branch declares for the template to the branch's own cluster only. The credentials come from that cluster's own authority, so no other
+// server accepts them. Everything else that the branch declares is listed but not used.
 import { commitText, type CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -16,9 +16,9 @@ import type { PreviewStatus } from './plan.ts'
 import { defined } from '#lib/defined.ts'
 
 interface BranchToApply {
-  /** As it follows the branch. */
+  /** The source with the branch as its ref. */
   readonly source: FleetSource
-  /** The commit that the source itself follows, as rendered for the comparison. */
+  /** The commit that the source itself follows, rendered for the comparison. */
   readonly followed: Targets | undefined
   readonly template: string
   readonly commit: string
@@ -53,7 +53,7 @@ export async function applyBranch(
       target,
       owner: { source: namespacedName(source), track: TRACK, target: 'Member', cluster: name },
       mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
-      // Nothing in it outlives its branch, so no deletion has to be agreed to.
+      // Nothing in the cluster outlives its branch, so deletions need no approval.
       config: {
         commit,
         prune: { enabled: true, guard: '100%' },
@@ -80,7 +80,7 @@ export async function applyBranch(
     : { phase: 'Applying', message: `${sick.object}: ${sick.message}`, ...named }
 }
 
-/** A branch usually has all that the followed commit has: only what it adds or changes is news. */
+/** A branch usually contains everything in the followed commit: report only what it adds or changes. */
 function elsewhere(all: Targets, followed: Targets | undefined, template: string): readonly string[] {
   const news: string[] = []
   for (const [target, { objects, rejected }] of all) {

@@ -1,5 +1,5 @@
-// Which branches of a repository may have a preview, and the Cluster that one is made as. Pure. The name of a branch is written by everyone who may push:
-// nothing but a digest and a few plain characters of it becomes a name.
+// Which branches of a repository may have a preview, and the Cluster that is created for one. Pure. Anyone with push access can choose a branch name, so
+// only a digest and a few plain characters of it become part of a name.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
@@ -13,7 +13,7 @@ export type Previews = NonNullable<FleetSource['spec']['previews']>
 
 const MAX_BRANCH = 200
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/
-/** What git refuses itself; a hostile server may list it. */
+/** Git itself rejects such refs, but a hostile server may list them. */
 const NO_REF = /\.\.|\/\/|\/\.|\.lock(\/|$)|[./]$/
 
 export const isUsable = (branch: string): boolean =>
@@ -25,7 +25,7 @@ export const folderOf = ({ branches }: Previews): string => branches.slice(0, -'
 const MAX_SLUG = 24
 const DIGEST_CHARS = 10
 
-/** Begins like the branch, for readers; the digest tells branches apart that read alike. */
+/** Starts like the branch, for readers; the digest keeps similar branches apart. */
 export function previewName(source: string, branch: string): string {
   const digest = createHash('sha256').update(`${source}\n${branch}`).digest('hex').slice(0, DIGEST_CHARS)
   const slug = branch
@@ -36,7 +36,10 @@ export function previewName(source: string, branch: string): string {
   return ['pv', ...(plain === '' ? [] : [plain]), digest].join('-')
 }
 
-/** The source as it follows this branch: with the same trust, and without what a branch has no business with: keys that open Secrets, pushes, plans of the fleet. */
+/**
+ * The source with this branch as its ref: the same trust, but without everything that a branch must not have: keys that open Secrets, pushes, plans of
+ * the fleet.
+ */
 export function followingBranch(source: FleetSource, branch: string): FleetSource {
   const { decryption: _, push: __, requirePlan: ___, previews: ____, ...spec } = source.spec
   const { status: _____, ...object } = source
@@ -45,7 +48,7 @@ export function followingBranch(source: FleetSource, branch: string): FleetSourc
 
 export const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
 
-/** The Clusters that sync made for branches of the source, in its namespace. One that git declares is none, whatever it claims. */
+/** The Clusters that sync made for branches of the source, in its namespace. A Cluster that git declares never counts, whatever its labels claim. */
 export const previewsOf = (clusters: readonly Cluster[], key: string): readonly Cluster[] =>
   clusters.filter(
     ({ metadata }) =>
@@ -54,7 +57,7 @@ export const previewsOf = (clusters: readonly Cluster[], key: string): readonly 
       key.startsWith(`${metadata.namespace ?? ''}/`),
   )
 
-/** Why the template cannot be used; undefined when it can. One that a branch or a user made would choose what previews are. */
+/** Why the template cannot be used; undefined when it can. A template made by a branch or a user could decide what previews are. */
 export function templateProblem(source: FleetSource, template: Cluster | undefined): string | undefined {
   const { template: name = '' } = source.spec.previews ?? {}
   if (template === undefined) return `Cluster ${name}, the template, is not on the hub: declare it in git`
@@ -65,7 +68,7 @@ export function templateProblem(source: FleetSource, template: Cluster | undefin
     : undefined
 }
 
-/** As the template, without what only one cluster can have: its port and host, its snapshots, and what was asked of it once. */
+/** A copy of the template without values that only one cluster can have: its port and host, its snapshots, and one-time requests. */
 export function previewCluster(source: FleetSource, branch: string, template: Cluster): ClusterInput {
   const { namespace = '' } = source.metadata
   const key = namespacedName(source)

@@ -1,4 +1,4 @@
-// Decides what becomes of the branches of a source: which keep their cluster, which may get one, which wait and why, and which clusters go. Pure.
+// Decides what happens to a source's branches: which keep their cluster, which may get one, which wait and why, and which clusters are deleted. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { MAX_PREVIEWS_SHOWN, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -9,13 +9,13 @@ export type PreviewStatus = NonNullable<NonNullable<FleetSource['status']>['prev
 
 export interface PreviewsSeen {
   readonly source: FleetSource
-  /** Commits by branch, of those that match. */
+  /** Commits of the matching branches. */
   readonly heads: ReadonlyMap<string, string>
   /** The Clusters that were made for branches. */
   readonly own: readonly Cluster[]
-  /** Why no new one can be made now. */
+  /** Why no new Cluster can be made now. */
   readonly problem: string | undefined
-  /** Names of all Clusters of the namespace. */
+  /** Names of all Clusters in the namespace. */
   readonly names: ReadonlySet<string>
 }
 
@@ -25,12 +25,12 @@ interface Branch {
 }
 
 interface PreviewsPlan {
-  /** Their branch was deleted. */
+  /** Clusters whose branch was deleted. */
   readonly remove: readonly Cluster[]
   readonly keep: readonly (Branch & { readonly cluster: Cluster })[]
-  /** In this order, as long as there is room. */
+  /** In this order, while there is room. */
   readonly begin: readonly Branch[]
-  /** Nothing is done for them now. */
+  /** No action for these now. */
   readonly idle: readonly PreviewStatus[]
   /** How many clusters may be made. */
   readonly room: number
@@ -61,7 +61,7 @@ export function planPreviews({ source, heads, own, problem, names }: PreviewsSee
     else begin.push({ branch, commit })
   }
   const remove = own.filter((c) => !keep.some((k) => k.cluster === c) && c.metadata.deletionTimestamp === undefined)
-  // Those that are being deleted still run, and what has ended must stay listed: a branch that drops out of the list would get a second cluster.
+  // Clusters that are being deleted still run. Ended ones must stay listed: a branch that drops out of the list would get a second cluster.
   const listed = keep.length + idle.filter((i) => i.cluster !== undefined).length
   const running = own.length
   const room = Math.max(0, Math.min((source.spec.previews?.max ?? 0) - running, MAX_PREVIEWS_SHOWN - listed))
@@ -80,7 +80,7 @@ export const waitsForRoom = ({ branch, commit }: Branch, max: number): PreviewSt
   message: `${counted(max, 'preview')} at most: waits until another branch is deleted or its preview expires`,
 })
 
-/** What has a cluster, or had one, comes first; the others while there is room. */
+/** Branches that have or had a cluster come first; the others while there is room. */
 export function shownPreviews(all: readonly PreviewStatus[]): readonly PreviewStatus[] {
   const order = ({ cluster, branch }: PreviewStatus) => `${cluster === undefined ? 1 : 0} ${branch}`
   return all.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).slice(0, MAX_PREVIEWS_SHOWN)

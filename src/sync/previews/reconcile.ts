@@ -1,7 +1,7 @@
-// Previews by branch: one loop per FleetSource lists the branches of its repository, has the commits of each verified and rendered like the followed one, makes a
-// Cluster for it from the template, applies to that cluster alone, and deletes the Cluster with the branch.
-// A preview is no Release: it has no stages and no gates, since nothing waits behind it. What is known of it is on the status of the source and on the Cluster; a
-// Cluster that has ended while the status still names it has expired, and is not made again. A list of branches that cannot be read deletes nothing.
+// Previews by branch. One loop per FleetSource lists the branches of its repository and verifies and renders the commit of each like the followed one.
+// It makes a Cluster from the template, applies only to that cluster, and deletes the Cluster with the branch. A preview is not a Release: it has no
+// stages and no gates, because nothing comes after it. Its state is in the source's status and on the Cluster. If a Cluster ended while the status still
+// lists it, it has expired and is not made again. An unreadable list of branches deletes nothing.
 import { titleIn } from '../git/titled-in.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
@@ -30,7 +30,7 @@ import { applyBranch } from './apply.ts'
 import { folderOf, followingBranch, previewCluster, previewsOf, templateProblem, type Previews } from './branches.ts'
 import { planPreviews, shownPreviews, waitsForRoom, type PreviewStatus } from './plan.ts'
 
-/** While a cluster is made, or goes. */
+/** Requeue delay while a cluster is being created or deleted. */
 const BUSY_MS = 2_000
 const MAX_MESSAGE = 500
 const MAX_IGNORED_CHARS = 250
@@ -41,7 +41,7 @@ interface Pass {
   readonly source: FleetSource
   readonly previews: Previews
   readonly signal: AbortSignal
-  /** The hub as the source may write it. */
+  /** The hub with the source's write access. */
   readonly hub: KubeClient
 }
 
@@ -76,13 +76,13 @@ export async function reconcilePreviews(
     return isUnsettled || entries.some(isBusy) ? requeueAfter(BUSY_MS) : every
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
-    // The source itself reads the same repository, and its status says so.
+    // The source reads the same repository, and its own status reports the failure.
     log.warn('branches of previews cannot be read', { detail: messageOf(error) })
     return every
   }
 }
 
-/** Also of a source that was deleted while no sync ran. A cache that is behind lacks sources that exist, so the hub is asked before clusters are deleted. */
+/** Also covers a source that was deleted while no sync ran. A stale cache lacks existing sources, so the hub is read before clusters are deleted. */
 async function withoutSource(
   client: KubeClient,
   key: string,
@@ -101,7 +101,7 @@ const isBusy = ({ phase }: PreviewStatus): boolean =>
 
 interface Sorted {
   readonly entries: readonly PreviewStatus[]
-  /** A branch has just moved, is being verified, or its cluster was just declared. What waits for room or a template waits longer. */
+  /** A branch has just moved, is being verified, or its cluster was just declared. Branches that wait for room or a template are polled less often. */
   readonly isUnsettled: boolean
 }
 
@@ -147,7 +147,7 @@ async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: read
   return { entries: shownPreviews(entries), isUnsettled: moving.some(({ phase }) => phase === 'Waiting') }
 }
 
-/** For the words about what is ignored alone. */
+/** Needed only for the report of ignored objects. */
 async function followedTargets({ shared, source }: Pass): Promise<Targets | undefined> {
   const { rendered } = source.status ?? {}
   if (rendered === undefined) return undefined
@@ -175,11 +175,11 @@ function problemOf(
 
 type Step = Pick<PreviewStatus, 'phase' | 'message' | 'cluster' | 'ignored'>
 
-/** Fetched and verified as the followed commit is; undefined when the branch may be used. */
+/** Fetched and verified like the followed commit; undefined when the branch may be used. */
 async function refusalOf({ shared, source, signal }: Pass, branch: string, listed: string): Promise<Step | undefined> {
   const own = followingBranch(source, branch)
   const { repository, commit } = await shared.renders.fetch(own)
-  // It moved since it was listed: the next pass judges the newer one.
+  // It moved since it was listed: the next pass judges the newer commit.
   if (commit !== listed) return { phase: 'Waiting', message: 'the branch has just moved' }
   if (!isVerified(source)) return undefined
   const now = shared.context.clock.now()
@@ -198,7 +198,7 @@ interface Kept {
   readonly followed: Targets | undefined
 }
 
-/** A branch that cannot be used now is no reason to stop the others; its cluster stays as it is. */
+/** A branch that cannot be used now must not stop the others; its cluster stays as it is. */
 async function keepUp(pass: Pass, { branch, commit, cluster, followed }: Kept): Promise<Step> {
   try {
     const refusal = await refusalOf(pass, branch, commit)
@@ -222,7 +222,7 @@ async function begin({ shared, source, hub, signal }: Pass, branch: string, temp
     shared.clusters.assume(await hub.create(clusterKind, wanted as Cluster, options))
     return { cluster: name, phase: 'Creating', message: 'its cluster was declared' }
   } catch (error) {
-    // The answer of an earlier create was lost, or the watch is behind: the next pass sees whose it is.
+    // The answer to an earlier create was lost, or the watch is stale: the next pass finds the owner.
     if (isAlreadyExists(error)) return { phase: 'Waiting', message: `Cluster ${name} exists` }
     if (signal.aborted || !isKubeNodeError(error)) throw error
     return { phase: 'Waiting', message: messageOf(error) }
@@ -238,7 +238,7 @@ async function remove(client: KubeClient, clusters: readonly Cluster[], signal: 
   }
 }
 
-/** The loop of the source writes the other fields. */
+/** The source's own loop writes the other fields. */
 async function report(
   { context: { client }, sources }: HubShared,
   source: FleetSource,
@@ -258,7 +258,7 @@ async function report(
   }
 }
 
-/** Commits and servers are quoted in them. */
+/** The texts may quote commits and servers. */
 const printed = (entry: PreviewStatus): PreviewStatus => ({
   ...entry,
   message: shortened(printableLine(entry.message), MAX_MESSAGE),

@@ -1,5 +1,5 @@
-// Decides what a commit declares when a fleet is rehearsed on one machine: every cluster is an embedded one, every pool has machines of this machine, and waits are
-// short. A changed object says in an annotation what it is in git. Pure.
+// Decides what a commit declares when a fleet is rehearsed on one machine: every cluster is embedded, every pool has machines on this machine, and waits
+// are short. A changed object carries its git values in an annotation. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
 import { type DesiredObject, type Targets } from '#delivery/desired.ts'
 import { counted } from '#lib/counted.ts'
@@ -10,28 +10,28 @@ import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Rehearsal {
-  /** Makes the machines: process or nspawn. */
+  /** The provider of the machines: process or nspawn. */
   readonly provider: string
-  /** Of each pool; undefined: as declared, within the bounds below. */
+  /** Machines in each pool; undefined: as declared, within the limits below. */
   readonly nodes?: number
 }
 
-/** A pool of hosts that are still to join has none in git; two show a rollout. */
+/** A pool whose hosts have yet to join declares no machines in git; two are enough to show a rollout. */
 const MACHINES_OF_EMPTY_POOL = 2
-/** A pool of a thousand is not rehearsed with a thousand: a machine is an agent, 25 MB. */
+/** A pool of a thousand is not rehearsed with a thousand: each machine is an agent of 25 MB. */
 const MOST_MACHINES = 5
-/** Hours of soak time would be no rehearsal; so long each step and stage is still watched. */
+/** Hours of soak time would defeat a rehearsal; each step and stage is still watched for this long. */
 const LONGEST_WAIT = '5s'
-/** What the kinds have where git says nothing: a test compares. */
+/** The defaults of the kinds; a test compares them. */
 export const DEFAULT_SOAK = '10m'
 export const DEFAULT_SUCCESS = '15m'
-/** Of Kubernetes, for clusters whose version git does not know. */
+/** Kubernetes version for clusters whose version git does not set. */
 const VERSION = '1.36.0'
-/** Fields of a Machine about a host that is elsewhere. */
+/** Machine fields that describe a host elsewhere. */
 const OF_ELSEWHERE: readonly string[] = ['ssh', 'notices', 'channel']
 
 type Fields = Readonly<Record<string, unknown>>
-/** The object as it is here, and in a few words what it is in git; undefined: as declared. */
+/** The object as rehearsed, and a short text about its git values; undefined: as declared. */
 type Change = { readonly object: KubeObject; readonly was: string } | undefined
 
 export const rehearsed = (targets: Targets, rehearsal: Rehearsal): Targets =>
@@ -98,7 +98,7 @@ function poolHere(spec: Fields, rehearsal: Rehearsal, withSpec: WithSpec): Chang
   const machine = fieldsOf(template['spec'])
   const host = hostHere(machine, rehearsal)
   const declared = typeof spec['replicas'] === 'number' ? spec['replicas'] : 1
-  // What was made on one machine in git already says how many it wants, none included.
+  // A pool that git already declares with this machine's provider sets its own number, including zero.
   const few = declared === 0 && host !== undefined ? MACHINES_OF_EMPTY_POOL : Math.min(declared, MOST_MACHINES)
   const replicas = rehearsal.nodes ?? few
   if (host === undefined && replicas === declared) return undefined
@@ -108,11 +108,11 @@ function poolHere(spec: Fields, rehearsal: Rehearsal, withSpec: WithSpec): Chang
   )
 }
 
-/** Undefined for a host of this machine. */
+/** Undefined for a host on this machine. */
 function hostHere(machine: Fields, { provider }: Rehearsal): Fields | undefined {
   if (providerOf(machine) === provider) return undefined
   const rest = Object.fromEntries(Object.entries(machine).filter(([name]) => !OF_ELSEWHERE.includes(name)))
-  // As the pools of the demo: container runtimes need what it gives.
+  // As in the demo's pools: container runtimes need these rights.
   const params = provider === 'nspawn' ? { params: { privileged: 'true' } } : {}
   return { ...rest, provider: { name: provider, ...params } }
 }
@@ -129,7 +129,7 @@ function pipelineHere(spec: Fields, withSpec: WithSpec): Change {
   return withSpec({ ...spec, stages: short }, `minSuccessTime ${was.join(', ')}`)
 }
 
-/** Undefined where nothing is to be shortened; an invalid duration is refused as it is. */
+/** Undefined where nothing needs shortening; an invalid duration is refused as it is. */
 function shortened(value: unknown): string | undefined {
   const ms = typeof value === 'string' ? durationMs(value) : undefined
   return ms === undefined || ms <= (durationMs(LONGEST_WAIT) ?? 0) ? undefined : LONGEST_WAIT

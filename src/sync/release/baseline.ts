@@ -1,5 +1,5 @@
-// What was failing in a cluster before a Release began there, and which Release caused it: a Release is judged by new failures. Pure.
-// Invariant: failures caused by a Release that never passed its stage count against every later one with the same content.
+// What was failing in a cluster before a Release began there, and which Release caused it: a Release is judged by new failures. Pure. Invariant:
+// failures caused by a Release that never passed its stage count against every later one with the same content.
 import { createHash } from 'node:crypto'
 import {
   MAX_CHANGED,
@@ -14,13 +14,13 @@ import { timestamp } from '#lib/clock.ts'
 import type { OutsideWait, SetWait } from '#delivery/failures.ts'
 import { defined } from '#lib/defined.ts'
 
-/** By `refText`, the start of the digest of what is declared. */
+/** By `refText`: the start of the digest of each declared object. */
 export type Content = ReadonlyMap<string, string | undefined>
 
 export interface BaselineInput {
   readonly release: string
   readonly now: number
-  /** The baseline stored in the cluster: of this Release or of an earlier one. */
+  /** The baseline stored in the cluster: from this Release or an earlier one. */
   readonly known: Baseline | undefined
   /** Current failures, before anything of this Release is applied. */
   readonly failing: readonly KnownFailure[]
@@ -31,19 +31,19 @@ export interface BaselineInput {
   readonly hasPassed: boolean
   /** No Release has reached this cluster before, as far as the hub knows. */
   readonly isFirst: boolean
-  /** This Release declares exactly what passed last: no content of a stopped one. */
+  /** This Release declares exactly what passed last, and no content of a stopped Release. */
   readonly isReturn: boolean
-  /** This Release has been applied already, wholly or in part. */
+  /** This Release has already been applied, fully or partly. */
   readonly hasBegun: boolean
 }
 
 export function nextBaseline(input: BaselineInput): Baseline {
   const { release, known, failing, before, after, hasPassed, isFirst, isReturn, hasBegun } = input
   if (known?.release === release) return known
-  // Current failures may be caused by this Release.
+  // This Release may have caused current failures.
   if (hasBegun) return of(input, [], [], true)
   if (hasPassed || (isFirst && before.size === 0)) return of(input, failing, [], false)
-  // A machine that was being changed when the change was withdrawn is neither healthy nor failed.
+  // A machine whose change was withdrawn halfway is neither healthy nor failed.
   if (isReturn)
     return of(
       input,
@@ -51,7 +51,7 @@ export function nextBaseline(input: BaselineInput): Baseline {
       [],
       false,
     )
-  // Something was applied that never passed, and earlier failures are unknown.
+  // Applied content never passed, and earlier failures are unknown.
   if (known === undefined || known.incomplete === true) return of(input, [], [], true)
   const old: KnownFailure[] = []
   const blamed: BlamedFailure[] = []
@@ -59,7 +59,7 @@ export function nextBaseline(input: BaselineInput): Baseline {
     const by = known.blamed.find((b) => isSameFailure(failure, b))?.release ?? known.release
     if (isOld(failure, known)) old.push(failure)
     else {
-      // It fails in another way, which hides the earlier failure: that one reappears once the change is withdrawn.
+      // It fails in another way, which hides the earlier failure: that one reappears after the change is withdrawn.
       old.push(...known.failing.filter((k) => isSameFailure(failure, k)))
       if (isCarried(failure, changeOf(known, by), after)) blamed.push({ ...failure, release: by })
       else if (!isMachineInProgress(failure)) old.push(failure)
@@ -123,10 +123,10 @@ export const contentDigest = (content: Content): string =>
 const sameDigest = (a: string | undefined, b: string | undefined): boolean =>
   a !== undefined && b !== undefined && (a.startsWith(b) || b.startsWith(a))
 
-/** Kinds that decide what happens to machines; others are suspected only where none of these was changed. */
+/** Kinds that decide what happens to machines; other kinds are suspected only if none of these changed. */
 const TOUCHES_MACHINES = /^([A-Za-z]+\.kubenode\.io|DaemonSet\.apps)\//
 
-/** Whether the responsible content is part of the new Release: of the object itself if it was changed, else of any possible cause. */
+/** Whether the new Release contains the responsible content: the object itself if it changed, otherwise any possible cause. */
 function isCarried(failure: KnownFailure, change: ReleaseChange | undefined, after: Content): boolean {
   // The responsible Release is no longer known: the failure counts until it ends.
   if (change === undefined) return true
@@ -140,7 +140,7 @@ function isCarried(failure: KnownFailure, change: ReleaseChange | undefined, aft
   )
 }
 
-/** A component is identified by itself, independent of the reporter; an object by its uid. */
+/** A component is identified by itself, whatever reports it; an object by its uid. */
 function isSameFailure(failure: KnownFailure, known: KnownFailure): boolean {
   if (failure.part !== undefined || known.part !== undefined)
     return failure.part === known.part && (isMachine(failure) ? failure.uid === known.uid : true)
@@ -153,7 +153,7 @@ const isMachineInProgress = (f: KnownFailure): boolean => isMachine(f) && f.stat
 
 export const machinePart = (name: string): string => `${MACHINE}${name}`
 
-/** Reasons of machines. */
+/** Failure reasons of machines. */
 export const NOT_READY = 'NotReady'
 export const INCONSISTENT = 'Inconsistent'
 
@@ -161,7 +161,7 @@ export const INCONSISTENT = 'Inconsistent'
 function isOld(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): boolean {
   return failing.some((known) => {
     if (!isSameFailure(failure, known)) return false
-    // A machine that only had other versions before, and is not Ready now, failed since.
+    // A machine that only had other versions before, and is not Ready now, failed since then.
     if (failure.part !== undefined) return failure.reason !== NOT_READY || known.reason === NOT_READY
     if (failure.count !== undefined) return failure.count <= (known.count ?? 0)
     if (!sameDigest(failure.digest, known.digest)) return false
@@ -169,7 +169,7 @@ function isOld(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): b
   })
 }
 
-/** Machines that the failure adds to the earlier ones; none for an object that fails as a whole. */
+/** Number of machines that the failure adds to the earlier ones; zero for an object that fails as a whole. */
 function newMachines(failure: KnownFailure, { failing }: Pick<Baseline, 'failing'>): number {
   const known = failing.filter((k) => isSameFailure(failure, k)).map((k) => k.count ?? 0)
   return Math.max(0, (failure.count ?? 0) - Math.max(0, ...known))
@@ -187,15 +187,15 @@ export interface Judgement {
   readonly state: 'Current' | 'InProgress' | 'Failed'
   /** Text for users; empty when everything is healthy. */
   readonly message: string
-  /** Failures that are older than the Release. */
+  /** Failures older than the Release. */
   readonly before: number
-  /** New failures, including machines within the limit; what a person holds, or a rate limit, has not failed. */
+  /** New failures, including machines within the limit. An object that a user or a rate limit holds has not failed. */
   readonly fresh: number
-  /** What all of them wait for that is no part of the release. */
+  /** The wait outside of the release that they all share. */
   readonly outside?: OutsideWait
 }
 
-/** Objects that fail as a whole always count; machines and nodes only beyond `allowed`. Without a baseline everything is new. */
+/** Objects that fail as a whole always count; machines and nodes count only beyond `allowed`. Without a baseline everything is new. */
 export function judgeFailures(all: readonly Named[], baseline: Baseline | undefined, allowed: number): Judgement {
   const old = baseline ?? NOTHING
   const failures = all.filter((f) => f.state !== 'Faulty')
@@ -204,7 +204,7 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
   const parts = fresh.filter((f) => f.part !== undefined)
   const lacking = fresh.filter((f) => f.part === undefined && f.count !== undefined)
   const objects = fresh.filter((f) => f.part === undefined && f.count === undefined)
-  // A permanently failed node is one of the machines that its set lacks.
+  // A permanently failed node is one of its set's missing machines.
   const machines = Math.max(
     new Set(parts.map((f) => f.part)).size,
     lacking.reduce((sum, f) => sum + newMachines(f, old), 0),
@@ -223,7 +223,7 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
   return { state: 'Current', message: '', ...counts }
 }
 
-/** One held set excuses itself and what waits for it. While machines are not Ready, that may be everything that runs on them. */
+/** A held set excuses itself and everything that waits for it. While machines are not Ready, that may be everything that runs on them. */
 function outsideWaitOf(found: readonly Named[]): Named | undefined {
   const isExplained = found.every((f) => f.outside !== undefined || f.setWait !== undefined)
   const isShortOfMachines = found.some((f) => f.setWait === 'Machines')
@@ -236,7 +236,7 @@ function messageOf(first: Named, count: number, baseline: Baseline | undefined):
   const by = baseline?.blamed.find((b) => isSameFailure(first, b))?.release
   const why =
     by !== undefined && first.outside === undefined
-      ? // What is under way, such as a set before its window, is not broken.
+      ? // Work in progress, such as a set before its window, is not broken.
         first.state === 'Failed'
         ? `; release ${by} broke it, and its change is still declared`
         : `; not done since release ${by}, whose change is still declared`
@@ -246,14 +246,17 @@ function messageOf(first: Named, count: number, baseline: Baseline | undefined):
   return `${object}: ${part === undefined ? '' : `${part} `}${message}${more}${why}`
 }
 
-/** Machines that were failing before, by uid, for gates that count machines: those that were not Ready, or also those with other versions than declared. */
+/**
+ * Machines that were already failing, by uid, for gates that count machines: those that were not Ready, or also those with versions that differ from the
+ * declared ones.
+ */
 export function machinesBefore(baseline: Baseline | undefined, what: 'NotReady' | 'NotReadyOrInconsistent') {
   const failing = (baseline?.failing ?? []).filter(isMachine)
   const counted = what === 'NotReady' ? failing.filter((f) => f.reason === NOT_READY) : failing
   return new Set(counted.flatMap(({ uid }) => uid ?? []))
 }
 
-/** Machines and nodes that were faulty before, by name: their repairs are not new. */
+/** Machines and nodes that were already faulty, by name: their repairs are not new. */
 export function namesBefore(baseline: Baseline | undefined): ReadonlySet<string> {
   return new Set(
     (baseline?.failing ?? []).flatMap(({ part }) => (part === undefined ? [] : [part.slice(part.indexOf('/') + 1)])),

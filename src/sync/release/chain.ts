@@ -1,4 +1,4 @@
-// The Releases of a track as a chain: which is the newest, what a cluster had before, the name of the next one, which old ones may be deleted. Pure.
+// The Releases of a track as a chain: the newest one, a cluster's previous content, the name of the next one, and which old ones may be deleted. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdAt } from '#api/schema/object-meta.ts'
@@ -14,12 +14,12 @@ export interface TrackOf {
 export const releasesIn = (all: readonly Release[], namespace: string | undefined): readonly Release[] =>
   all.filter((r) => r.metadata.namespace === namespace)
 
-/** Oldest first: each names the one before it, since times of creation have whole seconds only. */
+/** Oldest first. Each Release names the previous one, because creation times have only whole seconds. */
 export function chainOf(all: readonly Release[], { source, track }: TrackOf): readonly Release[] {
   const own = all.filter(({ spec }) => spec.source === source && spec.track === track)
   const byName = new Map(own.map((r) => [r.metadata.name ?? '', r]))
   const named = new Set(own.flatMap((r) => r.spec.previous ?? []))
-  // Normally one; more only when two were made at the same time, and then the later by time and name counts.
+  // Normally one. There are more only when two were made at the same time; then the later by time and name counts.
   const heads = own.filter((r) => !named.has(r.metadata.name ?? '')).toSorted(byAge)
   const chain: Release[] = []
   const seen = new Set<Release>()
@@ -30,7 +30,7 @@ export function chainOf(all: readonly Release[], { source, track }: TrackOf): re
   return withBranches(chain, own)
 }
 
-/** Two Releases made at the same time name the same one before them: both may have touched a cluster, so both count. */
+/** Two Releases made at the same time name the same predecessor: both may have touched a cluster, so both count. */
 function withBranches(chain: readonly Release[], own: readonly Release[]): readonly Release[] {
   const all = [...chain]
   const newest = all.pop()
@@ -40,7 +40,7 @@ function withBranches(chain: readonly Release[], own: readonly Release[]): reado
   for (let before = -1; before !== aside.size;) {
     before = aside.size
     for (const branch of aside) {
-      // One whose predecessor was deleted is older than the chain.
+      // A Release whose predecessor was deleted is older than the chain.
       const parent = all.findIndex((r) => r.metadata.name === branch.spec.previous)
       if (parent < 0) continue
       const younger = all.findIndex((r, i) => i > parent && createdAt(r) > createdAt(branch))
@@ -58,7 +58,7 @@ function byAge(a: Release, b: Release): number {
 
 const MAX_AGAIN = 1_000
 
-/** The same commit after another one (a branch that was pushed back) is a Release of its own. */
+/** The same commit after another one (a branch that was pushed back) is a separate Release. */
 export function releaseName(track: string, commit: string, isTaken: (name: string) => boolean): string {
   const base = `${track}-${shortCommit(commit)}`
   for (let n = 1; n < MAX_AGAIN; n++) {
@@ -68,7 +68,7 @@ export function releaseName(track: string, commit: string, isTaken: (name: strin
   return `${base}-${commit}`
 }
 
-/** The cluster's content from previous Releases: only what passed its stage there, and only if nothing has changed it since. */
+/** The cluster's content from previous Releases: only if it passed its stage there, and nothing changed it since. */
 export function previousOf(chain: readonly Release[], of: Release, cluster: string): SeenCluster['previous'] {
   const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
   let digest: string | undefined
@@ -80,7 +80,7 @@ export function previousOf(chain: readonly Release[], of: Release, cluster: stri
     digest ??= status.digest
     if (!isWell || digest === undefined || status.digest !== digest || healthySince === undefined) return undefined
     if (hasPassedStage(release, status)) return { digest, healthySince }
-    // Superseded in its soak. One that changed nothing here still has what an earlier one passed with.
+    // Superseded in its soak. If it changed nothing here, the cluster still has what an earlier one passed with.
     if (phase === 'Healthy') return undefined
   }
   return undefined

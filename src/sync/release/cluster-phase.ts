@@ -33,16 +33,16 @@ export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
 
 export interface SeenCluster {
   readonly name: string
-  /** Absent when the hub no longer has such a Cluster. */
+  /** Absent when the hub no longer has this Cluster. */
   readonly labels: Readonly<Record<string, string>> | undefined
   /** Absent for the hub itself. */
   readonly content?: Content | undefined
   readonly digest: string
-  /** The Cluster is: as soon as it is created again, it has nothing of what it had. */
+  /** The Cluster is being deleted: if it is recreated, it has none of its earlier content. */
   readonly isDeleting?: boolean
-  /** The release is a revert to what was healthy there: no soak, no small steps. */
+  /** The release is a revert to content that was healthy there: no soak, no small steps. */
   readonly isReturn?: boolean
-  /** The release brings back what passed there last, and other content is still being rolled out: also where its message names no revert. */
+  /** The release restores what passed there last, while other content is still being rolled out. Its message need not name a revert. */
   readonly isUnderway?: boolean
   /** The result of the last pass; absent before the first. */
   readonly answer?: ClusterAnswer | undefined
@@ -54,7 +54,7 @@ export type ClusterAnswer =
   | { readonly kind: 'Unreachable'; readonly because: UnreachableReason; readonly message: string }
   | {
       readonly kind: 'Seen'
-      /** Of its Cluster on the hub: nothing in the cluster was read yet. */
+      /** The report is about its Cluster on the hub: nothing in the cluster was read yet. */
       readonly isOfPlane?: true
       /** The objects of this release are applied. */
       readonly isApplied: boolean
@@ -62,18 +62,18 @@ export type ClusterAnswer =
       readonly failures: readonly string[]
       /** Unhealthy objects, whether or not this release caused it. */
       readonly failing: readonly Failure[]
-      /** How many machines there are, for limits in percent. */
+      /** The number of machines, for limits in percent. */
       readonly machines: number
-      /** What was failing before this release; absent: nothing is known to have failed before. */
+      /** What was failing before this release; absent: no earlier failures are known. */
       readonly baseline: Baseline | undefined
       readonly readings: ClusterReadings
       /** Deletions that wait for an Approval. */
       readonly prune?: WaitingPrune | undefined
-      /** How long switches took lately, by its sets. */
+      /** How long switches took recently, from its sets. */
       readonly switches?: readonly RecordedSwitches[]
     }
 
-/** Approved ones wait for the Defender of the hub, whose permit is named. */
+/** Approved deletions wait for the hub's Defender; the permit is named. */
 type WaitingPrune = HeldPrune & {
   readonly waits?: { readonly permit?: string; readonly seen: string; readonly unblock: string }
 }
@@ -83,27 +83,27 @@ export interface AdvanceInput {
   readonly member: SeenCluster
   readonly before: ClusterStatus | undefined
   readonly now: number
-  /** The stage has room for one more. */
+  /** The stage has room for another cluster. */
   readonly mayStart: boolean
-  /** Why the stage may not begin with any cluster. */
+  /** Why the stage may not start any cluster. */
   readonly blocked: Blocked | undefined
   readonly approvedBy: readonly Approver[]
-  /** By gate, the answers of other systems. */
+  /** Answers of other systems, by gate. */
   readonly checks: ReadonlyMap<string, Taken<CheckResult>>
-  /** Gates whose other system is being asked, without an answer so far. */
+  /** Gates whose query to another system has no answer yet. */
   readonly pending: ReadonlySet<string>
-  /** By gate, what custom rules found here. */
+  /** Results of custom rules here, by gate. */
   readonly rules: ReadonlyMap<string, Finding>
-  /** A user requests a retry of what failed. */
+  /** A user requests a retry of the failed work. */
   readonly isRetried: boolean
-  /** Its name, for commands. */
+  /** The release's name, for commands. */
   readonly release: string
 }
 
 export const isAtWork = (c: Pick<ClusterStatus, 'phase'> | undefined): boolean =>
   c?.phase === 'Applying' || c?.phase === 'Verifying'
 
-/** Skipped ones count: they are caught up later. */
+/** Skipped clusters count as done: they catch up later. */
 export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
   c.phase === 'Healthy' || c.phase === 'Unchanged' || c.phase === 'Offline' || c.phase === 'Failed'
 
@@ -114,7 +114,7 @@ export function advanceCluster(input: AdvanceInput): ClusterStatus {
   return judged === undefined ? next : { ...next, failures: { before: judged.before, new: judged.fresh } }
 }
 
-/** That with which the work began: when it is another one by now, the next pass begins again. */
+/** The content when the work started. If it has changed by then, the next pass starts over. */
 const withContent = (next: ClusterStatus, { before, member }: AdvanceInput): ClusterStatus =>
   next.phase === 'Waiting' || before?.uid !== undefined ? next : { ...next, ...member.content }
 
@@ -161,7 +161,7 @@ const healthy = (plain: Plain, now: number, digest: string): ClusterStatus =>
   // Rounded up to the whole second of a timestamp, so that no soak is too short.
   moved(plain, 'Healthy', now, { digest, healthySince: timestamp(Math.ceil(now / 1_000) * 1_000) })
 
-/** The stage continues without it. Its later content was not observed for a soak, so no later release may treat it as passed. */
+/** The stage continues without it. Its later content was never observed for a soak, so no later release may treat it as passed. */
 const offline = (plain: Plain, now: number, message: string): ClusterStatus =>
   moved(plain, 'Offline', now, { message: cut(message), skipped: true })
 
@@ -173,7 +173,7 @@ function fromWaiting(
   const { previous, digest } = member
   if (blocked !== undefined)
     return { ...plain, waitingFor: wait(old, now, blocked.predicate, blocked.seen ?? '', blocked.unblock ?? '') }
-  // Equal content that has passed: nothing to do.
+  // Equal content that already passed: nothing to do.
   if (
     previous !== undefined &&
     previous.digest === digest &&
@@ -228,12 +228,12 @@ function fromWork(
       prune: recordedPrune(prune),
       waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock),
     }
-  // Nor does time in which the Defender grants nothing more, or a person holds it: the deadline starts when that ends.
+  // Time in which the Defender grants nothing more, or a user holds it, does not count either: the deadline starts when that ends.
   if (isOutside(trouble.predicate))
     return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (isOutside(old?.predicate))
     return { ...plain, since: timestamp(now), waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
-  // The time of a gate starts when it is first checked, which is after its objects are healthy.
+  // A gate's time starts with its first check, after its objects are healthy.
   const closedMs = old?.predicate === 'GateClosed' ? now - Date.parse(old.since) : 0
   if (trouble.isPending !== true && (isLate || closedMs >= trouble.timeoutMs))
     return moved(plain, 'Failed', now, {
@@ -243,7 +243,7 @@ function fromWork(
   return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
 }
 
-/** An unhealthy cluster has to become healthy again, and its soak restarts. */
+/** An unhealthy cluster must become healthy again, and its soak restarts. */
 function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): ClusterStatus {
   const { member, now } = input
   const { answer } = member
@@ -265,7 +265,7 @@ export function soakUntil({ healthySince }: Pick<ClusterStatus, 'healthySince'>,
   return healthySince === undefined ? 0 : Date.parse(healthySince) + parseDuration(minSuccessTime)
 }
 
-/** A cluster that becomes unreachable in its soak is not known to be healthy at its end. */
+/** If a cluster becomes unreachable in its soak, it is not known to be healthy at the end. */
 function unseen(
   { stage, now }: AdvanceInput,
   { because, message }: ClusterAnswer & { kind: 'Unreachable' },
@@ -288,19 +288,19 @@ const waitForAnswer = (
 
 const MAX_SEEN = 200
 
-/** What ends the wait. */
+/** What ends each wait. */
 const OUTSIDE: Readonly<Record<OutsideWait, (cluster: string) => string>> = {
   RateExceeded: () => 'the rate limit allows the next machines',
   WaitingForWindow: () => 'its window opens',
   OutsideWindow: () => 'a window of the policy opens',
   BlackoutActive: () => 'the blackout of the policy ends',
   ControlPlaneChanging: (cluster) => `its change ends: kubenode cluster show ${cluster}`,
-  // It is another server than that of the release.
+  // The hold is on another server than the release.
   HoldPause: (cluster) =>
     `the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context ${cluster} lists it`,
 }
 
-/** The permit is in the cluster, and the release on the hub: a command about it names the cluster. */
+/** The permit is in the cluster and the release on the hub, so a command about the permit names the cluster. */
 const atPermitOf = (cluster: string, unblock: string | undefined): string | undefined =>
   cluster === HUB_TARGET
     ? unblock
@@ -313,9 +313,9 @@ interface Trouble {
   readonly predicate: Reason
   readonly seen: string
   readonly unblock: string
-  /** Waiting cannot help. */
+  /** Waiting does not fix it. */
   readonly isFinal: boolean
-  /** The answer is on its way: the deadline waits for it. */
+  /** The answer is pending: the deadline waits for it. */
   readonly isPending?: boolean
   readonly timeoutMs: number
 }
@@ -348,9 +348,9 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     }
   for (const gate of stage.gates ?? []) {
     const checked = checks.get(gate.name)
-    // After a restart nothing was asked yet: a cluster that passed keeps its soak until the answer is there.
+    // After a restart nothing was queried yet: a cluster that passed keeps its soak until the answer arrives.
     if (isRemote(gate) && checked === undefined && before?.phase === 'Healthy') continue
-    // An answer from before the change says nothing about it.
+    // An answer from before the change does not count.
     const isFresh = before?.phase === 'Healthy' || (checked?.at ?? 0) >= Date.parse(before?.since ?? '')
     const facts = {
       now,
@@ -381,7 +381,7 @@ const MOST_NAMED = 3
 
 export function pruneText({ count, allowed, first, clusters = [], machines, allowedMachines }: HeldPrune): string {
   const lost = clusters.length < 2 ? '' : `; among them are the clusters ${someOf(clusters, MOST_NAMED)}`
-  // The guard lets so few objects pass: it stops them for machines that could not be counted.
+  // The guard allows this number of objects: it blocks because machines could not be counted.
   if (machines === undefined && count <= allowed)
     return `${counted(count, 'object')} would be deleted with machines whose number is not known, the first is ${first}${lost}`
   if (machines === undefined)
@@ -393,7 +393,7 @@ export function pruneText({ count, allowed, first, clusters = [], machines, allo
 const pruneWaitText = (prune: WaitingPrune): string =>
   prune.waits === undefined ? pruneText(prune) : cut(`approved; ${prune.waits.seen}; ${pruneText(prune)}`)
 
-/** As it is on the status of the Release. */
+/** The form in the Release's status. */
 function recordedPrune({ waits, ...prune }: WaitingPrune): NonNullable<ClusterStatus['prune']> {
   const { isApproved: _, ...held } = prune
   return waits?.permit === undefined ? held : { ...held, permit: waits.permit }

@@ -1,5 +1,5 @@
-// Evaluates the rules of custom gates for each cluster that was read in this pass. Without side effects: what could not be read is unknown, and unknown keeps
-// a gate shut.
+// Evaluates the rules of custom gates for each cluster that was read in this pass. Without side effects: an unreadable value is unknown, and unknown
+// keeps a gate closed.
 import type { Release } from '#api/kinds/release.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
@@ -68,7 +68,7 @@ export async function customFindings(seen: CustomSeen): Promise<ReadonlyMap<stri
   return found
 }
 
-/** The engine says whether the rule is true; its explanation says why it is not. */
+/** The engine decides whether the rule is true; its explanation gives the reason if not. */
 export async function judgeRule(name: string, when: unknown, facts: Facts, now: number): Promise<Finding> {
   const compiled = compileRule(name, when, releaseVocabulary)
   if (!compiled.ok) return shut(`invalid rule: ${compiled.problems.slice(0, 1).map(describeProblem).join('')}`)

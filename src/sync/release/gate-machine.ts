@@ -1,5 +1,5 @@
-// Decides whether the gates of one moment of a stage let it continue. They pass together or not at all; a closed one fails when its time is over and its last
-// answer is known, and stays failed until a user asks for a retry. Each keeps the evidence for it. Pure.
+// Decides whether the gates at one point of a stage let it continue. They pass together or not at all. A closed gate fails when its time is over and its
+// last answer is known, and stays failed until a user requests a retry. Each gate keeps its evidence. Pure.
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
@@ -12,7 +12,7 @@ export type GateMoment = GateRecord['when']
 export interface GatesInput {
   readonly when: GateMoment
   readonly gates: readonly Gate[]
-  /** Of the last pass, of any moment. */
+  /** Records of the last pass, for any moment. */
   readonly records: readonly GateRecord[]
   readonly find: (gate: Gate) => Finding
   readonly now: number
@@ -21,9 +21,9 @@ export interface GatesInput {
 
 export interface GatesResult {
   readonly state: 'Passed' | 'Waiting' | 'Failed'
-  /** Of this moment, in the order of the gates. */
+  /** Records of this moment, in the order of the gates. */
   readonly records: readonly GateRecord[]
-  /** The first gate that does not pass, unless all do. */
+  /** The first gate that does not pass; absent if all pass. */
   readonly closed?: { readonly gate: Gate; readonly seen: string; readonly failsAt: number }
 }
 
@@ -52,6 +52,6 @@ export function passGates({ when, gates, records, find, now, isRetried }: GatesI
   return { state: worst, records: all, closed: { gate, seen: record.seen ?? '', failsAt } }
 }
 
-/** All gates of the moment have passed at the same time: a stage that is open is not closed by what its own change does to the readings. */
+/** All gates of the moment passed at the same time. After that, the stage's own effect on the readings cannot close it again. */
 export const havePassed = (gates: readonly Gate[], when: GateMoment, records: readonly GateRecord[]): boolean =>
   gates.every(({ name }) => records.some((r) => r.when === when && r.name === name && r.phase === 'Passed'))

@@ -1,4 +1,4 @@
-// Whether a gate of a pipeline passes with the readings of one cluster. A missing reading fails the gate. Pure.
+// Whether a pipeline gate passes with the readings of one cluster. A missing reading fails the gate. Pure.
 import { GATE_KINDS, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
@@ -9,18 +9,18 @@ export type Stage = ReleasePipelineSpec['stages'][number]
 export type Gate = NonNullable<Stage['gates']>[number]
 export type ApprovalAsk = NonNullable<Gate['approval']>
 
-/** The values that gates check; counts that could not be read are absent. */
+/** The values that gates check; unreadable counts are absent. */
 export interface ClusterReadings {
   readonly machines?: {
     readonly total: number
     /** UIDs of machines that are not Ready. */
     readonly notReady: readonly string[]
-    /** UIDs of machines that do not run what is declared for them. */
+    /** UIDs of machines that do not run their declared components. */
     readonly inconsistent: readonly string[]
-    /** UIDs of machines that their sets leave for later. */
+    /** UIDs of machines that their sets postpone. */
     readonly skipped: readonly string[]
   }
-  /** When repairs began, in milliseconds since 1970, and the names of the node and the machine. */
+  /** When repairs started, in milliseconds since 1970, and the names of the node and the machine. */
   readonly repairs?: readonly { readonly at: number; readonly names: readonly string[] }[]
 }
 
@@ -28,7 +28,7 @@ export interface ClusterReadings {
 export interface Finding {
   readonly holds: boolean
   readonly seen: string
-  /** It is being read now: no answer is not a bad one. */
+  /** Being read now: a missing answer is not a bad one. */
   readonly isPending?: boolean
 }
 
@@ -40,7 +40,7 @@ export interface GateResult {
   readonly timeoutMs: number
 }
 
-/** One person; an admission policy holds the groups to those of the person. */
+/** One user; an admission policy ensures that the groups are really the user's. */
 export interface Approver {
   readonly by: string
   readonly groups: readonly string[]
@@ -50,28 +50,28 @@ export interface GateFacts {
   readonly now: number
   /** The approvers of the release. */
   readonly approvedBy: readonly Approver[]
-  /** What was failing before the release; absent: nothing is known to have failed before. */
+  /** What was failing before the release; absent: no earlier failures are known. */
   readonly baseline?: Baseline | undefined
-  /** The latest answer of the other system that the gate asks; absent before the first. */
+  /** The latest answer of the other system that the gate queries; absent before the first. */
   readonly check?: CheckResult | undefined
-  /** What a custom rule found with these readings; absent before its first evaluation. */
+  /** The result of a custom rule with these readings; absent before its first evaluation. */
   readonly rule?: Finding | undefined
 }
 
-/** A machine needs minutes, a person may be asleep. */
+/** A machine needs minutes, and a user may be asleep. */
 const TIMEOUT = '1h'
 const TIMEOUT_OF_APPROVAL = '168h'
 
 export const timeoutOf = ({ timeout, approval: asked }: Gate): string =>
   timeout ?? (asked === undefined ? TIMEOUT : TIMEOUT_OF_APPROVAL)
 
-/** It asks another system, once for all clusters. */
+/** The gate queries another system, once for all clusters. */
 export const isRemote = ({ http, prometheus }: Gate): boolean => http !== undefined || prometheus !== undefined
 
-/** It is judged by what the clusters report. */
+/** The gate is judged by the clusters' reports. */
 export const isOfClusters = (gate: Gate): boolean => !isRemote(gate) && gate.approval === undefined
 
-/** What has to be read of a cluster for these gates. */
+/** What must be read of a cluster for these gates. */
 export function readingNeeds(gates: readonly Gate[]): { readonly machines: boolean; readonly repairs: boolean } {
   const isAny = (...kinds: readonly GateKind[]) => gates.some((g) => kinds.some((kind) => g[kind] !== undefined))
   return {
@@ -120,7 +120,7 @@ function verdict(gate: Gate, readings: ClusterReadings | undefined, facts: GateF
 const NOT_ASKED = 'no answer yet'
 const NOT_EVALUATED = 'the rule is not evaluated yet'
 
-/** What has to happen, for people. */
+/** What must happen, for users. */
 export function unblockOf(gate: Gate, release: string): string {
   const { machinesReady, componentsConsistent, noNewRepairs, approval: asked, http, prometheus, custom } = gate
   if (asked !== undefined) return `run kubenode approve release/${release} --reason WHY`
@@ -137,20 +137,20 @@ export function unblockOf(gate: Gate, release: string): string {
 
 function share(what: string, good: number, of: number, old: number, minPercent: number): [boolean, string] {
   const but = old === 0 ? '' : `; ${old} failed before the release and ${old === 1 ? 'does' : 'do'} not count`
-  // A cluster without machines proves nothing wrong; one of which none counts proves nothing at all.
+  // A cluster without machines proves nothing wrong. If it has machines but none counts, it proves nothing at all.
   if (of === 0) return old === 0 ? [true, 'the cluster has no machines'] : [false, `no machine to judge by${but}`]
   // Multiplied, not divided, so that 98 of 100 is not less than 98 %.
   return [good * 100 >= minPercent * of, `${good} of ${of} machines are ${what}, ${minPercent}% are needed${but}`]
 }
 
-/** A node that was faulty before the release is repaired for that earlier problem. */
+/** If a node was faulty before the release, its repair belongs to that earlier problem. */
 function newRepairs(
   repairs: NonNullable<ClusterReadings['repairs']>,
   withinMs: number,
   { now, baseline }: GateFacts,
 ): [boolean, string] {
   const before = namesBefore(baseline)
-  // Both are whole seconds, so a repair of the same second is new.
+  // Both are in whole seconds, so a repair in the same second counts as new.
   const since = baseline === undefined ? Number.NEGATIVE_INFINITY : Date.parse(baseline.takenAt)
   const fresh = repairs.filter((r) => r.at >= since && now - r.at <= withinMs && !r.names.some((n) => before.has(n)))
   const [newest] = fresh.toSorted((a, b) => b.at - a.at)
@@ -166,11 +166,11 @@ export const groupOf = (from: string): string | undefined =>
 export const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
   from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
 
-/** Whom an approval gate counts; none for other gates. */
+/** The approvers that an approval gate counts; none for other gates. */
 export const approversOf = ({ approval: asked }: Gate, approvers: readonly Approver[]): readonly string[] =>
   asked === undefined ? [] : approvers.filter((a) => isFrom(a, asked.from)).map((a) => a.by)
 
-/** A person counts once, however many Approvals and groups. */
+/** A user counts once, with any number of Approvals and groups. */
 function approval({ from, count }: ApprovalAsk, approvers: readonly Approver[]): [boolean, string] {
   const people = new Set(approvers.filter((a) => isFrom(a, from)).map((a) => a.by))
   return [people.size >= count, `approved by ${people.size} ${askText({ from, count })}`]
@@ -178,14 +178,14 @@ function approval({ from, count }: ApprovalAsk, approvers: readonly Approver[]):
 
 const askText = ({ from, count }: ApprovalAsk): string => `of ${count} (${namesOf(from)})`
 
-/** Whether what a gate observed is what one with these approvers says, or one with any; a status may hold only the start of it. */
+/** Whether an observation comes from an approval gate with these approvers, or with any. A status may contain only its start. */
 export function isAskedAs(asks: ApprovalAsk | undefined, seen: string): boolean {
   const [, own] = /(?:^|: )approved by \d+ (of \d+ \([^]*)$/.exec(seen) ?? []
   if (own === undefined || asks === undefined) return own !== undefined
   return own.endsWith('…') ? askText(asks).startsWith(own.slice(0, -1)) : askText(asks) === own
 }
 
-/** Whether a gate that observed this waits for users. */
+/** Whether the gate with this observation waits for users. */
 export const isApprovalText = (seen: string): boolean => isAskedAs(undefined, seen)
 
 export const namesOf = (from: readonly string[]): string =>

@@ -1,7 +1,7 @@
-// Whether a Release changed so that another pass over its clusters may find something to do. Pure.
+// Whether a Release changed so that another pass over its clusters may have work to do. Pure.
 import type { Release } from '#api/kinds/release.ts'
 
-/** Only sync writes the status: what a pass says of what it waits for and what it counted needs no pass that reads all clusters again. */
+/** Only sync writes the status: wait texts and counts from a pass do not need another pass over all clusters. */
 export const hasProgressed = (old: Release, now: Release): boolean => progressOf(old) !== progressOf(now)
 
 const ONLY_REPORTED: ReadonlySet<string> = new Set(['conditions', 'failures', 'record', 'seen', 'waitingFor'])

@@ -1,4 +1,4 @@
-// Which Releases have passed their stage in a cluster, according to the statuses of the track. Pure.
+// Which Releases have passed their stage in a cluster, by the statuses of the track. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import type { ClusterStatus } from './cluster-phase.ts'
 
@@ -13,7 +13,7 @@ export interface ClusterHistory {
   readonly wasTaken: boolean
 }
 
-/** Equal content is the same, in however many Releases: if a later one passed with it, the first one did. */
+/** A run of Releases with equal content: if a later one passed with it, the first one did too. */
 interface Run {
   readonly releases: string[]
   /** Its first Release was deleted. */
@@ -54,8 +54,8 @@ export function historyOf(chain: readonly Release[], of: Release, cluster: strin
 }
 
 /**
- * Whether an earlier Release left its content in the middle of this cluster, and this one brings back what passed last: each minute that it waits, more machines get
- * the reverted content.
+ * Whether an earlier Release left the cluster half rolled out, and this one restores what passed last: while it waits, more machines get the reverted
+ * content.
  */
 export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: string): boolean {
   const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
@@ -64,7 +64,7 @@ export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: 
     return status !== undefined && status.phase !== 'Unchanged' && mayHaveTouched(status)
   })
   const status = last && statusIn(last, cluster)
-  // A healthy one has it on all machines: nothing spreads while it waits for its turn.
+  // A healthy cluster has it on all machines: nothing spreads while it waits for its turn.
   if (last === undefined || status === undefined || status.phase === 'Healthy') return false
   return last.spec.digests[cluster] !== of.spec.digests[cluster] && historyOf(chain, of, cluster).isReturn
 }
@@ -72,17 +72,17 @@ export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: 
 const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
   status?.clusters?.find((c) => c.name === cluster)
 
-/** Whether anything of the Release may be in the cluster; one that lost its stage waits, and has what was applied. */
+/** Whether any content of the Release may be in the cluster. A cluster that lost its stage waits, but keeps what was applied. */
 export const mayHaveTouched = ({ phase, failures, attempts }: ClusterStatus): boolean =>
   phase !== 'Waiting' || failures !== undefined || attempts !== undefined
 
-/** A cluster that did not answer from the start keeps its previous content. */
+/** A cluster that never answered keeps its previous content. */
 function hasTouched({ phase, failures, attempts }: ClusterStatus): boolean {
   if (phase === 'Waiting') return failures !== undefined || attempts !== undefined
   return failures !== undefined || attempts !== undefined || (phase !== 'Offline' && phase !== 'Applying')
 }
 
-/** A cluster that the stage did not wait for has not passed it, even if it became healthy later. */
+/** If the stage skipped a cluster, the cluster has not passed it, even if it became healthy later. */
 export function hasPassedStage({ status }: Release, { phase, stage, skipped }: ClusterStatus): boolean {
   if (skipped === true) return false
   const its = status?.stages?.find((s) => s.name === stage)?.phase

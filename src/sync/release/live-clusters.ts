@@ -1,5 +1,5 @@
-// What a Release says of a Cluster counts for that very Cluster, with what it holds: one that was deleted and made again under its name, or went back to a
-// snapshot, has nothing of it. Pure.
+// A Release's status about a Cluster only counts for that exact Cluster and its content. A Cluster that was deleted and recreated with the same name, or
+// restored from a snapshot, has none of it. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { defined } from '#lib/defined.ts'
@@ -13,13 +13,13 @@ export interface Content {
 export const contentOf = ({ metadata: { uid }, status }: Cluster): Content =>
   defined({ uid, restored: status?.restored })
 
-/** With the entries of other content as those of clusters that the Release has not reached. */
+/** Resets entries about other content, as if the Release had not reached those clusters. */
 export function ofLiveClusters(release: Release, live: (cluster: string) => Cluster | undefined): Release {
   const clusters = release.status?.clusters ?? []
   const isOther = ({ name, uid, restored, since }: (typeof clusters)[number]): boolean => {
     const cluster = live(name)
     if (cluster === undefined) return false
-    // Written before entries had it.
+    // An entry from before uids were recorded.
     if (uid === undefined) return Date.parse(since) < Date.parse(cluster.metadata.creationTimestamp ?? '')
     const now = contentOf(cluster)
     return now.uid !== uid || now.restored !== restored

@@ -1,4 +1,4 @@
-// How far a control plane is with what a Release brought to its Cluster, and which of its parts comes first. Pure.
+// How far a control plane has applied a Release's change to its Cluster, and which part comes first. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -9,7 +9,7 @@ import type { Failure } from '#delivery/failures.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { hasPassedStage } from './history.ts'
 
-/** No time heals these: a commit does. */
+/** Waiting does not fix these; a commit does. */
 const FINAL: ReadonlySet<Reason> = new Set([
   'VersionNotServed',
   'FlavorNotServed',
@@ -20,19 +20,19 @@ const FINAL: ReadonlySet<Reason> = new Set([
   'NamespaceTaken',
   'SnapshotMissing',
 ])
-/** What speaks against an upgrade may pass by itself: a webhook that restarts, a reading that fails once. */
+/** A reason against an upgrade may end by itself: a webhook restarts, or a reading fails once. */
 const REFUSED_FOR_MS = 60_000
-/** Steps that the control plane itself bounds, and waits for permits, windows and people. */
+/** Steps that the control plane itself bounds, and that wait for permits, windows and users. */
 const CHANGING: ReadonlySet<Phase<'Cluster'>> = new Set(['Upgrading', 'RollingBack', 'Restoring'])
 
 export interface PlaneSeen {
   readonly cluster: Cluster
-  /** What was declared has not passed a stage here so far; otherwise only a change that is under way is waited for. */
+  /** The declared content has not passed a stage here yet. Otherwise, only a change in progress is waited for. */
   readonly isNew: boolean
   readonly now: number
 }
 
-/** Undefined: the control plane is as declared, as far as this Release is concerned. */
+/** Undefined: the control plane matches the declaration, as far as this Release is concerned. */
 export function planeTrouble(seen: PlaneSeen): Failure | undefined {
   const { cluster, isNew } = seen
   const { metadata, spec, status = {} } = cluster
@@ -84,7 +84,7 @@ const isFinal = ({ predicate, since }: Wait, now: number): boolean =>
 
 const changeText = ({ from, to, message }: Change, wait: string): string => `from ${from} to ${to}: ${message}${wait}`
 
-/** Whether what the Cluster declares has not passed its stage so far: what was broken before this change stops nothing. */
+/** Whether the Cluster's declared content has not passed its stage yet: an earlier failure blocks nothing. */
 export function isNewToStage(chain: readonly Release[], of: Release, { metadata }: Cluster): boolean {
   const commit = metadata.annotations?.[ANNOTATIONS.commit]
   if (commit === of.spec.commit) return true
@@ -97,7 +97,10 @@ export function isNewToStage(chain: readonly Release[], of: Release, { metadata 
   })
 }
 
-/** Kubelets are never newer than their API server: going back, they go first. By the version that runs: another one may be declared and never reached. */
+/**
+ * Kubelets must never be newer than their API server, so on a downgrade they go first. Compares with the running version: a declared one may never have
+ * been reached.
+ */
 export function areNodesFirst(declared: Pick<Cluster['spec'], 'version'>, { spec, status }: Cluster): boolean {
   const [wanted, now] = [
     parseVersion(declared.version ?? ''),
@@ -111,14 +114,14 @@ const runningVersion = (status: Cluster['status']): string | undefined =>
 
 export interface Turn<Report> {
   readonly areNodesFirst: boolean
-  /** `Current`: the control plane is as declared. */
+  /** `Current`: the control plane matches its declaration. */
   readonly bring: () => Promise<Report | 'Current' | undefined>
-  /** What is in the cluster. */
+  /** Applies the cluster's own objects. */
   readonly deliver: () => Promise<Report | undefined>
   readonly isDone: (report: Report) => boolean
 }
 
-/** The report is that of the part that is not done yet; the next pass begins with the first part again. */
+/** Returns the report of the first part that is not done; the next pass starts with the first part again. */
 export async function takeTurn<Report>({
   areNodesFirst,
   bring,

@@ -1,4 +1,5 @@
-// What became of a Release in each cluster that it reached: times, gates with their evidence, approvers. Bounded; a finished entry no longer changes. Pure.
+// What happened to a Release in each cluster that it reached: times, gates with their evidence, approvers. Bounded; a finished entry no longer changes.
+// Pure.
 import {
   MAX_ALL_RECORDED_GATES,
   MAX_ALL_RECORDED_SWITCHES,
@@ -28,9 +29,9 @@ export interface RecordSeen {
   readonly stages: readonly StageStatus[]
   readonly clusters: readonly ClusterStatus[]
   readonly approvedBy: readonly Approver[]
-  /** By cluster, what was read now. */
+  /** Current readings, by cluster. */
   readonly switches?: ReadonlyMap<string, readonly RecordedSwitches[]>
-  /** By cluster, approved deletions of this pass. */
+  /** Approved deletions of this pass, by cluster. */
   readonly deletions?: ReadonlyMap<string, NonNullable<ReleaseRecord['deletions']>>
 }
 
@@ -69,7 +70,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
   return bounded(made)
 }
 
-/** A newer Release takes its place: what was under way there is over. */
+/** A newer Release replaces it, so its work in progress there has ended. */
 export const closedRecord = (record: ReleaseStatus['record'], now: number): Pick<ReleaseStatus, 'record'> =>
   record === undefined ? {} : { record: record.map((r) => ({ ...r, finishedAt: r.finishedAt ?? timestamp(now) })) }
 
@@ -107,14 +108,14 @@ function gatesIn(
       },
     ]
   })
-  // What did not pass says more than what did.
+  // A gate that did not pass is more useful than one that did.
   const rank = ({ result }: RecordedGate) => (result === 'Passed' ? 1 : 0)
   return found.length <= MAX_RECORDED_GATES
     ? found
     : found.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_RECORDED_GATES)
 }
 
-/** Those that failed and the newest stay; gates and switches of the oldest are left out first. */
+/** Keeps failed records and the newest ones; drops gates and switches of the oldest records first. */
 export function bounded(records: readonly ReleaseRecord[]): readonly ReleaseRecord[] {
   const rank = ({ phase }: ReleaseRecord) => (phase === 'Failed' ? 1 : 0)
   const worthiest = records.toSorted(

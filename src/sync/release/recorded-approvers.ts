@@ -1,4 +1,4 @@
-// Who approved a Release, or the deletions that it waited for: what its record says, so that it survives the Approvals, with those that still exist. Pure.
+// Who approved a Release, or its pending deletions. Combines its record, which outlives the Approvals, with the Approvals that still exist. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdAt } from '#api/schema/object-meta.ts'
@@ -8,18 +8,18 @@ import { defined } from '#lib/defined.ts'
 
 export interface ApprovedBy {
   readonly by: string
-  /** Of an Approval that still exists. */
+  /** Time of an Approval that still exists. */
   readonly at?: string
   readonly reason?: string
 }
 
 export interface ApprovalsSeen {
   readonly approvals: readonly Approval[]
-  /** Of the whole hub: an Approval of content that was replaced and came back is of one of them. */
+  /** All Releases on the hub: an Approval of content that was replaced and returned belongs to one of them. */
   readonly releases: readonly Release[]
 }
 
-/** Each Approval, the oldest first, and then each user whose Approvals were deleted. */
+/** Each Approval, oldest first, then each user whose Approvals were deleted. */
 export function approversOfRelease(release: Release, { approvals, releases }: ApprovalsSeen): readonly ApprovedBy[] {
   const record = release.status?.record ?? []
   const deletions = new Set(record.flatMap((r) => r.deletions?.digest ?? []))

@@ -1,5 +1,5 @@
-// Which Approvals are of a Release, and who made them. An Approval names content, and the same content may be replaced and come back: what was approved before
-// that does not count again, and what is approved after that was not for the earlier Release. Pure.
+// Which Approvals belong to a Release, and who made them. An Approval names content, and the same content may be replaced and return. Approvals from
+// before that do not count again, and later ones do not apply to the earlier Release. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs } from '#api/schema/object-meta.ts'
@@ -9,7 +9,7 @@ import { targetsDigest } from './tracks.ts'
 
 export interface ApprovalsOf {
   readonly approvals: readonly Approval[]
-  /** Of the track, oldest first. */
+  /** Releases of the track, oldest first. */
   readonly chain: readonly Release[]
   readonly release: Release
 }
@@ -19,7 +19,7 @@ export const releaseApprovers = (of: ApprovalsOf, now: number): readonly Approve
     .filter(({ spec: { until } }) => until === undefined || Date.parse(until) > now)
     .map(({ spec: { by, groups = [] } }) => ({ by, groups }))
 
-/** Those that are over, too. The server wrote all of these times. */
+/** Includes expired Approvals. The server wrote all of these times. */
 export function approvalsFor({ approvals, chain, release }: ApprovalsOf): readonly Approval[] {
   const digest = targetsDigest(release)
   const [since, until] = [approvedSince(chain, release), replacedAt(chain, release)]
@@ -28,7 +28,7 @@ export function approvalsFor({ approvals, chain, release }: ApprovalsOf): readon
   )
 }
 
-/** When other content than that of the Release was rolled out last before it. */
+/** When a Release with different content last rolled out before this one. */
 export function approvedSince(chain: readonly Release[], release: Release): number {
   const other = chain.slice(0, Math.max(0, placeIn(chain, release))).findLast((r) => isOther(r, release))
   return other === undefined ? Number.NEGATIVE_INFINITY : createdMs(other)

@@ -1,4 +1,4 @@
-// What a Release is planned from and what its plan is, and how far its status says that it has come. Pure.
+// The inputs of a Release's plan, the plan itself, and how far its status has come. Pure.
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Exemption, RevertedBefore } from '../revert/policy.ts'
@@ -10,29 +10,29 @@ export type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
 export interface ReleaseSeen {
   readonly release: Release
   readonly pipeline: ReleasePipelineSpec
-  /** Clusters of the hub that the release has content for, by name. */
+  /** Clusters on the hub that the release has content for, by name. */
   readonly clusters: ReadonlyMap<string, SeenCluster>
   /** The name of the newer Release of the track, if there is one. */
   readonly newer: string | undefined
   /** Why a hold pauses it. */
   readonly paused: string | undefined
-  /** What gates judge by. */
+  /** Inputs for judging gates. */
   readonly sight: GateSight
   /** UIDs of the holds that request a retry, at most as many as the status keeps. */
   readonly retries: readonly string[]
-  /** Soaks that users end. */
+  /** Soaks that users end early. */
   readonly promotions: readonly Promotion[]
-  /** The commit of the newer Release, if that reverts this one. */
+  /** The commit of the newer Release, if it reverts this one. */
   readonly revertedBy?: string | undefined
-  /** The same objects failed and were reverted. */
+  /** The same objects failed and were reverted earlier. */
   readonly revertedBefore?: RevertedBefore | undefined
-  /** By cluster, deletions above the guard that went ahead in this pass, and who approved them. */
+  /** By cluster: deletions above the guard that were carried out in this pass, and who approved them. */
   readonly deletions?: ReadonlyMap<string, NonNullable<NonNullable<ReleaseStatus['record']>[number]['deletions']>>
-  /** What does not block a revert where it brings back what was healthy. */
+  /** What does not block a revert where it restores healthy content. */
   readonly exempt?: ReadonlySet<Exemption>
 }
 
-/** A user has seen enough of the soak that was in progress at that time; a later soak of the stage is none of it. */
+/** A user ends the soak that was in progress at that time; a later soak of the stage is not affected. */
 export interface Promotion {
   readonly stage: string
   readonly at: number
@@ -45,7 +45,7 @@ export interface ReleasePlan {
   readonly requeueAfter?: number
 }
 
-/** A hold that is not in the status yet. */
+/** The hold is not in the status yet. */
 export const isRetried = ({ release, retries }: Pick<ReleaseSeen, 'release' | 'retries'>): boolean =>
   retries.some((uid) => release.status?.retries?.includes(uid) !== true)
 
@@ -53,19 +53,19 @@ const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Reverted', 'S
 
 const OPEN_ENDS: ReadonlySet<string> = new Set(['Offline', 'Applying', 'Verifying'])
 
-/** A Release that succeeded is not over while clusters that were offline are still to be caught up, or one that is in no stage yet may join. */
+/** A successful Release is not over while offline clusters still have to catch up, or a cluster without a stage may still join. */
 export const isOver = ({ status }: Pick<Release, 'status'>): boolean =>
   OVER.has(status?.phase ?? '') &&
   !(status?.phase === 'Succeeded' && (status.clusters ?? []).some((c) => OPEN_ENDS.has(c.phase) || isOutside(c)))
 
-/** In no stage of a Release that succeeded: its Cluster is not on the hub, or has the labels of no stage. */
+/** Not in any stage of a successful Release: its Cluster is not on the hub, or has no stage's labels. */
 const isOutside = ({ phase }: ClusterStatus): boolean => phase === 'Waiting'
 
-/** What is missing in a Release that succeeded is a person's: a Cluster, or its labels. */
+/** What a successful Release still lacks is up to a user: a Cluster, or its labels. */
 export const hasOnlyOutside = ({ phase, clusters = [] }: ReleaseStatus): boolean =>
   phase === 'Succeeded' && !clusters.some((c) => OPEN_ENDS.has(c.phase))
 
-/** Clusters that the plan must read; those to be applied are applied by it. */
+/** Clusters that the plan must read; applying to a cluster also reads it. */
 export function openClusters({ status }: Pick<Release, 'status'>): readonly string[] {
   const finished = new Set((status?.stages ?? []).filter(isFinished).map((s) => s.name))
   return (status?.clusters ?? [])

@@ -1,4 +1,5 @@
-// Tracks that the FleetSource no longer has, but that applied objects: they declare nothing now, so their objects are deleted like any that git removes. Pure.
+// Tracks that the FleetSource dropped, but that applied objects. They declare nothing now, so their objects are deleted like any others that git
+// removes. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -6,11 +7,11 @@ import { chainOf } from './chain.ts'
 
 export interface RetiredTrack {
   readonly name: string
-  /** The pipeline of its newest Release; undefined for a track that had objects on the hub only. */
+  /** The pipeline of its newest Release; undefined for a track that had objects only on the hub. */
   readonly pipeline: string | undefined
 }
 
-/** `shards`: the Inventories on the hub, where a track without clusters has left its only trace. */
+/** `shards`: the Inventories on the hub, the only trace of a track without clusters. */
 export function retiredTracks(
   { metadata: { namespace = '', name = '' }, spec }: FleetSource,
   releases: readonly Release[],
@@ -18,7 +19,7 @@ export function retiredTracks(
 ): readonly RetiredTrack[] {
   const current = new Set(spec.tracks.map((t) => t.name))
   const own = releases.filter((r) => r.metadata.namespace === namespace && r.spec.source === name)
-  // Those of a member are left to its Releases, also where the hub is that member.
+  // A member's objects are left to its Releases, even if that member is the hub.
   const isOnHub = ({ spec: s }: Pick<Inventory, 'spec'>) => s.target !== 'Member' && s.refs.length > 0
   const onHub = shards.filter((s) => s.spec.source === `${namespace}/${name}` && isOnHub(s))
   const names = new Set([...own, ...onHub].map((o) => o.spec.track).filter((t) => !current.has(t)))

@@ -24,9 +24,9 @@ const hasStarted = ({ status }: Release): boolean => status?.stages?.some((s) =>
 export interface Entry {
   /** Why the stage may not start any cluster; undefined when it is open. */
   readonly blocked: Blocked | undefined
-  /** A gate before it did not pass in time. */
+  /** A gate before the stage did not pass in time. */
   readonly isFailed: boolean
-  /** Of the gates before it. */
+  /** Records of the gates before the stage. */
   readonly records: readonly GateRecord[]
 }
 
@@ -44,7 +44,7 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
   if (!isOpen) return closed(why('StageWaiting', 'an earlier stage has not finished', 'the earlier stage succeeds'), [])
   const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }
   const held = seen.paused === undefined ? undefined : why('HoldPause', seen.paused, 'the hold ends or is deleted')
-  // The time of a gate does not run while a hold pauses the release.
+  // A gate's time does not run while a hold pauses the release.
   if (held !== undefined && !havePassed(stage.before ?? [], 'Before', old?.gates ?? []))
     return closed(held, kept, kept.length > 0)
   const again = seen.revertedBefore

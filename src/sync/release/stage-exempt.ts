@@ -1,13 +1,13 @@
-// A stage as it is for a revert that brings back what was healthy. Pure.
+// The stage as it applies to a revert that restores healthy content. Pure.
 import type { Stage } from './gates.ts'
 import type { ReleaseSeen } from './release-seen.ts'
 import type { StageInput } from './stage-entry.ts'
 
-/** As the stage is for a revert that brings back what was healthy, where its pipeline exempts it from something by name. */
+/** The stage as it applies to a revert that restores healthy content, with the exemptions that its pipeline lists. */
 export function withExemptions(input: StageInput): StageInput {
   const { stage, seen } = input
   const { windows, before = [], ...rest } = withoutApprovals(stage, seen)
-  // Readings before it would hold the very change that mends them.
+  // Earlier readings would block the very change that fixes them.
   const kept = { ...rest, before: before.filter((gate) => gate.approval !== undefined) }
   return {
     ...input,

@@ -1,4 +1,4 @@
-// What the gates of a stage see, before it opens, for each of its clusters, and before it counts as done; and what has to be asked of others for them. Pure.
+// What a stage's gates evaluate: before it opens, for each of its clusters, and before it counts as done. Also which external queries they need. Pure.
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -23,20 +23,20 @@ import {
 
 type StageStatus = NonNullable<ReleaseStatus['stages']>[number]
 
-/** What a cluster reports before anything of the release is applied there. */
+/** A cluster's report before anything of the release is applied there. */
 export type Survey =
   | { readonly kind: 'Read'; readonly readings: ClusterReadings }
   | { readonly kind: 'Unreachable'; readonly message: string }
 
 export interface GateSight {
   readonly approvedBy: readonly Approver[]
-  /** By `checkKey`, the answers of other systems. */
+  /** Answers of other systems, by `checkKey`. */
   readonly checks: ReadonlyMap<string, Taken<CheckResult>>
   /** By cluster. */
   readonly surveys: ReadonlyMap<string, Survey>
-  /** Of both, keys of those that are being read without a result so far. Bounded: one that takes too long is none. */
+  /** Keys of checks and surveys that are being read without a result so far. Bounded: a query that takes too long is dropped. */
   readonly pending?: ReadonlySet<string>
-  /** By `ruleKey`, what custom rules found with the readings of this pass. */
+  /** Results of custom rules with the readings of this pass, by `ruleKey`. */
   readonly rules?: ReadonlyMap<string, Finding>
 }
 
@@ -55,13 +55,13 @@ export interface MomentInput {
 
 const recordsOf = ({ old }: Pick<MomentInput, 'old'>): readonly GateRecord[] => old?.gates ?? []
 
-/** A failed gate stays failed whatever happens meanwhile; the time of one that waits starts again with its next check. */
+/** A failed gate stays failed, whatever happens meanwhile. For a waiting gate, the time restarts with its next check. */
 export const keptRecords = (old: Pick<StageStatus, 'gates'> | undefined, when: GateMoment): readonly GateRecord[] => {
   const own = (old?.gates ?? []).filter((r) => r.when === when)
   return own.some((r) => r.phase === 'Failed') ? own : []
 }
 
-/** Before the stage opens; once it did, its gates are not asked again. */
+/** Before the stage opens. After that, these gates are not checked again. */
 export function gatesBefore(input: MomentInput, members: readonly SeenCluster[]): GatesResult {
   const { stage, now, isRetried } = input
   const gates = stage.before ?? []
@@ -73,7 +73,7 @@ export function gatesBefore(input: MomentInput, members: readonly SeenCluster[])
   return passGates({ when: 'Before', gates, records, find, now, isRetried })
 }
 
-/** A cluster that does not answer is not changed now either; one at least has to answer. */
+/** A cluster that does not answer will not be changed now either; at least one must answer. */
 function surveyed(gate: Gate, input: MomentInput, members: readonly SeenCluster[]): Finding {
   const found: Finding[] = []
   let away = 0
@@ -108,7 +108,7 @@ function judge(
   return { holds, seen, isPending: check === undefined && pending?.has(key) === true }
 }
 
-/** After the soak, for the clusters that went through it. */
+/** After the soak, for the clusters that completed it. */
 export function gatesAfter(input: MomentInput, clusters: readonly (SeenCluster | undefined)[]): GatesResult {
   const { stage, now, sight, isRetried } = input
   const find = (gate: Gate): Finding => {
@@ -127,7 +127,7 @@ export function gatesAfter(input: MomentInput, clusters: readonly (SeenCluster |
 
 const JUDGED: ReadonlySet<string> = new Set(['Verifying', 'Healthy', 'Failed'])
 
-/** The evidence of gates that each cluster passes by itself: the first that does not hold, or that all do. */
+/** The evidence of gates that each cluster passes separately: the first that does not pass, or that all do. */
 export function gatesDuring(
   { stage, old, sight, now }: MomentInput,
   members: readonly SeenCluster[],
@@ -160,12 +160,12 @@ export function gatesDuring(
 
 const MAX_SEEN = 200
 
-/** What a stage that waits for a gate says, within the length of a sentence. */
+/** The text of a stage that waits for a gate, limited to one sentence. */
 export function closedText({ gate, seen, failsAt }: NonNullable<GatesResult['closed']>, release: string) {
   const end = `; the stage fails at ${timestamp(failsAt)}`
   const withEnd = (text: string): string => `${shortened(text, MAX_SEEN - end.length)}${end}`
   const [observed, unblock] = [`${gate.name}: ${seen}`, unblockOf(gate, release)]
-  // A command is typed as it stands, so nothing follows it.
+  // A command is typed as shown, so nothing may follow it.
   return gate.approval === undefined
     ? { seen: shortened(observed, MAX_SEEN), unblock: withEnd(unblock) }
     : { seen: withEnd(observed), unblock }
@@ -196,7 +196,7 @@ export const openStages = ({ stages = [] }: Known, pipeline: ReleasePipelineSpec
 const isAsked = (gates: readonly Gate[] | undefined, when: GateMoment, { gates: records = [] }: StageStatus): boolean =>
   records.some((r) => r.when === when) && !havePassed(gates ?? [], when, records)
 
-/** Other systems that are asked now: for gates that were checked once, and for clusters that have what is judged. */
+/** External queries to run now: for gates that were checked once, and for clusters with content to judge. */
 export function checksFor(status: Known, pipeline: ReleasePipelineSpec): readonly AskedCheck[] {
   return openStages(status, pipeline).flatMap(({ stage, status: its }) => {
     const remote = (when: GateMoment, gates: readonly Gate[] = []) =>

@@ -1,4 +1,4 @@
-// Decides the phase of a stage from that of its clusters: progressing, soaking, waiting for the gates after it, failed or done. Pure.
+// Decides the phase of a stage from its clusters: progressing, soaking, waiting for the gates after it, failed or done. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -47,7 +47,7 @@ export function stageStatus(
     ...(isRetried(seen) ? [] : keptRecords(old, 'After')),
   ]
   const base = { name: stage.name, ...counts, ...(gates.length === 0 ? {} : { gates }) }
-  // A finished stage stays finished; clusters that return are caught up without reopening it.
+  // A finished stage stays finished; clusters that return catch up without reopening it.
   if (old !== undefined && isFinished(old)) return { ...old, ...counts }
   const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
   if (!isOpen) return { ...base, phase: 'Waiting', ...defined({ waitingFor: blocked }) }
@@ -77,7 +77,7 @@ export function stageStatus(
     return { ...base, ...opened, phase: 'Progressing', ...defined({ waitingFor }) }
   }
   if (counts.healthy === 0) {
-    // With no healthy cluster as evidence for the change, the next stage stays closed.
+    // Without a healthy cluster as evidence for the change, the next stage stays closed.
     const text = `none of ${counts.total} clusters of the stage is healthy`
     const waitingFor = wait(
       old?.waitingFor,
@@ -91,7 +91,7 @@ export function stageStatus(
   return afterClusters({ stage, seen, now, base: { ...base, ...opened }, old, clusters })
 }
 
-/** Times are written in whole seconds: rounded so that no soak is too short. */
+/** Times have whole seconds: rounded up so that no soak is too short. */
 const roundUp = (ms: number): number => Math.ceil(ms / 1_000) * 1_000
 
 /** Both are whole seconds, one of them rounded up. */
@@ -109,11 +109,11 @@ interface AfterInput {
   readonly clusters: readonly ClusterStatus[]
 }
 
-/** All clusters are done: first the soak, counted from the last that became healthy, then the gates after it. */
+/** All clusters are done: first the soak, counted from the last cluster that became healthy, then the gates after it. */
 function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): StageStatus {
   const well = clusters.filter((c) => c.healthySince !== undefined)
   const soakMs = parseDuration(stage.minSuccessTime)
-  // What was healthy there before needs no new soak.
+  // Content that was healthy there before needs no new soak.
   const fresh = well.filter((c) => seen.clusters.get(c.name)?.isReturn !== true)
   const until = fresh.length === 0 ? now : Math.max(...fresh.map((c) => soakUntil(c, stage)))
   const soaksUntil = timestamp(roundUp(until))
@@ -122,12 +122,12 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
   if (seen.paused !== undefined)
     return {
       ...base,
-      // A hold does not undo that a gate failed.
+      // A hold does not undo a failed gate.
       phase: !isRetried(seen) && keptRecords(old, 'After').length > 0 ? 'Failed' : 'Soaking',
       soakUntil: soaksUntil,
       waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
     }
-  // Without a soak there is nothing to round up to.
+  // Without a soak there is nothing to round up.
   if (soakMs > 0 && now < until && !isPromoted(seen, stage, well))
     return {
       ...base,

@@ -1,5 +1,5 @@
-// Decides how far a Release may proceed: which clusters are applied now, which are observed, why the others wait, and what its status reports. Pure.
-// A stage opens when the previous one is done; a cluster is started when the stage has room for it; every wait has a stated reason.
+// Decides how far a Release may proceed: which clusters are applied now, which are observed, why the others wait, and what its status reports. Pure. A
+// stage opens when the previous one is done. A cluster starts when the stage has room for it. Every wait has a stated reason.
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { matchesLabels } from '#kube/selector.ts'
@@ -25,12 +25,12 @@ import { HUB } from './tracks.ts'
 import { wait, type WaitingFor } from './waiting.ts'
 import { defined } from '#lib/defined.ts'
 
-/** How often an applied cluster is checked: often at first, less so the longer it takes. */
+/** How often an applied cluster is checked: frequent at first, then less the longer it takes. */
 const WATCH_MS = 250
 const WATCH_LATER_MS = 2_000
 /** An unreachable cluster is checked less often. */
 const OFFLINE_MS = 10_000
-/** A new Cluster is an event; new labels of one are not. */
+/** A new Cluster causes an event; new labels on an existing one do not. */
 const OUTSIDE_MS = 60_000
 /** Only a newer Release or a hold changes it. */
 const REVERTED_MS = 60_000
@@ -40,7 +40,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   const before = release.status
   if (isOver(release)) return { status: before ?? {}, isOver: true }
   if (newer !== undefined) return superseded(seen, now)
-  // What sync reverted goes no further, also where it becomes healthy: the revert has to be merged, or a person retries.
+  // A Release that sync reverted does not proceed, even if it becomes healthy: the revert must be merged, or a user retries.
   if (isReverted(before ?? {}) && !isRetried(seen))
     return { status: { ...before, phase: 'Paused' }, isOver: false, requeueAfter: REVERTED_MS }
   const stages: StageStatus[] = []
@@ -72,7 +72,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     },
     now,
   )
-  // A hold that comes after the end pauses nothing: only clusters that were away still wait.
+  // A hold that comes after the end pauses nothing: only clusters that were offline still wait.
   const phase = hasFailed ? 'Paused' : isOpen ? 'Succeeded' : seen.paused !== undefined ? 'Paused' : 'Progressing'
   const {
     observedGeneration: _,
@@ -109,7 +109,7 @@ const switchesIn = ({ clusters }: ReleaseSeen) =>
     ),
   )
 
-/** The newest pass that anything in the status requests. */
+/** The earliest pass that the status needs. */
 function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   const { stages = [], clusters = [] } = status
   if (isOver({ status })) return {}
@@ -122,7 +122,7 @@ function dueIn(status: ReleaseStatus, now: number): { requeueAfter?: number } {
   return { requeueAfter: Math.max(50, Math.min(...times)) }
 }
 
-/** Waiting clusters no longer wait; applied ones stay as they are until the newer Release reaches them. */
+/** Waiting clusters stop waiting; applied ones stay as they are until the newer Release reaches them. */
 function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: number): ReleasePlan {
   const { waitingFor: _, stages, clusters, record, ...before } = status
   const over: ReleaseStatus = {
@@ -139,7 +139,7 @@ function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: 
   return { status: over, isOver: true }
 }
 
-/** In the order of names where a selector chose them, as listed otherwise. */
+/** Sorted by name if a selector chose them, otherwise as listed. */
 function membersOf(
   { name: stage, clusters }: Pick<Stage, 'name' | 'clusters'>,
   { clusters: all, release: { status } }: Pick<ReleaseSeen, 'clusters' | 'release'>,
@@ -149,7 +149,7 @@ function membersOf(
   const { selector } = clusters
   if (selector === undefined) return []
   const isDone = isFinished(status?.stages?.find((s) => s.name === stage))
-  // Its Cluster was deleted, and git declares it: sync makes it again, and the stage is not done without it.
+  // Its Cluster was deleted but git declares it: sync recreates it, and the stage is not done without it.
   const isAway = ({ name }: SeenCluster): boolean =>
     !isDone && status?.clusters?.some((c) => c.name === name && c.stage === stage) === true
   return [...all.values()]
@@ -157,7 +157,7 @@ function membersOf(
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** In the release, but in no stage: it would wait for ever, so the status reports it. */
+/** Clusters in the release but in no stage: they would wait forever, so the status reports them. */
 function lostClusters(
   { clusters, release }: ReleaseSeen,
   taken: ReadonlySet<string>,
@@ -179,7 +179,7 @@ function lostClusters(
     })
 }
 
-/** A later Release has to know that this one reached the cluster. */
+/** A later Release must know that this one reached the cluster. */
 function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   if (old === undefined || !mayHaveTouched(old)) return {}
   const { uid, restored, digest, failures, attempts = 1 } = old
@@ -211,7 +211,7 @@ function planStage(input: StageInput): StagePlan {
   const isFast = members.length > 0 && members.every((m) => m.isReturn === true)
   const strict = entryOf(input, old)
   const lenient = strict.blocked === undefined ? strict : entryOf(withExemptions(input), old)
-  // An earlier stage would prove nothing that this cluster has not proved itself, and the reverted content would spread meanwhile.
+  // An earlier stage would prove nothing that this cluster has not already proved, and meanwhile the reverted content would spread.
   const atOnce = input.isOpen ? lenient : entryOf({ ...withExemptions(input), isOpen: true }, old)
   const entry = isFast ? lenient : strict
   const config = configOf(stage, members.length)

@@ -1,4 +1,4 @@
-// Which rendered objects belong to which track, and the digest of each cluster's share. Pure.
+// Which rendered objects belong to which track, and the digest of each cluster's part. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
@@ -10,7 +10,7 @@ import { matchesLabels } from '#kube/selector.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
 
-/** The target that is the hub itself. */
+/** The target for the hub itself. */
 export const HUB = 'hub'
 
 type Track = FleetSourceSpec['tracks'][number]
@@ -29,7 +29,7 @@ export function splitByTrack(targets: Targets, tracks: readonly Track[]): TrackT
   for (const [target, { objects, rejected }] of targets) {
     const trackOf = (object: Pick<DesiredObject, 'ref' | 'object'>) => tracks.find((t) => matches(t, object))?.name
     const groups = Map.groupBy(objects, (o) => trackOf(o) ?? '')
-    // Invalid objects are matched by kind alone, or belong to the last track: they only have to be reported somewhere.
+    // Invalid objects are matched only by kind, or belong to the last track: they only have to be reported somewhere.
     const bad = Map.groupBy(rejected, ({ ref }) => trackOfRejected(tracks, ref.kind))
     for (const lost of groups.get('') ?? []) unmatched.push(`${target}: ${refText(lost.ref)}`)
     for (const [name, byTarget] of out) {
@@ -41,7 +41,7 @@ export function splitByTrack(targets: Targets, tracks: readonly Track[]): TrackT
   return { tracks: out, unmatched }
 }
 
-/** By `refText`, what the tracks declare for a target, valid or not. */
+/** What the tracks declare for a target, valid or not, by `refText`. */
 export const declaredRefs = (tracks: TrackTargets['tracks'], target: string): ReadonlySet<string> =>
   new Set(
     [...tracks.values()].flatMap((t) => {
@@ -73,14 +73,14 @@ function componentsOf({ spec }: DesiredObject['object']): readonly string[] {
     : []
 }
 
-/** Equal digests: the cluster gets the same, object by object. */
+/** Equal digests: the cluster gets the same objects. */
 export function targetDigest({ objects, rejected }: RenderedTarget): string {
   const lines = objects.map(({ ref, digest }) => `${refText(ref)} ${digest}`)
   const bad = rejected.map(({ ref }: Rejected) => `${refText(ref)} rejected`)
   return sha256OfJson([...lines, ...bad].toSorted())
 }
 
-/** The content that an Approval of a Release covers: everything it would apply. */
+/** The content that an Approval of a Release covers: everything that it would apply. */
 export const targetsDigest = ({ spec }: { readonly spec: Pick<Release['spec'], 'digests'> }): string =>
   targetDigest({
     objects: Object.entries(spec.digests).map(([name, digest]) => ({
@@ -91,11 +91,11 @@ export const targetsDigest = ({ spec }: { readonly spec: Pick<Release['spec'], '
     rejected: [],
   })
 
-/** The commit declares nothing for the cluster: everything that the track applied there is to be deleted. */
+/** The commit declares nothing for the cluster: everything that the track applied there will be deleted. */
 const NOTHING: RenderedTarget = { objects: [], rejected: [] }
 const DIGEST_OF_NOTHING = targetDigest(NOTHING)
 
-/** Clusters that had content from the track and get none now are targets, too: otherwise their remaining objects would never be deleted. */
+/** Clusters that had content from the track and get none now are still targets: otherwise their remaining objects would never be deleted. */
 export function withEmptied(
   targets: Targets,
   before: Readonly<Record<string, string>>,
@@ -105,13 +105,13 @@ export function withEmptied(
   return emptied.length === 0 ? targets : new Map([...targets, ...emptied.map((name) => [name, NOTHING] as const)])
 }
 
-/** The content of a Release for the cluster; undefined when the rendering is not what it was made for. */
+/** The content of a Release for the cluster; undefined when the rendering does not match the Release. */
 export function targetFor(targets: Targets, cluster: string, digest: string): RenderedTarget | undefined {
   const target = targets.get(cluster) ?? (digest === DIGEST_OF_NOTHING ? NOTHING : undefined)
   return target !== undefined && targetDigest(target) === digest ? target : undefined
 }
 
-/** A cluster that git removes keeps its content, since it may be handed over. One registered by other means is in the fleet as long as it exists. */
+/** A cluster that git removes keeps its content, because it may be handed over. A cluster registered by other means is in the fleet as long as it exists. */
 export function isInFleet(
   name: string,
   { declared, live, source }: { declared: RenderedTarget | undefined; live: Cluster | undefined; source: string },

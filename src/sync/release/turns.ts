@@ -1,5 +1,5 @@
-// What a commit changes in the spec of a Cluster belongs to the turn of that cluster: it counts in the cluster's digest, and reaches the hub with the cluster's
-// stage. A Cluster that is new goes with the hub's objects: making it disrupts nothing. Pure.
+// A commit's change to the spec of a Cluster waits for that cluster's turn: it counts in the cluster's digest, and reaches the hub with the cluster's
+// stage. A new Cluster is applied with the hub's objects, because creating it disrupts nothing. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -9,19 +9,19 @@ import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import { mayHaveTouched } from './history.ts'
 import { HUB } from './tracks.ts'
 
-/** In place of the digest in what the hub gets: another spec of the Cluster is no other content of the hub, and another Cluster is. */
+/** Replaces the digest in the hub's content: a changed Cluster spec does not change the hub's content, but an added or removed Cluster does. */
 const IN_ITS_TURN = 'in its turn'
 
 const NOTHING: RenderedTarget = { objects: [], rejected: [] }
 
 export interface Fleet {
-  /** Of the source: Clusters elsewhere are no clusters of it. Absent where it is not known: all are. */
+  /** The source's namespace: Clusters in other namespaces do not count. Absent when unknown: all count. */
   readonly namespace?: string | undefined
-  /** Whether the Release before had the cluster: removing its stage does not take it out of its turn. */
+  /** Whether the previous Release had the cluster: removing its stage does not end its turn. */
   readonly had: (cluster: string) => boolean
 }
 
-/** With each Cluster among what its cluster gets, of one track. */
+/** The track's targets, with each Cluster added to its own cluster's content. */
 export function withTurns(targets: Targets, { namespace, had }: Fleet): Targets {
   const hub = targets.get(HUB)
   if (hub === undefined) return targets
@@ -41,20 +41,20 @@ export function withTurns(targets: Targets, { namespace, had }: Fleet): Targets 
   return all
 }
 
-/** A registered cluster for which nothing is declared has nothing that could be disrupted. */
+/** A registered cluster without declared objects has nothing to disrupt. */
 const isStaged = ({ metadata, spec }: Cluster): boolean =>
   spec.controlPlane !== undefined && (spec.stage ?? metadata.labels?.[LABELS.stage]) !== undefined
 
 const isClusterRef = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === clusterKind.kind
 
 export interface OfCluster {
-  /** Its Cluster, which is applied on the hub. */
+  /** Its Cluster, applied on the hub. */
   readonly plane?: DesiredObject
   /** Objects applied in the cluster. */
   readonly content: RenderedTarget
 }
 
-/** What one target of `withTurns` brings where. */
+/** Splits one target of `withTurns` by where it is applied. */
 export function ofCluster(name: string, target: RenderedTarget): OfCluster {
   const isPlane = ({ ref }: DesiredObject): boolean => isClusterRef(ref) && ref.name === name
   const plane = name === HUB ? undefined : target.objects.find(isPlane)
@@ -83,7 +83,7 @@ export function ofHub(targets: Targets, isDue: (cluster: string) => boolean): Of
   return { target: { objects: now, rejected }, skips: (ref) => waiting.has(refText(ref)) }
 }
 
-/** The turn of the cluster has come in this Release, with this content. */
+/** The cluster's turn has come in this Release, with this content. */
 export const hasTurn = (release: Release | undefined, cluster: string, digest: string | undefined): boolean =>
   digest !== undefined &&
   release?.spec.digests[cluster] === digest &&

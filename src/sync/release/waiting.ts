@@ -1,4 +1,4 @@
-// What something waits for, and since when it has waited for exactly that. Pure.
+// What an object waits for, and since when it has waited for exactly that. Pure.
 import { waitingSince } from '#runtime/waiting.ts'
 import type { Reason } from '#api/catalogue.ts'
 
@@ -19,7 +19,7 @@ export function wait(
   return waitingSince(old, { predicate, seen, unblock }, now)
 }
 
-/** Of our own making, so its predicate is one of the catalogue. */
+/** Created by sync itself, so its predicate is from the catalog. */
 export interface Blocked extends WaitingFor {
   readonly predicate: Reason
 }

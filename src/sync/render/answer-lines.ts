@@ -1,18 +1,18 @@
-// Splits the answer of a cage into its lines of JSON, each small enough to be parsed in one go: untrusted code wrote them.
+// Splits a cage's answer into JSON lines, each small enough to be parsed in one go: untrusted code wrote them.
 
-/** Five times the largest object that a server stores; parsing this much takes some tens of milliseconds. */
+/** Five times the largest object that a server stores; parsing this much takes tens of milliseconds. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024
-/** The embedded API server accepts at most this many, and each costs far more time than its bytes, here and in every later step. */
+/** The embedded API server accepts at most this many fields. Each field costs far more time than its bytes suggest, here and in every later step. */
 export const MAX_FIELDS = 100_000
-/** Each takes up to this much memory once it is parsed, and as few as three bytes before. */
+/** A parsed field takes up to this much memory, and as few as three bytes as text. */
 const BYTES_OF_FIELD = 64
-/** Of the whole answer; the largest known fleet has a tenth. */
+/** Limit for the whole answer; the largest known fleet has a tenth. */
 export const MAX_FIELDS_IN_ALL = 4_000_000
 /** Objects of the smallest possible size, until the whole answer is too large. */
 export const MAX_LINES = 1_000_000
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [10, 34, 92, 44]
-/** `{` and `[`, and what ends them. */
+/** `{` and `[` with their closing characters. */
 const OPENING = new Map([
   [123, 125],
   [91, 93],
@@ -20,7 +20,7 @@ const OPENING = new Map([
 
 export type Line = { readonly bytes: Buffer } | 'TooLong' | 'Unfinished'
 
-/** Nothing for a piece that ends no line. After what is no line of bytes comes none. */
+/** Yields undefined for a chunk that ends no line. After TooLong or Unfinished nothing follows. */
 export function* linesOf(chunks: readonly Buffer[]): Generator<Line | undefined> {
   let begun: Buffer[] = []
   let length = 0
@@ -46,10 +46,10 @@ export function* linesOf(chunks: readonly Buffer[]): Generator<Line | undefined>
   if (length > 0) yield 'Unfinished'
 }
 
-/** What the answer takes in memory, at most; of text in another script than Latin, half of it. */
+/** Upper limit of the answer's memory; half of it if the text is not in Latin script. */
 export const memoryOf = (bytes: number, fields: number): number => bytes + BYTES_OF_FIELD * fields
 
-/** Fields and list items in the text of JSON, before it is parsed; gives up as soon as there are more. */
+/** Counts fields and list items in JSON text before it is parsed; stops as soon as there are too many. */
 export function fieldsIn(json: Buffer, most: number): number {
   let count = 0
   for (let at = 0; at < json.length && count <= most; at++) {

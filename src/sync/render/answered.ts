@@ -1,4 +1,4 @@
-// Turns the end of a caged run into its answer, or into the error that names the exceeded limit. Reads line by line, so that other work has a turn.
+// Turns the end of a caged run into its answer, or into the error that names the exceeded limit. Reads line by line, so that other work gets a turn.
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -15,15 +15,15 @@ import {
 import type { CagedEnd } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
-/** Made by code of the fleet: every value may be missing or of another type. */
+/** Made by fleet code: every value may be missing or have another type. */
 export interface UncheckedAnswer {
   readonly clusters: ReadonlyMap<string, readonly unknown[]>
-  /** By the object itself: the line of the fleet that made it, as the fleet says. */
+  /** By object: the fleet line that made it, as the fleet claims. */
   readonly madeAt: ReadonlyMap<unknown, unknown>
   readonly modules: ReadonlyMap<string, unknown>
-  /** Regardless of its other output, the run failed. */
+  /** The run failed, regardless of its other output. */
   readonly error?: unknown
-  /** Bytes that it takes in memory, about. */
+  /** Approximate bytes in memory. */
   readonly memory: number
 }
 
@@ -32,10 +32,10 @@ export interface AnsweredRun {
   readonly printed: string
 }
 
-/** `what` failed, as in `render commit 3f1c9e0a7b5d`. */
+/** `what` failed, for example `render commit 3f1c9e0a7b5d`. */
 export const answered = (end: CagedEnd, what: string): AnsweredRun => atOnce(answering(end, what))
 
-/** As `answered`, one line at a time. */
+/** Like `answered`, one line at a time. */
 export function* answering(end: CagedEnd, what: string): Generator<void, AnsweredRun> {
   switch (end.kind) {
     case 'Answered':
@@ -73,7 +73,7 @@ function* answerIn(chunks: readonly Buffer[], what: string): Generator<void, Unc
   return reading.finished()
 }
 
-/** Those of the line itself: the object, and its place. */
+/** Fields of the line itself: the object, and its place. */
 const FIELDS_OF_LINE = 2
 const MAX_SHOWN_CHARS = 80
 

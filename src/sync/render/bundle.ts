@@ -1,17 +1,18 @@
-// The built files of a cage: its program, and what a fleet may import. A damaged or incomplete set counts as none, and the sources are loaded instead.
+// The built files of a cage: its program, and what a fleet may import. If the set is damaged or incomplete it is ignored, and the sources are loaded
+// instead.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { sha256OfFile } from '#lib/whole-file.ts'
 
-/** Beside the program that renders. */
+/** Next to the program that renders. */
 export const BUNDLE_FOLDER = 'caged'
 /** The program inside the cage. */
 export const BUNDLE_MAIN = 'main.mjs'
 export const BUNDLE_INDEX = 'index.json'
 
 export interface BundleIndex {
-  /** The file of each name that may be imported. */
+  /** The file for each name that may be imported. */
   readonly names: Readonly<Record<string, string>>
   /** SHA-256 of every file, in hexadecimal digits. */
   readonly digests: Readonly<Record<string, string>>
@@ -22,7 +23,7 @@ export interface Bundle {
   readonly names: BundleIndex['names']
 }
 
-/** Undefined where there is none, or where a file is missing, additional, or not as it was built. */
+/** Undefined when there is no bundle, or a file is missing, extra, or modified. */
 export function bundleIn(folder: string): Bundle | undefined {
   try {
     const index: unknown = JSON.parse(readFileSync(join(folder, BUNDLE_INDEX), 'utf8'))

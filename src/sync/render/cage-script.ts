@@ -1,20 +1,23 @@
-// The shell script that builds the room of a render: a read-only root with the release, Node.js and its libraries, and nothing else of this machine.
-// It runs inside fresh namespaces, so that whatever it mounts ends with the process.
+// The shell script that builds a render's root: read-only, with the release, Node.js and its libraries, and nothing else of this machine. It runs inside
+// fresh namespaces, so its mounts end with the process.
 
-/** Kilobytes of writable memory; the heap limit of Node.js is below it. */
+/** Kilobytes of writable memory; the heap limit of Node.js is lower. */
 const MAX_DATA_KB = 2 * 1024 * 1024
-/** Pipes, the release's files one after the other, and some room. */
+/** Pipes, the release's files one after the other, and some reserve. */
 const MAX_OPEN_FILES = 256
 
-/** Where there are no namespaces: no files, bounded memory. */
+/** For machines without namespaces: no files, bounded memory. */
 export const CAGE_LIMITS = { openFiles: MAX_OPEN_FILES, fileBytes: 0, dataBytes: MAX_DATA_KB * 1024 }
 
 /** Path of the release inside. */
 export const INSIDE_RELEASE = '/release'
-/** In it, the built files. */
+/** Folder inside it with the built files. */
 export const INSIDE_BUILT = 'built'
 
-/** Arguments: empty folder for the root, folder of the release, folder of its built files or nothing, Node, how to enter (uid, or "userns"), seconds of processor time, arguments of Node. */
+/**
+ * Arguments: empty folder for the root, folder of the release, folder of its built files or nothing, Node, how to enter (uid, or "userns"), CPU seconds,
+ * arguments of Node.
+ */
 export const ROOT_SCRIPT = `set -eu
 umask 022 # another user looks through the folders that are made here
 root=$1; release=$2; built=$3; node=$4; enter=$5; cpu=$6; shift 6

@@ -22,7 +22,7 @@ export type CageLayer =
   | 'no-environment'
   | 'memory-loader'
 
-/** On every level: files come from memory, our environment stays out, Node itself refuses files, processes and network. */
+/** On every level: files come from memory, the program's environment stays outside, and Node itself refuses files, processes and network. */
 const BASE: readonly CageLayer[] = ['memory-loader', 'no-environment', 'permission']
 
 export interface CageLevel {
@@ -36,10 +36,10 @@ export const CAGE_LEVELS: readonly CageLevel[] = [
   { name: 'LimitsOnly', layers: [...BASE, 'rlimits'] },
 ]
 
-/** Inside the pod of a render Job, whose namespaces, limits and missing network hold the rest. Used there only. */
+/** Inside the pod of a render Job: the pod provides namespaces, limits and network isolation. Used only there. */
 export const POD_LEVEL: CageLevel = { name: 'Pod', layers: [...BASE, 'pod'] }
 
-/** Whether nothing but Node itself keeps the code from the machine. */
+/** Whether only Node itself separates the code from the machine. */
 const isWeakCage = (layers: readonly CageLayer[]): boolean => !layers.includes('namespaces') && !layers.includes('pod')
 
 export type WeakCage = 'allow' | 'refuse'
@@ -48,13 +48,13 @@ export interface CageCommand {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
-  /** User and group of the process, without further groups; ours when absent. */
+  /** User and group of the process, without further groups; absent: those of the program. */
   readonly uid?: number
-  /** URL of a file at the root of the release, as it is seen from inside. */
+  /** URL of a file at the root of the release, from inside the cage. */
   readonly release: string
-  /** URLs of built files inside, by the names of their modules. */
+  /** URLs of built files inside, by module name. */
   readonly built: Readonly<Record<string, string>>
-  /** Takes away what was made on disk for this run. */
+  /** Removes what was created on disk for this run. */
   readonly cleanUp: () => void
 }
 
@@ -64,23 +64,23 @@ const ENTRY = relative(RELEASE_ROOT, modulePath('src/sync/render/inside/main.ts'
 
 /** The largest known fleet uses a fifth of this heap. */
 const MAX_HEAP_MB = 1_024
-/** Uids that no system assigns, so that limits per user count one render only. */
+/** Uids that no system assigns, so that limits per user cover only one render. */
 const FIRST_UID = 1_879_000_000
 const UIDS = 100_000
 const strangerUid = (): number => FIRST_UID + (process.pid % UIDS)
 
-/** No render takes a tenth of it. */
+/** No render takes a tenth of this. */
 const LONGEST_RENDER_MS = 3_600_000
 
-/** The environment of the program names the temporary folders, so it is read each time. */
+/** The program's environment sets the temporary folder, so it is read every time. */
 const renderFolders = () => ({ parent: tmpdir(), prefix: 'kubenode-render-', maxAgeMs: LONGEST_RENDER_MS })
 
-/** Parts of Node that its permissions do not cover, as far as this Node has them. */
+/** Parts of Node that its permissions do not cover, if this Node has them. */
 const MISSING_PARTS = ['sqlite', 'ffi', 'webstorage', 'websocket', 'global-navigator']
   .filter((part) => process.allowedNodeEnvironmentFlags.has(`--experimental-${part}`))
   .map((part) => `--no-experimental-${part}`)
 
-/** None for V8 but the size of the heap: with any other, Node compiles its own modules at each start instead of loading them compiled. */
+/** No V8 flags except the heap size: with any other, Node compiles its own modules at each start instead of loading them compiled. */
 const NODE_FLAGS: readonly string[] = [
   '--permission',
   '--no-addons',
@@ -101,7 +101,7 @@ export class Cage {
     this.#bundle = bundle
   }
 
-  /** The user that the code runs as, if not ours. */
+  /** The user that the code runs as, if it is not the program's own. */
   get user(): number | undefined {
     return process.getuid?.() === 0 ? strangerUid() : undefined
   }
@@ -119,7 +119,7 @@ export class Cage {
       const { program, release, built } = filesOf(RELEASE_ROOT, this.#bundle, this.#bundle?.folder)
       const args = [...node, ...program]
       const rest = { cwd, cleanUp, release, built, ...defined({ uid: this.user }) }
-      // The limits of a pod are its own.
+      // A pod has its own limits.
       return this.level.name === 'Pod'
         ? { file: this.#node, args, ...rest }
         : { ...limited({ ...CAGE_LIMITS, cpuSeconds: cpu }, [this.#node, ...args]), ...rest }
@@ -160,7 +160,7 @@ const NAMESPACES = [
   'private',
 ] as const
 
-/** What the program of the cage is, may read and finds, with the release and the built files at these paths. */
+/** The cage's program, what it may read, and what it finds, with the release and the built files at these paths. */
 function filesOf(root: string, bundle: Bundle | undefined, builtAt: string | undefined) {
   const readable = bundle === undefined ? [`${root}/src/*`, `${root}/node_modules/*`] : [`${builtAt}/*`]
   const entry = bundle === undefined ? join(root, ENTRY) : `${builtAt}/${BUNDLE_MAIN}`
@@ -174,10 +174,10 @@ function filesOf(root: string, bundle: Bundle | undefined, builtAt: string | und
 
 const fileUrl = (path: string): string => `file://${encodeURI(path)}`
 
-/** A program that was built has them beside itself; one that runs from its sources has none. */
+/** A built program has these files next to it; a program that runs from sources has none. */
 export const ownBundle = (): Bundle | undefined => bundleIn(join(import.meta.dirname, BUNDLE_FOLDER))
 
-/** A namespace on an idle machine takes a tenth of a second. A program that gave up early on a busy one would have the weaker cage until it ends. */
+/** On an idle machine a namespace takes a tenth of a second. If the program gave up early on a busy machine, it would use the weaker cage until it ends. */
 const PROBE_DEADLINE_MS = 60_000
 
 /** Tries the levels until one works here. Every program that renders starts with this, so it also removes what killed ones left behind. */
@@ -193,7 +193,7 @@ export async function findCage(
     const cage = new Cage(level, bundle)
     if (cage.isWeak && weakCage === 'refuse') break
     if (await works(cage)) return cage
-    // Another user may not reach the folder of a build.
+    // Another user may not be able to reach a build's folder.
     const unbuilt = new Cage(level)
     if (bundle !== undefined && (await works(unbuilt))) return unbuilt
     if (cage.isWeak)
@@ -202,7 +202,7 @@ export async function findCage(
   throw new KubeNodeError(syncErrors.KN7110())
 }
 
-/** Reads the entry and a file of the release as a render will, and nothing else. */
+/** Reads the entry and a file of the release as a render does, and nothing else. */
 const probe = (release: string, entry: string): string =>
   `for (const file of ${JSON.stringify([new URL(release).pathname, entry])}) require('node:fs').readFileSync(decodeURI(file)); console.log('caged')`
 
@@ -230,11 +230,11 @@ async function works(cage: Cage): Promise<boolean> {
   }
 }
 
-/** For `spawn`: with a uid of its own, a process loses all groups, too. */
+/** For `spawn`: with its own uid, a process also loses all groups. */
 export const userOf = ({ uid }: Pick<CageCommand, 'uid'>): { readonly uid?: number; readonly gid?: number } =>
   uid === undefined ? {} : { uid, gid: uid }
 
-/** For the shell that builds the room; Node's own view of it is emptied before code of the fleet runs. */
+/** For the shell that builds the root; Node's own environment is emptied before fleet code runs. */
 export const CAGE_ENV: Readonly<Record<string, string>> = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',

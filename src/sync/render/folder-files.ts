@@ -1,4 +1,4 @@
-// The files of a work tree that code of a fleet may import: those of a commit that was not made yet.
+// The files of a work tree that fleet code may import: those of a commit that is not made yet.
 import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { SEALED_FILE } from '#api/names.ts'
@@ -7,15 +7,15 @@ import { syncErrors } from '../sync-errors.ts'
 
 const IMPORTABLE = /\.([cm]?ts|[cm]?js|json)$/
 
-/** What code may import, and encrypted Secrets. Other files (the sources of components) are not read. */
+/** Files that code may import, and encrypted Secrets. Other files (the sources of components) are not read. */
 export const isOfFleet = (path: string): boolean => IMPORTABLE.test(path) || SEALED_FILE.test(path)
 
-/** As for a commit: a folder of rules has dozens of files. */
+/** The same limit as for a commit: a folder of rules has dozens of files. */
 const MAX_FILES = 20_000
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_DEPTH = 32
 
-/** By their path from the root, of these folders in it. */
+/** Files in these folders, by their path from the root. */
 export function folderFiles(root: string, folders: readonly string[]): Record<string, string> {
   const files: Record<string, string> = {}
   let [count, bytes] = [0, 0]
@@ -31,7 +31,7 @@ export function folderFiles(root: string, folders: readonly string[]): Record<st
   const visit = (path: string, depth: number): void => {
     for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
       const below = `${path}/${entry.name}`
-      // A link could lead anywhere: its target is not available to the code.
+      // A link could lead anywhere, so its target is not available to the code.
       if (entry.isDirectory() && entry.name !== 'node_modules' && depth < MAX_DEPTH) visit(below, depth + 1)
       else if (entry.isFile() && isOfFleet(entry.name)) add(below)
     }

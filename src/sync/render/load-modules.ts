@@ -1,4 +1,4 @@
-// Loads TypeScript files of a folder in the cage and returns their exports as data: their code has no access to this machine, and none of it runs here.
+// Loads a folder's TypeScript files in the cage and returns their exports as data: their code has no access to this machine, and none of it runs here.
 import { basename, dirname } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { inSlices } from '#lib/slices.ts'
@@ -8,15 +8,15 @@ import { folderFiles } from './folder-files.ts'
 import type { LoadedModule } from './protocol.ts'
 import { runCaged, type CageLimits } from './run-caged.ts'
 
-/** Rules may share code with the fleet beside them, as in a render. */
+/** Rules may share code with the fleet next to them, as in a render. */
 const NEIGHBORS = ['fleet', 'rules']
 const LINE_AND_COLUMN = /(:\d+){1,2}$/
 
-/** The time of a lint has no influence. */
+/** The time does not matter for a lint. */
 const NOW = 0
 const SEED = 1
 
-/** `entries` are paths below the folder; so are the keys of the answer. Errors name one of the files, from the folder above, or none. */
+/** `entries` are paths below the folder; so are the answer's keys. Errors name one of the files, from the parent folder, or none. */
 export async function loadModules(
   folder: string,
   entries: readonly string[],
@@ -30,7 +30,7 @@ export async function loadModules(
   return new Map(entries.map((path) => [path, moduleOf(answer.modules.get(`${name}/${path}`), files)]))
 }
 
-/** Its text was made beside untrusted code: its place may be any path of this machine, and only those of the files are reported. */
+/** Untrusted code could influence the text, and its place may be any path on this machine: only paths of the files are reported. */
 function moduleOf(value: unknown, files: Readonly<Record<string, string>>): LoadedModule {
   if (isObject(value) && 'exports' in value) return { exports: value['exports'] }
   const error = isObject(value) && isObject(value['error']) ? value['error'] : {}

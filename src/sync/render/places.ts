@@ -1,20 +1,20 @@
-// Which line of a fleet an error names: the line that made the object, as the cage reports it, and the line with its words if that is another.
-// The report was written beside untrusted code: only a line of a file of the commit is ever repeated.
+// Which fleet line an error names: the line that made the object, as the cage reports it, and the line with its words if that is a different one.
+// Untrusted code could influence the report, so only a line in a file of the commit is ever repeated.
 import { placesIn } from '#declared/find-in-files.ts'
 import { printableLine } from '#lib/printable.ts'
 
 export interface Places {
-  /** `fleet/machines/workers.ts:14`, the line with the `new` of the construct. */
+  /** `fleet/machines/workers.ts:14`, the line with the construct's `new`. */
   readonly madeAt: (object: unknown) => string | undefined
-  /** As above, and where a value of the object probably comes from: `fleet/main.ts:9, see fleet/rules.ts:6`. */
+  /** The same, plus the likely origin of the object's value: `fleet/main.ts:9, see fleet/rules.ts:6`. */
   readonly placeOf: (object: unknown, words: readonly string[]) => string | undefined
 }
 
 export const NO_PLACES: Places = { madeAt: () => undefined, placeOf: () => undefined }
 
-/** Of the largest file. */
+/** Line limit of the largest file. */
 const MAX_LINE = 10_000_000
-/** Paths of git may be longer than a message. */
+/** Git paths may be longer than a message. */
 const MAX_PLACE_CHARS = 300
 
 export function placesOf(files: Readonly<Record<string, string>>, declaredAt: ReadonlyMap<unknown, unknown>): Places {

@@ -1,4 +1,4 @@
-// Compares the objects of each cluster with each other and with the trust document of the same commit, and finds the files to fix.
+// Compares the objects of each cluster with each other and with the same commit's trust document, and finds the files to fix.
 import { MAX_TRUST_BYTES, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
@@ -13,7 +13,7 @@ import type { Targets } from '#delivery/desired.ts'
 import { someOf } from '#lib/some-of.ts'
 
 export interface RenderedProblem {
-  /** If it is the same in several clusters, all of them. */
+  /** All clusters with the same problem. */
   readonly clusters: readonly string[]
   readonly object: string
   readonly pointer: string
@@ -21,21 +21,21 @@ export interface RenderedProblem {
   readonly message: string
   /** It cannot work on any cluster; otherwise it may be intended. */
   readonly isCertain: boolean
-  /** `fleet/machines/workers.ts:14`, where it could be found. */
+  /** `fleet/machines/workers.ts:14`, if it could be found. */
   readonly place?: string
 }
 
 type Files = Readonly<Record<string, string>>
 
-/** With more than these, fix the first ones first. */
+/** Users with more problems than this should fix the first ones first. */
 const MAX_PROBLEMS = 200
-/** Of one problem, for a status and a plan. */
+/** Limit of one problem, for a status and a plan. */
 const MAX_MESSAGE_CHARS = 2_000
-/** Of those that have the same problem. */
+/** Limit of the listed clusters with the same problem. */
 const MAX_CLUSTERS = 10
 
 export interface RenderedProblems {
-  /** Certain ones come first where not all are reported. */
+  /** If not all are reported, certain ones come first. */
   readonly problems: readonly RenderedProblem[]
   readonly moreProblems: number
 }
@@ -43,7 +43,7 @@ export interface RenderedProblems {
 export const problemsIn = (...given: Parameters<typeof findingProblems>): RenderedProblems =>
   atOnce(findingProblems(...given))
 
-/** As `problemsIn`, cluster by cluster. */
+/** Like `problemsIn`, cluster by cluster. */
 export function* findingProblems(targets: Targets, files: Files, places: Places): Generator<void, RenderedProblems> {
   const trust = yield* newestTrust(files)
   const providers = providersIn(files)
@@ -76,7 +76,7 @@ export function* findingProblems(targets: Targets, files: Files, places: Places)
   return { problems, moreProblems: groups.length - problems.length }
 }
 
-/** Of several the one that agents would use last. */
+/** If there are several, the one that agents would use in the end. */
 function* newestTrust(files: Files): Generator<void, SignedTrust | undefined> {
   let newest: SignedTrust | undefined
   for (const [path, text] of Object.entries(files)) {
@@ -93,7 +93,7 @@ function trustIn(text: string): SignedTrust | undefined {
   try {
     return parseSignedTrust(JSON.parse(text))
   } catch {
-    // Other data of the fleet; whether it is valid JSON is for its reader to decide.
+    // Other data of the fleet; its reader decides whether it is valid JSON.
     return undefined
   }
 }
@@ -101,13 +101,13 @@ function trustIn(text: string): SignedTrust | undefined {
 export const problemText = ({ clusters, object, pointer, code, message, place }: RenderedProblem): string =>
   `${code}: ${object} in ${someOf(clusters, MAX_CLUSTERS)}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
 
-/** Refused before anything of the commit is applied anywhere. */
+/** Refused before any of the commit is applied anywhere. */
 /** `called`: the commit as people call it. */
 export function refuseImpossible(called: string, { problems, moreProblems }: RenderedProblems): void {
   const certain = problems.filter((p) => p.isCertain)
   const [first] = certain
   if (first === undefined) return
-  // Certain ones come first, so that more than these are certain only when all of these are.
+  // Certain ones come first, so there can be more certain ones than these only if all of these are certain.
   const more = certain.length - 1 + (certain.length === problems.length ? moreProblems : 0)
   throw new KubeNodeError(
     syncErrors.KN7117({

@@ -163,5 +163,5 @@ const OF_THE_COMMIT: ReadonlySet<string> = new Set([
   'KN7117',
 ])
 
-/** What is wrong with the commit itself: only another commit helps. */
+/** The commit itself is wrong: only another commit fixes it. */
 export const isOfTheCommit = (code: string): boolean => OF_THE_COMMIT.has(code)

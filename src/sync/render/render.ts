@@ -28,14 +28,14 @@ export interface Rendered {
   readonly targets: Targets
   /** The layers of the cage that it ran in. */
   readonly cage: readonly CageLayer[]
-  /** The start of what the fleet printed. */
+  /** The start of the fleet's output. */
   readonly printed: string
-  /** Conflicts between the objects of one cluster, and likely mistakes: the first ones. */
+  /** Conflicts between one cluster's objects, and likely mistakes: the first ones. */
   readonly problems: readonly RenderedProblem[]
   readonly moreProblems: number
-  /** Bytes that it takes in memory, about. */
+  /** Approximate bytes in memory. */
   readonly memory: number
-  /** The version of kubenode that the repository depends on; it decides nothing, since the running one renders. */
+  /** The kubenode version that the repository depends on. It decides nothing, because the running version renders. */
   readonly writtenFor?: string
 }
 
@@ -43,14 +43,14 @@ export interface RenderOptions {
   readonly repository: GitRepository
   readonly renderer: Renderer
   readonly validator?: Validator
-  /** Folder of the fleet in the repository. */
+  /** The fleet's folder in the repository. */
   readonly path?: string
-  /** In errors; the commit and its title when left out. */
+  /** Name for errors; default: the commit and its title. */
   readonly called?: string
   readonly limits?: CageLimits
-  /** Keys for what the commit has only encrypted, or none at all; absent: it stays encrypted, as in a plan. */
+  /** Keys for encrypted values, or no keys at all. Absent: they stay encrypted, as in a plan. */
   readonly decryption?: Decryption
-  /** Renders a second time and refuses when the bytes differ. */
+  /** Renders a second time and fails when the bytes differ. */
   readonly twice?: boolean
 }
 
@@ -75,10 +75,10 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   return { commit, cage: renderer.layers, ...rendered, ...defined({ writtenFor }) }
 }
 
-/** The time of a lint has no influence. */
+/** The time does not matter for a lint. */
 const NO_COMMIT = { now: 0, seed: 1 }
 
-/** Of a work tree, with or without git: for a lint. The folder is that above `fleet/`. */
+/** Renders a work tree, with or without git, for a lint. The folder is the parent of `fleet/`. */
 export function renderFolder(folder: string, options: FolderOptions): Promise<RenderedFiles> {
   const found = Object.entries(folderFiles(folder, FLEET_FOLDERS)).filter(([path]) => !TEST.test(path))
   return renderFiles(Object.fromEntries(found), `folder ${folder}`, NO_COMMIT, options)
@@ -88,7 +88,7 @@ type FolderOptions = Pick<RenderOptions, 'renderer' | 'validator' | 'limits' | '
 type RenderedFiles = Pick<Rendered, 'targets' | 'printed' | 'problems' | 'moreProblems' | 'memory'>
 type Files = Readonly<Record<string, string>>
 
-/** `what`, as in `commit 3f1c9e0a7b5d`. */
+/** `what`: for example `commit 3f1c9e0a7b5d`. */
 async function renderFiles(
   all: Files,
   what: string,
@@ -112,7 +112,7 @@ async function renderFiles(
   return { targets: opened, printed, memory: answer.memory, ...problems }
 }
 
-/** Code of a fleet gets no encrypted file: it has no use for one, and could move its values. */
+/** Fleet code gets no encrypted files: it has no use for them, and could move their values. */
 function apart(all: Files): { readonly files: Files; readonly sealed: SealedFiles } {
   const { sealed = [], files = [] } = Object.groupBy(Object.entries(all), ([path]) =>
     SEALED_FILE.test(path) ? 'sealed' : 'files',
@@ -120,7 +120,7 @@ function apart(all: Files): { readonly files: Files; readonly sealed: SealedFile
   return { files: Object.fromEntries(files), sealed: new Map(sealed) }
 }
 
-/** Of the bytes of an answer, however they came; nothing equals what is none. */
+/** Digest of an answer's bytes, however they arrived; without an answer, nothing is equal to it. */
 function* digesting(end: CagedEnd): Generator<void, string | symbol> {
   if (end.kind !== 'Answered') return Symbol(end.kind)
   const hash = createHash('sha256')
@@ -160,13 +160,13 @@ export async function renderKey(repository: GitRepository, commit: string, path 
 
 const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
-/** Failures that only another commit fixes: its code, and its files where they cannot be read at all, or not in time. */
+/** Failures that only another commit fixes: in its code, or files that cannot be read at all or not in time. */
 const OF_THE_COMMIT = /^KN(71(0[1-79]|1[1245679]|2[01]|32)|70(05|06|08|11|15|16|19))$/
 
 /** The same commit fails again; any other failure may be caused by this machine. */
 export const isOfTheFleet = ({ code }: KubeNodeError): boolean => OF_THE_COMMIT.test(code)
 
-/** Even an error's class is set by code of the fleet. */
+/** Fleet code even sets an error's class. */
 function fleetErrorOf(error: unknown): FleetError {
   const { kind, message, at } = isObject(error) ? error : {}
   return {
@@ -178,7 +178,7 @@ function fleetErrorOf(error: unknown): FleetError {
 
 function fleetError(of: string, error: unknown): KubeNodeError {
   const { kind, message, at } = fleetErrorOf(error)
-  // The problems of a construct are a list of lines.
+  // A construct's problems are a list of lines.
   const why = printableLine(
     message
       .slice(0, 2_000)

@@ -1,4 +1,5 @@
-// Validates the output of a cage, which was bounded while it was read: every object identified, named once, valid for its kind. Invalid ones are separated.
+// Validates a cage's output, which was size-limited while it was read: every object has an identity, is named once, and is valid for its kind. Invalid
+// objects are separated.
 import { KINDS } from '#api/kinds.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { RENDER_NAMESPACE } from '#api/names.ts'
@@ -24,22 +25,22 @@ const MAX_DEPTH = 64
 const MAX_TARGETS = 1_001
 const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Machines, sets and workloads of the largest cluster, four times over; everything of one target is kept in memory, repeatedly. */
+/** Four times the machines, sets and workloads of the largest cluster; all objects of a target are kept in memory, several times. */
 const MAX_OBJECTS = 20_000
-/** An API server accepts 1.5 MB; some of it is for fields that servers add. */
+/** An API server accepts 1.5 MB; the rest is for fields that servers add. */
 const MAX_OBJECT_CHARS = 1_400_000
-/** Of one object, for a status and a plan. */
+/** Limit for one object, for a status and a plan. */
 const MAX_PROBLEM_CHARS = 2_000
 
 type Listed = readonly unknown[]
 
-/** Of an object of clusters, all at once. */
+/** Checks the objects of all clusters at once. */
 export const checkRendered = (
   clusters: Readonly<Record<string, Listed>>,
   ...given: [validator: Validator, places?: Places, sealed?: SealedFiles]
 ): Targets => atOnce(checkingRendered(new Map(Object.entries(clusters)), ...given))
 
-/** As `checkRendered`, object by object: some commits have a hundred thousand. */
+/** Like `checkRendered`, object by object: some commits have a hundred thousand. */
 export function* checkingRendered(
   clusters: ReadonlyMap<string, Listed>,
   validator: Validator,

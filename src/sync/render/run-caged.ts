@@ -54,7 +54,7 @@ export async function runCaged(cage: Cage, request: RenderRequest, limits: CageL
     const supersede = () => stop('Superseded')
     limits.signal?.addEventListener('abort', supersede, { once: true })
     if (limits.signal?.aborted === true) supersede()
-    // It may end before it has read everything.
+    // The process may end before it has read everything.
     child.stdin.on('error', () => undefined)
     Readable.from(piecesOf({ ...request, release, built })).pipe(child.stdin)
     const end = await new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {

@@ -1,4 +1,4 @@
-// Secrets that a commit has only encrypted: the file in place of what the render answers, and its values once sync has the key.
+// Secrets that a commit only has encrypted: the file replaces what the render answered, and sync adds the values if it has the key.
 import { SEALED_SECRET } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf, numbered } from '#lib/errors.ts'
@@ -12,7 +12,7 @@ import { syncErrors } from '../sync-errors.ts'
 
 export interface Decryption {
   readonly identities: readonly AgeIdentity[] | undefined
-  /** Only files that say for which clusters they are. */
+  /** Accept only files that list the clusters they are for. */
   readonly requirePlaces?: boolean
 }
 
@@ -22,7 +22,7 @@ export type Unsealed = { readonly file: string; readonly object: KubeObject } | 
 
 export const NO_SEALED_FILES: SealedFiles = new Map()
 
-/** Undefined for every other object. Each file is read once, however many clusters get it. */
+/** Undefined for every other object. Each file is read once, however many clusters use it. */
 export function unsealing(files: SealedFiles): (value: unknown) => Unsealed | undefined {
   const known = new Map<string, Unsealed>()
   return (value) => {
@@ -45,10 +45,10 @@ function read(file: string, text: string | undefined): Unsealed {
   }
 }
 
-/** Values of sops outside of the file that they were encrypted in: nothing would open them. */
+/** sops values outside the file they were encrypted in: they could never be opened. */
 export const hasSealedValue = (json: string): boolean => json.includes('"ENC[AES256_GCM,')
 
-/** The targets with the values of their Secrets. One that cannot be opened is neither applied nor deleted, like other invalid objects. */
+/** The targets with the values of their Secrets. A Secret that cannot be opened is neither applied nor deleted, like other invalid objects. */
 export async function openTargets(targets: Targets, files: SealedFiles, decryption: Decryption): Promise<Targets> {
   const known = new Map<string, OpenedSecret | string>()
   const opened = async (file: string): Promise<OpenedSecret | string> => {

@@ -1,11 +1,11 @@
-// The version of kubenode that a fleet repository depends on, by its package.json: its editors and checks use that one, sync always uses its own.
+// The kubenode version that a fleet repository depends on, from its package.json. Its editors and checks use that version; sync always uses its own.
 import { isObject } from '#lib/json.ts'
 import type { GitRepository } from '../git/repository.ts'
 
 const FILE = 'package.json'
-/** Those of users are some kilobytes. */
+/** Real ones take a few kilobytes. */
 const MAX_BYTES = 1024 * 1024
-/** Digits, and what a release adds to them. */
+/** Digits, plus a prerelease suffix. */
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]{1,60})?$/
 
 export async function dependencyAt(
@@ -14,12 +14,12 @@ export async function dependencyAt(
   path: string,
 ): Promise<string | undefined> {
   const at = path === '.' ? FILE : `${path}/${FILE}`
-  // A note is not worth a failure: a link in its place, or a damaged object, is no part of the fleet.
+  // A note is not worth a failure: ignore a link in its place, or a damaged object.
   const bytes = (await repository.readTree(commit, [at]).catch(() => undefined))?.get(at)
   return bytes === undefined || bytes.length > MAX_BYTES ? undefined : dependencyIn(Buffer.from(bytes).toString('utf8'))
 }
 
-/** Undefined where none can be told: no dependency, a range, a file of another name. */
+/** Undefined if unknown: no dependency, a range, or a file with another name. */
 export function dependencyIn(text: string): string | undefined {
   const manifest = parsed(text)
   if (!isObject(manifest)) return undefined
@@ -36,7 +36,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Its programs say so.
+    // The repository's own programs report that.
     return undefined
   }
 }

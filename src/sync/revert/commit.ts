@@ -1,4 +1,4 @@
-// Makes the git objects of a revert: the trees that are new, and the signed commit. The same facts give the same bytes, so that a repeated attempt is the same commit.
+// Makes a revert's git objects: the new trees, and the signed commit. The same facts give the same bytes, so a repeated attempt gives the same commit.
 import { createHash } from 'node:crypto'
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { sshSignature, type SigningKey } from '../trust/ssh-sign.ts'

@@ -1,5 +1,5 @@
-// Decides whether sync writes a commit that reverts a failed Release, and which one. Pure.
-// Invariant: a revert is never reverted, a commit is reverted once, and sync goes back only to what succeeded.
+// Decides whether sync writes a commit that reverts a failed Release, and which one. Pure. Invariant: a revert is never reverted, a commit is reverted
+// once, and sync only reverts to something that succeeded.
 import { commitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
@@ -8,14 +8,14 @@ import type { RevertPolicy } from './policy.ts'
 
 export interface RevertSeen {
   readonly release: Release
-  /** Of this pass. */
+  /** Status of this pass. */
   readonly status: ReleaseStatus
-  /** Of the track, oldest first. */
+  /** Releases of the track, oldest first. */
   readonly chain: readonly Release[]
-  /** Of the source, all tracks. */
+  /** Releases of the source, in all tracks. */
   readonly releases: readonly Release[]
   readonly source: Pick<FleetSource, 'spec' | 'status'>
-  /** As the pipeline was before the commit; undefined: it was not there. */
+  /** The pipeline's policy before the commit; undefined: the pipeline did not exist. */
   readonly policy: RevertPolicy | undefined
   readonly isPaused: boolean
 }
@@ -23,7 +23,7 @@ export interface RevertSeen {
 export type RevertDecision =
   /** Nothing to revert, or no pipeline asks for it. */
   | { readonly kind: 'None' }
-  /** The commit is reverted by the Release of another track, or was by an earlier attempt. */
+  /** Another track's Release reverts the commit, or an earlier attempt did. */
   | { readonly kind: 'Known'; readonly commit: string }
   | { readonly kind: 'Refuse'; readonly why: string }
   | {
@@ -32,7 +32,7 @@ export type RevertDecision =
       readonly restores: string
       readonly branch: string
       readonly isDirect: boolean
-      /** Of the failure: the commit has this time. */
+      /** Time of the failure; the commit gets this time. */
       readonly at: number
     }
 
@@ -68,7 +68,7 @@ export function decideRevert(seen: RevertSeen): RevertDecision {
   }
 }
 
-/** By what it does, not only by what its message says: or a commit could exempt itself from being reverted. */
+/** Judged by its effect, not only by its message: otherwise a commit could exempt itself from being reverted. */
 function isRevert({ release, chain }: RevertSeen, others: readonly Release[]): boolean {
   const { revertOf, commit, digests } = release.spec
   if (revertOf === undefined) return false
@@ -78,7 +78,7 @@ function isRevert({ release, chain }: RevertSeen, others: readonly Release[]): b
 
 const refuse = (why: string): RevertDecision => ({ kind: 'Refuse', why })
 
-/** Going back to what did not succeed either would exchange one failure for another. */
+/** Reverting to something that also failed would replace one failure with another. */
 function problemOfPrevious({ release, chain }: RevertSeen): string | undefined {
   const at = chain.findIndex((r) => r.metadata.name === release.metadata.name)
   const previous = at > 0 ? chain[at - 1] : undefined
@@ -88,11 +88,11 @@ function problemOfPrevious({ release, chain }: RevertSeen): string | undefined {
   return isGood ? undefined : `${previous.metadata.name ?? ''}, the release before, did not succeed`
 }
 
-/** A failed attempt is repeated, less and less often. */
+/** A failed attempt is retried with growing delays. */
 const FIRST_MS = 5_000
 const MOST_MS = 600_000
 
-/** When a failed attempt is repeated; undefined without one. */
+/** When a failed attempt is retried; undefined if there is none. */
 export const nextRevertAt = ({ revert }: Pick<ReleaseStatus, 'revert'>): number | undefined =>
   revert === undefined
     ? undefined

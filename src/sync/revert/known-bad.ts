@@ -1,4 +1,4 @@
-// What the Releases of a track remember of reverts: content that failed and was reverted, and content that was healthy before. Pure.
+// What a track's Releases show about reverts: content that failed and was reverted, and content that was healthy before. Pure.
 import { titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { sameDigests } from '../release/chain.ts'
@@ -6,7 +6,7 @@ import { hasPassedStage } from '../release/history.ts'
 import type { RevertedBefore } from './policy.ts'
 import { defined } from '#lib/defined.ts'
 
-/** The failed and reverted Release that had exactly these objects last; a person may have let it continue since. */
+/** The last Release with exactly these objects, if it failed and was reverted. Undefined if a user let it continue since. */
 export function revertedBefore(chain: readonly Release[], release: Release): RevertedBefore | undefined {
   const last = earlier(chain, release).findLast(({ spec }) => sameDigests(spec.digests, release.spec.digests))
   const { revertCommit, revert, stages = [] } = last?.status ?? {}
@@ -18,7 +18,7 @@ export function revertedBefore(chain: readonly Release[], release: Release): Rev
     : undefined
 }
 
-/** Clusters to which a revert gives what passed a stage there. */
+/** Clusters where a revert restores content that passed a stage there. */
 export function returnsOf(chain: readonly Release[], release: Release): ReadonlySet<string> {
   const { revertOf, digests } = release.spec
   if (revertOf === undefined) return new Set()

@@ -1,4 +1,4 @@
-// The message of a revert by sync: what failed, where and since when, in lines that a person reads in git log. Pure.
+// The message of a revert by sync: what failed, where and since when, in lines that read well in git log. Pure.
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { stagePart } from '#api/protocol/part.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -12,7 +12,7 @@ export interface RevertMessage {
   readonly reverts: string
   readonly restores: string
   readonly paths: readonly string[]
-  /** A trailer more. */
+  /** Adds a trailer. */
   readonly plan?: string | undefined
 }
 
@@ -45,7 +45,7 @@ export function revertMessage({ release, status, subject, reverts, restores, pat
   return `${short}\n\n${lines.join('\n')}\n\n${trailers.join('\n')}\n`
 }
 
-/** Indented, so that no line of a server or a commit is taken for a trailer. */
+/** Indented, so that no line from a server or a commit is mistaken for a trailer. */
 const some = <T>(all: readonly T[], most: number, line: (each: T) => string): readonly string[] => [
   ...all.slice(0, most).map((each) => `- ${oneLine(line(each))}`),
   ...(all.length > most ? [`- and ${all.length - most} more`] : []),

@@ -1,4 +1,4 @@
-// What a pipeline and the status of a Release say about reverts. Pure.
+// What a pipeline and a Release's status define about reverts. Pure.
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import type { CommitTitle } from '#api/protocol/commit-title.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -27,13 +27,13 @@ export function revertPolicyOf({
 
 export interface RevertedBefore {
   readonly commit: string
-  /** What that commit is called. */
+  /** Title of that commit. */
   readonly title: CommitTitle
   readonly revertCommit: string
-  /** The commit that reverted it, as people call it. */
+  /** The commit that reverted it, with its title. */
   readonly revertedBy: string
 }
 
-/** Reverted by sync, and no person let it continue: nothing of it is applied any more. */
+/** sync reverted it, and no user let it continue: none of it is applied any more. */
 export const isReverted = ({ revertCommit, revert }: ReleaseStatus): boolean =>
   revertCommit !== undefined && revert?.overruledAt === undefined

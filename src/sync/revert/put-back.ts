@@ -1,15 +1,15 @@
-// Makes the tree that has the files of a commit as before it, and everything else as in the newest commit. Pure over the trees that it reads.
-// Only folders that differ are read: the size of the repository does not matter.
+// Makes a tree in which a commit's files are as before that commit, and everything else is as in the newest commit. Pure over the trees that it reads.
+// Reads only folders that differ, so the repository's size does not matter.
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { difference, MOST_REVERTED } from '../trust/changes.ts'
 
 export interface PutBackTree {
-  /** Trees of the commit that comes back, of the one that is reverted, and of the newest one. */
+  /** Trees of the restored commit, of the reverted one, and of the newest one. */
   readonly good: string
   readonly bad: string
   readonly parent: string
   readonly treeOf: (id: string) => readonly TreeEntry[]
-  /** Names a tree with these entries, in the order of git. */
+  /** Returns the id of a tree with these entries, in git's order. */
   readonly write: (entries: readonly TreeEntry[]) => string
 }
 
@@ -30,14 +30,14 @@ const problem = (why: string): PutBack => ({ kind: 'Problem', why })
 
 type Trees = Pick<PutBackTree, 'treeOf' | 'write'>
 
-/** The same place in the three commits; undefined where nothing is there. */
+/** The same path in the three commits; undefined where it does not exist. */
 interface Three<T> {
   readonly good: T | undefined
   readonly bad: T | undefined
   readonly parent: T | undefined
 }
 
-/** Without a tree nothing is left in the folder; git keeps no empty ones. */
+/** Without a tree the folder is empty; git keeps no empty folders. */
 type Merged = { readonly tree: string | undefined } | { readonly changedSince: string }
 
 function mergedTree(ids: Three<string>, folder: string, trees: Trees): Merged {

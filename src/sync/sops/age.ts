@@ -1,4 +1,4 @@
-// Keys of age, and what they open: the key of a document of sops. The package age-encryption does the work; what is here bounds what it is given.
+// age keys, and what they open: the data key of a sops document. The package age-encryption does the work; this file limits its input.
 import type { Decrypter } from 'age-encryption'
 import { messageOf } from '#lib/errors.ts'
 
@@ -10,13 +10,13 @@ export interface AgeIdentity {
 
 /** One Secret holds the current key and a few older ones. */
 const MAX_IDENTITIES = 20
-/** As age-keygen writes them. Keys of plugins, of passphrases and of the post-quantum hybrid are others, and no file of sops needs one. */
+/** The format of age-keygen. Keys of plugins, passphrases and the post-quantum hybrid have other formats, and no sops file needs them. */
 const X25519_KEY = /^AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}$/
 
-/** The package with its cryptography is loaded where a fleet has encrypted files, and nowhere else. */
+/** The package and its cryptography are loaded only for a fleet with encrypted files. */
 const age = () => import('age-encryption')
 
-/** One key a line, with comments. Throws a text without the key where a line is none. */
+/** One key per line, with comments. For an invalid line it throws a text without the key. */
 export async function parseIdentities(text: string): Promise<readonly AgeIdentity[]> {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#'))
@@ -32,19 +32,19 @@ async function identityOf(line: string): Promise<AgeIdentity> {
     decrypter.addIdentity(line)
     return { decrypter, recipient: await identityToRecipient(line) }
   } catch {
-    // Without a cause: the message of the package repeats the key.
+    // Without a cause: the package's message repeats the key.
     throw new Error('has a line that is no X25519 key of age (AGE-SECRET-KEY-1…)')
   }
 }
 
-/** A key of 32 bytes for one recipient takes 500; one in place of it with many stanzas is refused before any curve is computed. */
+/** A 32-byte key for one recipient takes 500 characters; a text with many stanzas is refused before any curve is computed. */
 const MAX_ARMOR_CHARS = 16 * 1024
 const MAX_STANZAS = 32
 const STANZA = '\n-> '
-/** In words of the package. */
+/** The package's own message. */
 const NOT_FOR_THIS_KEY = "no identity matched any of the file's recipients"
 
-/** Throws for a file that is none or was changed; undefined when no identity fits. */
+/** Throws for an invalid or modified file; undefined when no identity fits. */
 export async function openAgeFile(armored: string, identities: readonly AgeIdentity[]): Promise<Buffer | undefined> {
   if (armored.length > MAX_ARMOR_CHARS) throw new Error(`has more than ${MAX_ARMOR_CHARS} characters`)
   const { armor } = await age()

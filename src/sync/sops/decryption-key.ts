@@ -1,4 +1,4 @@
-// The keys of age in the Secret that a FleetSource names in spec.decryption.
+// The age keys in the Secret that a FleetSource names in spec.decryption.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -8,7 +8,7 @@ import { secretOf } from '../git/access.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { type AgeIdentity, parseIdentities } from './age.ts'
 
-/** By provider, which entries have keys, as other GitOps tools name them. */
+/** By provider: which entries contain keys, named as in other GitOps tools. */
 const ENTRIES: Readonly<Partial<Record<string, RegExp>>> = { sops: /\.agekey$/ }
 
 /** Keys are never part of a message. */
@@ -18,7 +18,7 @@ export async function identitiesOf(
 ): Promise<readonly AgeIdentity[]> {
   const { provider = '', secretRef: { name } = { name: '' } } = source.spec.decryption ?? {}
   const entry = Object.hasOwn(ENTRIES, provider) ? ENTRIES[provider] : undefined
-  // Definitions may be newer than sync: another provider's keys and files are never read as those of this one.
+  // The CRDs may be newer than sync: another provider's keys and files are never read as this one's.
   if (entry === undefined) {
     const values = { source: namespacedName(source), provider, known: Object.keys(ENTRIES).join(' or ') }
     throw new KubeNodeError(syncErrors.KN7137(values), { retry: 'later' })

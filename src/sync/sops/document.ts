@@ -1,8 +1,8 @@
-// A file that sops encrypted, as an ordered tree: the MAC covers values in the order of the file, which objects of JavaScript do not keep.
-// Pure. What two YAML readers may understand differently is refused instead of guessed.
+// A sops-encrypted file as an ordered tree: the MAC covers values in file order, which JavaScript objects do not preserve. Pure. Anything that two YAML
+// readers may understand differently is refused instead of guessed.
 import { isAlias, isMap, isScalar, isSeq, Lexer, parseAllDocuments, type Node, type Scalar } from 'yaml'
 
-/** A value, with the keys that lead to it. An item of a list has the path of its list. */
+/** A value, with the keys that lead to it. A list item has the path of its list. */
 export interface Leaf {
   readonly path: readonly string[]
   readonly value: string | number | boolean
@@ -10,14 +10,14 @@ export interface Leaf {
 
 export type Tree = string | number | boolean | null | readonly Tree[] | ReadonlyMap<string, Tree>
 
-/** Secrets with certificates have tens of kilobytes. */
+/** Secrets with certificates take tens of kilobytes. */
 const MAX_FILE_CHARS = 512 * 1024
 const MAX_LEAVES = 10_000
 const MAX_DEPTH = 32
-/** Six for a value that sops wrote, of which a file of this length has 4,000: the parser takes seconds, and a gigabyte, for half a million brackets. */
+/** A value written by sops takes six, and a file of this length has 4,000 values. The parser takes seconds, and a gigabyte, for half a million brackets. */
 const MAX_LEXEMES = 30_000
 
-/** Throws what is wrong, without any value of the file. */
+/** Throws the problem, without any value from the file. */
 export function parseTree(text: string): ReadonlyMap<string, Tree> {
   if (text.length > MAX_FILE_CHARS) throw new Error(`has more than ${MAX_FILE_CHARS} characters`)
   requireFewLexemes(text)
@@ -33,7 +33,7 @@ export function parseTree(text: string): ReadonlyMap<string, Tree> {
   return tree
 }
 
-/** Cut one after the other, and no further than the limit. */
+/** Reads one lexeme at a time, and stops at the limit. */
 function requireFewLexemes(text: string): void {
   let [count, open] = [0, 0]
   for (const lexeme of new Lexer().lex(text)) {
@@ -68,14 +68,14 @@ function treeOf(node: Node | null, depth: number, reader: { left: number }): Tre
   for (const { key, value } of node.items) {
     if (!isScalar(key) || typeof key.value !== 'string' || key.value === '<<')
       throw new Error('has a key that is no plain text; quote it')
-    // The parser compares each key with each other.
+    // The parser compares every key with every other key.
     if (map.has(key.value)) throw new Error('has a key twice in one map')
     map.set(key.value, treeOf(value as Node | null, depth + 1, reader))
   }
   return map
 }
 
-/** Plain words that are text for this reader and numbers or dates for that of sops. */
+/** Plain words that are text for this reader but numbers or dates for sops. */
 const AMBIGUOUS = /^(?:[+-]?[\d.][\d.]*_[\d_.]*|[+-]?0b[01_]+|\d{4}-\d\d?-\d\d?.*)$/i
 
 function scalarOf({ value, source, type }: Scalar): Tree {
@@ -92,7 +92,7 @@ function scalarOf({ value, source, type }: Scalar): Tree {
   throw new Error('has an unquoted value that may be read differently; quote it')
 }
 
-/** In the order of the file. Null has no bytes and is no leaf. */
+/** In file order. Null has no bytes and is not a leaf. */
 export function* leavesOf(tree: Tree, path: readonly string[] = []): Generator<Leaf> {
   if (tree === null) return
   if (tree instanceof Map)
@@ -112,7 +112,7 @@ export function mapLeaves(tree: Tree, change: (leaf: Leaf) => Leaf['value'], pat
   return change({ path, value: tree as Leaf['value'] })
 }
 
-/** As plain data; a key such as __proto__ is data, too. */
+/** Plain data; a key such as __proto__ is also just data. */
 export function plainOf(tree: Tree): unknown {
   if (tree instanceof Map)
     return Object.fromEntries([...(tree as ReadonlyMap<string, Tree>)].map(([key, value]) => [key, plainOf(value)]))

@@ -1,18 +1,18 @@
-// Decrypts a tree that sops encrypted with age: every value under its own path, and nothing before the MAC over all of them is verified.
-// Errors name paths, never values. Pure.
+// Decrypts a tree that sops encrypted with age: every value under its own path, and returns nothing until the MAC over all values is verified. Errors
+// name paths, never values. Pure.
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto'
 import { compileRegex } from '#lib/regex.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { openAgeFile, type AgeIdentity } from './age.ts'
 import { leavesOf, mapLeaves, type Leaf, type Tree } from './document.ts'
 
-/** The key of the file under which sops keeps its own data. */
+/** The file's key under which sops keeps its own data. */
 const SOPS = 'sops'
 
 type Metadata = ReadonlyMap<string, Tree>
 
 export interface EncryptedTree {
-  /** Without the data of sops. */
+  /** Without sops's own data. */
   readonly tree: ReadonlyMap<string, Tree>
   readonly metadata: Metadata
 }
@@ -32,7 +32,7 @@ export async function openTree(
   const key = await dataKey(metadata, identities)
   const mac = createHash('sha512')
   const isEncryptedOnly = metadata.get('mac_only_encrypted') === true
-  // So that the digest of one setting is never that of the other.
+  // So that the two settings can never produce the same digest.
   if (isEncryptedOnly) mac.update(createHash('sha256').update(SOPS).digest())
   const opened = mapLeaves(tree, (leaf) => {
     const encrypted = isEncrypted(leaf.path)
@@ -44,7 +44,7 @@ export async function openTree(
   return opened as ReadonlyMap<string, Tree>
 }
 
-/** As sops writes them in a MAC. Those of encrypted numbers and truths are their text. */
+/** The form in sops's MAC. Encrypted numbers and booleans use their text. */
 const bytesOf = (value: Leaf['value']): string =>
   typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value)
 
@@ -57,7 +57,7 @@ const TYPES: ReadonlySet<string> = new Set(['str', 'int', 'float', 'bool'])
 export const isSealedValue = (value: unknown): boolean =>
   typeof value === 'string' && value.startsWith('ENC[AES256_GCM,')
 
-/** With or without padding; any other text is none. */
+/** With or without padding; undefined for any other text. */
 export function base64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   const padded = bytes.toString('base64')
@@ -67,7 +67,7 @@ export function base64(text: string): Buffer | undefined {
 const shown = (path: readonly string[]): string => path.join('.').slice(0, 200)
 
 function openLeaf({ path, value }: Leaf, key: Buffer): string {
-  // sops leaves empty texts as they are.
+  // sops does not encrypt empty texts.
   if (value === '') return ''
   const [, data, iv, tag, type = ''] = (typeof value === 'string' && SEALED.exec(value)) || []
   if (data === undefined || iv === undefined || tag === undefined)
@@ -94,7 +94,7 @@ function gcmOpen(
     const text = bytes.toString('utf8')
     return Buffer.from(text).equals(bytes) ? text : undefined
   } catch {
-    // Changed, moved, or sealed with another key.
+    // Modified, moved, or encrypted with another key.
     return undefined
   }
 }
@@ -110,7 +110,7 @@ function verifyMac(metadata: Metadata, key: Buffer, computed: string): void {
     throw new Error('does not match its MAC: a value was changed, added, removed or moved after it was encrypted')
 }
 
-/** Files that other services have keys for, too, are opened with age. */
+/** Files that can also be opened by other key services are opened with age. */
 const OTHERS = ['kms', 'gcp_kms', 'azure_kv', 'hc_vault', 'pgp', 'hckms'] as const
 const MAX_RECIPIENTS = 50
 
@@ -172,11 +172,11 @@ function listIn(metadata: Metadata, name: string): readonly Tree[] {
 
 const RULES = ['unencrypted_suffix', 'encrypted_suffix', 'unencrypted_regex', 'encrypted_regex'] as const
 const UNSUPPORTED = ['encrypted_comment_regex', 'unencrypted_comment_regex'] as const
-/** What sops writes when no rule is given, and assumes when none is written. */
+/** The suffix that sops writes when no rule is given, and assumes when none is written. */
 const DEFAULT_SUFFIX = '_unencrypted'
 const MAX_RULE_CHARS = 1_000
 
-/** Whether the value at a path is encrypted, as sops decides it. */
+/** Whether the value at a path is encrypted, by sops's rules. */
 function rulesOf(metadata: Metadata): (path: readonly string[]) => boolean {
   const unsupported = UNSUPPORTED.find((name) => (metadata.get(name) ?? '') !== '')
   if (unsupported !== undefined) throw new Error(`uses ${unsupported}, which KubeNode does not support`)
@@ -192,7 +192,7 @@ function rulesOf(metadata: Metadata): (path: readonly string[]) => boolean {
   return (path) => path.some(matches) !== isInverse
 }
 
-/** The same engine as that of sops. */
+/** Same regular expression engine as sops. */
 function regexOf(name: string, rule: string): (key: string) => boolean {
   try {
     const regex = compileRegex(rule)
@@ -202,7 +202,7 @@ function regexOf(name: string, rule: string): (key: string) => boolean {
   }
 }
 
-/** Paths of values that are encrypted by the rules and are not: visible without a key. */
+/** Paths of values that should be encrypted by the rules but are not: readable without a key. */
 export function unsealedPaths({ tree, metadata }: EncryptedTree): readonly string[] {
   const isEncrypted = rulesOf(metadata)
   return [...leavesOf(tree)]

@@ -1,4 +1,4 @@
-// A Secret that a commit has only encrypted: what is visible of it, and its values once it is opened. Errors name paths, never values.
+// A Secret that a commit only has encrypted: what is visible of it, and its values after it is opened. Errors name paths, never values.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { AgeIdentity } from './age.ts'
@@ -15,7 +15,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'immutable',
 ])
 
-/** As the file has it, with encrypted values. Throws what is wrong; needs no key. */
+/** As in the file, with encrypted values. Throws the problem; needs no key. */
 export function sealedSecret(text: string): KubeObject {
   const encrypted = encryptedTree(parseTree(text))
   const [unsealed] = unsealedPaths(encrypted)
@@ -23,7 +23,7 @@ export function sealedSecret(text: string): KubeObject {
   const secret = plainOf(encrypted.tree)
   requireSecret(secret)
   const visible = [...valuesOf(secret)].find(([, value]) => value !== '' && !isSealedValue(value))
-  // A rule that leaves the values of a Secret readable is a mistake, not a secret.
+  // A rule that leaves a Secret's values readable is a mistake.
   if (visible !== undefined) throw new Error(`has a value at ${visible[0]} that its rules leave readable`)
   const hidden = Object.entries(secret.metadata).find(([, value]) => isSealedValue(value))
   if (hidden !== undefined || isSealedValue(secret['type']) || isSealedValue(secret.kind))
@@ -32,19 +32,19 @@ export function sealedSecret(text: string): KubeObject {
 }
 
 /**
- * The encrypted entry that says where a Secret may be applied: lines CLUSTER/NAMESPACE/NAME. The MAC of sops covers values in a row and no names of fields,
- * so that someone without the key could move a file; this entry is bound to its own name, and part of no other file.
+ * The encrypted entry that lists where a Secret may be applied: lines of CLUSTER/NAMESPACE/NAME. The MAC of sops covers values in order but no field
+ * names, so someone without the key could move a file. This entry is bound to its own name, and is in no other file.
  */
 export const PLACES_ENTRY = 'kubenode.for'
 
 export interface OpenedSecret {
   /** Without the entry. */
   readonly object: KubeObject
-  /** Where it may be applied; undefined: the file does not say. */
+  /** Where it may be applied; undefined: the file does not list places. */
   readonly places?: readonly string[]
 }
 
-/** Throws what is wrong. Nothing is returned before the MAC over all values is verified. */
+/** Throws the problem. Returns nothing until the MAC over all values is verified. */
 export async function openSecret(text: string, identities: readonly AgeIdentity[]): Promise<OpenedSecret> {
   const encrypted = encryptedTree(parseTree(text))
   const secret = plainOf(await openTree(encrypted, identities))
@@ -68,7 +68,7 @@ export async function openSecret(text: string, identities: readonly AgeIdentity[
 
 const hasLooseNames = ({ metadata }: EncryptedTree): boolean => metadata.get('mac_only_encrypted') === true
 
-/** Whether a line names this place; `*` is any cluster, `prod-*` those that begin so. */
+/** Whether a line matches this place; `*` is any cluster, `prod-*` matches a prefix. */
 export function isPlace(
   line: string,
   cluster: string,
@@ -79,7 +79,7 @@ export function isPlace(
   return isThere && rest.join('/') === `${namespace}/${name}`
 }
 
-/** Servers store stringData as data: so the live object can be compared with this one. */
+/** Servers store stringData as data; this form can be compared with the live object. */
 function asStored({ stringData, data, ...rest }: KubeObject): KubeObject {
   const stored = new Map<string, string>()
   for (const [key, value] of textsOf(data)) {
@@ -104,7 +104,7 @@ function requireSecret(value: unknown): asserts value is KubeObject {
     if (typeof metadata[field] !== 'string' || metadata[field] === '') throw new Error(`has no metadata.${field}`)
   for (const field of ['data', 'stringData'])
     if (value[field] !== undefined && !isObject(value[field])) throw new Error(`has a ${field} that is no map`)
-  // The MAC of sops has no byte of an empty text: without the key, one could be put over a value that is encrypted.
+  // The MAC of sops covers no bytes of an empty text: without the key, one could be placed over an encrypted value.
   const twice = textsOf(value['data']).find(([key]) => Object.hasOwn(Object(value['stringData']), key))
   if (twice !== undefined) throw new Error(`has ${twice[0].slice(0, 100)} in data and in stringData; keep one of them`)
   for (const [path, text] of valuesOf(value))

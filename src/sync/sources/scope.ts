@@ -1,4 +1,4 @@
-// What a FleetSource may write, and whether several of them can be distinguished. Pure.
+// What a FleetSource may write, and whether several of them can be told apart. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
@@ -11,7 +11,7 @@ import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { isVerified } from '../trust/policy.ts'
 
-/** Why the source cannot be followed beside the others. The oldest one continues, so that a new source cannot stop it. */
+/** Why the source cannot be followed next to the others. The oldest one continues, so that a new source cannot stop it. */
 export function standingProblem(source: FleetSource, all: readonly FleetSource[]): ErrorMessage | undefined {
   const key = namespacedName(source)
   const others = all.filter((s) => namespacedName(s) !== key && s.metadata.deletionTimestamp === undefined)
@@ -41,7 +41,7 @@ export function withinScope(targets: Targets, source: FleetSource): Targets {
   return new Map([...own].map(([name, target]) => [name, scoped(target, writes, key)]))
 }
 
-/** A FleetSource names the signers of commits: from a commit it would choose its own. */
+/** A FleetSource defines the signers of commits: declared in a commit, it would choose its own. */
 function withoutSources({ objects, rejected }: RenderedTarget, source: string): RenderedTarget {
   const { kept = [], sources = [] } = Object.groupBy(objects, ({ ref }) =>
     ref.kind === fleetSource.kind && ref.group === API_GROUP ? 'sources' : 'kept',

@@ -1,28 +1,28 @@
-// Which files two trees have differently. Folders with equal ids are equal, so only what changed is read.
+// Which files differ between two trees. Folders with equal ids are equal, so only changed ones are read.
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { defined } from '#lib/defined.ts'
 
-/** A file's content and mode; absent files have none. */
+/** A file's content and mode; absent for a missing file. */
 export type Difference = ReadonlyMap<string, { readonly before?: string; readonly after?: string }>
 
 export interface ChangedPaths {
   readonly paths: readonly string[]
-  /** False: there are more, and what they are is unknown. */
+  /** False: there are more changes, and they are unknown. */
   readonly isWhole: boolean
 }
 
-/** A commit that changes more is judged as one that changes everything. */
+/** A commit that changes more is judged as if it changed everything. */
 const MAX_CHANGED = 5_000
 const MAX_TREES = 20_000
-/** Read in one go: a second. Of folders with ten thousand names, a hundred. */
+/** Limit of entries read in one go, which takes a second: a hundred folders with ten thousand names each. */
 const MAX_ENTRIES = 1_000_000
 
 const UNKNOWN_CHANGES: ChangedPaths = { paths: [], isWhole: false }
 
-/** A revert is compared path by path, whatever its size: a commit that updated a folder of vendored files can be reverted, too. */
+/** A revert is compared path by path, whatever its size: even a commit that updated a folder of vendored files can be reverted. */
 export const MOST_REVERTED = 100_000
 
-/** `undefined`: too much differs. A tree of undefined is empty. */
+/** `undefined`: too many differences. An undefined tree is empty. */
 export function difference(
   before: string | undefined,
   after: string | undefined,
@@ -59,13 +59,13 @@ export const changedPaths = (d: Difference | undefined): ChangedPaths =>
 export interface Merge {
   /** From each of the two parents to the merge. */
   readonly toMerge: readonly [Difference | undefined, Difference | undefined]
-  /** From the commit that both parents have in common to each of them. */
+  /** From the parents' common base to each parent. */
   readonly fromBase: readonly [Difference | undefined, Difference | undefined]
 }
 
 /**
- * What the one who merged decided: files that differ from both parents, and files taken from the parent that had not changed them, or that both had
- * changed. Everything else is what git merges by itself, and belongs to the commits that were merged.
+ * What the merge's author decided: files that differ from both parents, and files taken from the parent that had not changed them, or that both had
+ * changed. Everything else is merged by git itself, and belongs to the merged commits.
  */
 export function mergersOwn({ toMerge: [first, second], fromBase: [baseFirst, baseSecond] }: Merge): ChangedPaths {
   if (first === undefined || second === undefined || baseFirst === undefined || baseSecond === undefined)

@@ -1,4 +1,4 @@
-// What the bytes of a commit say, read once: its links, its tree, and which key signed it. True forever, since the id is the hash of the bytes.
+// Facts from a commit's bytes, read once: its links, its tree, and which key signed it. They never change, because the id is the hash of the bytes.
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { parseLinks, parseSignedCommit, type CommitLinks } from './signed-object.ts'
 import type { PgpSigningKey } from './openpgp/certificate.ts'
@@ -17,13 +17,13 @@ export interface ObjectReader {
 }
 
 export interface CommitFacts extends CommitLinks {
-  /** Undefined until it was asked for. */
+  /** Undefined until it is needed. */
   signature?: Signature
 }
 
-/** Two of the longest ranges; some 20 MB. */
+/** Two of the longest ranges; about 20 MB. */
 const MAX_FACTS = 100_000
-/** Of all of them: a hostile commit names 20,000. */
+/** Total limit: a hostile commit names 20,000 parents. */
 const MAX_PARENTS = LINKS_EACH * MAX_FACTS
 
 export class FactsOfCommits {
@@ -45,8 +45,8 @@ export class FactsOfCommits {
   }
 
   /**
-   * Throws Malformed when two programs could read the commit differently. OpenPGP signatures are verified with these keys: what depends on them is not kept.
-   * The bytes are read a second time instead of being kept: of a long range they are hundreds of megabytes.
+   * Throws Malformed when two programs could read the commit differently. OpenPGP signatures are verified with these keys, so their results are not
+   * cached. The bytes are read a second time instead of being kept: a long range takes hundreds of megabytes.
    */
   async signatureOf(id: string, reader: ObjectReader, keys: readonly PgpSigningKey[]): Promise<Signature> {
     const facts = this.of(id, reader)

@@ -1,5 +1,5 @@
-// Decides whether a commit reverts a named commit, path by path, and nothing else: all that the key of sync may sign. Pure over the trees that it reads.
-// Invariant: what such a commit changes was signed before, is the same byte for byte, and was not changed since.
+// Decides whether a commit reverts a named commit, path by path, and nothing else: sync's key may sign nothing beyond that. Pure over the trees that it
+// reads. Invariant: what such a commit restores was signed before, is the same byte for byte, and was not changed since.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { difference, type Difference, MOST_REVERTED } from './changes.ts'
@@ -15,18 +15,18 @@ export interface RevertReader {
 }
 
 export interface RevertLimits {
-  /** Nothing before it was verified. */
+  /** Commits before it were not verified. */
   readonly anchor: string
-  /** Every verified commit is on the line of first parents that leads to the anchor. */
+  /** Every verified commit is on the first-parent line that leads to the anchor. */
   readonly isAnchorOnLine: boolean
-  /** Paths that no program may put back. */
+  /** Paths that no program may restore. */
   readonly never: readonly string[]
 }
 
-/** How many commits may lie between the restored one and the revert. */
+/** How many commits may be between the restored one and the revert. */
 const MAX_BACK = 1_000
 
-/** Undefined: it does. Otherwise the rest of a sentence that begins with the commit. */
+/** Undefined: it is an exact revert. Otherwise the rest of a sentence that starts with the commit. */
 export async function revertProblem(id: string, read: RevertReader, limits: RevertLimits): Promise<string | undefined> {
   const named = revertNamedIn(read.messageOf(id))
   if (named === undefined) return 'does not name one commit that it reverts and one that it restores'
@@ -46,7 +46,7 @@ export async function revertProblem(id: string, read: RevertReader, limits: Reve
   return differenceProblem(taken, done)
 }
 
-/** Both commits lie on the line of first parents, in this order, and sync has not signed what is reverted, nor reverted it before. */
+/** Checks that both commits are on the first-parent line, in this order, and that sync neither signed the reverted commit nor reverted it before. */
 async function lineProblem(
   parent: string,
   { reverts, restores }: NamedRevert,
@@ -68,7 +68,7 @@ async function lineProblem(
   return `names ${shortCommit(missing)}, which is none of the verified commits before it`
 }
 
-/** As long as a range may be. */
+/** Same as the limit of a range. */
 const MAX_LINE = 50_000
 
 function isAfter(anchor: string, id: string, { factsOf }: RevertReader): boolean {

@@ -1,24 +1,24 @@
-// Which commits lie between the last verified one and a new one. Reads parents only; every walk is bounded, and a bound that is reached is an answer.
+// Which commits are between the last verified one and a new one. Reads only parents. Every walk is bounded, and reaching the bound is a valid answer.
 
 export interface Links {
   readonly parents: readonly string[]
-  /** Of the committer: only an order to read in, never a proof. */
+  /** The committer's time: only used for reading order, never as proof. */
   readonly time: number
 }
 export type ReadLinks = (id: string) => Links | Promise<Links>
 
 export type Range =
   | { readonly kind: 'Range'; readonly commits: readonly string[] }
-  /** `from` is no ancestor of it, on the line that counts. */
+  /** `from` is not an ancestor, on the line that counts. */
   | { readonly kind: 'Unrelated' }
   | { readonly kind: 'TooLong' }
 
-/** Years of a busy repository; a new anchor shortens it. */
+/** Years of a busy repository; a newer anchor shortens it. */
 const MAX_RANGE = 50_000
-/** Links in all, for each commit that a walk may read: merges have two parents, and a hostile commit names 20,000. */
+/** Limit of links, per commit that a walk may read: merges have two parents, and a hostile commit names 20,000. */
 export const LINKS_EACH = 4
 
-/** The line of first parents from `from`, oldest first. */
+/** The first-parent line after `from`, oldest first. */
 export async function firstParentRange(from: string, to: string, read: ReadLinks, most = MAX_RANGE): Promise<Range> {
   const commits: string[] = []
   let links = 0
@@ -33,7 +33,7 @@ export async function firstParentRange(from: string, to: string, read: ReadLinks
   return { kind: 'Range', commits: commits.reverse() }
 }
 
-/** Old commits are read on for this long after the last new one, since clocks of committers differ. */
+/** After the last new commit, keep reading this many old ones, because committers' clocks differ. */
 const SLOP = 256
 
 /** Everything that `to` contains and `from` does not, parents before children. */
@@ -46,7 +46,7 @@ export async function wholeRange(from: string, to: string, read: ReadLinks, most
   const add = async (id: string) => {
     if (links.has(id)) return
     const { parents, time } = await read(id)
-    // Nothing else of it is kept: a commit may have a message of a megabyte.
+    // Keep nothing else of it: a commit may have a message of a megabyte.
     links.set(id, { parents, time })
     linked += parents.length
     queue.push(id, time)
@@ -71,7 +71,7 @@ export async function wholeRange(from: string, to: string, read: ReadLinks, most
   return { kind: 'Range', commits: parentsFirst(to, old, links) }
 }
 
-/** It and everything read before it is old; returns how many of the waiting ones were new until now. */
+/** Marks it and everything read before it as old; returns how many waiting commits were new until now. */
 function markOld(id: string, old: Set<string>, links: ReadonlyMap<string, Links>, queue: NewestFirst): number {
   let waiting = 0
   const stack = [id]
@@ -97,18 +97,18 @@ function parentsFirst(to: string, old: ReadonlySet<string>, links: ReadonlyMap<s
     } else {
       top.isOpened = true
       const parents = (links.get(top.id)?.parents ?? []).map((id) => ({ id, isOpened: false }))
-      // The first parent and all before it come first: each commit of its line follows what it merged.
+      // The first parent and everything before it come first: each commit on its line follows what it merged.
       stack.push(...parents.reverse())
     }
   }
   return out
 }
 
-/** More steps mean histories that went apart long ago. */
+/** More steps mean histories that diverged long ago. */
 const MAX_ANCESTORS = 20_000
 const MAX_BASES = 8
 
-/** The one newest commit that both contain; undefined when there is none, or several, or finding it takes too long. */
+/** The one newest commit that both contain. Undefined when there is none, or several, or finding it takes too long. */
 export async function mergeBase(
   a: string,
   b: string,
@@ -132,7 +132,7 @@ const [OF_A, OF_B, BELOW_COMMON] = [1, 2, 4] as const
 const OF_BOTH = OF_A | OF_B
 
 /**
- * Every commit that both contain and that lies below no other such commit; a few more where dates lie. Newest first, so that what both have in common is
+ * Every common commit that is not below another common one; possibly a few more where dates are wrong. Reads newest first, so that the common history is
  * not read to its beginning: a repository may have far more history than two branches differ in.
  */
 async function newestCommon(
@@ -143,7 +143,7 @@ async function newestCommon(
 ): Promise<readonly string[] | undefined> {
   const marks = new Map<string, number>()
   const queue = new NewestFirst()
-  /** In the queue, and not known to lie below a common one. */
+  /** In the queue, and not known to be below a common commit. */
   let open = 0
   const mark = async (id: string, more: number) => {
     const before = marks.get(id) ?? 0
@@ -170,7 +170,7 @@ async function newestCommon(
   return [...found].filter((id) => ((marks.get(id) ?? 0) & BELOW_COMMON) === 0)
 }
 
-/** With themselves; undefined when there are more than `most`. */
+/** Includes the commits themselves; undefined when there are more than `most`. */
 async function ancestors(
   of: readonly string[],
   read: ReadLinks,

@@ -1,4 +1,4 @@
-// Decides whether one commit of a range may be followed: its signature, the time it was first seen, what it changes, and who agreed to it. Pure.
+// Decides whether one commit of a range may be followed: its signature, when it was first observed, what it changes, and who approved it. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
@@ -12,7 +12,7 @@ export type Signature =
   | { readonly kind: 'None' }
   | { readonly kind: 'Bad'; readonly why: string }
   | { readonly kind: 'By'; readonly key: string }
-  /** Of OpenPGP, which names its key and does not contain it: no known one. */
+  /** An OpenPGP signature that names, but does not contain, an unknown key. */
   | { readonly kind: 'Unknown'; readonly key: string }
 
 export interface JudgedCommit {
@@ -23,15 +23,15 @@ export interface JudgedCommit {
   readonly firstSeen: number
   /** Its own changes; undefined when no rule is about paths. */
   readonly changed: ChangedPaths | undefined
-  /** Its files are those of an earlier commit of the range or before; asked for a signer of reverts only. */
+  /** Its files equal those of an earlier commit, in the range or before; computed only for a signer of reverts. */
   readonly isRevert?: boolean
-  /** Why it does not revert a named commit and nothing else; asked for the key of sync only. */
+  /** Why it is not an exact revert of a named commit; computed only for sync's key. */
   readonly revertProblem?: string
-  /** Users who approved it or a commit after it. */
+  /** Users who approved this commit or a later one. */
   readonly approvers: ReadonlySet<string>
 }
 
-/** Labels of the metric; each is one rule. */
+/** Labels of the metric; one for each rule. */
 export type RefusalReason =
   | 'Unsigned'
   | 'BadSignature'
@@ -119,14 +119,14 @@ function keyRefusal(
   }
 }
 
-/** The first changed path outside of these; unknown changes are outside. */
+/** The first changed path outside of these patterns; unknown changes count as outside. */
 function firstOutside(changed: ChangedPaths | undefined, patterns: readonly string[]): string | undefined {
   if (changed === undefined) return 'an unknown path'
   const found = changed.paths.find((path) => !isWithin(path, patterns))
   return found ?? (changed.isWhole ? undefined : `one of more than ${changed.paths.length} paths`)
 }
 
-/** What keeps it from having enough people behind it, in words. */
+/** Which approvals are missing, in words. */
 function missingApprovals(commit: JudgedCommit, own: Signer, policy: Policy, now: number): string | undefined {
   const { thresholds, signers } = policy
   const paths = commit.changed?.paths ?? []
@@ -143,7 +143,7 @@ function missingApprovals(commit: JudgedCommit, own: Signer, policy: Policy, now
     (s.paths === undefined || patterns === undefined || firstOutside(within(paths, patterns), s.paths) === undefined)
   for (const { paths: patterns, count } of touched) {
     const others = signers.filter(mayAgree(patterns)).length
-    // A program is not a person.
+    // A program does not count as a person.
     const have = others + (own.isForge || own.isSync ? 0 : 1)
     const needed = own.onlyReverts && isBringingBackSigners(patterns, commit, policy) ? Math.max(2, count) : count
     if (have >= needed) continue
@@ -155,7 +155,7 @@ function missingApprovals(commit: JudgedCommit, own: Signer, policy: Policy, now
   return undefined
 }
 
-/** Alone, an emergency key would bring back signers that were removed, and keys that were revoked. */
+/** Otherwise an emergency key alone could restore removed signers and revoked keys. */
 function isBringingBackSigners(
   patterns: readonly string[],
   { changed }: JudgedCommit,

@@ -1,10 +1,10 @@
-// Patterns of paths: names with *, and ** for any number of folders. Matched step by step, so that no pattern takes long.
+// Path patterns: names with *, and ** for any number of folders. Matched step by step, so that no pattern takes long.
 
-/** Whether the path lies in one of the patterns; a pattern that ends in /** also means the folder itself. */
+/** Whether the path matches one of the patterns; a pattern that ends in /** also matches the folder itself. */
 export const isWithin = (path: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => matches(pattern.split('/'), path.split('/'), segmentMatches))
 
-/** One row of a table instead of a search: the work is the product of both lengths. */
+/** Computes one table row at a time instead of searching: the work is the product of both lengths. */
 function matches<T>(
   pattern: readonly string[],
   names: readonly T[],

@@ -1,4 +1,4 @@
-// What a FleetSource and the signers file of its last verified commit ask of commits. Pure; a policy that cannot be used is a problem, never a looser one.
+// What a FleetSource and the signers file of its last verified commit require of commits. Pure. An unusable policy is a problem, never a looser policy.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { parseCertificate, type PgpCertificate, type PgpSigningKey } from './openpgp/certificate.ts'
 import { parseSshKey } from './ssh-key.ts'
@@ -20,7 +20,7 @@ export interface Signer {
   readonly onlyReverts: boolean
   /** The key that sync signs reverts with. */
   readonly isSync: boolean
-  /** Fingerprints; PRIMARY/SUBKEY for a subkey of OpenPGP. */
+  /** Fingerprints; PRIMARY/SUBKEY for an OpenPGP subkey. */
   readonly keys: readonly string[]
 }
 
@@ -30,20 +30,20 @@ type RevokedKey = NonNullable<Verify['revoked']>[number]
 export interface Policy {
   readonly mode: Mode
   readonly anchor: string
-  /** By name of the key. */
+  /** By key name. */
   readonly byKey: ReadonlyMap<string, Signer>
   readonly signers: readonly Signer[]
-  /** Those of OpenPGP. */
+  /** OpenPGP keys only. */
   readonly pgpKeys: readonly PgpSigningKey[]
-  /** When keys of OpenPGP end by what their certificates say. */
+  /** When OpenPGP keys expire, according to their certificates. */
   readonly ends: ReadonlyMap<string, number>
-  /** Fingerprint to the time since which it is refused. */
+  /** Fingerprint to the time from which the key is refused. */
   readonly revoked: ReadonlyMap<string, number>
   readonly thresholds: readonly Threshold[]
   readonly signersFile?: string
 }
 
-/** What the file of a commit adds. */
+/** What a commit's signers file adds. */
 export type SignersDocument = Pick<Verify, 'signers' | 'revoked' | 'thresholds'>
 
 export class UnusablePolicy extends Error {
@@ -58,7 +58,7 @@ function modeOf({ spec: { verify } }: FleetSource): Mode | undefined {
   return mode === 'Off' || mode === 'None' ? undefined : mode
 }
 
-/** Reading a certificate verifies its signatures, so a caller may keep what was read. */
+/** Reading a certificate verifies its signatures, so a caller may cache the result. */
 export type ReadCertificate = (armored: string) => Promise<PgpCertificate>
 
 export async function policyOf(
@@ -81,7 +81,7 @@ export async function policyOf(
   for (const signer of signers) {
     for (const key of signer.keys) {
       const other = byKey.get(key)
-      // One person would count as two, or the wider of two rights would be a matter of order.
+      // Otherwise one person would count as two, or the order would decide which rights apply.
       if (other !== undefined)
         throw new UnusablePolicy(`the key ${key} is that of ${other.principal} and of ${signer.principal}`)
       byKey.set(key, signer)
@@ -108,7 +108,7 @@ export async function policyOf(
     thresholds: [
       ...(verify.thresholds ?? []),
       ...(file?.thresholds ?? []),
-      // One is the signer itself, unless its key is for an emergency.
+      // A count of one is the signer itself, unless its key is an emergency key.
       ...own.filter(({ count }) => count > 1 || signers.some((signer) => signer.onlyReverts)),
     ],
     ...(signersFile !== undefined && { signersFile: signersFile.path }),
@@ -140,7 +140,7 @@ async function signerOf(spec: SignerSpec, read: ReadCertificate): Promise<Signer
   }
 }
 
-/** Of two entries for a key the earlier time counts. */
+/** If a key has two entries, the earlier time counts. */
 function revokedKeys(all: readonly RevokedKey[]): ReadonlyMap<string, number> {
   const revoked = new Map<string, number>()
   for (const { key, since } of all) {
@@ -150,11 +150,11 @@ function revokedKeys(all: readonly RevokedKey[]): ReadonlyMap<string, number> {
   return revoked
 }
 
-/** Whether paths of commits have to be read at all. */
+/** Whether the changed paths of commits must be read at all. */
 export const needsPaths = ({ signers, thresholds }: Policy): boolean =>
   thresholds.length > 0 || signers.some((s) => s.paths !== undefined)
 
-/** A subkey of OpenPGP is named with its primary key; the fingerprint of an SSH key is base64, which may have a slash of its own. */
+/** An OpenPGP subkey is named with its primary key. An SSH fingerprint is base64 and may contain a slash of its own. */
 const fingerprintsIn = (key: string): readonly string[] => (key.startsWith('SHA256:') ? [key] : key.split('/'))
 
 /** Why the key must not be used at this time; undefined when it may. */

@@ -1,15 +1,15 @@
-// The trailers by which a commit of sync names what it reverts: written and read here only.
+// The trailers in which a commit by sync names what it reverts. Only this file writes and reads them.
 const REVERTS = 'Kubenode-Reverts'
 const RESTORES = 'Kubenode-Restores'
 
 export interface NamedRevert {
-  /** The commit that is reverted. */
+  /** The reverted commit. */
   readonly reverts: string
-  /** The commit whose files come back. */
+  /** The commit whose files are restored. */
   readonly restores: string
 }
 
-/** Trailers of the last paragraph; each name once, or the commit names nothing. */
+/** Trailers of the last paragraph. If a name appears twice, the commit names nothing. */
 export function revertNamedIn(message: string): NamedRevert | undefined {
   const last = message.trimEnd().split('\n\n').at(-1) ?? ''
   const [reverts, ...more] = valuesOf(last, REVERTS)

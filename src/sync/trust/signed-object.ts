@@ -1,12 +1,12 @@
-// Splits a commit or tag, as stored, into what is signed and its signature. The signed bytes are those of the object without its signature; nothing is serialized again.
-// A form that two readers could understand differently is refused, also if git would accept it.
+// Splits a stored commit or tag into the signed content and its signature. The signed bytes are the object without its signature; nothing is serialized
+// again. A form that two readers could understand differently is refused, even if git would accept it.
 import { SSH_BEGIN } from './ssh-signature.ts'
 import { Malformed } from './ssh-wire.ts'
 
 export interface CommitLinks {
   readonly tree: string
   readonly parents: readonly string[]
-  /** Seconds since 1970, as the committer says: an order to read in, no proof of anything. */
+  /** Seconds since 1970, according to the committer: for reading order, never as proof. */
   readonly time: number
 }
 
@@ -26,14 +26,14 @@ export interface SignedTag {
 const ID = /^[0-9a-f]{40}$/
 const PERSON = /^[^\n\0]* (\d{1,12}) [+-]\d{4}$/
 const SIGNATURE_HEADERS: ReadonlySet<string> = new Set(['gpgsig', 'gpgsig-sha256'])
-/** They stand once, in front; git takes the first and other readers the last. */
+/** These appear once, at the start: git uses the first and other readers the last. */
 const LEADING: ReadonlySet<string> = new Set(['tree', 'parent', 'author', 'committer'])
 const NEWLINE = 0x0a
 const SPACE = 0x20
 
 interface Header {
   readonly name: string
-  /** Without the spaces that continue it. */
+  /** Without the leading spaces of continuation lines. */
   readonly value: string
   readonly from: number
   readonly to: number
@@ -59,10 +59,10 @@ function headersOf(bytes: Buffer): { readonly headers: readonly Header[]; readon
   }
 }
 
-/** What follows the headers. */
+/** Everything after the headers. */
 export const messageOf = (bytes: Buffer): string => bytes.toString('utf8', headersOf(bytes).body)
 
-/** Tree, parents and time, as git reads them: also of old commits that are not judged. */
+/** Tree, parents and time, as git reads them: also for old commits that are not judged. */
 export function parseLinks(bytes: Buffer): CommitLinks {
   return linksOf(headersOf(bytes).headers).links
 }
@@ -105,7 +105,7 @@ export function parseSignedCommit(bytes: Buffer): SignedCommit {
 const PGP_BEGIN = '-----BEGIN PGP SIGNATURE-----'
 const BEGINS = [SSH_BEGIN, PGP_BEGIN]
 
-/** The signature of a tag is the end of its message. */
+/** A tag's signature is at the end of its message. */
 export function parseSignedTag(bytes: Buffer): SignedTag {
   if (bytes.includes(0)) throw new Malformed('has a zero byte, at which some programs stop reading')
   const { headers, body } = headersOf(bytes)

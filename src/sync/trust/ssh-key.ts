@@ -1,4 +1,4 @@
-// Public keys of SSH as people write them (ssh-ed25519 AAAA… comment), and the kinds that may sign commits: others are refused by name.
+// SSH public keys in their usual text form (ssh-ed25519 AAAA… comment), and the kinds that may sign commits: others are refused by name.
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { Malformed, WireReader } from './ssh-wire.ts'
 import { defined } from '#lib/defined.ts'
@@ -9,7 +9,7 @@ export interface SshKey {
   readonly key: KeyObject
   /** As ssh-keygen -l shows it: SHA256:… */
   readonly fingerprint: string
-  /** What a hardware key signs for; ssh: by default. */
+  /** The application of a hardware key; default: `ssh:`. */
   readonly application?: Buffer
 }
 
@@ -36,16 +36,16 @@ const KEY_TYPES = [
 ] as const
 export type KeyType = (typeof KEY_TYPES)[number]
 
-/** Shorter ones are within reach of attackers with much money. */
+/** Well-funded attackers can break shorter keys. */
 const LEAST_RSA_BITS = 3_072
-/** A longer key costs seconds to verify with. */
+/** Verifying with a longer key takes seconds. */
 const MOST_RSA_BITS = 16_384
 const ED25519_BYTES = 32
 const UNCOMPRESSED = 0x04
 
 const isKeyType = (name: string): name is KeyType => (KEY_TYPES as readonly string[]).includes(name)
 
-/** `blob` is the key as it lies in a signature, or in base64 in a line. */
+/** `blob`: the key as it appears in a signature, or in base64 in a line. */
 export function sshKey(blob: Uint8Array): SshKey {
   const reader = new WireReader(blob)
   const type = reader.text()
@@ -88,7 +88,7 @@ function jwkOf(type: KeyType, reader: WireReader): Readonly<Record<string, strin
 const fingerprintOf = (blob: Uint8Array): string =>
   `SHA256:${withoutEnd(createHash('sha256').update(blob).digest('base64'), /=/)}`
 
-/** A line of a .pub file; whatever follows the key is a comment. */
+/** A line of a .pub file; anything after the key is a comment. */
 export function parseSshKey(line: string): SshKey {
   const [type = '', text = ''] = line.trim().split(/[ \t]+/)
   if (text === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(text))

@@ -1,4 +1,4 @@
-// Signs bytes as ssh-keygen -Y sign -n git does, with an Ed25519 key in OpenSSH's own format: what git puts into a signed commit.
+// Signs bytes like ssh-keygen -Y sign -n git, with an Ed25519 key in OpenSSH's own format: what git puts into a signed commit.
 import { createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { SSH_BEGIN, SSH_END, signedData, VERSION } from './ssh-signature.ts'
 import { sshKey } from './ssh-key.ts'
@@ -6,7 +6,7 @@ import { Malformed, WireReader, wireString } from './ssh-wire.ts'
 
 export interface SigningKey {
   readonly key: KeyObject
-  /** The public key, as it lies in signatures. */
+  /** The public key, as it appears in signatures. */
   readonly blob: Buffer
   readonly fingerprint: string
 }
@@ -19,7 +19,7 @@ const SEED_BYTES = 32
 const HASH = 'sha512'
 const LINE_CHARS = 70
 
-/** Throws Malformed with the rest of a sentence about the key; nothing of the key is in it. */
+/** Throws Malformed with the rest of a sentence about the key, without any part of the key. */
 export function parseSigningKey(text: string): SigningKey {
   const trimmed = text.trim()
   if (!trimmed.startsWith(BEGIN) || !trimmed.endsWith(END)) throw new Malformed('is not a private key of OpenSSH')

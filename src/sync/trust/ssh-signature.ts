@@ -1,10 +1,10 @@
-// Verifies an armored SSH signature (SSHSIG, PROTOCOL.sshsig of OpenSSH) over bytes: what ssh-keygen -Y check-novalidate does, without starting a program.
-// It says which key signed; whether that key may sign is decided elsewhere. Where OpenSSH is more liberal than we are, the reason says so.
+// Verifies an armored SSH signature (SSHSIG, PROTOCOL.sshsig of OpenSSH) over bytes: same as ssh-keygen -Y check-novalidate, without a program. It
+// returns the key that signed; whether that key may sign is decided elsewhere. Where OpenSSH is more lenient, a comment gives the reason.
 import { createHash, verify, type KeyObject } from 'node:crypto'
 import { curveOf, sshKey, type SshKey } from './ssh-key.ts'
 import { Malformed, WireReader, fixedInteger, wireString } from './ssh-wire.ts'
 
-/** Git signs commits and tags in this one, so that a signature for a file or a login is no signature of a commit. */
+/** Git signs commits and tags in this namespace, so a signature for a file or a login does not count for a commit. */
 const NAMESPACE = 'git'
 export const SSH_BEGIN = '-----BEGIN SSH SIGNATURE-----'
 export const SSH_END = '-----END SSH SIGNATURE-----'
@@ -17,10 +17,10 @@ const RSA_HASHES: Readonly<Record<string, string>> = {
   'rsa-sha2-512': 'sha512',
 }
 const ED25519_SIGNATURE_BYTES = 64
-/** The person touched the hardware key. */
+/** The user touched the hardware key. */
 const USER_PRESENT = 0x01
 
-/** Throws Malformed when the signature is not one, or not of these bytes. */
+/** Throws Malformed when it is not a signature, or not over these bytes. */
 export function verifySshSignature(armored: string, message: Uint8Array): SshKey {
   const reader = new WireReader(dearmored(armored))
   if (reader.take(MAGIC.length).toString('latin1') !== MAGIC) throw new Malformed('is not an SSH signature')
@@ -40,7 +40,7 @@ export function verifySshSignature(armored: string, message: Uint8Array): SshKey
   return key
 }
 
-/** What the key itself signs: the hash of the message, for git. */
+/** What the key itself signs: the hash of the message, in namespace git. */
 export const signedData = (hash: string, digest: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from(MAGIC), ...[NAMESPACE, '', hash, digest].map(wireString)])
 
@@ -71,7 +71,7 @@ function isSignedBy(key: SshKey, data: Buffer, signature: WireReader): boolean {
 
 const verifyPlain = (data: Buffer, key: KeyObject, signature: Buffer): boolean => verify(null, data, key, signature)
 
-/** A hardware key signs what it was asked for, whether it was touched, and how often it has signed. */
+/** A hardware key signs the application, whether it was touched, and its signature counter. */
 function hardwareData(application: Buffer, data: Buffer, signature: WireReader): Buffer {
   const [flags, counter] = [signature.take(1), signature.take(4)]
   if (((flags[0] ?? 0) & USER_PRESENT) === 0)
@@ -86,7 +86,7 @@ function dearmored(armored: string): Buffer {
   const inside = isWhole ? text.slice(SSH_BEGIN.length, -SSH_END.length) : ''
   if (!isWhole || inside.includes('-----')) throw new Malformed('is not one armored SSH signature')
   const base64 = inside.replaceAll(/[\n\r\t ]/g, '')
-  // Node skips what it does not know; a reader that guesses would accept what others refuse.
+  // Node skips unknown characters; a lenient reader would accept what others refuse.
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) throw new Malformed('is not base64')
   return Buffer.from(base64, 'base64')
 }

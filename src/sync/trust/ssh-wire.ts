@@ -1,6 +1,6 @@
 // Reads the binary fields of the SSH protocol (RFC 4251): numbers, strings, big integers. Reading past the end is an error, never a guess.
 
-/** Bytes that are not what their format says. */
+/** Bytes that do not match their format. */
 export class Malformed extends Error {
   override readonly name = 'Malformed'
 }
@@ -29,7 +29,7 @@ export class WireReader {
     return this.take(this.number())
   }
 
-  /** A name of an algorithm, a curve or a namespace. */
+  /** The name of an algorithm, a curve or a namespace. */
   text(): string {
     const bytes = this.string()
     if (bytes.some((b) => b < 0x20 || b > 0x7e)) throw new Malformed('has a name with unprintable characters')
@@ -49,7 +49,7 @@ export class WireReader {
   }
 }
 
-/** One string of the protocol. */
+/** One SSH string. */
 export function wireString(bytes: Uint8Array | string): Buffer {
   const content = Buffer.from(bytes as Uint8Array)
   const length = Buffer.alloc(4)
@@ -57,7 +57,7 @@ export function wireString(bytes: Uint8Array | string): Buffer {
   return Buffer.concat([length, content])
 }
 
-/** A number of exactly so many bytes. */
+/** A number with exactly this many bytes. */
 export function fixedInteger(bytes: Buffer, length: number): Buffer {
   if (bytes.length > length) throw new Malformed('has a number that is too long')
   return Buffer.concat([Buffer.alloc(length - bytes.length), bytes])

@@ -1,5 +1,5 @@
-// Verifies the commits between the last verified one and a new one, oldest first, some in each pass: reads, asks the pure decisions, and stops at the
-// first refusal. What was found out about a commit is kept, so that the next pass continues there.
+// Verifies the commits between the last verified one and a new one, oldest first, a limited number in each pass: reads, runs the pure decisions, and
+// stops at the first refusal. Results for a commit are cached, so that the next pass continues there.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -21,13 +21,13 @@ export interface RangeRequest {
   readonly to: string
   /** Name of the tag that the source follows. */
   readonly tag?: string
-  /** Commits that were newest when the hub saw them first, with the time; the new one is among them. */
+  /** Commits that were the newest when the hub first observed them, with the time; includes the new one. */
   readonly seen: ReadonlyMap<string, number>
   /** Users who approved exactly this commit. */
   readonly approversOf: (commit: string) => ReadonlySet<string>
-  /** The policy that the files of a verified commit ask for. */
+  /** The policy from a verified commit's files. */
   readonly policyAt: (commit: string) => Promise<Policy>
-  /** Whether two verified commits may ask for different policies. */
+  /** The file whose change means that two verified commits may have different policies. */
   readonly policyFile?: string
   readonly now: number
   readonly signal?: AbortSignal
@@ -36,7 +36,7 @@ export interface RangeRequest {
 export type RangeVerdict =
   | {
       readonly kind: 'Verified'
-      /** In this range; the last one's key. */
+      /** Number of commits in this range; the key is the last one's. */
       readonly commits: number
       readonly key: string
       readonly principal: string
@@ -47,11 +47,11 @@ export type RangeVerdict =
 
 export type Reason = RefusalReason | 'HistoryRewritten' | 'TooLong' | 'Malformed' | 'TagRefused'
 
-/** Signatures that one pass verifies; half a second to two seconds. */
+/** Signatures that one pass verifies; takes half a second to two seconds. */
 const PER_PASS = 2_000
-/** Others get their turn after this long. */
+/** Other tasks get a turn after this time. */
 const SLICE_MS = 10
-/** How far back an earlier state may lie that an emergency key goes back to. */
+/** How far back an emergency key may go to restore an earlier state. */
 const MAX_BACK = 1_000
 
 export class RangeVerifier {
@@ -127,7 +127,7 @@ export class RangeVerifier {
     return { kind: 'Verified', commits: commits.length, key, principal, firstSeen: all.times.get(to)?.at ?? now }
   }
 
-  /** A commit was seen at the latest when a newer one that contains it was; an approval of that one covers it, too. */
+  /** A commit was observed no later than a newer one that contains it; an approval of the newer one covers it too. */
   #timesOf(commits: readonly string[], { seen, approversOf, now, reader }: RangeRequest): Times {
     const times = new Map<string, { at: number; by: ReadonlySet<string> }>()
     const learn = (id: string, at: number, by: ReadonlySet<string>) => {
@@ -184,7 +184,7 @@ export class RangeVerifier {
     const isMerge = mode === 'All' && first !== undefined && second !== undefined
     let changed: ChangedPaths | undefined
     if (isMerge && more.length === 0) changed = await this.#ownOfMerge(id, first, second, pass)
-    // An octopus, and parents without one common commit: which of them changed a file is unknown, and any may be older than what is in force.
+    // An octopus merge, or parents without a single common commit: it is unknown which parent changed a file, and any may be older than the commit in force.
     if (isMerge) changed ??= await this.#fromEach([first, second, ...more], id, pass)
     changed ??= await this.#between(first, id, reader)
     if (changed.paths.length <= MAX_KEPT_PATHS) {
@@ -233,7 +233,7 @@ export class RangeVerifier {
 
   async #revertProblem(id: string, policy: Policy, reader: ObjectReader): Promise<string | undefined> {
     const { mode, anchor, byKey, signersFile } = policy
-    // Of the commits below the newest nothing is known in this mode.
+    // In this mode nothing is known about commits below the newest.
     if (mode === 'Head') return 'cannot be judged while spec.verify.mode is Head, which verifies the newest commit only'
     const isOfSync = async (commit: string) => {
       const signature = await this.#signatureOrNone(commit, policy, reader)
@@ -262,7 +262,7 @@ export class RangeVerifier {
     }
   }
 
-  /** Annotated, of its own name, of this commit, signed. */
+  /** The tag must be annotated, have its own name, point to this commit, and be signed. */
   async #tag(name: string, policy: Policy, { times }: RangeFacts, pass: Pass): Promise<TagVerdict> {
     const { reader, to, from, now } = pass.request
     const refuse = (why: string): TagVerdict => {
@@ -280,7 +280,7 @@ export class RangeVerifier {
     }
     if (tag.name !== name) return refuse(`was made under the name ${JSON.stringify(tag.name.slice(0, 100))}`)
     if (tag.object !== to) return refuse(`names ${shortCommit(tag.object)} instead of ${shortCommit(to)}`)
-    // Also the commit of a signed tag must be one that every program reads alike.
+    // The commit of a signed tag must also be one that every program reads the same way.
     await this.#facts.signatureOf(to, reader, policy.pgpKeys)
     const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
     const signature = await signatureIn(tag, policy.pgpKeys)
@@ -301,10 +301,10 @@ export class RangeVerifier {
   }
 }
 
-/** A commit of a megabyte names 20,000: of more than these, the changes are unknown. */
+/** A commit of a megabyte can name 20,000 parents: beyond this number its changes are unknown. */
 const MAX_PARENTS = 64
 
-/** Changes of so many commits are kept, when they are few. */
+/** Number of commits whose changes are cached, if they are few. */
 const MAX_KEPT = 50_000
 const MAX_KEPT_PATHS = 16
 
@@ -312,14 +312,14 @@ type Times = ReadonlyMap<string, { readonly at: number; readonly by: ReadonlySet
 
 interface RangeFacts {
   readonly times: Times
-  /** The commits that the branch was at, one after the other. */
+  /** The commits that the branch pointed to, in order. */
   readonly line: ReadonlySet<string>
 }
 
 interface Pass {
   readonly request: RangeRequest
   readonly breathe: () => Promise<void>
-  /** Which commit a problem is about. */
+  /** Notes which commit a problem is about. */
   readonly reading: (id: string) => void
 }
 
@@ -331,7 +331,7 @@ async function lineOf(
   read: Parameters<typeof firstParentRange>[2],
 ): Promise<ReadonlySet<string>> {
   const line = await firstParentRange(from, to, read)
-  // Where the last verified commit came in by a merge, the line leads past it: the policy stays the one of that commit.
+  // If the last verified commit was merged in, the line bypasses it: the policy of that commit stays.
   return new Set(line.kind === 'Range' ? line.commits : [])
 }
 

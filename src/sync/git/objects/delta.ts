@@ -1,14 +1,14 @@
-// Applies a git delta: a list of copies from a base and of new bytes. Its declared sizes are checked before anything is allocated.
+// Applies a git delta: a list of copies from a base and of new bytes. Checks the declared sizes before it allocates memory.
 import { Damaged } from './inflate.ts'
 
 export interface DeltaSizes {
   readonly base: number
   readonly result: number
-  /** Where the instructions begin. */
+  /** Offset of the instructions. */
   readonly at: number
 }
 
-/** Seven bits per byte, lowest first; more than 2^49 is no valid size. */
+/** Seven bits per byte, lowest first; a size above 2^49 is invalid. */
 const MAX_VARINT_BYTES = 7
 
 export function readVarint(bytes: Uint8Array, from: number): { readonly value: number; readonly at: number } {
@@ -31,7 +31,7 @@ export function deltaSizes(delta: Uint8Array): DeltaSizes {
 const COPY = 0x80
 /** A copy of size 0 means this many bytes. */
 const DEFAULT_COPY = 0x10000
-/** Up to here, bytes are copied one by one. */
+/** Copies up to this length run byte by byte. */
 const SHORT = 64
 
 function byteAt(delta: Uint8Array, at: number): number {
@@ -40,7 +40,7 @@ function byteAt(delta: Uint8Array, at: number): number {
   return byte
 }
 
-/** The caller has compared the sizes with its bounds. */
+/** The caller has checked the sizes against its limits. */
 export function applyDelta(base: Uint8Array, delta: Uint8Array, sizes: DeltaSizes): Buffer {
   if (base.length !== sizes.base) throw new Damaged(`is a delta of ${sizes.base} bytes, its base has ${base.length}`)
   const out = Buffer.alloc(sizes.result)
@@ -59,7 +59,7 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array, sizes: DeltaSize
       if (size === 0) size = DEFAULT_COPY
     }
     if (offset + size > from.length || end + size > out.length) throw new Damaged('has a delta that leaves its bounds')
-    // A view of each piece costs far more than a short piece itself, and there may be millions.
+    // For a short piece, creating a view costs far more than the copy, and there may be millions.
     if (size <= SHORT) for (let i = 0; i < size; i++) out[end + i] = from[offset + i] ?? 0
     else out.set(from.subarray(offset, offset + size), end)
     end += size

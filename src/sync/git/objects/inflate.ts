@@ -1,27 +1,27 @@
-// Inflates untrusted data: never more than was declared, whatever the stream contains.
+// Inflates untrusted data, never beyond the declared size, whatever the stream contains.
 import { constants, inflateSync } from 'node:zlib'
 import { isObject } from '#lib/json.ts'
 
-/** Deflate never makes data longer than this; anything behind it belongs to another object. */
+/** Deflate never makes data longer than this; further bytes belong to another object. */
 export const compressedBound = (size: number): number => size + Math.ceil(size / 100) + 4_096
 
-/** Bytes that are read for the header of a loose object; it takes 32 at most. */
+/** Bytes read for the header of a loose object; it needs at most 32. */
 export const HEADER_BYTES = 512
 
 export class Damaged extends Error {
   override readonly name = 'Damaged'
 }
 
-/** What zlib answers with `info`, which its types leave out. */
+/** What zlib returns with `info`; its types omit it. */
 interface InflatedWithInfo {
   readonly buffer: Buffer
   readonly engine: { readonly bytesWritten: number }
 }
 
-/** Exactly `size` bytes. A stream that holds more is stopped at the first byte too many. */
+/** Exactly `size` bytes. A longer stream is stopped at the first extra byte. */
 export const inflateExactly = (bytes: Uint8Array, size: number): Buffer => inflateMeasured(bytes, size).content
 
-/** With how many bytes of the stream it took. */
+/** Also returns how many bytes of the stream were used. */
 export function inflateMeasured(bytes: Uint8Array, size: number): { readonly content: Buffer; readonly taken: number } {
   let made: InflatedWithInfo
   try {

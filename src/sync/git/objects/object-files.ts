@@ -1,18 +1,18 @@
-// The file system that isomorphic-git gets: objects are read within bounds and checked against their hash before it sees them, as loose ones. It finds no
-// pack, which it would read into memory as a whole, and no way to any other file.
+// The file system that isomorphic-git gets. Objects are read within limits and checked against their hash, then passed on as loose objects. It finds no
+// packs, which it would read into memory as a whole, and no other files.
 import { deflateSync } from 'node:zlib'
 import type { PromiseFsClient } from 'isomorphic-git'
 import type { GitObject } from './object-store.ts'
 
 export interface ObjectFiles {
   readonly objectOf: (oid: string) => GitObject | undefined
-  /** Text of further files by their path in the repository, such as refs. */
+  /** Contents of additional files by their path in the repository, such as refs. */
   readonly texts?: ReadonlyMap<string, string>
-  /** What it writes, by the path in the repository; nothing is written without it. */
+  /** Receives its writes, by path in the repository; without it nothing is written. */
   readonly write?: (path: string, content: Uint8Array) => Promise<void>
 }
 
-/** As the folder of the repository in every call. */
+/** Passed as the repository folder in every call. */
 export const GIT_DIR = '/git'
 
 const OBJECT = /^objects\/([0-9a-f]{2})\/([0-9a-f]{38})$/

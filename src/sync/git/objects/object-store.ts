@@ -1,4 +1,4 @@
-// Reads objects of an untrusted repository, loose and packed: sizes are compared first, inflating stops there, and the content must match its hash.
+// Reads objects of an untrusted repository, loose and packed. Sizes are checked first, inflating stops there, and the content must match its hash.
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface GitObject {
   readonly content: Buffer
 }
 
-/** More bytes than the reader accepts; nothing was inflated for it. */
+/** The object is larger than the reader accepts; nothing was inflated. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge'
   readonly size: number
@@ -26,15 +26,18 @@ export class TooLarge extends Error {
 export const hashOf = ({ type, content }: GitObject): string =>
   createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest('hex')
 
-/** Git makes chains of 50, and of at most 4,095 when configured. */
+/** Git creates chains of 50, and at most 4,095 when configured. */
 const MAX_CHAIN = 4_095
 /** An earlier version of a file may have been larger than the current one. */
 const MAX_BASE_BYTES = 64 * 1024 * 1024
 /** All deltas and results of one chain together: one second of work. */
 const MAX_CHAIN_BYTES = 512 * 1024 * 1024
-/** The deltas alone: two bytes are an instruction, which costs more than the bytes that it makes. Git writes a delta where it is far shorter than the object. */
+/**
+ * Limit for the deltas alone: an instruction takes two bytes and costs more than the bytes it produces. Git writes a delta only where it is far shorter
+ * than the object.
+ */
 const MAX_DELTA_BYTES = 32 * 1024 * 1024
-/** Git repacks long before. */
+/** Git repacks long before this. */
 const MAX_PACKS = 1_000
 
 interface Chain {
@@ -137,7 +140,7 @@ export class ObjectStore {
     return { type: base.type, content }
   }
 
-  /** Read again when a fetch or a repack changed the folder. */
+  /** Reads the list again when a fetch or a repack changed the folder. */
   #allPacks(): readonly Pack[] {
     const folder = join(this.#folder, 'pack')
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.idx')) : []

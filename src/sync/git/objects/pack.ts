@@ -1,4 +1,4 @@
-// Reads one pack of a repository by its index (version 2), a few bytes at a time: neither file is ever held in memory.
+// Reads one pack of a repository through its index (version 2), a few bytes at a time: neither file is ever loaded into memory.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { readVarint } from './delta.ts'
 import { Damaged, compressedBound, inflateExactly } from './inflate.ts'
@@ -7,9 +7,9 @@ const OID_BYTES = 20
 const INDEX_MAGIC = 0xff744f63
 const FANOUT_AT = 8
 const NAMES_AT = FANOUT_AT + 256 * 4
-/** Offsets with this bit are places in the table of 64-bit offsets. */
+/** Offsets with this bit set are indexes into the table of 64-bit offsets. */
 const LARGE = 0x80000000
-/** Type and size take ten bytes at most, the base of a delta twenty. */
+/** Type and size take at most ten bytes, the base of a delta twenty. */
 export const MAX_HEADER_BYTES = 32
 
 export type PackType = 'commit' | 'tree' | 'blob' | 'tag'
@@ -18,7 +18,7 @@ const OFFSET_DELTA = 6
 const REFERENCE_DELTA = 7
 
 export interface PackEntry {
-  /** Bytes after inflating: of the object, or of the delta. */
+  /** Inflated size: of the object, or of the delta. */
   readonly size: number
   readonly dataAt: number
   readonly is: PackType | { readonly baseAt: number } | { readonly base: string }
@@ -71,7 +71,7 @@ export class Pack {
     })
   }
 
-  /** At most `limit` ids that begin with these hexadecimal digits (two or more). */
+  /** Returns at most `limit` ids that start with these hexadecimal digits (two or more). */
   idsWithPrefix(prefix: string, limit: number): readonly string[] {
     const least = Buffer.from(prefix.padEnd(2 * OID_BYTES, '0'), 'hex')
     return withFile(this.#index, (fd) => {
@@ -96,7 +96,7 @@ export class Pack {
     return withFile(this.#path, (fd) => entryIn(bytesAt(fd, offset, MAX_HEADER_BYTES), offset))
   }
 
-  /** The caller has compared the size with its bounds. */
+  /** The caller has checked the size against its limits. */
   inflate({ dataAt, size }: PackEntry): Buffer {
     return withFile(this.#path, (fd, end) => {
       const length = Math.max(0, Math.min(compressedBound(size), end - dataAt))
@@ -105,7 +105,7 @@ export class Pack {
   }
 }
 
-/** `head` is how the entry at this offset of its pack begins. */
+/** `head`: the first bytes of the entry at this offset in its pack. */
 export function entryIn(head: Buffer, offset: number): PackEntry {
   const first = head[0]
   if (first === undefined) throw new Damaged('lies outside of its pack')
@@ -124,7 +124,7 @@ export function entryIn(head: Buffer, offset: number): PackEntry {
   return { size, dataAt: offset + back.at, is: { baseAt: offset - back.value } }
 }
 
-/** The rows of the ids that begin with this byte. */
+/** The index rows of ids that start with this byte. */
 function bucket(fd: number, first: number): { readonly count: number; readonly from: number; readonly to: number } {
   const head = exactly(fd, 0, NAMES_AT)
   if (head.readUInt32BE(0) !== INDEX_MAGIC || head.readUInt32BE(4) !== 2)
@@ -140,7 +140,7 @@ function offsetAt(fd: number, count: number, row: number): number {
   return Number(exactly(fd, offsets + count * 4 + (small - LARGE) * 8, 8).readBigUInt64BE(0) & 0xf_ffff_ffff_ffffn)
 }
 
-/** Git's other number: highest bits first, and one more for each byte that follows. */
+/** Git's other number format: highest bits first, plus one for each following byte. */
 function backwards(bytes: Uint8Array, from: number): { readonly value: number; readonly at: number } {
   let value = -1
   for (let at = from; at < bytes.length && value < 2 ** 45; at++) {

@@ -1,5 +1,5 @@
-// Hands commits to isomorphic-git after they were read within bounds: it gets the headers of one object. Its patterns take the
-// square of the length of a name, and of line breaks in a message; so names are short, and the message is read here.
+// Passes commits to isomorphic-git after they were read within limits: it gets the headers of one object. Its patterns take quadratic time in the length
+// of a name and in the line breaks of a message. So names are limited, and the message is read here.
 import git from 'isomorphic-git'
 import { withoutEnds } from '#lib/without-ends.ts'
 import { GIT_DIR, objectFiles } from './object-files.ts'
@@ -21,7 +21,7 @@ export async function parseCommit({ type, content }: GitObject): Promise<ParsedC
   const oid = hashOf({ type, content: all })
   const fs = objectFiles({ objectOf: (id) => (id === oid ? { type, content: all } : undefined) })
   const { commit } = await git.readCommit({ fs, gitdir: GIT_DIR, oid, cache: {} })
-  // The parser leaves out what it does not find, whatever its types say.
+  // The parser omits anything that it does not find, despite its types.
   const { author, committer, tree, parent }: Partial<ParsedCommit> = commit
   const isDated = Number.isSafeInteger(committer?.timestamp)
   if (author === undefined || !isDated || ![tree, ...(parent ?? [])].every((id) => OBJECT_ID.test(id ?? '')))
@@ -43,13 +43,13 @@ function requireShortPersons(headers: Buffer): void {
   }
 }
 
-/** As git shows it: without blank lines around it, and with one line break at its end. */
+/** As git shows it: without surrounding blank lines, and with one line break at the end. */
 const messageIn = (text: string): string => `${withoutEnds(text.replaceAll('\r', ''), /\n/)}\n`
 
-/** Of a commit, in seconds: its author writes any number, and beyond this one no date can be shown. */
+/** Author time in seconds: an author can write any number, and beyond this one no date can be shown. */
 const LATEST_SECONDS = 8.64e12
 export const datedWithin = (seconds: number): number => Math.min(Math.max(seconds, -LATEST_SECONDS), LATEST_SECONDS)
 
-/** What an annotated tag names. */
+/** The object that an annotated tag points to. */
 export const tagTarget = ({ content }: GitObject): string | undefined =>
   /^object ([0-9a-f]{40})\n/.exec(content.toString('latin1', 0, 64))?.[1]

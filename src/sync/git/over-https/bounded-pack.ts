@@ -1,16 +1,16 @@
-// Looks through a pack that a server sent before isomorphic-git unpacks it, which holds in memory whatever a stream makes: every object is inflated
-// here first, to the size that it declares and no further.
+// Checks a pack from a server before isomorphic-git unpacks it, because isomorphic-git keeps whatever a stream inflates to in memory. Every object is
+// inflated here first, up to its declared size and no further.
 import { deltaSizes } from '../objects/delta.ts'
 import { Damaged, compressedBound, inflateMeasured } from '../objects/inflate.ts'
 import { MAX_HEADER_BYTES, entryIn } from '../objects/pack.ts'
 
 const MIB = 1024 * 1024
 const HEADER_BYTES = 12
-/** A fleet of a thousand clusters has some thousand files a year. Its index compares each of them 256 times. */
+/** A fleet of a thousand clusters adds a few thousand files a year. Building the index compares each of them 256 times. */
 const MAX_OBJECTS = 500_000
-/** Of one object, or of what a delta makes. */
+/** Size of one object, or of a delta's result. */
 const MAX_OBJECT_BYTES = 64 * MIB
-/** Of all together: a minute of work of a decompressor that is written in JavaScript. */
+/** Total size: a minute of work for a decompressor written in JavaScript. */
 const MAX_ALL_BYTES = 1024 * MIB
 
 export function requireBoundedPack(pack: Buffer): void {

@@ -1,4 +1,4 @@
-// How isomorphic-git calls the server of one task: over TLS, at the addresses that were checked, with the credentials of the Secret, and never elsewhere.
+// How isomorphic-git calls the server of one task: over TLS, only at the checked addresses, with the Secret's credentials.
 import { lookup as systemLookup } from 'node:dns'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -12,7 +12,7 @@ import { isObject } from '#lib/json.ts'
 import { TooLarge } from '../objects/object-store.ts'
 import type { Task } from './task.ts'
 
-/** A server that sends nothing for so long is given up, as git does it. */
+/** A server that sends nothing for this long is abandoned, as in git. */
 const SILENT_MS = 30_000
 
 export function httpClient(task: Task): HttpClient {
@@ -55,7 +55,7 @@ async function answerTo(
     },
   )
   const { statusCode = 0, statusMessage = '' } = response
-  // Redirects are not followed: the new address was not checked, and would get the header.
+  // Redirects are not followed: the new address was not checked, and would receive the header.
   if (statusCode !== 200) throw failed(`The requested URL returned error: ${statusCode}`)
   const shown = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
   return {
@@ -68,7 +68,7 @@ async function answerTo(
   }
 }
 
-/** Of several addresses each has its own error; that of a proxy is known by its words. */
+/** With several addresses, each has its own error; a proxy error is recognized by its text. */
 function causeOf(error: unknown): string {
   const code = isObject(error) && typeof error['code'] === 'string' ? error['code'] : ''
   const why = messageOf(error) || code
@@ -86,7 +86,7 @@ async function* bounded(response: IncomingMessage, maxBytes: number): AsyncGener
 
 const LENGTH_DIGITS = 4
 
-/** Where the branch of HEAD was deleted a server has none, and isomorphic-git fetches nothing. No HEAD is read here, so it may name any branch. */
+/** A server whose HEAD branch was deleted reports no HEAD, and then isomorphic-git fetches nothing. HEAD is not used here, so any branch works. */
 async function* withHead(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const all = Buffer.concat(await Array.fromAsync(body))
   // Capabilities follow the first ref.
@@ -108,7 +108,7 @@ async function* withHead(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 
 const NEWLINE = 0x0a
 
-/** Names that were not looked up before are those that the operator vouches for. */
+/** Names without checked addresses are those that the operator trusts. */
 function lookupOf({ pins }: Task): LookupFunction {
   const system: LookupFunction = systemLookup
   const byHost = new Map(pins.map(({ host, addresses }) => [host, addresses]))

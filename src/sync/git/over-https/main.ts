@@ -1,5 +1,5 @@
-// The program in the place of git where a machine has none: one task with one server over https, by isomorphic-git. It runs in the limits that git runs in, and
-// says what failed in git's words, so that one part explains both.
+// Replaces the git program on machines without git: runs one task against one server over https, with isomorphic-git. It runs in the same limits as git,
+// and reports failures in git's words, so that one parser explains both.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,11 +12,11 @@ import { requireBoundedPack } from './bounded-pack.ts'
 import { httpClient } from './http-client.ts'
 import { EXIT, type FetchTask, type ListTask, type PushTask, type Task } from './task.ts'
 
-/** What isomorphic-git reads of an earlier version: commits, folders, and files that deltas begin with. */
+/** Object size that isomorphic-git may read of an earlier version: commits, folders, and files that deltas are based on. */
 const MAX_OBJECT_BYTES = 64 * 1024 * 1024
 const NO_COMMIT = '0'.repeat(40)
 const REMOTE = 'origin'
-/** It wants to know where refs go; they are moved below, when everything is there. */
+/** isomorphic-git needs to know where refs go; they are moved below, when everything is in place. */
 const CONFIG = `[remote "${REMOTE}"]\n\tfetch = +refs/*:refs/remotes/${REMOTE}/*\n`
 
 class Shallow extends Error {
@@ -32,7 +32,7 @@ async function list(task: ListTask): Promise<void> {
 
 async function refsOf(task: Task) {
   const refs = await git.listServerRefs({ http: httpClient(task), url: task.url, protocolVersion: 1, symrefs: true })
-  // It takes the commits at which a shallow clone ends for names.
+  // isomorphic-git mistakes the commits at which a shallow clone ends for names.
   if (refs.some(({ oid }) => oid === 'shallow')) throw new Shallow()
   return refs
 }
@@ -45,7 +45,7 @@ async function fetch(task: FetchTask): Promise<void> {
   if (wanted === undefined) throw new Error(`couldn't find remote ref ${from}`)
   const have = readRef(dir, to)
   if (have !== wanted) await fetchObjects(task, store, have)
-  // A server may send a pack without what was asked for.
+  // A server may send a pack without the requested commit.
   if (store.read(wanted, MAX_OBJECT_BYTES) === undefined) throw new Error(`${url} did not send ${wanted}`)
   writeWhole(dir, to, `${wanted}\n`)
   writeWhole(dir, 'FETCH_HEAD', `${wanted}\t\t${url}\n`)
@@ -62,7 +62,7 @@ async function fetchObjects(task: FetchTask, store: ObjectStore, have: string | 
       requireBoundedPack(Buffer.from(bytes))
       pack = { name: path, bytes }
     }
-    // The index makes a pack one: it comes last.
+    // A pack is valid only with its index, so the index is written last.
     if (pack === undefined || path !== pack.name.replace(/pack$/, 'idx')) return
     writeWhole(dir, pack.name, pack.bytes)
     writeWhole(dir, path, bytes)
@@ -99,19 +99,19 @@ async function push(task: PushTask): Promise<void> {
   } catch (error) {
     const [, why] = /- refs\/\S+: (.+)/.exec(messageOf(error)) ?? []
     if (!isMoved && why === undefined) throw error
-    // As git writes it.
+    // In git's format.
     throw new Error(`! [rejected] ${commit} -> ${ref} (${isMoved ? 'stale info' : why})`, { cause: error })
   }
 }
 
-/** As this program wrote it; without it everything is sent. */
+/** As this program wrote it; without it the server sends everything. */
 function readRef(dir: string, ref: string): string | undefined {
   const file = join(dir, ref)
   const text = existsSync(file) ? readFileSync(file, 'latin1').trim() : ''
   return /^[0-9a-f]{40}$/.test(text) ? text : undefined
 }
 
-/** Beside its place and moved there; a leftover is removed like one of git. */
+/** Writes next to the final path, then moves; a leftover is removed like one of git's. */
 function writeWhole(dir: string, path: string, content: string | Uint8Array): void {
   const file = join(dir, path)
   const partial = join(dirname(file), `${basename(file)}.lock`)
@@ -142,5 +142,5 @@ function exitOf(error: unknown): number {
   return error instanceof Shallow ? EXIT.shallow : 1
 }
 
-// A server may hold connections open, and the task is over.
+// A server may keep connections open, but the task is done.
 process.exit(await run(JSON.parse(await text(process.stdin)) as Task).then(() => 0, exitOf))

@@ -1,16 +1,16 @@
-// The task of the program in the place of git: read from its standard input, where no other user of the machine can read the credentials.
+// The task of the program that replaces git: read from standard input, so that no other user of the machine can read the credentials.
 
 export interface Server {
   readonly url: string
   /** The value of the header. */
   readonly authorization?: string
-  /** As PEM; those of the system do not count then. */
+  /** PEM certificates; if set, the system's authorities are not trusted. */
   readonly authorities?: string
-  /** With its credentials. */
+  /** The proxy URL with its credentials. */
   readonly proxy?: string
-  /** The only addresses that are called, of each name that was looked up and checked. */
+  /** The only addresses that are called, for each name that was resolved and checked. */
   readonly pins: readonly { readonly host: string; readonly addresses: readonly string[] }[]
-  /** Of one answer. */
+  /** Size limit of one answer. */
   readonly maxBytes: number
 }
 
@@ -18,21 +18,21 @@ export interface FetchTask extends Server {
   readonly kind: 'Fetch'
   /** A bare repository. */
   readonly dir: string
-  /** A ref of the server, or a commit. */
+  /** A ref on the server, or a commit. */
   readonly from: string
-  /** Ours, which is moved. */
+  /** The local ref to move. */
   readonly to: string
 }
 
 export interface ListTask extends Server {
   readonly kind: 'List'
-  /** Beginnings of names. */
+  /** Prefixes of ref names. */
   readonly prefixes: readonly string[]
 }
 
 export interface PushTask extends Server {
   readonly kind: 'Push'
-  /** Folders of objects: the new ones, and those of the copy. */
+  /** Object folders: the new one, and those of the copy. */
   readonly objects: readonly string[]
   readonly commit: string
   readonly ref: string
@@ -42,5 +42,5 @@ export interface PushTask extends Server {
 
 export type Task = FetchTask | ListTask | PushTask
 
-/** How the program ends when it is not for git's own words to say. */
+/** Exit codes for failures that git has no words for. */
 export const EXIT = { tooLarge: 71, shallow: 72 } as const

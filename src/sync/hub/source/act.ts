@@ -71,12 +71,12 @@ async function create({ context, releases }: SourceLoop, made: ReleaseInput, sig
     const options = { fieldManager: FIELD_MANAGERS.sync, signal }
     releases.assume(await context.client.create(release, made as Release, options))
   } catch (error) {
-    // An earlier create succeeded although its answer was lost: it is the release that this one would be.
+    // An earlier create succeeded although its answer was lost: that Release is this one.
     if (!isAlreadyExists(error)) throw error
   }
 }
 
-/** A Release that was written or deleted since it was read stays for the next pass: a clean-up must not stop a commit. */
+/** A Release that was written or deleted since it was read is left for the next pass: a cleanup must not stop a commit. */
 async function deleteReleases(client: KubeClient, old: readonly Release[], signal: AbortSignal): Promise<void> {
   for (const each of old) {
     const outcome = await deleteExactly(client, release, each, { signal })

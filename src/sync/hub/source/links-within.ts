@@ -1,14 +1,14 @@
-// Reads the links of commits for a walk, within bytes in all: a hostile server sends thousands of commits with messages of a megabyte each.
+// Reads the links of commits for a walk, within a total size: a hostile server sends thousands of commits with messages of a megabyte each.
 import { setImmediate } from 'node:timers/promises'
 import type { ObjectReader } from '../../trust/commit-facts.ts'
 import type { ReadLinks } from '../../trust/history.ts'
 import { parseLinks } from '../../trust/signed-object.ts'
 import { Malformed } from '../../trust/ssh-wire.ts'
 
-/** Reading blocks; others get their turn after this much. */
+/** Reading blocks the event loop; other tasks get a turn after this many bytes. */
 const BYTES_IN_A_ROW = 256 * 1024
 
-/** Throws Malformed where a commit cannot be read, or too many bytes were. */
+/** Throws Malformed when a commit cannot be read, or the total size is exceeded. */
 export function linksWithin(reader: Pick<ObjectReader, 'commitBytes'>, maxBytes: number): ReadLinks {
   let [read, inARow] = [0, 0]
   return async (id) => {

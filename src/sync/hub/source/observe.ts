@@ -1,4 +1,4 @@
-// Reads what a FleetSource is decided from: fetches and renders its commit, and finds the tracks that it no longer has.
+// Reads the inputs for a FleetSource's decisions: fetches and renders its commit, and finds the tracks that it no longer has.
 import { titleIn } from '../../git/titled-in.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
@@ -31,7 +31,7 @@ import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
 import { type Commit, type Declared, type Failure, type HubDone, type Seen, isHubDue } from './seen.ts'
 import type { Trust } from './trust-seen.ts'
 
-/** What the loop of sources works with: what is shared, and what it alone remembers. */
+/** The loop's dependencies: the shared ones, and its own memory. */
 export interface SourceLoop extends HubShared {
   readonly trustMetrics: TrustMetrics
   /** By source and track: the last completed state of the hub. */
@@ -51,9 +51,9 @@ export async function observe(loop: SourceLoop, source: FleetSource, signal: Abo
     approved: new Set(approvedDigests(loop.approvals.list(), now).keys()),
     hubDone: loop.hubDone,
   }
-  // A hold stops everything but a revert that is exempt from it.
+  // A hold stops everything except a revert that is exempt from it.
   if (paused !== undefined && !mayExemptReverts(loop.pipelines, source)) return seen
-  // Of two sources that could overwrite each other only one is followed.
+  // Of two sources that could overwrite each other, only one is followed.
   const standing = standingProblem(source, loop.sources.list())
   if (standing !== undefined && paused !== undefined) return seen
   if (standing !== undefined) return { ...seen, declared: failure('Rendered', 'InvalidSpec', numbered(standing)) }
@@ -91,7 +91,7 @@ const failure = (type: Failure['type'], reason: string, message: string): Failur
   message,
 })
 
-/** Other failures are FetchError. */
+/** Any other failure is a FetchError. */
 const FETCH_REASONS: Readonly<Record<string, string>> = {
   [syncErrors.KN1664_read.code]: 'RefMissing',
   [syncErrors.KN7049.code]: 'RefMissing',
@@ -100,12 +100,12 @@ const FETCH_REASONS: Readonly<Record<string, string>> = {
   [syncErrors.KN7057.code]: 'RepositoryTooLarge',
 }
 
-/** Between two polls; a longer way from one commit to the next is not searched. */
+/** Commits between two polls; a longer path from one commit to the next is not searched. */
 const MAX_BETWEEN = 5_000
-/** Of their commits, with messages: twenty times what so many have. */
+/** Total size of these commits with messages: twenty times the usual size. */
 const MAX_BETWEEN_BYTES = 64 * 1024 * 1024
 
-/** The commit that was followed before, if the same branch or tag no longer contains it. What is not known is not reported. */
+/** The previously followed commit, if the same branch or tag no longer contains it. Reports nothing when unknown. */
 async function rewrittenFrom(
   { metadata, status }: FleetSource,
   repository: LocalRepository,
@@ -121,7 +121,7 @@ async function rewrittenFrom(
     const range = await wholeRange(before, id, linksWithin(repository, MAX_BETWEEN_BYTES), MAX_BETWEEN)
     return range.kind === 'Unrelated' ? { id: before, title: await titleIn(repository, before) } : undefined
   } catch (error) {
-    // The commit of before may be gone from a new copy, and the ones between may be unreadable or too much to read.
+    // A new copy may lack the earlier commit, and the commits in between may be unreadable or too large to read.
     if (isKubeNodeError(error) || error instanceof Malformed) return undefined
     throw error
   }
@@ -133,14 +133,14 @@ interface FetchedCommit {
   readonly note?: string
 }
 
-/** Reads nothing of the commit, which any user who may push can write. */
+/** Reads nothing of the commit's content, which any user with push access can write. */
 const fetch = (renders: HubShared['renders'], source: FleetSource): Promise<FetchedCommit | Failure> =>
   orFailure(async () => {
     const { repository, commit: id, note } = await renders.fetch(source)
     return { repository, id, ...defined({ note }) }
   })
 
-/** What its message says, and whether it continues what was followed; only of a commit that may be followed. */
+/** Reads its message, and whether it continues the followed commit. Only for a commit that may be followed. */
 const read = (source: FleetSource, { repository, id, note }: FetchedCommit): Promise<Commit | Failure> =>
   orFailure(async () => {
     const messages = await messagesOf(repository, id, source.status?.rendered)
@@ -218,7 +218,7 @@ async function render(
   }
 }
 
-/** The declared tracks do not wait for a hub that does not list what earlier tracks left. */
+/** The declared tracks do not wait for a hub that cannot list the objects of earlier tracks. */
 async function retired(
   loop: SourceLoop,
   source: FleetSource,
@@ -231,7 +231,7 @@ async function retired(
   }
 }
 
-/** Read when the source changed, and otherwise as often as the hub is compared: a removed track leaves its objects until they are deleted. */
+/** Read when the source changed, and otherwise as often as the hub is compared: a removed track leaves objects until they are deleted. */
 async function shardsOnHub(
   { context: { clock }, hub, hubDone }: SourceLoop,
   source: FleetSource,

@@ -1,4 +1,4 @@
-// Decides, track by track, what of a commit is applied on the hub, and which Release it becomes. Pure.
+// Decides, for each track, which part of a commit is applied on the hub, and which Release it becomes. Pure.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
@@ -17,38 +17,38 @@ import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 
-/** Without the time, which is that of the pass over the hub. */
+/** Without the time: the pass over the hub sets it. */
 export interface HubOrder extends Pick<
   ApplyOrder,
   'target' | 'owner' | 'config' | 'declaredIn' | 'elsewhere' | 'skips' | 'approved' | 'needs'
 > {
   readonly commit: string
   readonly track: string
-  /** Of the completed state; the hub is not compared again for a while. */
+  /** Identifies the completed state; while it is fresh, the hub is not compared again. */
   readonly stamp: string
 }
 
 export type ReleasePlan =
   | { readonly kind: 'Create'; readonly release: ReleaseInput }
-  /** The objects are those of the newest Release; old ones are deleted. */
+  /** The newest Release already has these objects; old Releases are deleted. */
   | { readonly kind: 'Keep'; readonly forget: readonly Release[] }
   | { readonly kind: 'NoPipeline'; readonly pipeline: string }
-  /** A track that had objects on the hub only. */
+  /** A track that had objects only on the hub. */
   | { readonly kind: 'None' }
 
 interface TrackPlan {
   readonly track: string
-  /** Undefined: the hub was compared with this commit a moment ago. */
+  /** Undefined: the hub was compared with this commit recently. */
   readonly hub: HubOrder | undefined
   readonly release: ReleasePlan
-  /** The source no longer has it. */
+  /** The source no longer has this track. */
   readonly isRetired: boolean
 }
 
 interface OfTrack {
   readonly track: string
   readonly reason: string
-  /** Nothing is done for it unless the source is still the one that was read: a track that was just added would look like one that was removed. */
+  /** Acts only if the source is still the one that was read: otherwise a track that was just added would look like a removed one. */
   readonly isRetired: boolean
 }
 
@@ -82,10 +82,10 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
   return { tracks, actions: tracks.flatMap(actionsOf), ...again }
 }
 
-/** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
+/** Even a failure that only a commit can fix needs polling, because a commit causes no event. */
 const AT_LEAST_MS = 1_000
 
-/** Many commits are verified in several passes. */
+/** Verifying many commits takes several passes. */
 const againMs = ({ source, trust }: Seen): number =>
   trust?.kind === 'Running' ? AT_LEAST_MS : Math.max(AT_LEAST_MS, parseDuration(source.spec.interval))
 
@@ -108,7 +108,7 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
   const { source, hubDone, approved } = seen
   const { commit, tracks } = declared
   const stamp = `${commit.id} ${source.metadata.generation ?? 0}`
-  // What waits for a stage is applied by its Release.
+  // Objects that wait for a stage are applied by their Release.
   if (seen.staged?.has(track) === true) return undefined
   if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
   const others = [...tracks].filter(([name]) => name !== track)
@@ -128,7 +128,7 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
   }
 }
 
-/** Clusters that are there wait for their turn in the Release of this content. */
+/** What the hub gets now. Existing Clusters wait for their turn in the Release with this content. */
 function hubNow(seen: Seen, { tracks, hub }: Declared, track: string): OfHub {
   const { source, releases, clusters } = seen
   const { namespace = '', name: sourceName = '' } = source.metadata
@@ -153,7 +153,7 @@ interface TrackOf {
   readonly taken: ReadonlySet<string>
 }
 
-/** A Release when the objects differ from those of the newest one; planning it twice gives the same one. */
+/** A Release, if the objects differ from the newest Release's. Planning it twice gives the same Release. */
 function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }: TrackOf): ReleasePlan {
   const { source, releases, pipelines } = seen
   const { commit, tracks, hub } = declared
@@ -168,9 +168,9 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
     return { kind: 'Keep', forget: keep === undefined ? [] : releasesToForget(chain, keep) }
   }
   const signer = signerOf(seen.trust)
-  // Of a commit that was fetched before and rendered only now, the status is the commit's own.
+  // If the commit was fetched before and rendered only now, the status already names this commit.
   const followed = source.status?.rendered ?? source.status?.commit
-  // Also where the Release of this commit was deleted: made again, it passes the same gates.
+  // Also covers a deleted Release of this commit: the new one passes the same gates.
   const after = followed === commit.id ? (source.status?.renderedBefore ?? newest?.spec.commit) : followed
   if (known === undefined) return { kind: 'NoPipeline', pipeline: `${namespace}/${pipeline}` }
   return {

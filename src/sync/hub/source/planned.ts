@@ -1,4 +1,4 @@
-// Refuses a commit that renders something other than the plan that its message names, or none where the source requires one.
+// Refuses a commit whose rendering differs from the plan in its message, or that has no plan where the source requires one.
 import { commitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
@@ -11,15 +11,15 @@ import { firstParentRange } from '../../trust/history.ts'
 import type { Renders } from '../renders.ts'
 import type { Commit } from './seen.ts'
 
-/** Merges of more branches name their plan themselves. */
+/** A merge of more branches needs a plan of its own. */
 const MAX_MERGED = 16
 interface Messages {
   readonly own: string
-  /** Of a merge, those of the commits that it brings: forges write messages of their own. */
+  /** For a merge, the messages of the merged commits: forges write merge messages of their own. */
   readonly merged: readonly string[]
 }
 
-/** A merge brings the parents that are not followed yet, in whatever order it names them. */
+/** A merge brings in the parents that are not followed yet, in any order. */
 export async function messagesOf(
   repository: LocalRepository,
   id: string,
@@ -33,7 +33,7 @@ export async function messagesOf(
   return { own, merged }
 }
 
-/** A merge without a plan of its own has those of the commits that it brings. */
+/** A merge without its own plan has the plans of the merged commits. */
 export function plansOf({ own, merged }: Messages): readonly string[] {
   const plans = plansIn(own)
   return plans.length > 0 ? plans : [...new Set(merged.flatMap(plansIn))]
@@ -43,11 +43,11 @@ export interface Planned {
   readonly source: FleetSource
   readonly repository: LocalRepository
   readonly commit: Commit
-  /** What it renders to. */
+  /** The commit's rendering. */
   readonly targets: Targets
 }
 
-/** Judged against the commit that was followed before, until this one is. */
+/** Compares with the previously followed commit, until this one is followed. */
 export async function refuseOtherPlan(renders: Renders, planned: Planned): Promise<void> {
   const {
     source,
@@ -78,12 +78,12 @@ function isStepPlanned({ plans, requirePlan }: Step, old: Targets, now: Targets)
   return plans.length === 1 && plans[0] === planDigest(old, now)
 }
 
-/** Each is rendered; more between two polls are planned once more. */
+/** Each step is rendered. With more commits between two polls, a new plan is needed. */
 const MOST_STEPS = 6
 
 /**
- * Commits that arrive in one poll and are each planned against their parent, or change no object: every one of them would have been followed had sync polled in between. Where only the newest is verified
- * this is not so: the ones below it may be of an author who signs nothing.
+ * Whether the commits of one poll are each planned against their parent, or change no object: had sync polled in between, it would have followed every
+ * one of them. Does not apply where only the newest commit is verified, because the ones below may come from an author who signs nothing.
  */
 async function isPlannedByStep(
   renders: Renders,
@@ -105,7 +105,7 @@ async function isPlannedByStep(
   return true
 }
 
-/** Undefined for one that a poll would have refused. */
+/** Undefined for a commit that a poll would have refused. */
 async function targetsOf(renders: Renders, source: FleetSource, id: string): Promise<Targets | undefined> {
   try {
     const rendered = await renders.render(source, id)

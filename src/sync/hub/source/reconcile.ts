@@ -1,5 +1,5 @@
-// Follows one FleetSource: fetch, render, apply what belongs on the hub, and make a Release for each track whose objects changed.
-// On any failure the last applied state stays in force, and the status reports the failure.
+// Follows one FleetSource: fetch, render, apply the hub's objects, and make a Release for each track whose objects changed. On any failure the last
+// applied state stays in force, and the status reports the failure.
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { keyFrom } from '#api/schema/object-meta.ts'
@@ -18,7 +18,7 @@ import { statusOf, trackResults, troubleOf } from './status.ts'
 
 export function sourceLoop(shared: HubShared): SourceLoop {
   const hubDone: SourceLoop['hubDone'] = new Map()
-  // A Cluster that git brought back while it was being deleted still looked as declared then.
+  // A Cluster that git restored while it was being deleted still looked as declared at that time.
   shared.clusters.onChange((_, now) => void (now === undefined && hubDone.clear()))
   return { ...shared, trustMetrics: createTrustMetrics(shared.context.metrics), hubDone }
 }
@@ -48,7 +48,7 @@ export function reconcileSource(loop: SourceLoop): Reconcile {
       return { status: statusOf(seen, tracks, { releases, now: clock.now() }), trouble: troubleOf(seen, tracks) }
     },
     writeStatus: async ({ status, trouble }, { source, declared }, { signal, log }) => {
-      // What is known of the tracks that the source no longer has is not all.
+      // The list of dropped tracks may be incomplete.
       if (declared?.kind === 'Declared' && 'retiredUnread' in declared) throw declared.retiredUnread
       const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: loop.sources }
       const written = await writeStatus({ ...own, object: source, status, signal })

@@ -1,4 +1,4 @@
-// What a FleetSource is decided from: its commit, what that declares, and what of it was declared before.
+// The inputs for a FleetSource's decisions: its commit, what the commit declares, and what earlier commits declared.
 import type { CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -8,7 +8,7 @@ import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import type { RetiredTrack } from '../../release/retired-tracks.ts'
 import type { Trust } from './trust-seen.ts'
 
-/** A step towards the declared objects that could not be done, with the condition that says so. */
+/** A failed step on the way to the declared objects, with the condition that reports it. */
 export interface Failure {
   readonly kind: 'Failed'
   readonly type: 'Fetched' | 'Rendered'
@@ -18,15 +18,15 @@ export interface Failure {
 
 export interface Commit {
   readonly id: string
-  /** What it is called, for people. */
+  /** Title for users. */
   readonly title?: CommitTitle
-  /** The commit that its message says it reverts. */
+  /** The commit that it reverts, according to its message. */
   readonly revertOf?: string
-  /** The commit that was followed before, and that this one does not contain. */
+  /** The previously followed commit, if this one does not contain it. */
   readonly rewritten?: { readonly id: string; readonly title: CommitTitle }
-  /** Digests of the plans that its message names; one, normally. */
+  /** Digests of the plans in its message; normally one. */
   readonly plans?: readonly string[]
-  /** What to know of its fetch while all is well. */
+  /** Note about a successful fetch. */
   readonly note?: string
 }
 
@@ -43,11 +43,11 @@ export interface Declared {
   /** Objects that are not used, and why. */
   readonly problems: readonly string[]
   readonly isCageWeak: boolean
-  /** What to know of it that keeps nothing from working. */
+  /** Note about something that blocks nothing. */
   readonly note?: string
-  /** Tracks that the source no longer has, but that left objects. */
+  /** Tracks that the source dropped, but that left objects. */
   readonly retired: readonly RetiredTrack[]
-  /** Why they could not be read: what is known of them is not all. */
+  /** Why they could not be read: the list may be incomplete. */
   readonly retiredUnread?: unknown
 }
 
@@ -57,14 +57,14 @@ interface Lookup<T> {
 
 export interface Seen {
   readonly source: FleetSource
-  /** Why a hold pauses it; nothing else was read then. */
+  /** Why a hold pauses the source; nothing else was read then. */
   readonly paused?: string
   /** Whether the newest commit may be followed; absent where commits are not verified. */
   readonly trust?: Trust
-  /** Fetched and verified, also where rendering failed. */
+  /** Fetched and verified, even if rendering failed. */
   readonly commit?: Commit
   readonly declared?: Declared | Failure
-  /** Of its namespace. */
+  /** Releases in its namespace. */
   readonly releases: readonly Release[]
   readonly pipelines: Lookup<ReleasePipeline>
   readonly clusters: Lookup<Cluster>
@@ -72,17 +72,17 @@ export interface Seen {
   readonly approved: ReadonlySet<string>
   /** By source and track: the last completed state of the hub. */
   readonly hubDone: ReadonlyMap<string, HubDone>
-  /** Tracks whose declarations for the hub wait for a stage of their pipeline. */
+  /** Tracks whose objects for the hub wait for a stage of their pipeline. */
   readonly staged?: ReadonlySet<string>
 }
 
 export interface HubDone {
   readonly stamp: string
-  /** Of a clock that is never set. */
+  /** Monotonic time. */
   readonly at: number
 }
 
-/** How often the hub is compared with its commit, for changes by other clients. */
+/** How often the hub is compared with its commit, to find changes by other clients. */
 const REQUEUE_MS = 60_000
 
 export const isHubDue = (last: HubDone | undefined, stamp: string, monotonic: number): boolean =>

@@ -1,4 +1,4 @@
-// Reads the signers file of a commit: YAML or JSON within bounds, and nothing about what it says.
+// Reads the signers file of a commit: YAML or JSON, within limits. Does not judge its content.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -12,10 +12,10 @@ export interface SignersFile {
   readonly problem?: string
 }
 
-/** A thousand keys. */
+/** Room for a thousand keys. */
 const MAX_BYTES = 512 * 1024
 
-/** Undefined when the commit has no such file: then only the signers of the FleetSource count. */
+/** Undefined when the commit has no such file: then only the signers in the FleetSource count. */
 export function readSignersFile(
   repository: Pick<LocalRepository, 'commitBytes' | 'treeEntries' | 'fileBytes'>,
   commit: string,
@@ -40,7 +40,7 @@ export function readSignersFile(
 function parsed(bytes: Uint8Array): Pick<SignersFile, 'value' | 'problem'> {
   if (bytes.length > MAX_BYTES) return { value: undefined, problem: `has ${bytes.length} bytes (limit ${MAX_BYTES})` }
   try {
-    // No aliases: a small file must not become a large value.
+    // No aliases: a small file must not expand to a large value.
     const document = parseDocument(Buffer.from(bytes).toString('utf8'), { uniqueKeys: true })
     const [error] = document.errors
     if (error !== undefined) throw error

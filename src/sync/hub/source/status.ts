@@ -25,7 +25,7 @@ export interface TrackResult {
   readonly release: ReleasePlan
 }
 
-/** Nothing is said of a track whose actions were not all carried out. */
+/** Skips tracks whose actions were not all carried out. */
 export const trackResults = (
   { tracks }: SourcePlan,
   results: readonly ActionResult<SourceAction, ApplyReport | undefined>[],
@@ -38,7 +38,7 @@ export const trackResults = (
   })
 
 type Condition = Omit<WantedCondition, 'observedGeneration'>
-/** A message may quote a commit or a server: other programs print it, too. */
+/** A message may quote a commit or a server, and other programs print it too. */
 const condition =
   (status: 'True' | 'False') =>
   (type: string, reason: string, message: string): Condition => ({
@@ -61,7 +61,7 @@ const readAndApplied = (seen: Seen, results: readonly TrackResult[], waits: HubW
   ...appliedConditions(seen, results, waits),
 ]
 
-/** A held source is rendered for a revert alone that its pipelines exempt. */
+/** For a held source, only a revert that its pipelines exempt is rendered. */
 const pausedCondition = (paused: string, followed: Commit | undefined): Condition =>
   followed === undefined
     ? good('Paused', 'HoldPause', paused)
@@ -91,7 +91,7 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
   return [...out, first === undefined ? good('Rendered', 'AsDeclared', text) : bad('Rendered', 'InvalidSpec', text)]
 }
 
-/** A branch that was reset is followed where commits are not verified; that it was, stays visible until the next commit. */
+/** Without verification, a branch that was reset is followed. The condition shows the reset until the next commit. */
 function fetchedCondition(commit: string, { title = {}, rewritten, note }: Partial<Commit> = {}): Condition {
   if (rewritten === undefined)
     return good('Fetched', 'UpToDate', `at commit ${commitText(commit, title)}${note === undefined ? '' : `; ${note}`}`)
@@ -99,7 +99,7 @@ function fetchedCondition(commit: string, { title = {}, rewritten, note }: Parti
   return good('Fetched', 'HistoryRewritten', text)
 }
 
-/** Without verification the condition says so. */
+/** Without verification, the condition reports that. */
 function trustCondition(trust: Trust | undefined, read: Commit | undefined): Condition {
   if (trust === undefined)
     return good('SourceVerified', 'VerificationOff', 'spec.verify.mode is Off: any commit is followed')
@@ -130,7 +130,7 @@ function refusedBecause(reason: Extract<Trust, { kind: 'Refused' }>['reason']): 
   return reason === 'InvalidPolicy' ? 'InvalidSpec' : 'UnverifiedCommit'
 }
 
-/** A Release whose change of the hub has not passed its stage yet. */
+/** A Release whose change to the hub has not passed its stage yet. */
 interface HubWait {
   readonly release: string
   readonly condition: Condition
@@ -138,7 +138,7 @@ interface HubWait {
 
 const IS_ON_HUB: ReadonlySet<string> = new Set(['Verifying', 'Healthy', 'Unchanged'])
 
-/** The first of the tracks, the Releases of this pass included. */
+/** The first track that waits, including the Releases of this pass. */
 function hubWaits({ source, staged, releases }: Seen, results: readonly TrackResult[]): HubWait | undefined {
   for (const track of staged ?? []) {
     const planned = results.find((r) => r.track === track)?.release
@@ -156,7 +156,7 @@ function hubWaits({ source, staged, releases }: Seen, results: readonly TrackRes
   return undefined
 }
 
-/** Nothing is said of what was not tried. */
+/** Reports nothing about steps that were not tried. */
 function appliedConditions(
   { source, declared }: Seen,
   results: readonly TrackResult[],
@@ -176,7 +176,7 @@ function appliedConditions(
   ]
 }
 
-/** The first commit brings its pipeline, which only the next pass sees. */
+/** The first commit brings its own pipeline, which only the next pass can read. */
 function withoutPipeline({ track, report }: TrackResult, pipeline: string): Condition {
   const text = `track ${track}: ReleasePipeline ${pipeline}`
   return (report?.result?.applied ?? 0) > 0
@@ -196,14 +196,14 @@ function hubConditions({ answer, plan }: ApplyReport, source: string): readonly 
   return out
 }
 
-/** The hub is as the commit declares it, and no deletion is blocked. */
+/** The hub matches the commit, and no deletion is blocked. */
 export const isHubDone = (report: ApplyReport): boolean => hubConditions(report, '').length === 0
 
 /** Lists in a status are short: the first entries are enough to start with. */
 const MAX_ERRORS = 10
 const MAX_ERROR_CHARS = 1_024
 
-/** `releases`: of the namespace, with those that were created a moment ago. */
+/** `releases`: those in the namespace, including the ones just created. */
 export function statusOf(
   seen: Seen,
   results: readonly TrackResult[],
@@ -230,14 +230,14 @@ export function statusOf(
     ...(fetched === undefined && before?.rewritten !== undefined && { rewritten: before.rewritten }),
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),
-    // Other loops write these two.
+    // Other loops write these two fields.
     ...defined({ previews: before?.previews, notified: before?.notified }),
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
 }
 
-/** Of the commit that the status names. */
+/** Title of the commit in the status. */
 function titleOf({ source, commit }: Seen): CommitTitle {
   if (commit !== undefined) return commit.title ?? {}
   const { subject, author } = source.status ?? {}
@@ -246,7 +246,7 @@ function titleOf({ source, commit }: Seen): CommitTitle {
 
 const MAX_REQUEST_CHARS = 64
 
-/** A request is handled once the repository was asked, whatever came of it; a paused source is not read. */
+/** A request counts as handled after the repository was read, whatever the result. A paused source is not read. */
 function handledOf({ source, paused }: Seen): { readonly lastHandledReconcileAt?: string } {
   const asked = source.metadata.annotations?.[ANNOTATIONS.reconcile]
   const handled =
@@ -256,7 +256,7 @@ function handledOf({ source, paused }: Seen): { readonly lastHandledReconcileAt?
   return handled === undefined ? {} : { lastHandledReconcileAt: handled }
 }
 
-/** A commit that is refused or does not render is none that the next one starts from. */
+/** The next commit never starts from one that was refused or failed to render. */
 function renderedOf({ source: { status = {} }, declared }: Seen): Pick<Status, 'rendered' | 'renderedBefore'> {
   const own = declared?.kind === 'Declared' ? declared.commit.id : status.rendered
   const before = own === status.rendered ? status.renderedBefore : status.rendered
@@ -265,7 +265,7 @@ function renderedOf({ source: { status = {} }, declared }: Seen): Pick<Status, '
 
 type Status = NonNullable<FleetSource['status']>
 
-/** Kept while nothing is known about the newest commit, such as when the server is away. */
+/** Kept while nothing is known about the newest commit, for example while the server is unavailable. */
 function trustStatus({ source, commit, trust, paused }: Seen): Partial<NonNullable<FleetSource['status']>> {
   const { signer, verified, seen, refused } = source.status ?? {}
   if (trust === undefined) {
@@ -302,11 +302,11 @@ function errorsOf({ source, commit, declared }: Seen): readonly string[] {
 }
 
 const MUST_HOLD: ReadonlySet<string> = new Set(['Fetched', 'SourceVerified', 'Rendered', 'Applied'])
-/** What waits for a stage is the business of its Release, on the hub as in a cluster. */
+/** Objects that wait for a stage are their Release's concern, on the hub as in a cluster. */
 const troubleIn = (conditions: readonly Condition[], waits: HubWait | undefined): Condition | undefined =>
   conditions.find((c) => c.status === 'False' && MUST_HOLD.has(c.type) && c !== waits?.condition)
 
-/** What keeps the source from being Ready. */
+/** What prevents the source from being Ready. */
 export function troubleOf(seen: Seen, results: readonly TrackResult[]): Condition | undefined {
   const waits = hubWaits(seen, results)
   return troubleIn(readAndApplied(seen, results, waits), waits)

@@ -13,11 +13,11 @@ export type Trust =
       readonly kind: 'Refused'
       readonly head: string
       readonly reason: Reason | 'InvalidPolicy' | 'Unreadable'
-      /** With its number. */
+      /** Includes the error number. */
       readonly message: string
       readonly seen: SeenHeads
       readonly verified?: LastVerified
-      /** With enough Approvals of this digest the commit is followed. */
+      /** With enough Approvals of this digest, the commit is followed. */
       readonly digest?: string
     }
   | {
@@ -29,7 +29,7 @@ export type Trust =
       readonly verified?: LastVerified
     }
 
-/** Who signed the commit and with which key; undefined for the anchor and where commits are not verified. */
+/** Who signed the commit, and with which key; undefined for the anchor, and where commits are not verified. */
 export const signerOf = (trust: Trust | undefined): string | undefined =>
   trust?.kind === 'Verified' && trust.verified.principal !== undefined
     ? `${trust.verified.principal} ${trust.verified.key ?? ''}`.trimEnd()

@@ -1,4 +1,5 @@
-// Whether the newest commit of a source may be followed: its policy from the hub and from the last verified commit, what was seen before, who agreed.
+// Whether a source's newest commit may be followed. Inputs: the policy from the hub and from the last verified commit, the heads observed before, and
+// the approvers.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { createHash } from 'node:crypto'
 import { fleetSource, MAX_SEEN, type FleetSource } from '#api/kinds/fleet-source.ts'
@@ -28,13 +29,13 @@ export interface TrustQuestion {
   readonly source: FleetSource
   readonly repository: ObjectReader
   readonly head: string
-  /** Digest to the users who approved it. */
+  /** Users who approved each digest. */
   readonly approved: ReadonlyMap<string, ReadonlySet<string>>
   readonly now: number
   readonly signal: AbortSignal
 }
 
-/** What people approve when they agree to a commit: of this source, not of one with the same name that came later. */
+/** What users approve when they agree to a commit: it belongs to this source, not to a later one with the same name. */
 export function commitDigest({ metadata }: Pick<FleetSource, 'metadata'>, commit: string): string {
   const { namespace = '', name = '', uid = '' } = metadata
   return createHash('sha256')
@@ -66,7 +67,7 @@ export class Verification {
       if (last === undefined && head === anchor) return { kind: 'Verified', head, verified: first, commits: 0 }
       const from = last?.commit ?? anchor
       let verdict = await this.#range(question, from, seen)
-      // The hub names a commit before the last one: what follows the anchor is judged again.
+      // The hub pins a commit older than the last one: judge everything after the anchor again.
       const isPinned = source.spec.ref.commit !== undefined && from !== anchor
       if (verdict.kind === 'Refused' && verdict.reason === 'HistoryRewritten' && isPinned) {
         if (head === anchor) return { kind: 'Verified', head, verified: first, commits: 0 }
@@ -86,7 +87,7 @@ export class Verification {
         verified: { commit: head, anchor, from, commits, principal, key, firstSeen: at },
       }
     } catch (error) {
-      // Unknown blocks: what cannot be read is not verified.
+      // Unknown blocks: an unreadable commit is not verified.
       if (isKubeNodeError(error)) {
         const reason = error.code === 'KN7043' ? 'InvalidPolicy' : 'Unreadable'
         return { kind: 'Refused', reason, message: error.message, ...kept }
@@ -97,7 +98,7 @@ export class Verification {
     }
   }
 
-  /** The commit in force was verified; its key may have been revoked since, for a time before it was seen. */
+  /** The commit in force was verified. Its key may have been revoked since, effective before the commit was first observed. */
   async #still(question: TrustQuestion, last: LastVerified, seen: SeenHeads): Promise<Trust> {
     const { head } = question
     const policy = await this.#policyAt(question, last.commit)
@@ -137,7 +138,7 @@ export class Verification {
     return policyOf(verify, document, this.#certificate)
   }
 
-  /** Of a long range with a signers file the same ones are asked for with each commit. */
+  /** A long range with a signers file needs the same certificates for every commit. */
   readonly #certificate: ReadCertificate = async (armored) => {
     const known = this.#certificates.get(armored)
     if (known !== undefined) return known
@@ -148,7 +149,7 @@ export class Verification {
     return read
   }
 
-  /** Judged as a part of the FleetSource, by the same rules. */
+  /** Validated as part of the FleetSource, by the same rules. */
   #checked(source: FleetSource, commit: string, { path, value, problem }: SignersFile): SignersDocument {
     const refuse = (why: string) =>
       new KubeNodeError(
@@ -179,12 +180,12 @@ export class Verification {
   }
 }
 
-/** The keys of some sources. */
+/** Room for the keys of several sources. */
 const MAX_CERTIFICATES = 256
 
 const FILE_FIELDS: ReadonlySet<string> = new Set(['signers', 'revoked', 'thresholds'])
 
-/** With this head; the newest of many. A head that is forgotten counts from when it is seen again, which is stricter. */
+/** Adds this head; keeps the newest ones. A dropped head counts from its next observation, which is stricter. */
 function seenHeads(before: SeenHeads, head: string, now: number): SeenHeads {
   const known = before.some((s) => s.commit === head)
   const all = known ? before : [...before, { commit: head, at: timestamp(now) }]

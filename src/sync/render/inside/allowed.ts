@@ -1,6 +1,6 @@
-// Everything that code of a fleet can reach in its cage beyond its own files. The rest is removed before it runs, so a newer Node.js adds nothing.
+// Everything beyond its own files that fleet code can reach in its cage. The rest is removed before the code runs, so a newer Node.js adds nothing.
 
-/** The language, and what computes without reaching outside, telling the time or telling runs apart. */
+/** The language, and functions that compute without reaching outside, reading the time or distinguishing runs. */
 export const GLOBALS: ReadonlySet<string> = new Set(
   `Object Function Array Number Boolean String Symbol BigInt Date Promise RegExp Math JSON Reflect Proxy Intl Iterator
   Map Set WeakMap WeakSet ArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array
@@ -13,14 +13,14 @@ export const GLOBALS: ReadonlySet<string> = new Set(
   console crypto performance process constructor Symbol(Symbol.toStringTag)`.split(/\s+/),
 )
 
-/** `process` for the fleet, which is an object of our own. */
+/** `process` for the fleet: a separate object made by the cage. */
 export const FLEET_PROCESS: ReadonlySet<string> = new Set(
   `argv arch cwd emitWarning env execArgv hrtime nextTick off on once pid platform ppid stderr stdout title version versions`.split(
     ' ',
   ),
 )
 
-/** Properties that Node.js uses of its own `process` while a fleet runs. Events lead there, so nothing else may be left on it. */
+/** Properties of its own `process` that Node.js uses while a fleet runs. Events lead there, so nothing else may stay on it. */
 export const NODE_PROCESS: ReadonlySet<string> = new Set(
   `argv arch cwd emitWarning env exitCode execArgv execPath nextTick pid platform ppid stderr stdout version versions
   _events _eventsCount _maxListeners _exiting _fatalException domain constructor
@@ -30,10 +30,10 @@ export const NODE_PROCESS: ReadonlySet<string> = new Set(
 
 /** The last line above cannot be removed: a name, flags of the build, and questions about permissions. */
 
-/** What import.meta holds. */
+/** Properties of import.meta. */
 export const IMPORT_META: ReadonlySet<string> = new Set(['dirname', 'filename', 'main', 'resolve', 'url'])
 
-/** Removes every property that is not listed; one that cannot be removed ends the render before it begins. */
+/** Removes every property that is not listed; if one cannot be removed, the render ends before it begins. */
 export function keepOnly(target: object, names: ReadonlySet<string>): void {
   for (const key of Reflect.ownKeys(target)) {
     if (names.has(String(key))) continue

@@ -1,4 +1,4 @@
-// node:assert of a fleet. Node's own one reads source files to write its messages.
+// node:assert for a fleet. Node's own version reads source files to write its messages.
 import { isDeepStrictEqual } from 'node:util'
 import { show } from './shown.ts'
 

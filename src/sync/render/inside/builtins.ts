@@ -1,5 +1,5 @@
-// Replacements of Node.js's builtin modules for code of a fleet and the packages of the release: copies with these names and no others. Computation only;
-// neither files nor network nor processes nor time nor randomness, and no way to create objects of arbitrary classes.
+// Replacements of Node.js's builtin modules for fleet code and the packages of the release: copies with only these names. Computation only: no files,
+// network, processes, time or randomness, and no way to create objects of arbitrary classes.
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import querystring from 'node:querystring'
@@ -34,7 +34,7 @@ function only(module: object, names: string): Record<string, unknown> {
   )
 }
 
-/** Fails by name: a fleet has no access to anything of the machine. */
+/** Fails with the module's name: a fleet has no access to the machine. */
 const refusing = (module: string, names: string): Builtin =>
   Object.fromEntries(
     names.split(' ').map((name) => [
@@ -50,7 +50,7 @@ class Encoder {
   encode = (text: unknown = ''): Uint8Array => new Uint8Array(Buffer.from(String(text), 'utf8'))
 }
 
-/** Node's own one shows the handle of its converter. */
+/** Node's own version exposes the handle of its converter. */
 class Decoder {
   readonly #real: util.TextDecoder
 
@@ -70,7 +70,7 @@ class Decoder {
   }
 }
 
-/** Called once, when time and randomness are frozen. `process` is that of a fleet. */
+/** Called once, after time and randomness are frozen. `process` is the fleet's. */
 export function builtinsOf(process: object): { readonly fleet: Builtins; readonly release: Builtins } {
   const path = only(
     posix,
@@ -108,7 +108,7 @@ export function builtinsOf(process: object): { readonly fleet: Builtins; readonl
   return { fleet, release }
 }
 
-/** Globals of Node.js that are also exported by our copies. */
+/** Globals of Node.js that these copies also export. */
 export const globalsOf = ({ buffer, util: text }: Builtins): Builtin => ({
   atob: buffer?.['atob'],
   btoa: buffer?.['btoa'],

@@ -1,4 +1,4 @@
-// structuredClone of a fleet, for data. Node's own one asks objects how they are transferred, and makes whatever class they name.
+// structuredClone for a fleet, for data. Node's own version asks objects how to transfer them, and creates any class that they name.
 
 export function clonePlain<T>(value: T): T {
   const seen = new Map<object, object>()
@@ -28,7 +28,7 @@ function shellOf(from: object, copy: (value: unknown) => unknown): object {
   return {}
 }
 
-/** As Node does it: a Buffer becomes the Uint8Array that it is. */
+/** Same as Node: a Buffer becomes a plain Uint8Array. */
 function viewOf(from: ArrayBufferView, buffer: ArrayBuffer): object {
   if (from instanceof DataView) return new DataView(buffer, from.byteOffset, from.byteLength)
   const { constructor, length } = from as Uint8Array

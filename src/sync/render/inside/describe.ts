@@ -1,4 +1,4 @@
-// What an error of a fleet says, and where. The thrown value belongs to the fleet: it may be anything, and reading it may run code.
+// The message and place of a fleet's error. The thrown value belongs to the fleet: it may be anything, and reading it may run code.
 import type { FleetError } from '../protocol.ts'
 import { ImportRefused } from './release.ts'
 
@@ -22,7 +22,10 @@ export function describe(error: unknown): FleetError {
   }
 }
 
-/** A construct that fails late names the line that made it, unless a line of the fleet failed. By name: the class may not be loaded yet. */
+/**
+ * For a construct that fails late: the line that created it, unless a fleet line failed. Checks the class by name, because the class may not be loaded
+ * yet.
+ */
 function madeAt(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== 'ConstructFailed') return undefined
   const { cause, at } = error as { readonly cause?: unknown; readonly at?: unknown }

@@ -1,4 +1,4 @@
-// Makes a run repeatable and shut in: one moment, one sequence of random numbers, and of this machine and of Node only what is listed.
+// Makes a run repeatable and isolated: one moment, one sequence of random numbers, and only the listed parts of this machine and of Node.
 import { EventEmitter } from 'node:events'
 import { writeSync } from 'node:fs'
 import { seededRandom } from '#lib/random.ts'
@@ -48,10 +48,10 @@ export function freeze(now: number, seed: number): { readonly fleet: Builtins; r
   return builtins
 }
 
-/** After everything that a fleet may import is loaded: from now on nothing of it changes. */
+/** After everything that a fleet may import is loaded: nothing of it changes from now on. */
 export function seal(builtins: { readonly fleet: Builtins; readonly release: Builtins }, release: string): void {
   keepOnly(globalThis, GLOBALS)
-  // One that Node computes could be set, and what we make with it would be the fleet's.
+  // A property that Node computes could be set, and then values that the cage makes with it would be the fleet's.
   for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(globalThis)))
     if (!('value' in property)) fix(globalThis, name, Reflect.get(globalThis, name))
   for (const name of ['createObjectURL', 'revokeObjectURL']) Reflect.deleteProperty(URL, name)
@@ -60,7 +60,7 @@ export function seal(builtins: { readonly fleet: Builtins; readonly release: Bui
   harden(globalThis, builtins)
 }
 
-/** Written at once instead of buffered here: so the other side can count it and end a flood. */
+/** Writes immediately instead of buffering, so that the other side can count the output and end a flood. */
 function printer(fd: number): { readonly write: (text: unknown) => boolean } {
   const write = (text: unknown): boolean => {
     const bytes = Buffer.from(String(text))
@@ -130,7 +130,7 @@ function freezeRandom(seed: number): void {
   fix(globalThis, 'crypto', Object.freeze({ getRandomValues, randomUUID }))
 }
 
-/** Neither stack frames, which lead to internals, nor the path of the release on this machine. */
+/** Hides stack frames, which lead to internals, and the release's path on this machine. */
 function freezeStacks(release: string): void {
   const url = new URL('.', release)
   const places = [url.href, decodeURI(url.pathname)]
@@ -145,7 +145,7 @@ function freezeStacks(release: string): void {
     try {
       head = shown(error)
     } catch {
-      // It has a name or a message that cannot be read.
+      // Its name or message cannot be read.
     }
     return [head, ...frames.map((frame) => `    at ${inRelease(String(frame))}`)].join('\n')
   })

@@ -1,8 +1,8 @@
-// Makes everything that code of a fleet can reach immutable, before it runs: the behavior of these objects for Node.js and for us stays the same.
+// Makes everything that fleet code can reach immutable before the code runs, so that these objects keep their behavior for Node.js and for the cage.
 
 /**
- * Properties that are set on objects which inherit them, as in `this.toString = …`. A frozen one would refuse that, so these become accessors that
- * set a property of the object itself. Few: the engine is faster with plain ones.
+ * Properties that code sets on objects which inherit them, as in `this.toString = …`. A frozen property would refuse that, so these become accessors
+ * that set a property on the object itself. Only a few, because the engine is faster with plain properties.
  */
 const OVERRIDABLE: readonly (readonly [object, string])[] = [
   [Object.prototype, 'constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf'],
@@ -34,7 +34,7 @@ const UNNAMED: readonly unknown[] = [
   ...[() => Buffer.alloc(-1), () => Buffer.from(1 as never)].map(thrownBy),
 ]
 
-/** Errors of Node have classes of its own. */
+/** Node's errors have their own classes. */
 function thrownBy(act: () => unknown): unknown {
   try {
     return act()
@@ -43,7 +43,7 @@ function thrownBy(act: () => unknown): unknown {
   }
 }
 
-/** Freezes it; its values under a symbol that Node.js shares with all code, such as that of `inspect`, would expose parts of Node.js. */
+/** Freezes the objects. Removes values under symbols that Node.js shares with all code, such as `inspect`, because they would expose parts of Node.js. */
 export function harden(...roots: readonly unknown[]): void {
   for (const [holder, names] of OVERRIDABLE) for (const name of names.split(' ')) makeOverridable(holder, name)
   const seen = new Set<object>()
@@ -61,7 +61,7 @@ export function harden(...roots: readonly unknown[]): void {
   for (const object of seen) makeFixed(object)
 }
 
-/** Also under its plain name, which some have as well. */
+/** Also removes the symbol's plain name, which some objects have too. */
 function removeAll(from: object, name: symbol): void {
   const value: unknown = Reflect.get(from, name)
   const isSame = (key: PropertyKey) => Object.getOwnPropertyDescriptor(from, key)?.value === value
@@ -70,7 +70,7 @@ function removeAll(from: object, name: symbol): void {
     if (!Reflect.deleteProperty(from, key)) throw new Error(`the cage cannot remove ${String(key)}`)
 }
 
-/** Does what Object.freeze does, which takes the engine off its fast path for arrays when applied to Array.prototype or Object.prototype. */
+/** Same effect as Object.freeze, which would take the engine off its fast path for arrays when used on Array.prototype or Object.prototype. */
 function makeFixed(object: object): void {
   Object.preventExtensions(object)
   for (const key of Reflect.ownKeys(object)) {

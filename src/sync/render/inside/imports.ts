@@ -1,15 +1,15 @@
-// Decides what code of a fleet may import: its own files, the API of the running release, cdk8s, and the few builtins without effects.
+// Decides what fleet code may import: its own files, the API of the running release, cdk8s, and the few builtins without side effects.
 import { FLEET_ROOT } from '../protocol.ts'
 import { BUILTIN_NAMES } from './builtins.ts'
 
 const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES)
-/** Of others. */
+/** Packages of other projects. */
 export const PACKAGES: ReadonlySet<string> = new Set(['cdk8s', 'cdk8s-plus-27', 'constructs'])
 
-/** What package.json exports. The package is always the release that runs, never one of the commit. */
+/** The exports in package.json. The package is always the running release, never one from the commit. */
 export const PUBLIC = /^kubenode\/[a-z][a-z0-9-]*(\/[a-z][a-z0-9-]*)?$/
 
-/** Files of kubenode by the name under which a fleet imports them. */
+/** The import name of a kubenode file. */
 function meantName(specifier: string): string | undefined {
   const [, constructs, rest] = /^(?:#api|kubenode)\/(constructs\/)?([a-z][a-z0-9/-]*)\.[jt]s$/.exec(specifier) ?? []
   if (rest === undefined) return undefined
@@ -41,7 +41,7 @@ export function judgeImport(specifier: string, from: string, has: (path: string)
   return refused(specifier)
 }
 
-/** Node gives no place for an import that it resolves before the code runs. A name that the file composes at run time is placed at its first line. */
+/** Node reports no place for an import that it resolves before the code runs. If the file builds the name at run time, its first line is reported. */
 export function importAt(path: string, specifier: string, files: Readonly<Record<string, string>>): string | undefined {
   if (!Object.hasOwn(files, path)) return undefined
   const text = files[path] ?? ''

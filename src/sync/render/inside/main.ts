@@ -1,4 +1,4 @@
-// Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with the objects of each target. Fleet code may change anything here.
+// Runs inside the cage: loads a fleet from memory, lets it build its App, and answers with each target's objects. Fleet code may change anything here.
 import { readFileSync, writeSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import type { MadeObject } from '#api/constructs/synthesis.ts'
@@ -9,13 +9,13 @@ import { placeHere } from './places.ts'
 import { openImports } from './release.ts'
 
 const STDIN_FD = 0
-// Taken before any code of the fleet runs, so that it cannot put its own in their place.
+// Saved before any fleet code runs, so that it cannot replace them.
 const { parse, stringify } = JSON
 const exit = (process as unknown as { reallyExit(code: number): never }).reallyExit.bind(process)
 const listen = process.on.bind(process)
 const { permission } = process as unknown as { readonly permission?: { readonly drop?: (scope: string) => void } }
 
-/** Many lines are written at once, and few are buffered. */
+/** Large enough to write many lines at once, small enough to buffer few. */
 const PIECE_CHARS = 256 * 1024
 
 function answer(lines: Iterable<AnswerLine>): void {
@@ -52,7 +52,7 @@ async function synthesize(path: string): Promise<Iterable<AnswerLine>> {
 function* linesOf(targets: ReadonlyMap<string, readonly MadeObject[]>): Generator<AnswerLine> {
   for (const [target, objects] of targets) {
     yield { target }
-    // JSON leaves out what is undefined.
+    // JSON omits undefined values.
     for (const { object, at } of objects) yield { object: object ?? null, at }
   }
 }
@@ -66,7 +66,7 @@ function* withEnd(lines: Iterable<AnswerLine>): Generator<AnswerLine> {
   yield { end }
 }
 
-/** Each by itself: one that cannot be loaded does not hide the others. */
+/** Loads each separately: one that fails does not hide the others. */
 async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
   const lines: AnswerLine[] = []
   for (const path of paths) {
@@ -78,12 +78,12 @@ async function load(paths: readonly string[]): Promise<Iterable<AnswerLine>> {
   return withEnd(lines)
 }
 
-/** Here, so that one that is no data does not hide the others either. */
+/** Converts here, so that a value that is not data does not hide the others either. */
 const dataOnly = (exports: unknown): unknown => parse(stringify({ ...(exports as object) }))
 
 listen('uncaughtException', fail)
 listen('unhandledRejection', fail)
-// Node reads TypeScript with WebAssembly, which the fleet does not get. Without it a release of plain JavaScript would have read none so far.
+// Node parses TypeScript with WebAssembly, which the fleet does not get. A release in plain JavaScript would not have loaded it by now.
 stripTypeScriptTypes('')
 const builtins = freeze(request.now, request.seed)
 const imports = openImports(request, builtins)

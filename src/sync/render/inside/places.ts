@@ -1,17 +1,17 @@
-// Where in the files of a fleet something is made: the innermost line of the fleet on the stack. Node removes types in place, so lines are those of the file.
+// Where in a fleet's files an object is made: the innermost fleet line on the stack. Node removes types in place, so line numbers match the file.
 import { FLEET_ROOT } from '../protocol.ts'
 
-/** Between a `new` in a fleet and the tree of constructs lie some ten frames of cdk8s. */
+/** About ten cdk8s frames are between a `new` in a fleet and the construct tree. */
 export const MAX_FRAMES = 16
 
-/** Its stack is a place instead of a text: formatting every frame would take longer than making the construct. */
+/** Its stack is a place instead of a text: formatting every frame would take longer than creating the construct. */
 class Here {
   readonly stack?: unknown
 }
 
 const decode = decodeURIComponent
 
-/** `fleet/machines/workers.ts:14`; undefined where no line of the fleet is on the stack. */
+/** `fleet/machines/workers.ts:14`; undefined when no fleet line is on the stack. */
 export function placeHere(): string | undefined {
   const here = new Here()
   Error.captureStackTrace(here, placeHere)
@@ -20,7 +20,7 @@ export function placeHere(): string | undefined {
 
 type Frame = NodeJS.CallSite
 
-/** For `Error.prepareStackTrace`: undefined for errors, which are shown otherwise. */
+/** For `Error.prepareStackTrace`: undefined for real errors, which are shown differently. */
 export function placeFor(error: unknown, frames: readonly Frame[]): { readonly place: string | undefined } | undefined {
   if (!(error instanceof Here)) return undefined
   for (const frame of frames) {

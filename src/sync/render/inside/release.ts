@@ -1,5 +1,5 @@
-// Decides where every import inside the cage leads. While our own release loads: anywhere below it, with copies for Node.js's modules. From the start
-// of the fleet: to files of the fleet, and to modules loaded before. The importing module makes no difference.
+// Decides where every import inside the cage leads. While the release itself loads: anywhere below it, with copies of Node.js's modules. After the fleet
+// starts: to fleet files, and to modules that are already loaded. The importing module makes no difference.
 import { builtinModules, registerHooks } from 'node:module'
 import { FLEET_ROOT, type RenderRequest } from '../protocol.ts'
 import type { Builtins } from './builtins.ts'
@@ -7,7 +7,7 @@ import { fleetPath, importAt, judgeImport, PUBLIC } from './imports.ts'
 
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
-  /** The import in the file, as `fleet/rules.ts:3:21`; undefined where no text of it is known. */
+  /** The import's position in the file, as `fleet/rules.ts:3:21`; undefined where its text is unknown. */
   readonly at: string | undefined
 
   constructor(message: string, at?: string) {
@@ -16,10 +16,10 @@ export class ImportRefused extends Error {
   }
 }
 
-/** What a fleet imports of the release has addresses that are the same on every machine. */
+/** Modules of the release have the same address on every machine. */
 const RELEASE_ROOT = 'release:///'
 const BUILTIN_ROOT = 'builtin:///'
-/** Where the copies are passed to the modules that export them; removed before the fleet starts. */
+/** Hands the copies to the modules that export them; removed before the fleet starts. */
 const HANDED = 'kubenode:builtins'
 
 const NODES: ReadonlySet<string> = new Set(builtinModules)
@@ -29,7 +29,7 @@ const builtinName = (specifier: string): string | undefined => {
 }
 
 export interface Imports {
-  /** Loads the modules of the release that the texts of the fleet name. */
+  /** Loads the release modules that the fleet's texts name. */
   readonly loadNamed: () => Promise<void>
   /** From here on no module of the release is loaded. */
   readonly close: () => void
@@ -40,7 +40,7 @@ export function openImports(
   builtins: { readonly fleet: Builtins; readonly release: Builtins },
 ): Imports {
   const has = (path: string) => Object.hasOwn(files, path)
-  /** Text of the modules through which a fleet gets the release, by their addresses. */
+  /** Text of the modules that give a fleet the release, by address. */
   const doors = new Map<string, string>()
   let isOpen = true
   Object.defineProperty(globalThis, HANDED, { value: builtins.release, configurable: true })
@@ -102,7 +102,7 @@ export function openImports(
   }
 }
 
-/** A name that the release does not have fails where the fleet imports it, with a place. */
+/** A name that the release lacks fails where the fleet imports it, with a place. */
 function notThere(specifier: string, error: unknown): undefined {
   const { code } = error as { readonly code?: unknown }
   if (PUBLIC.test(specifier) && (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED')) return
@@ -115,10 +115,10 @@ const missing = (specifier: string): string =>
     : `write the name ${specifier} out in the import: nothing is loaded for a name that is made while the fleet runs`
 
 const QUOTED = /(["'`])([a-z][\w@#./:-]{1,200})\1/g
-/** What TypeScript removes: not worth the time of loading it. */
+/** TypeScript removes these imports, so loading them is not worth the time. */
 const TYPES_ONLY = /^import type [^'"`;\n]* from (?:'[^'\n]*'|"[^"\n]*")/gm
 
-/** In an order that does not depend on the files. */
+/** The order must not depend on the files. */
 function namedIn(files: Readonly<Record<string, string>>): readonly string[] {
   const found = new Set<string>()
   for (const text of Object.values(files))

@@ -1,4 +1,4 @@
-// How values are displayed in a fleet's output. Node.js's own inspect reads weak collections, whose content depends on the collector, and exposes itself.
+// Formats values in a fleet's output. Node.js's own inspect reads weak collections, whose content depends on the garbage collector, and exposes itself.
 import { inspect, type InspectOptions } from 'node:util'
 
 export type Print = (text: string) => unknown
@@ -15,7 +15,7 @@ export function show(value: unknown, options?: unknown): string {
   return inspect(value, { ...(chosen as InspectOptions), customInspect: false, showHidden: false, colors: false })
 }
 
-/** Node's `util.format`. */
+/** Replaces Node's `util.format`. */
 export function format(...args: readonly unknown[]): string {
   const [first, ...rest] = args
   if (typeof first !== 'string') return args.map(word).join(' ')

@@ -1,4 +1,4 @@
-// Timers of a fleet: they fire in the order of their times without waiting, so that none of them measures time.
+// Timers for a fleet: they fire in order of their times without waiting, so that none can measure time.
 
 interface Timer {
   readonly id: number
@@ -7,7 +7,7 @@ interface Timer {
   at: number
 }
 
-/** As in Node: no timer is due at once, so that a zero cannot overtake an immediate. */
+/** Same as Node: no timer fires immediately, so a zero cannot overtake an immediate. */
 const MIN_MS = 1
 
 export function virtualTimers(soon: (run: () => void) => unknown): Readonly<Record<string, unknown>> {
@@ -21,7 +21,7 @@ export function virtualTimers(soon: (run: () => void) => unknown): Readonly<Reco
     now = Math.max(now, next.at)
     if (next.everyMs === undefined) waiting.delete(next.id)
     else next.at = now + next.everyMs
-    // First: its exception ends the run elsewhere, and must not stop the other timers when fleet code catches it.
+    // Do this first: the callback's exception ends the run elsewhere, and must not stop the other timers when fleet code catches it.
     soon(pump)
     next.run()
   }

@@ -1,5 +1,5 @@
-// What the pod of a render Job runs: puts the input together, runs the code of the fleet in a process of its own that has neither files, network nor this
-// program's output, and writes how that ended to the log.
+// What the pod of a render Job runs: assembles the input, runs fleet code in a separate process without files, network or this program's output, and
+// writes the result to the log.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Cage, ownBundle, POD_LEVEL } from '../cage.ts'
@@ -7,7 +7,7 @@ import { runCaged, type CagedEnd } from '../run-caged.ts'
 import { MAX_RESULT_BYTES, linesOfResult } from './log-lines.ts'
 import { packEnd, unpackInput } from './packed.ts'
 
-/** As the input is mounted: `00`, `01` and so on; a kubelet keeps files with a dot beside them. */
+/** Names of the mounted input: `00`, `01` and so on; a kubelet adds files that start with a dot. */
 const PART = /^\d{2}$/
 
 export async function renderInPod(folder: string, version: string, write: (text: string) => void): Promise<void> {
@@ -24,6 +24,6 @@ export async function renderInPod(folder: string, version: string, write: (text:
   for (const line of linesOfResult(run, packed)) write(line)
 }
 
-/** Only the kernel ends the process like this: it and this program share the memory of the pod. */
+/** Only the kernel ends the process like this: it shares the pod's memory with this program. */
 const asInPod = (end: CagedEnd): CagedEnd =>
   end.kind === 'Ended' && end.how === 'was ended by SIGKILL' ? { kind: 'OutOfMemory', printed: end.printed } : end

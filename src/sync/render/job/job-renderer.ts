@@ -1,5 +1,5 @@
-// Renders in a Job of the cluster: makes it and its input, follows it, reads the result from the log of its pod, and takes it away again. Where there is no
-// room it waits; whatever else keeps the Job from running is an error of its own. Never falls back to a weaker place.
+// Renders in a Job of the cluster: creates the Job and its input, follows it, reads the result from its pod's log, and deletes it. Without room it
+// waits; anything else that blocks the Job has its own error. Never falls back to a weaker cage.
 import { setMaxListeners } from 'node:events'
 import { RENDER_NAMESPACE } from '#api/names.ts'
 import { ApiError, isForbidden, isInvalid } from '#kube/errors.ts'
@@ -55,22 +55,22 @@ export interface JobRendererOptions {
   /** The image that this program runs from. */
   readonly image: string
   readonly placement?: Placement
-  /** Of this program; what runs in the Job has to be of the same. */
+  /** Version of this program; the Job must run the same one. */
   readonly version: string
   /** A name that no other render has or had. */
   readonly newRun: () => string
 }
 
-/** Each takes a gigabyte and a half at worst; sources render one after the other beyond it. */
+/** Each render takes up to 1.5 GB; beyond this limit, sources render one after the other. */
 const MAX_AT_ONCE = 2
-/** A watch tells of changes; without any, all objects are read again. */
+/** A watch reports changes; without any, all objects are read again after this time. */
 const POLL_SECONDS = 5
-/** Between attempts to make a Job where the quota has no room, and to read a log. */
+/** Delay between attempts to create a Job when the quota has no room, and to read a log. */
 const AGAIN_MS = 1_000
 const LOG_ATTEMPTS = 5
-/** The others pass within seconds. */
+/** The other waits end within seconds. */
 const WORTH_A_LINE: readonly Awaited[] = ['Quota', 'Node', 'Image']
-/** Jobs that are removed at once when the program starts. */
+/** Jobs that are removed in parallel when the program starts. */
 const SWEEPERS = 8
 
 export class JobRenderer implements Renderer {
@@ -82,7 +82,7 @@ export class JobRenderer implements Renderer {
     this.#options = options
   }
 
-  /** Removes what an earlier leader left: its Jobs, with which their pods and input go. */
+  /** Removes the Jobs of an earlier leader; their pods and input are deleted with them. */
   async sweep(): Promise<void> {
     const { client, log } = this.#options
     const left = await listAll(client, JOB, { namespace: RENDER_NAMESPACE, labelSelector: ALL_RENDERS })
@@ -109,7 +109,7 @@ export class JobRenderer implements Renderer {
     if (packed.length > MAX_INPUT_BYTES)
       throw new KubeNodeError(syncErrors.KN7006_job({ bytes: packed.length, limit: MAX_INPUT_BYTES }))
     const ending = new AbortController()
-    // One for each request.
+    // One listener for each request.
     setMaxListeners(0, ending.signal)
     const abort = () => ending.abort(limits.signal?.reason)
     limits.signal?.addEventListener('abort', abort, { once: true })
@@ -129,7 +129,7 @@ export class JobRenderer implements Renderer {
     }
   }
 
-  /** Its time to live, and the next start, do the same later. */
+  /** If this fails, the Job's time to live or the next start removes it later. */
   async #remove({ metadata: { name = '', uid = '' } }: KubeObject): Promise<void> {
     const { client, log } = this.#options
     try {
@@ -152,7 +152,7 @@ interface JobReading {
   readonly hasPod: boolean
 }
 
-/** One render from its Job to its result. */
+/** One render, from its Job to its result. */
 class Attempt {
   readonly #options: JobRendererOptions
   readonly #run: string
@@ -173,7 +173,7 @@ class Attempt {
     return this.#options.clock.monotonic() - this.#begun
   }
 
-  /** Once for each thing that is waited for. */
+  /** Logs once for each kind of wait. */
   #report(awaited: Awaited, why: string): void {
     if (this.#reported === awaited || !WORTH_A_LINE.includes(awaited)) return
     this.#reported = awaited
@@ -204,7 +204,7 @@ class Attempt {
       })
   }
 
-  /** Until the pod has ended. */
+  /** Waits until the pod has ended. */
   async followed(): Promise<Settled> {
     const name = jobName(this.#run)
     let last: { readonly for: Awaited; readonly why: string } = { for: 'Pod', why: 'the Job has no pod yet' }
@@ -256,14 +256,14 @@ class Attempt {
     }
   }
 
-  /** Of its pods, or some seconds without one. A failed watch is no reason to give up: the next poll reads the state. */
+  /** Waits for a change of its pods, or a few seconds without one. A failed watch is no reason to give up: the next poll reads the state. */
   async #change({ resourceVersion, hasPod }: Omit<JobReading, 'progress'>): Promise<void> {
     const { client, clock } = this.#options
     const watched = client.watch(POD, {
       namespace: RENDER_NAMESPACE,
       labelSelector: selectorOf(this.#run),
       resourceVersion,
-      // Why there is none is said elsewhere.
+      // The reason for the missing pod is reported elsewhere.
       timeoutSeconds: hasPod ? POLL_SECONDS : 1,
       signal: this.#signal,
     })
@@ -292,7 +292,7 @@ class Attempt {
     return end
   }
 
-  /** Its node may be busy, or the end of the container not yet known there. */
+  /** Its node may be busy, or may not know yet that the container ended. */
   async #log(job: string, pod: string): Promise<string> {
     const { client, clock } = this.#options
     const query = new URLSearchParams({ container: CONTAINER, limitBytes: String(MAX_LOG_BYTES) })
@@ -322,7 +322,7 @@ const quotaIn = (error: unknown): string | undefined =>
     ? printableLine(error.serverMessage)
     : undefined
 
-/** Rights, policies and quotas; anything else is a server that fails, which says so itself. */
+/** Handles missing rights, policies and quotas; any other error comes from a failing server and explains itself. */
 function refusedOr(error: unknown, kind: 'Job' | 'ConfigMap'): unknown {
   const quota = quotaIn(error)
   if (quota !== undefined) return failure(syncErrors.KN7122({ why: quota }))

@@ -1,43 +1,43 @@
-// The Job that renders one commit, and the ConfigMaps with its input. Pure. Admission policy kubenode-render (deploy/charts/render-policy.ts) lets sync make
-// this form and no other.
+// The Job that renders one commit, and the ConfigMaps with its input. Pure. Admission policy kubenode-render (deploy/charts/render-policy.ts) allows
+// sync to create only this form.
 import { FIELD_MANAGERS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
 import type { KubeObject, OwnerReference } from '#api/schema/object.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Of data in one ConfigMap: an API server takes a mebibyte, keys included. */
+/** Data in one ConfigMap: an API server accepts one MiB, including keys. */
 const PART_BYTES = 960 * 1024
-/** Text of 64 MiB packs into a tenth of it; more than this many would fill the store of a cluster. */
+/** 64 MiB of text packs into a tenth of that; more parts would fill a cluster's store. */
 const MAX_PARTS = 12
 export const MAX_INPUT_BYTES = PART_BYTES * MAX_PARTS
 
 export const CONTAINER = 'render'
 const INPUT_FOLDER = '/input'
-/** The user of our image. */
+/** The image's user. */
 const UID = 65_532
 const PART_KEY = 'part'
-/** In the order of the parts. */
+/** File names sort in the order of the parts. */
 const partFile = (n: number): string => String(n).padStart(2, '0')
 
-/** Heap of the caged process, what Node needs beside it, and an answer of the largest size, before and after it is packed. */
+/** Heap of the caged process, Node's own overhead, and an answer of the largest size, before and after packing. */
 const MEMORY = { request: '256Mi', limit: '1536Mi' } as const
 const CPU = { request: '250m', limit: '2' } as const
-/** Code of a fleet writes no files; the program makes one empty folder. */
+/** Fleet code writes no files; the program creates one empty folder. */
 const TMP_SIZE = '16Mi'
-/** From the creation of the Job until its program runs: scheduling, and pulling the image for the first time. */
+/** From creating the Job until its program runs: scheduling, and the first image pull. */
 export const START_MS = 90_000
 /** From the end of the code to the end of the container. */
 const FINISH_MS = 15_000
-/** Long enough for a person to read why one failed. */
+/** Long enough for a user to read why a Job failed. */
 const KEPT_SECONDS = 300
 
-/** Where its pod may run, as the pods of the programs. */
+/** Where its pod may run; the same as for the programs' pods. */
 export interface Placement {
   readonly nodeSelector: Readonly<Record<string, string>>
   readonly tolerations: readonly { readonly key: string; readonly value?: string; readonly effect?: string }[]
 }
 
 export interface JobRequest {
-  /** Of this render alone. */
+  /** Name of this render only. */
   readonly run: string
   readonly image: string
   readonly placement?: Placement
@@ -63,7 +63,7 @@ export function jobOf({ run, image, placement = ANYWHERE, parts, deadlineMs }: J
     spec: {
       parallelism: 1,
       completions: 1,
-      // A second try is a new Job, which sync decides.
+      // A second try is a new Job, and sync decides about it.
       backoffLimit: 0,
       activeDeadlineSeconds: Math.ceil(wholeDeadlineMs(deadlineMs) / 1_000),
       ttlSecondsAfterFinished: KEPT_SECONDS,
@@ -87,11 +87,11 @@ const placed = ({ nodeSelector, tolerations }: Placement) => ({
 
 const podSpec = (run: string, image: string, parts: number) => ({
   restartPolicy: 'Never',
-  // It has no rights; it may name the keys of a registry.
+  // The account has no rights; it may provide registry credentials.
   serviceAccountName: RENDER_ACCOUNT,
   automountServiceAccountToken: false,
   enableServiceLinks: false,
-  // There is no network; not even the names of the node's resolver are of use.
+  // There is no network, so not even the node's DNS settings are useful.
   dnsPolicy: 'None',
   dnsConfig: { nameservers: ['127.0.0.1'] },
   terminationGracePeriodSeconds: 1,
@@ -135,7 +135,7 @@ const podSpec = (run: string, image: string, parts: number) => ({
   ],
 })
 
-/** They go with their Job, also when sync ends in between. */
+/** They are deleted with their Job, even if sync ends in between. */
 export const partsOfInput = (run: string, job: KubeObject, packed: Buffer): readonly KubeObject[] =>
   Array.from({ length: countOfParts(packed) }, (_, n) => ({
     apiVersion: 'v1',
@@ -154,5 +154,5 @@ const ownedBy = ({ metadata: { name = '', uid = '' } }: KubeObject): OwnerRefere
   uid,
 })
 
-/** On every request: so that a policy and the audit log tell them from what a commit declares. */
+/** Set on every request, so that a policy and the audit log can distinguish these objects from a commit's. */
 export const AS_RENDERER = { fieldManager: FIELD_MANAGERS.render } as const

@@ -1,19 +1,17 @@
-// The lines in which a Job writes its result to the log of its pod, and how they are found again in a log that may be cut at either end, or hold other
-// lines. Only the program around the code of the fleet writes there: what that code prints is part of the result.
+// How a Job writes its result as lines to its pod's log, and how the lines are found again in a log that may be cut at either end, or contain other
+// lines. Only the program around the fleet code writes there: the code's own output is part of the result.
 import { sha256Hex } from '#lib/sha256.ts'
 
-/** Below the 16 KiB at which container runtimes break lines up. */
+/** Below the 16 KiB at which container runtimes split lines. */
 const LINE_BYTES = 6 * 1024
-/**
- * Kubelets start a new file at 10 MiB and show the newest alone. As lines of base64, each with a time before it, this is 8.2 MiB.
- */
+/** Kubelets start a new file at 10 MiB and return only the newest one. As base64 lines, each with a timestamp, this is 8.2 MiB. */
 export const MAX_RESULT_BYTES = 6 * 1024 * 1024
-/** Of a log; more than the lines of the largest result. */
+/** Limit of a log; larger than the lines of the largest result. */
 export const MAX_LOG_BYTES = 9 * 1024 * 1024
 
 const headOf = (run: string): string => `kubenode-render ${run}`
 
-/** A line with the length and the digest, those of the bytes with a number each, and an end. */
+/** A line with the length and the digest, then numbered lines with the bytes, then an end line. */
 export function* linesOfResult(run: string, result: Buffer): Generator<string> {
   const head = headOf(run)
   yield `${head} begin ${result.length} ${sha256Hex(result)}\n`
@@ -25,7 +23,7 @@ export function* linesOfResult(run: string, result: Buffer): Generator<string> {
 
 export type LoggedResult =
   | { readonly kind: 'Whole'; readonly result: Buffer }
-  /** `Nothing`: no line is of this run. `Cut`: lines are missing. `Damaged`: they are not what was written. */
+  /** `Nothing`: no line belongs to this run. `Cut`: lines are missing. `Damaged`: they do not match what was written. */
   | { readonly kind: 'Nothing' | 'Cut' | 'Damaged' }
 
 const BEGIN = /^begin (\d{1,9}) ([0-9a-f]{64})$/

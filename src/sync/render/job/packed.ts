@@ -1,4 +1,4 @@
-// What a Job gets and gives, as compressed bytes: the request with its limits, and how the run ended. Both are read with a bound on what they unpack to.
+// A Job's input and output as compressed bytes: the request with its limits, and how the run ended. Both are read with a limit on the unpacked size.
 import { promisify } from 'node:util'
 import { createGzip, gunzip, gzip } from 'node:zlib'
 import { Readable } from 'node:stream'
@@ -11,15 +11,15 @@ import type { CagedEnd, CageLimits } from '../run-caged.ts'
 type JobLimits = Required<Pick<CageLimits, 'deadlineMs' | 'maxAnswerBytes' | 'maxPrintedBytes'>>
 
 export interface JobInput {
-  /** Names the render in the lines of the log. */
+  /** Identifies the render in the log lines. */
   readonly run: string
   readonly limits: JobLimits
   readonly request: RenderRequest
 }
 
-/** Four times what a repository may give a fleet. */
+/** Four times the limit of a repository's fleet files. */
 const MAX_REQUEST_BYTES = 256 * 1024 * 1024
-/** One line: the start of the fleet's output is the largest part of it. */
+/** One line; most of it is the start of the fleet's output. */
 const MAX_HEAD_BYTES = 64 * 1024
 const NEWLINE = 10
 
@@ -35,7 +35,7 @@ function* inputText({ run, limits, request }: JobInput): Generator<string> {
   yield '}'
 }
 
-/** Sync wrote it, so its form is not checked. */
+/** sync wrote it, so its form is not checked. */
 export const unpackInput = async (packed: Buffer): Promise<JobInput> =>
   JSON.parse((await decompress(packed, { maxOutputLength: MAX_REQUEST_BYTES })).toString('utf8')) as JobInput
 
@@ -45,7 +45,7 @@ export interface JobEnd {
   readonly end: CagedEnd | PackedTooLarge
 }
 
-/** The answer is within its bound, and still too large for a log. */
+/** The answer is within its limit, but too large for a log. */
 interface PackedTooLarge {
   readonly kind: 'PackedTooLarge'
   readonly bytes: number
@@ -53,13 +53,13 @@ interface PackedTooLarge {
   readonly printed: string
 }
 
-/** The answer follows its head as it is: nothing in it can be taken for the head. */
+/** The answer follows its head unchanged: nothing in it can be mistaken for the head. */
 export function packEnd({ version, end }: JobEnd): Promise<Buffer> {
   const { chunks, ...head } = end.kind === 'Answered' ? end : { ...end, chunks: [] }
   return compress(Buffer.concat([Buffer.from(`${JSON.stringify({ version, ...head })}\n`), ...chunks]))
 }
 
-/** What cannot be used is a text that says why. */
+/** If it cannot be used, returns a text with the reason. */
 export async function unpackEnd(packed: Buffer, maxAnswerBytes: number): Promise<JobEnd | string> {
   const maxOutputLength = maxAnswerBytes + MAX_HEAD_BYTES
   const bytes = await decompress(packed, { maxOutputLength }).catch((error: unknown) => reasonOf(error))

@@ -1,4 +1,4 @@
-// What a Job's objects say about a render: what it waits for, that its pod ended, or why it cannot run. Pure.
+// What a Job's objects show about a render: what it waits for, that its pod ended, or why it cannot run. Pure.
 import { assertNever, type ErrorMessage } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { fieldsOf, objectsIn } from '#lib/fields.ts'
@@ -11,7 +11,7 @@ export interface SeenJob {
   /** Undefined: it does not exist. */
   readonly job: KubeObject | undefined
   readonly pods: readonly KubeObject[]
-  /** Of the Job; looked up while it has no pod. */
+  /** Events of the Job; read while it has no pod. */
   readonly events: readonly KubeObject[]
 }
 
@@ -29,12 +29,12 @@ type Fields = Readonly<Record<string, unknown>>
 const MAX_WHY_CHARS = 300
 const shown = (v: unknown): string => (typeof v === 'string' ? printableLine(v.slice(0, MAX_WHY_CHARS)) : '')
 
-/** The image is not there, and waiting does not bring it. The first failed pull may be a busy registry. */
+/** The image does not exist, and waiting does not help. The first failed pull may be caused by a busy registry. */
 const NO_IMAGE = ['ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'RegistryUnavailable']
 const PULLING = ['ErrImagePull', 'ImageInspectError', 'SignatureValidationFailed']
 const CANNOT_START = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError', 'StartError']
 const QUOTA = 'exceeded quota'
-/** In the words of an API server that will say the same again. */
+/** Phrases of an API server that will give the same answer again. */
 const REFUSED = /is forbidden|denied the request|violates PodSecurity|is invalid/
 
 export function progressOf({ name, job, pods, events }: SeenJob): Progress {
@@ -66,7 +66,7 @@ function ofPod(name: string, pod: KubeObject): Progress {
   const terminated = fieldsOf(state['terminated'])
   if (terminated['reason'] === 'OOMKilled') return { kind: 'OutOfMemory' }
   const { phase, reason } = status
-  // A kubelet says in the status of the pod when it was not the program that ended it.
+  // If something other than the program ended it, the kubelet reports that in the pod's status.
   if (phase === 'Failed' && typeof reason === 'string' && reason !== '')
     return failed(
       reason === 'DeadlineExceeded'
@@ -97,7 +97,7 @@ function ofWaiting(name: string, pod: KubeObject, waiting: Fields): Progress {
   return { kind: 'Waiting', for: 'Start', why: why === '' ? 'its pod has not started' : why }
 }
 
-/** When the time to start is over. */
+/** The error after the start timeout. */
 export function tooLate(name: string, waited: Awaited, why: string): ErrorMessage {
   switch (waited) {
     case 'Quota':

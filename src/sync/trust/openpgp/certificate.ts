@@ -1,5 +1,5 @@
-// An OpenPGP certificate (gpg --armor --export) and its keys that may sign: only what its own primary key says of them, and only with hashes that still count.
-// A block from a key server may have anything added: other people's signatures mean nothing here, and revocations always count.
+// An OpenPGP certificate (gpg --armor --export) and its signing keys: only what its own primary key states, and only with hashes that still count. A
+// block from a key server may contain additions: other people's signatures are ignored, but revocations always count.
 import type {
   AnyKeyPacket,
   AnyPacket,
@@ -23,17 +23,17 @@ import {
 } from './packets.ts'
 
 export interface PgpSigningKey {
-  /** FINGERPRINT, or PRIMARY/SUBKEY; the name of the key in policies. */
+  /** FINGERPRINT, or PRIMARY/SUBKEY; the key's name in policies. */
   readonly name: string
   readonly fingerprint: string
   readonly key: AnyKeyPacket
-  /** It may not be used from then on. */
+  /** The key may not be used from this time on. */
   readonly until?: number
 }
 
 export interface PgpCertificate {
   readonly fingerprint: string
-  /** That may sign; a revoked one is here, too. */
+  /** Signing keys, including revoked ones. */
   readonly keys: readonly PgpSigningKey[]
   /** Fingerprints that the certificate itself revokes. */
   readonly revoked: readonly string[]
@@ -56,14 +56,14 @@ const SUBKEY_REVOKED = 0x28
 const REVOCATIONS: ReadonlySet<number> = new Set([KEY_REVOKED, SUBKEY_REVOKED])
 const MAY_SIGN = 0x02
 
-/** A key, a user or a subkey, with the signatures behind it. */
+/** A key, a user or a subkey, with the signatures that follow it. */
 interface Section {
   readonly tag: number
   readonly packet: AnyPacket | Unread
   readonly signatures: SignaturePacket[]
 }
 
-/** Throws Malformed when it is no certificate, or none of its keys may sign commits. */
+/** Throws Malformed when it is not a certificate, or none of its keys may sign commits. */
 export async function parseCertificate(armored: string): Promise<PgpCertificate> {
   const [first, ...rest] = sectionsOf(await packetsIn(armored, PGP_KEY))
   if (first?.tag !== PRIMARY || isUnread(first.packet)) throw new Malformed('begins with no public key that is known')
@@ -112,7 +112,7 @@ function sectionsOf(packets: readonly (AnyPacket | Unread)[]): readonly Section[
   return sections
 }
 
-/** Older versions of the packet have the type one byte later. */
+/** In older packet versions the type is one byte later. */
 function requireNoRevocation({ rawContent }: Unread): void {
   if (REVOCATIONS.has(rawContent[rawContent[0] === 4 ? 1 : 2] ?? 0)) throw unverified()
 }
@@ -122,7 +122,7 @@ const newestOf = (signatures: readonly SignaturePacket[]): SignaturePacket | und
 
 const mayBeFor = ({ keyFlags }: SignaturePacket, flag: number): boolean => ((keyFlags?.[0] ?? 0) & flag) !== 0
 
-/** Those that the key made over it, of a type, with a hash that counts. */
+/** Valid signatures by the key over it, of the given types, with a hash that counts. */
 async function goodOf(
   signatures: readonly SignaturePacket[],
   key: AnyKeyPacket,
@@ -138,7 +138,7 @@ async function goodOf(
   return good
 }
 
-/** Self-signatures of the primary key with its user ids, or direct-key signatures where it has none. */
+/** The primary key's self-signatures over its user ids, or its direct-key signatures if it has none. */
 async function ownSignatures(
   primary: AnyKeyPacket,
   first: Section,
@@ -163,13 +163,13 @@ const soonest = (...ends: readonly (number | undefined)[]): number | undefined =
   return some.length === 0 ? undefined : Math.min(...some)
 }
 
-/** Of the signature itself: what it says is no longer said then. Undefined: never. */
+/** End of the signature itself, after which its content no longer applies. Undefined: never. */
 const endOfSignature = ({ created, signatureExpirationTime }: SignaturePacket): number | undefined =>
   signatureExpirationTime === null || signatureExpirationTime === 0
     ? undefined
     : Number(created) + signatureExpirationTime * 1_000
 
-/** Of the key, as the signature says, and of the signature. */
+/** The earlier of the key's expiry in the signature and the signature's own. */
 const endOf = ({ created }: AnyKeyPacket, signature: SignaturePacket): number | undefined =>
   soonest(
     signature.keyExpirationTime === null || signature.keyExpirationTime === 0
@@ -183,7 +183,7 @@ interface Subkey {
   readonly until: number | undefined
 }
 
-/** None when it may not sign: the primary key must have bound it for that, and it must have agreed. */
+/** Undefined when the subkey may not sign: the primary key must have bound it for signing, and the subkey must have confirmed it. */
 async function subkeyOf(primary: AnyKeyPacket, { tag, packet, signatures }: Section): Promise<Subkey | undefined> {
   if (tag !== SUBKEY || isUnread(packet)) return undefined
   const key = packet as AnyKeyPacket
@@ -197,15 +197,15 @@ async function subkeyOf(primary: AnyKeyPacket, { tag, packet, signatures }: Sect
 }
 
 interface Revocations {
-  /** The primary key, and all with it. */
+  /** The primary key, and everything with it. */
   readonly isWhole: boolean
   /** Fingerprints. */
   readonly subkeys: ReadonlySet<string>
 }
 
 /**
- * Anywhere in the block: gpg finds them behind other packets too. One that cannot be verified may be one: then the certificate is not used, instead of
- * a key that its owner gave up.
+ * Finds revocations anywhere in the block, as gpg does, also behind other packets. If one cannot be verified, it may still be real: then the certificate
+ * is not used, because its owner may have given up the key.
  */
 async function revocationsIn(primary: AnyKeyPacket, sections: readonly Section[]): Promise<Revocations> {
   const { enums } = await openpgp()

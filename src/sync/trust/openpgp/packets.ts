@@ -1,19 +1,19 @@
-// The packets of one armored text of OpenPGP, read by the package openpgp; what is here bounds what it is given and which strengths count.
-// An author of commits chooses the bytes of a signature: whatever they are, the answer is packets or Malformed.
+// The packets of one armored OpenPGP text, read by the package openpgp. This file limits its input and decides which strengths count. A commit's author
+// chooses the bytes of a signature: whatever they are, the result is packets or Malformed.
 import type { AnyKeyPacket, AnyPacket, SignaturePacket, UserAttributePacket, UserIDPacket, enums } from 'openpgp'
 import { messageOf } from '#lib/errors.ts'
 import { Malformed } from '../ssh-wire.ts'
 
-/** Loaded where commits have such signatures, or a signer such a key. */
+/** Loaded only if commits have such signatures, or a signer has such a key. */
 export const openpgp = () => import('openpgp')
 
-/** A certificate with some subkeys has 6 KB, a signature 1 KB. */
+/** A certificate with several subkeys takes 6 KB, a signature 1 KB. */
 const MAX_ARMOR_CHARS = 16_384
 
 export const PGP_SIGNATURE = 'PGP SIGNATURE'
 export const PGP_KEY = 'PGP PUBLIC KEY BLOCK'
 
-/** A packet of a form that the package does not know; its bytes. */
+/** A packet in a form that the package does not know; its bytes. */
 export interface Unread {
   readonly tag: number
   readonly rawContent: Uint8Array
@@ -21,7 +21,7 @@ export interface Unread {
 
 export const isUnread = (packet: object): packet is Unread => Object.hasOwn(packet, 'rawContent')
 
-/** Of the text and of nothing beside it. Compressed data and messages are never read. */
+/** Reads packets with this label and nothing else. Compressed data and messages are never read. */
 export async function packetsIn(armored: string, label: string): Promise<readonly (AnyPacket | Unread)[]> {
   const text = armored.trim()
   if (text.length > MAX_ARMOR_CHARS) throw new Malformed(`has more than ${MAX_ARMOR_CHARS} characters`)
@@ -47,7 +47,7 @@ export async function packetsIn(armored: string, label: string): Promise<readonl
   >[1]
   try {
     const data = (await unarmor(text)).data as unknown as Uint8Array
-    // A signature of others of an unknown form says nothing, and is no reason to refuse a key.
+    // Another person's signature in an unknown form proves nothing, and is no reason to refuse a key.
     const packets = [...(await PacketList.fromBinary(data, allowed, { ...config, ignoreMalformedPackets: true }))]
     const [only] = packets
     if (label === PGP_SIGNATURE && packets.length === 1 && only instanceof pgp.SignaturePacket && !isWhole(data, only))
@@ -59,7 +59,7 @@ export async function packetsIn(armored: string, label: string): Promise<readonl
   }
 }
 
-/** The package believes the lengths inside of an area and not that of the area: such bytes would have two meanings. */
+/** The package trusts the lengths inside an area and ignores the area's own length: such bytes would have two meanings. */
 function isWhole(data: Uint8Array, { signatureData }: SignaturePacket): boolean {
   const signed = Buffer.from(signatureData ?? [])
   const bytes = Buffer.from(data)
@@ -69,10 +69,10 @@ function isWhole(data: Uint8Array, { signatureData }: SignaturePacket): boolean 
 }
 
 const MOST_HEADER = 6
-/** Behind version, type and two algorithms. */
+/** After version, type and two algorithms. */
 const HASHED_AT = 4
 
-/** Whether the subpackets end where their area does. */
+/** Whether the subpackets end exactly where their area does. */
 function isArea(bytes: Buffer, isAlone: boolean): boolean {
   if (bytes.length < 2) return false
   const end = 2 + bytes.readUInt16BE(0)
@@ -91,10 +91,10 @@ const SHA1 = 2
 const HASHES: ReadonlySet<number> = new Set([8, 9, 10])
 const NAMES: Readonly<Record<number, string>> = { 1: 'MD5', [SHA1]: 'SHA-1', 3: 'RIPEMD-160', 11: 'SHA-224' }
 const VERSION = 4
-/** Which key it was, and the agreement of a subkey: all that is read beside what is signed. */
+/** Which key signed, and a subkey's confirmation: nothing else is read outside the signed area. */
 const HINTS: ReadonlySet<number> = new Set([16, 32, 33])
 
-/** Why a signature of any key does not count. `isOld` also takes SHA-1: for revocations, which are believed sooner. */
+/** Why a signature does not count, whatever its key. `isOld` also accepts SHA-1: for revocations, which need less proof. */
 export function weaknessOf(
   { version, hashAlgorithm, created, rawNotations, unknownSubpackets, unhashedSubpackets }: SignaturePacket,
   { isOld = false }: { readonly isOld?: boolean } = {},
@@ -120,7 +120,7 @@ type Weakness = (key: { readonly bits: number; readonly curve: string }) => stri
 const ofRsa: Weakness = ({ bits }) =>
   bits < LEAST_RSA_BITS ? `is an RSA key of ${bits} bits; the least is ${LEAST_RSA_BITS}` : undefined
 
-/** By algorithm, of those that may sign commits. */
+/** By algorithm, for algorithms that may sign commits. */
 const WEAKNESS: Readonly<Partial<Record<string, Weakness>>> = {
   rsaEncryptSign: ofRsa,
   rsaSign: ofRsa,
@@ -129,7 +129,7 @@ const WEAKNESS: Readonly<Partial<Record<string, Weakness>>> = {
   ecdsa: ({ curve }) => (CURVES.has(curve) ? undefined : 'is a key on another curve than P-256, P-384 and P-521'),
 }
 
-/** Why a key may not sign commits; the strengths are those for SSH. */
+/** Why a key may not sign commits; the required strengths are the same as for SSH. */
 export function keyWeakness(key: AnyKeyPacket): string | undefined {
   if (key.version !== VERSION) return `is a key of version ${key.version}; version ${VERSION} is supported`
   const { algorithm, bits = 0, curve = '' } = key.getAlgorithmInfo()
@@ -137,7 +137,7 @@ export function keyWeakness(key: AnyKeyPacket): string | undefined {
   return weak === undefined ? `is a key for ${KINDS[algorithm] ?? algorithm}` : weak({ bits, curve })
 }
 
-/** What a signature covers, in the fields by which the package knows it. */
+/** What a signature covers, in the package's own fields. */
 export interface Covered {
   readonly key?: AnyKeyPacket
   readonly bind?: AnyKeyPacket
@@ -145,13 +145,13 @@ export interface Covered {
   readonly userAttribute?: UserAttributePacket | null
 }
 
-/** Times do not count here: those of commits are when the hub saw them. */
+/** Times are not checked here: a commit's time is when the hub first observed it. */
 const AT_NO_TIME = null as unknown as Date
 
-/** In words of the package: gpg ignores those two bytes. */
+/** The package's own message; gpg ignores those two bytes. */
 const OTHER_BEGINNING = 'Signed digest did not match'
 
-/** Why it is not one that this key made over this; undefined: it is. */
+/** Why this key did not make the signature over this content; undefined: it did. */
 export async function mismatchOf(
   key: AnyKeyPacket,
   signature: SignaturePacket,
@@ -160,7 +160,7 @@ export async function mismatchOf(
 ): Promise<string | undefined> {
   const { config } = await openpgp()
   try {
-    // Which hashes count is said by weaknessOf.
+    // weaknessOf decides which hashes count.
     await signature.verify(key, type, covered, AT_NO_TIME, true, { ...config, rejectHashAlgorithms: new Set() })
     return undefined
   } catch (error) {

@@ -1,4 +1,5 @@
-// Verifies a detached OpenPGP signature over bytes with keys of known certificates: what gpg --verify does, without a program, a key ring or a trust model.
+// Verifies a detached OpenPGP signature over bytes with the keys of known certificates: same as gpg --verify, without a program, a key ring or a trust
+// model.
 import type { SignaturePacket } from 'openpgp'
 import { Malformed } from '../ssh-wire.ts'
 import type { PgpSigningKey } from './certificate.ts'
@@ -8,10 +9,10 @@ export const PGP_BEGIN = `-----BEGIN ${PGP_SIGNATURE}-----`
 
 export type PgpVerdict =
   | { readonly kind: 'By'; readonly key: string }
-  /** Only with the key itself can it be verified. */
+  /** It can be verified only with the key itself. */
   | { readonly kind: 'Unknown'; readonly key: string }
 
-/** Throws Malformed when the signature is not one, or not of these bytes by the key that it names. */
+/** Throws Malformed when it is not a signature, or not one over these bytes by the key that it names. */
 export async function verifyPgpSignature(
   armored: string,
   message: Uint8Array,
@@ -35,7 +36,7 @@ export async function verifyPgpSignature(
 
 const FINGERPRINT_BYTES = 20
 
-/** A fingerprint, or the last 16 digits of one, in capitals: a hint. */
+/** A fingerprint, or its last 16 digits, in capitals: a hint. */
 function issuerOf({ issuerFingerprint, issuerKeyID }: SignaturePacket): string {
   const id = issuerKeyID.toHex().toUpperCase()
   if (issuerFingerprint?.length !== FINGERPRINT_BYTES) return id
@@ -56,7 +57,7 @@ async function parseDetached(armored: string): Promise<SignaturePacket> {
   const { enums } = await openpgp()
   if (signature.signatureType !== enums.signature.binary)
     throw new Malformed(`is an OpenPGP signature of type ${signature.signatureType}, not of bytes`)
-  // Compared with what? Dates inside a commit do not count.
+  // An expiry cannot be checked: dates inside a commit do not count.
   if (!signature.signatureNeverExpires)
     throw new Malformed('is one that expires; sign without ask-sig-expire and default-sig-expire of gpg')
   return signature
