@@ -1,4 +1,4 @@
-// Hosts are given a join bundle only once everything that they need for good is in it.
+// A host gets a join bundle only once the bundle has everything that the host needs permanently.
 import { afterEach, expect, test } from 'vitest'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { endWorlds, machineWorld } from '#test/support/worlds/machine-world.ts'

@@ -70,7 +70,7 @@ function slice(w: TestWorld, machine: string, version: string): void {
   w.fake.poke(machineComponentSet, { name: 'base' }, { status: { observedGeneration: 2, slices: [slice] } }, 'status')
 }
 
-/** Its slice switches under a granted permit and it has staged the version, and still it gets no order to switch. */
+/** Its slice switches under a granted permit and it has staged the version, but it still gets no order to switch. */
 async function stagedWithoutOrder(w: TestWorld, name: string): Promise<void> {
   slice(w, name, '1.1.0')
   grant(w, 'p')
@@ -100,7 +100,7 @@ describe('a hold', () => {
       predicate: 'NotHeld',
       unblock: 'OperationalHold hold-m ends',
     })
-    // It is old by then and has no attempt on record: whether it has a host is looked up first, twice.
+    // The Machine is old by then and has no recorded attempt, so the provider is asked twice whether it has a host.
     await w.clock.advance(HOUR_MS + 30_000)
     expect(w.hosts.size).toBe(1)
     expect(conditionOf(w, 'm', 'Paused')).toBeUndefined()
@@ -186,7 +186,7 @@ describe('a silent machine', () => {
     beat(w, name)
     grant(w, 'p')
     await w.clock.advance(5_000)
-    // First emptied, then told.
+    // Drained first, then ordered to leave.
     expect(hasTaint(w.fake.peek(nodeType, { name }) as Node, TAINTS.cordon)).toBe(true)
     expect(orderOf(w, name)?.switch).toEqual({ attempt: 2, permit: 'p' })
     w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
@@ -197,7 +197,7 @@ describe('a silent machine', () => {
     expect(status).toMatchObject({ phase: 'Updating', waitingFor: { predicate: 'Rebooted', seen: text } })
     for (const type of ['AgentReachable', 'Ready'])
       expect(findCondition(status?.conditions, type)).toMatchObject({ reason: 'Rebooting', message: text })
-    // Ten minutes are a boot.
+    // A boot may take ten minutes.
     await w.clock.advance(400_000)
     expect(w.machine(name)?.status?.phase).toBe('Updating')
     await w.clock.advance(300_000)
@@ -228,7 +228,7 @@ describe('a silent machine', () => {
   })
 })
 
-/** The Node is heard again. */
+/** The Node sends heartbeats again. */
 function heardAgain({ fake, clock }: TestWorld, name: string): void {
   const at = timestamp(clock.now())
   const ready = { type: 'Ready', status: 'True', reason: 'AgentReady', message: '', lastTransitionTime: at }

@@ -24,7 +24,7 @@ const theSet = (w: TestWorld) => w.fake.peek(machineSet, { name: 'workers' }) as
 const conditionOf = (m: Machine | MachineSet | undefined, type: string) =>
   m?.status?.conditions?.find((c) => c.type === type)
 
-/** A world whose provider `cloud` answers every create with the same. */
+/** A world whose provider `cloud` gives the same answer to every create. */
 async function answering(answer: () => CreateResult | Promise<CreateResult>) {
   let calls = 0
   const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud' })
@@ -49,7 +49,7 @@ describe('a provider without stock', () => {
     w.fake.plant(machineSet, setWith(40, { name: 'cloud', offerings: ZONES }))
     await w.clock.advance(60_000)
     expect(cloud.living().length).toBe(5)
-    // At most as many as are reconciled at the same time, before the first answer: 32 of the 40 machines.
+    // At most as many as are reconciled concurrently before the first answer: 32 of the 40 machines.
     for (const zone of ZONES) expect(cloud.askedFor.get(keyOf(zone)) ?? 0).toBeLessThanOrEqual(33)
     const [waiting] = machines(w).filter((m) => m.status?.waitingFor?.predicate === 'OfferingAvailable')
     expect(waiting?.status?.waitingFor?.seen).toContain('all 3 offerings are exhausted; ')
@@ -74,7 +74,7 @@ describe('a provider without stock', () => {
 })
 
 describe('a provider that the controllers do not serve', () => {
-  // The other one is a name that every object of the language has.
+  // The second name is one that every JavaScript object has.
   test.each(['clouds', 'constructor'])('is named by the set too: %s', async (name) => {
     const w: TestWorld = await machineWorld({ providers: {} })
     w.fake.plant(machineSet, setWith(2, { name }))

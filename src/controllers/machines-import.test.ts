@@ -155,7 +155,7 @@ async function takenOver(w: TestWorld): Promise<void> {
   await w.clock.advance(1_000)
 }
 
-/** Where the join command finds the token. */
+/** The Secret with the token for the join command. */
 const handedOverIn = (w: TestWorld) => w.fake.all(secretType).find((s) => s.metadata.namespace === JOIN_NAMESPACE)
 
 describe('a host that was there before', () => {
@@ -223,7 +223,7 @@ describe('a host that was there before', () => {
     expect(w.machine(NODE)?.status?.phase).toBe('Ready')
     expect(hasTaint(nodeIn(w), TAINTS.componentsPending)).toBe(false)
     expect(nodeIn(w).metadata.labels).toEqual({ arch: 'amd64', tier: 'db', mine: 'yes', 'kubenode.io/pool': 'workers' })
-    // A slice of the set assigns its components, under a permit; the import does not.
+    // A slice of the set assigns its components under a permit. The import does not.
     expect(w.machine(NODE)?.spec.components).toBeUndefined()
   })
 
@@ -278,7 +278,7 @@ describe('a host that was there before', () => {
     expect(node.spec?.taints ?? []).toEqual([])
     expect(w.fake.peek(leaseType, lease)).toBeDefined()
     expect(w.fake.peek(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(NODE) })).toBeUndefined()
-    // No Machine claims the host any longer: another machine of that name may have it.
+    // No Machine claims the host any longer: another machine with that name may have it.
     w.fake.plant(machineType, imported)
     await w.clock.advance(1_000)
     expect(w.machine(NODE)?.spec.providerID).toBe(`static://${NODE}`)
@@ -426,7 +426,7 @@ describe('a host that was there before', () => {
   })
 
   describe('whose agent is silent while its kubelet is alive', () => {
-    /** The Defender grants nothing for a machine whose state is not known. */
+    /** The Defender grants nothing for a machine in unknown state. */
     const silent = async (end: (w: TestWorld) => void) => {
       const w = await staticWorld()
       await takenOver(w)

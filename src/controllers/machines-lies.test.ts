@@ -1,4 +1,4 @@
-// What becomes of hosts when their provider lies once, or shows only a part of them.
+// What happens to hosts if their provider reports something wrong once, or only some of them.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -12,7 +12,7 @@ afterEach(endWorlds)
 
 const MINUTE_MS = 60_000
 
-/** A provider `cloud` that keeps its hosts, hides those that a test names, and counts what it is asked to do. */
+/** A provider `cloud` that keeps its hosts, hides those that a test names, and records its calls. */
 async function cloudWorld() {
   const hosts = new Map<string, MemoryHost>()
   const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud', hosts })
@@ -49,7 +49,7 @@ async function cloudWorld() {
 const plain = { ...machineType.example, metadata: { name: 'm' }, spec: { provider: { name: 'cloud' } } }
 const offered = { ...plain, spec: { provider: { name: 'cloud', offerings: [{ zone: 'a' }, { zone: 'b' }] } } }
 
-/** A Machine of the cloud whose agent and Node were heard, and are silent now. */
+/** A Machine of the cloud whose agent and Node sent heartbeats, and are silent now. */
 async function silentMachine() {
   const world = await cloudWorld()
   const { w } = world
@@ -119,7 +119,7 @@ describe('a provider that lies once', () => {
       seen: 'the provider does not know the host, but its agent or its Node still sends heartbeats',
     })
     expect(w.fake.peek(nodeType, { name: 'm' })).toBeDefined()
-    // It was right: the host was deleted, and its heartbeats end.
+    // The provider was right: the host was deleted, and its heartbeats end.
     await w.clock.advance(MINUTE_MS)
     expect(machine()).toBeUndefined()
     expect(w.fake.peek(nodeType, { name: 'm' })).toBeUndefined()
@@ -136,7 +136,10 @@ describe('a provider that lies once', () => {
   })
 })
 
-/** As from a backup that was made before the host was: the Machine is old, and knows of no attempt and of no host. Meanwhile the first offering has hosts again. */
+/**
+ * As restored from a backup made before the host existed: the Machine is old, with no attempt and no host. In the meantime the first offering has
+ * capacity again.
+ */
 async function restored() {
   const world = await cloudWorld()
   const { w } = world
@@ -217,12 +220,12 @@ test('a Machine that waits for a provider that was away is tried with the first 
   })
   const w = await machineWorld({ providers: { cloud }, withParts: true })
   w.fake.plant(machineType, plain)
-  // So long that its tries are minutes apart.
+  // Long enough that its retries are minutes apart.
   await w.clock.advance(30 * MINUTE_MS)
   isAway = false
   let waited = 0
   for (; hosts.size === 0 && waited < 10 * MINUTE_MS; waited += 1_000) await w.clock.advance(1_000)
-  // A list a minute, and some jitter.
+  // One list a minute, plus some jitter.
   expect(waited).toBeLessThanOrEqual(90_000)
 })
 

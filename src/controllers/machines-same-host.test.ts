@@ -1,4 +1,5 @@
-// What becomes of a host that its provider gives to two Machines: one has it, the other says why it has none, and neither deletes it while the other one is there.
+// What happens if a provider gives one host to two Machines: one has it, the other reports why it has none, and neither deletes it while the other
+// exists.
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FINALIZERS } from '#api/names.ts'
@@ -14,13 +15,13 @@ afterEach(endWorlds)
 const SHARED = 'cloud://shared'
 const MINUTE_MS = 60_000
 
-/** A provider with a single host, which it tags for the Machine that was asked for last. */
+/** A provider with a single host, which it tags for the Machine that asked last. */
 async function sharingWorld() {
   const hosts = new Map<string, MemoryHost>()
   const deleted: string[] = []
   const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud', hosts })
   const cloud: Provider = overridden(memory, {
-    // A host is given its join token once.
+    // A host gets its join token once.
     capabilities: { ...memory.capabilities, userDataBytes: 16_384 },
     create: async (request) => {
       const { machine, machineUid, clientToken } = request
@@ -55,7 +56,7 @@ async function servingWorld() {
   register(w, 'first')
   await w.clock.advance(5_000)
   expect(machine('first')).toMatchObject({ spec: { providerID: SHARED }, status: { phase: 'Ready' } })
-  /** Its agent sends heartbeats meanwhile. */
+  /** Its agent sends heartbeats in the meantime. */
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 10_000) {
       beat(w, 'first')
@@ -123,7 +124,10 @@ test('one that served waits until the other one is gone, and is drained under a 
   expect(deleted).toEqual([])
 })
 
-/** The host of the first Machine was deleted, and the controllers restarted before the Machine was removed: they wait whether the host is only not shown. */
+/**
+ * The host of the first Machine was deleted, and the controllers restarted before the Machine was removed. They wait in case the host is only not
+ * visible.
+ */
 test('an id that the provider uses again before the first Machine is removed is had by the second one afterwards', async () => {
   const { w, machine, plant } = await sharingWorld()
   plant('first', { providerID: SHARED }, { finalizers: [FINALIZERS.machine] })

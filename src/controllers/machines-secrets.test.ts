@@ -89,7 +89,7 @@ async function joined(w: TestWorld): Promise<string> {
   return name
 }
 
-/** As the agent of the machine reads it. */
+/** As the machine's agent reads it. */
 function opened(w: TestWorld, config: ComponentConfig | undefined, privateKey = key.privateKey): string | undefined {
   const [place] = config?.spec.secrets ?? []
   const name = sealedObjectName(place?.sealedIn ?? '', machineOf(w))
@@ -166,7 +166,7 @@ describe('a secret value of a set', () => {
     const now = configs(w).find((c) => c.metadata.name !== before?.metadata.name)
     expect(w.machine(name)?.spec.components?.[0]).toMatchObject({ config: now?.metadata.name, attempt: 2 })
     expect(opened(w, now)).toBe('an0ther')
-    // What it runs, and may go back to, still opens.
+    // The value it runs with, and may go back to, can still be opened.
     expect(opened(w, before)).toBe(MARKER)
   })
 

@@ -75,7 +75,7 @@ describe('the machine controller', () => {
       await w.clock.advance(10_000)
       beat(w, name)
     }
-    // Only the leases moved, and the set counted its machine as available.
+    // Only the leases were renewed, and the set counted its machine as available.
     expect(w.fake.revision - settled).toBe(13)
   })
 
@@ -122,7 +122,7 @@ describe('the machine controller', () => {
     w.fake.poke(operationPermit, { name: 'p' }, { status: granted }, 'status')
     await w.clock.advance(1_000)
     expect(order()?.switch).toEqual({ attempt: 2, permit: 'p' })
-    // Progress that is over soon is not written to the status; this lasts longer.
+    // Short progress is not written to the status. This takes longer.
     await w.clock.advance(UNDER_WAY_MS)
     expect(w.machine(name)?.status?.phase).toBe('Updating')
     report(w, name, 'Healthy')
@@ -307,7 +307,7 @@ describe('the machine controller', () => {
       status: 'False',
       reason: 'LeaseExpired',
     })
-    // The headline never says better of it than the condition.
+    // The phase is never better than the condition.
     expect(w.machine(name)?.status?.phase).toBe('NotReady')
     w.fake.poke(nodeType, { name }, { status: { conditions: [] } }, 'status')
     await w.clock.advance(20_000)

@@ -1,4 +1,4 @@
-// Targets that a permit names to be asked for next: the Defender reports which of them it denies on their own account, takes no slot for them, and keeps what it read.
+// Alternates of a permit: the Defender reports which of them it would deny individually, takes no slot for them, and keeps the result in the status.
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import {

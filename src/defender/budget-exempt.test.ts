@@ -1,4 +1,4 @@
-// Recoveries that no budget blocks: only those of a set that sync recorded as such, and for a day at most.
+// Recoveries that no budget blocks: only those of a set that sync recorded as exempt, and for at most a day.
 import { expect, test } from 'vitest'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'

@@ -57,7 +57,7 @@ async function world(deaf?: ResourceType) {
   await informers.synced(new AbortController().signal)
   loop.start()
   await clock.advance(1_000)
-  // From here on this one watch is dead, and does not know it.
+  // From here on this one watch is dead without noticing it.
   if (deaf !== undefined)
     kube.faults = { event: ({ type }) => (type.kind === deaf.kind ? { kind: 'drop' } : undefined) }
   const ask = async (name: string) => {

@@ -69,7 +69,7 @@ test('a fleet that is kept as objects come, change and go is the fleet that is m
       const kept = new Fleet()
       const machines = new Map<string, ReturnType<typeof aMachine>>()
       const nodes = new Map<string, { readonly metadata: { readonly name: string; readonly uid: string } }>()
-      // Counted from the beginning, so that every change has to be counted as well.
+      // Counted from the start, so that every change must be counted as well.
       for (const selecting of [EVERYTHING, RACK_1]) kept.tally(selecting, 'machines')
       expect(kept.cohorts.total.all).toBe(0)
       for (const one of steps) {

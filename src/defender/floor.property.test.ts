@@ -1,5 +1,4 @@
-// Whatever a fleet and its requests are: what is granted never takes more away than the floor and the budget of unavailable ones allow, and where all are well
-// one always has room.
+// For any fleet and any requests: the grants never exceed the floor and the unavailable budget, and in a healthy fleet one always has room.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
@@ -39,7 +38,7 @@ const story = fc.record({
   }),
 })
 
-/** Asked for on every machine, one permit an operation, in two rounds, so that slots of an earlier decision count as well. */
+/** Requests every machine, one permit per operation, in two rounds, so that slots of an earlier decision count too. */
 function grantedBy({ fleet, floor: healthFloor, operations }: typeof story extends fc.Arbitrary<infer S> ? S : never) {
   const machines = fleet.map(({ health }, n) => made(`m-${n}`, health))
   const policies = [aPolicy({ healthFloor })]
@@ -77,7 +76,7 @@ test('grants never take more machines away than the floor leaves, and a percenta
     }),
     { numRuns: 500 },
   )
-  // Else the property says nothing.
+  // Otherwise the property proves nothing.
   expect(taken).toBeGreaterThan(100)
 })
 

@@ -17,7 +17,7 @@ const grant = (n: number, more: Partial<Grant> = {}): Grant => ({
 })
 const bytesOf = (spec: LedgerSpec): number => Buffer.byteLength(JSON.stringify(spec))
 
-/** Takes as many as there is room for. */
+/** Takes as many as fit. */
 function filled(before: LedgerSpec | undefined, make: (n: number) => Grant): LedgerSpec {
   const ledger = new WorkingLedger(before, START_MS)
   for (let n = 0; n < MAX_GRANTS + 5; n++) {

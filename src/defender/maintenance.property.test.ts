@@ -1,4 +1,5 @@
-// Whatever is announced and asked for: what the Defender grants fits into the budgets together with what is booked, and no repair is granted beside work on a host.
+// For any announcements and requests: grants fit into the budgets together with reservations, and no repair is granted during maintenance of its
+// host.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -123,7 +124,7 @@ test('what is granted fits into the budgets together with what is booked, and no
     }),
     { numRuns: 300 },
   )
-  // Else the property says nothing.
+  // Otherwise the property proves nothing.
   expect(granted).toBeGreaterThan(100)
   expect(booked).toBeGreaterThan(100)
 })

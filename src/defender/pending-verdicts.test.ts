@@ -20,7 +20,7 @@ test('a grant whose telling was refused keeps what the gates said of it', () => 
   const untold = new PendingVerdicts()
   untold.note(decision(granted, [ok]))
   expect(gatesOf(untold.complete(decision(granted, [])))).toEqual([[ok]])
-  // A reconcile that found none of them removes nothing.
+  // A reconcile without any of them removes nothing.
   untold.note(decision(granted, []))
   expect(gatesOf(untold.complete(decision(granted, [])))).toEqual([[ok]])
   untold.forget(permit.metadata.uid ?? '')

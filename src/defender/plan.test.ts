@@ -42,33 +42,33 @@ const ask = (wish: SnapshotWish, ledger?: LedgerSpec, now = START_MS): Decision 
   decide(aSnapshot(wish), ledger, { ...NOW, now })
 const one = (spec: Partial<Parameters<typeof aPermit>[0]> = {}) => aPermit({ name: 'a', targets: ['m-0'], ...spec })
 
-/** What the next decision would see, once the permits were written. */
+/** What the next decision would read, once the permits were written. */
 const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[] =>
   permits.map((p) => ({ ...p.permit, status: permitStatus(p, [], { now, expiresAt: undefined }) }))
 
 const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
 
-/** The hold that the program of clusters keeps in a cluster that it deletes. */
+/** The hold that the cluster controller keeps in a cluster that it deletes. */
 function leaves({ name = CLUSTER_LEAVES, until }: { readonly name?: string; readonly until?: string } = {}) {
   const hold = aHold('Unprotect', { kind: 'Cluster', selector: {} }, until)
   return { ...hold, metadata: { ...hold.metadata, name } }
 }
 
-/** The last machine above the floor is to be drained. */
+/** A drain of the last machine above the floor. */
 const undercut = (isDeleted: boolean) => ({
   permits: [one({ operations: ['Drain'] })],
   machines: [aMachine({ name: 'm-0', ...(isDeleted && { deletionTimestamp: '2026-01-04T23:59:00Z' }) })],
   ...policy({ healthFloor: 1 }),
 })
 
-/** A machine that its set makes in the place of another. */
+/** A machine that its set creates to replace another. */
 function replacement() {
   const made = aMachine({ name: 'x', phase: 'Provisioning', ready: 'False' })
   const owner = { apiVersion: API_GROUP_VERSION, kind: 'MachineSet', name: 'workers', uid: 'w', controller: true }
   return { ...made, metadata: { ...made.metadata, ownerReferences: [owner] } }
 }
 
-/** A permit request of a set for a way back. */
+/** A set's permit request for a way back. */
 const backTo = (version: string) => ({
   operations: ['SwitchComponent' as const],
   requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' },
@@ -76,7 +76,7 @@ const backTo = (version: string) => ({
   recovery: true,
 })
 
-/** The host doctor asks for the drain of a machine with such an event. */
+/** The host doctor requests the drain of a machine with such an event. */
 const reclaimed = (kind: 'Reclaim' | 'Reboot'): SnapshotWish => ({
   permits: [
     one({
@@ -145,7 +145,7 @@ function silence(
   return { permits: [one({ requester, ...spec })], machines: fleet, nodes }
 }
 
-/** Ten machines; the Node of the first reports no Ready condition, as a thief of the key of its agent can bring about. */
+/** Ten machines. The Node of the first reports no Ready condition, as someone with its agent's stolen key can cause. */
 function hidden(
   { forMs, reachable = 'True' }: { readonly forMs: number | undefined; readonly reachable?: 'True' | 'False' },
   spec: Partial<Parameters<typeof aPermit>[0]> = {},
@@ -640,7 +640,7 @@ describe('a machine that is removed during its repair', () => {
   })
 })
 
-/** Written past the schema of permits: another server's restore, or a definition that was changed. */
+/** Written past the permit schema: another server's restore, or a changed definition. */
 test('a permit without operations is denied, and the one beside it is decided', () => {
   const watch = new PermitWatch()
   const unnamed = one({ name: 'b' })
@@ -655,7 +655,7 @@ describe('one request', () => {
     expect(outcome(ask(wish))).toEqual({ [`a/${wish.permits?.[0]?.spec.targets[0]?.name}`]: says })
   })
 
-  /** Its first version of beacon left nothing that runs. */
+  /** Its first version of beacon does not run at all. */
   const failedInstall = (name: string) => {
     const m = aMachine({ name, zone: 'z', rack: 'r', pool: 'p', runs: { beacon: '1.0.0' } })
     const components = [{ name: 'beacon', desired: '1.0.0', state: 'Failed' as const, since: '2026-01-05T00:00:00Z' }]
@@ -857,7 +857,7 @@ describe('what was granted', () => {
 describe('the breaker', () => {
   const BREAKER = { breaker: { failures: 2, of: 5, window: '1h', halfOpenAfter: '10m', widen: 3 } }
 
-  /** Grants to so many machines and reports on them. */
+  /** Grants this many machines and reports their results. */
   function run(results: readonly ('Succeeded' | 'Failed')[], ledger: LedgerSpec | undefined, now: number) {
     const names = results.map((_, i) => `m-${i}`)
     const permit = aPermit({ name: `run-${now}`, targets: names })
@@ -985,7 +985,7 @@ describe('going back', () => {
       all(ask({ permits: [some('b', '1.0.0', ['m-1'])], ...policy(spec), ...wish }))
     expect(asking({ ...knownGood, ...exempt })).toEqual(['Granted'])
     expect(asking({ ...knownGood })).toEqual(['Waiting Budget BudgetExhausted'])
-    // What is no recovery has budgets like everything.
+    // Budgets apply to everything that is not a recovery.
     expect(asking(exempt)).toEqual(['Waiting Budget BudgetExhausted'])
     expect(asking({ ...knownGood, ...exempt }, { ...none, healthFloor: 10 })).toEqual([
       'Waiting HealthFloor HealthFloor',

@@ -1,4 +1,4 @@
-// An edited or deleted policy permits nothing more before it is restored.
+// An edited or deleted policy permits nothing extra before it is restored.
 import { holdOn } from '#test/support/fleets/holds.ts'
 import { expect, test } from 'vitest'
 import { defenderPolicy, type DefenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -88,7 +88,7 @@ test('a policy that git no longer declares is gone with its deletion, and one th
   state.inventories = []
   change()
   expect(inForce([])).toEqual([])
-  // What sync noted on it still counts when every Inventory was deleted; without a note git never declared it.
+  // Sync's note on it still counts if every Inventory was deleted. Without a note, git never declared it.
   expect(budgets(inForce([policy(loose)]))).toEqual([1])
   const own = policy(loose)
   const { annotations: _, ...metadata } = own.metadata

@@ -10,7 +10,7 @@ const series = (window: Series['window']): Series => ({
   domain: '',
 })
 
-/** Grants as the Defender would, one at a time, through ledgers that are written and read again. */
+/** Grants like the Defender, one at a time, through ledgers that are written and read again. */
 function admitted(window: Series['window'], max: number, moments: readonly number[]): readonly number[] {
   const s = series(window)
   let buckets: readonly Bucket[] = []

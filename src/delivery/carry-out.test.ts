@@ -1,4 +1,4 @@
-// Whatever step a delivery ends at, nothing in the cluster is missing from the Inventory, and the next run finishes it.
+// Wherever a delivery stops, nothing in the cluster is missing from the Inventory, and the next run finishes it.
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import { carryOut } from './carry-out.ts'
@@ -17,7 +17,7 @@ const after = [named('a'), named('b', '2'), named('c')]
 
 class Killed extends Error {}
 
-/** A cluster in memory, and an Inventory beside it. Each effect may be the last one of a run. */
+/** A cluster in memory with an Inventory. Each effect may be the last one of a run. */
 class World {
   inventory: readonly InventoryRef[] = []
   readonly cluster = new Map<string, KubeObject>()

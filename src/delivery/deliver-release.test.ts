@@ -1,4 +1,4 @@
-// A release that cannot be brought is an answer, never an exception: its caller has a status to write.
+// A failed delivery of a release is a result, never an exception: the caller has a status to write.
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'

@@ -1,5 +1,5 @@
-// One delivery against a server at its worst: a process that dies at any write, refusals in the middle, deletions that never end, discovery that fails, and an
-// Inventory that others edited. What is delivered in the end is what was declared, and nothing of others is lost on the way.
+// One delivery against a server at its worst: a process that dies at any write, refusals in the middle, deletions that never end, failing discovery,
+// and an Inventory that others edited. In the end the declared objects are there, and no other objects are lost.
 import { describe, expect, test } from 'vitest'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { KINDS } from '#api/kinds.ts'
@@ -64,7 +64,7 @@ const before = [config('a'), config('b'), config('old')]
 const after = [config('a'), config('b', '2'), config('c')]
 const WANTED = { a: '1', b: '2', c: '1' }
 type Method = 'apply' | 'delete'
-/** The calls of one method end with this answer for objects that it is about. */
+/** Calls of one method get this answer for matching objects. */
 const answering =
   (method: Method, isAbout: (name: string) => boolean, answer: () => unknown): Wrap =>
   (client) => {
@@ -94,14 +94,14 @@ describe('F1 F2 a delivery', () => {
             if (error instanceof Died) return true
             throw error
           })
-        // Nothing that is in the cluster is missing from the Inventory, wherever it ended.
+        // Nothing in the cluster is missing from the Inventory, wherever the run stopped.
         expect(w.recorded(), `write ${at}`).toEqual(expect.arrayContaining(Object.keys(w.there())))
         await w.run(after)
         expect([w.there(), w.recorded()], `write ${at}`).toEqual([WANTED, ['a', 'b', 'c']])
         if (!hasDied) break
         deaths++
       }
-      // Both writes of the Inventory, what changed, and what is deleted.
+      // Both writes of the Inventory, the changes, and the deletions.
       expect(deaths).toBe(5)
     },
   )

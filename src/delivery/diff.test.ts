@@ -1,4 +1,4 @@
-// Every branch of the decision about one object, by name, and what holds for all of them.
+// Every branch of the decision about one object, by name, and invariants for all of them.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type DesiredObject, desiredOf, shortDigest } from './desired.ts'
@@ -360,7 +360,7 @@ describe('for any object', () => {
       return { object: o, sides, settings, all }
     })
 
-  /** As `act` leaves it, once all took effect. */
+  /** The state after `act`, once everything took effect. */
   const settled = ({ declared, recorded, live: found }: Sides, operation: Operation): Sides => {
     if (isWrite(operation)) return { declared, recorded: entry(operation.desired), live: live() }
     if (operation.kind === 'Delete') return { declared, recorded: undefined, live: 'Absent' }

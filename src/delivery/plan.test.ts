@@ -140,7 +140,7 @@ describe('the guard', () => {
     const digest = planCluster(world, guarded).blocked?.digest ?? ''
     const plan = planCluster({ ...world, approved: new Set([digest]) }, guarded)
     expect(plan.operations.map((o) => o.kind)).toEqual(Array(5).fill('Delete'))
-    // For the Defender, which knows the approval and not the list.
+    // For the Defender, which knows the approval but not the list.
     expect(plan.pruning?.targets).toHaveLength(5)
     expect([plan.pruning?.digest, pruningDigest(plan.pruning?.targets ?? [])]).toEqual([digest, digest])
     expect(planCluster({ ...world, approved: new Set() }, guarded).pruning).toBeUndefined()

@@ -15,7 +15,7 @@ const object = (namespace: string, name: string): KubeObject => ({
 const ref = (namespace: string, name: string) => ({ group: '', kind: 'ConfigMap', namespace, name })
 const forbidden = () => Promise.reject(Object.assign(new Error('forbidden'), { status: 403 }))
 
-/** A server on which only these namespaces may be read; `*` is the whole cluster. */
+/** A server on which only these namespaces are readable. `*` is the whole cluster. */
 function serving(objects: readonly KubeObject[], allowed: readonly string[]) {
   const asked: string[] = []
   const may = (namespace: string) => allowed.includes('*') || allowed.includes(namespace)
@@ -71,7 +71,7 @@ describe('a kind that no table knows', () => {
   const page = { resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }] }
   const group = { preferredVersion: { groupVersion: 'shop.example/v1' } }
 
-  /** Answers discovery by path, and has no object. */
+  /** Answers discovery by path, and has no objects. */
   function discovering(answers: Readonly<Record<string, readonly [status: number, body: unknown]>>) {
     const client = {
       raw: async ({ path }: { path: string }) => {

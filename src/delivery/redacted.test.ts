@@ -1,4 +1,4 @@
-// What a server says of a Secret is shown without its values.
+// A server's message about a Secret is shown without its values.
 import { expect, test } from 'vitest'
 import { redacted } from './redacted.ts'
 

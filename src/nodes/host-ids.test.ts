@@ -1,5 +1,5 @@
-// How the id of one host is spelled by those who write it: we, the controller of its cloud, and people. Same: it is that host. Maybe: it could be, so the host is
-// not harmed, and not taken for it either.
+// How KubeNode, cloud controllers and people spell the id of one host. Same: it is that host. Maybe: it could be, so the host is not harmed, but it
+// is not assumed to be the same either.
 import { describe, expect, test } from 'vitest'
 import { instanceIn, instancesIn, schemeIn, spellingsOf } from './host-ids.ts'
 
@@ -22,13 +22,13 @@ describe('the id of a host', () => {
     ['aws://eu-central-1/i-0abc', 'aws:///eu-central-1a/i-0abcd', 'Other'],
     ['aws://eu-central-1/i-0abc', 'aws:///eu-central-1a/i-0ab', 'Other'],
     ['aws://eu-central-1/i-0abc', '', 'Other'],
-    // Alibaba Cloud: with and without the provider in front.
+    // Alibaba Cloud: with and without the provider as prefix.
     ['alicloud://cn-hangzhou/i-bp1', 'cn-hangzhou.i-bp1', 'Same'],
     ['alicloud://cn-hangzhou/i-bp1', 'alicloud://cn-hangzhou.i-bp1', 'Same'],
     ['alicloud://cn-hangzhou/i-bp1', 'CN-Hangzhou.i-BP1', 'Same'],
     ['alicloud://cn-hangzhou/i-bp1', 'cn-shanghai.i-bp1', 'Maybe'],
     ['alicloud://cn-hangzhou/i-bp1', 'cn-hangzhou.i-bp2', 'Other'],
-    // Of one's own: names with dots are names.
+    // Ids of own racks: a name with dots is one name.
     ['rack://host.a', 'rack://host.a', 'Same'],
     ['rack://a', 'rack://host.a', 'Maybe'],
     ['rack://host.a', 'rack://a', 'Other'],

@@ -1,4 +1,5 @@
-// One permit from the first request to its end, and what a requester does after whatever happened in between. The Defender here answers by the table of the protocol.
+// One permit from the first request to its end, and what a requester does whatever happens in between. The Defender in these tests answers by the
+// protocol's table.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -81,7 +82,7 @@ const needWith = (known: readonly OperationPermit[]): Need => ({
 interface World {
   readonly own?: readonly OperationPermit[]
   readonly others?: readonly OperationPermit[]
-  /** For how long each ended permit has been over. */
+  /** How long each ended permit has been over. */
   readonly endedMs?: number
   readonly pace?: Pace
 }
@@ -91,7 +92,7 @@ function held({ own = [], others = [], endedMs = 0, pace }: World): Holding {
   return holdPermit(needWith(own), { own, others, endedFor }, pace)
 }
 
-/** In a line: what it is, of which permit, and for how long. */
+/** One line: the kind, the permit, and the delay. */
 function said(holding: Holding): string {
   switch (holding.kind) {
     case 'Ask':
@@ -232,12 +233,12 @@ test.each([
   expect(isNamed(names, permit({ name: next }))).toBe(true)
 })
 
-/** What may happen to a requester and its permits between two passes. */
+/** What can happen to a requester and its permits between two passes. */
 type Event =
   | { readonly kind: 'Decide'; readonly to: 'Granted' | 'Denied' | 'Waiting'; readonly retryAfter: number | undefined }
   | { readonly kind: 'End'; readonly to: 'Expired' | 'Revoked' }
   | { readonly kind: 'Delete' | 'Restart' | 'LostReply' | 'Use' }
-  /** A cache shows the server as it was so many events ago. */
+  /** A cache shows the server as it was this many events ago. */
   | { readonly kind: 'Behind'; readonly by: number }
   | { readonly kind: 'Pass'; readonly ms: number }
   | { readonly kind: 'ClockJump'; readonly ms: number }
@@ -255,7 +256,7 @@ const events: fc.Arbitrary<Event> = fc.oneof(
   fc.record({ kind: fc.constant('ClockJump' as const), ms: fc.integer({ min: -7_200_000, max: 7_200_000 }) }),
 )
 
-/** A server with the permits of one disruption, a requester that reconciles again and again, and harm that is done under a fresh read alone. */
+/** A server with the permits of one disruption, a requester that reconciles again and again, and disruptions that need a fresh read. */
 class Story {
   readonly #server: OperationPermit[] = []
   readonly #history: (readonly OperationPermit[])[] = []
@@ -324,7 +325,7 @@ class Story {
     }
   }
 
-  /** One pass: decides from a cache that may be behind, acts on the server. */
+  /** One pass: decides from a cache that may be stale, acts on the server. */
   pass(): Holding {
     this.#history.push([...this.#server])
     const seen = this.#history.at(-1 - this.#behind) ?? []
@@ -354,7 +355,7 @@ class Story {
     if (found !== undefined) this.#server[at] = { ...found, spec: { ...found.spec, results: { u: 'Released' } } }
   }
 
-  /** Shows all again, an hour later. */
+  /** Makes everything visible again, an hour later. */
   settle(): void {
     this.#behind = 0
     this.#ms += 3_700_000
@@ -368,13 +369,13 @@ test('whatever happens, a disruption has one open permit at most as far as its c
       for (const event of story) {
         world.happen(event)
         const holding = world.pass()
-        // A cache may show neither a permit that was deleted nor the one after it: then one more is requested, and released once both are seen.
+        // A cache may show neither a deleted permit nor its successor. In that case one more is requested, and released once both are visible.
         expect(world.open.length).toBeLessThanOrEqual(world.isBehind ? 2 : 1)
         if (world.harmed !== undefined) expect(permitAnswer(world.harmed, 'u').kind).toBe('Granted')
         if (holding.kind !== 'Granted') expect(holding.wait.seen).not.toBe('')
         if (holding.kind === 'AskLater') expect(holding.afterMs).toBeGreaterThan(0)
       }
-      // Once all is seen, an hour is longer than any wait: it is asked or granted, and nothing is open beside it.
+      // Once everything is visible, an hour is longer than any wait: the permit is requested or granted, and no other one is open.
       world.settle()
       const then = world.pass()
       expect(then.kind === 'AskLater' && then.afterMs > 3_600_000).toBe(false)

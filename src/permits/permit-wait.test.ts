@@ -78,7 +78,7 @@ describe('what is waited for whose permit is not granted', () => {
     ['Breaker', 'BreakerHalfOpen', 'BreakerHalfOpen'],
     ['Window', 'OutsideWindow', 'OutsideWindow'],
     ['Window', 'BlackoutActive', 'BlackoutActive'],
-    // A Defender of an earlier version gives no reason, and one of a later version may give a new one.
+    // A Defender of an earlier version gives no reason, and a later version may give a new one.
     ['Budget', undefined, 'BudgetExhausted'],
     ['Breaker', 'SomethingNew', 'BreakerOpen'],
     ['Tides', 'TideIsHigh', 'PermitRequested'],

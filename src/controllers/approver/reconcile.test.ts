@@ -1,4 +1,4 @@
-// The approver beside the machine controller: which tokens there are, for how long, and which requests it answers how.
+// The approver next to the machine controller: which tokens exist, for how long, and how it answers requests.
 import 'reflect-metadata'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -216,7 +216,7 @@ describe('S26 a host that is let back', () => {
     readmitted(w, name, true)
     await w.clock.advance(2_000)
     expect(await withToken(w, name)).toMatch(/^Approved/)
-    // Its agent reports with its old certificate meanwhile; another leader finds the same.
+    // Its agent reports with its old certificate in the meantime. Another leader finds the same.
     beat(w, name)
     await w.clock.advance(10 * 60_000)
     expect(secretsOf(w, name).length).toBe(2)
@@ -235,7 +235,7 @@ describe('F47 a machine that is deleted while its agent waits for its certificat
   }
   const isAnswer = { verbs: ['update'], kind: 'CertificateSigningRequest', subresource: 'approval' } as const
 
-  /** Its key is on record, and the answer was lost until `answered` is called. */
+  /** Its key is on record, and the answer is delayed until `answered` is called. */
   async function recorded(): Promise<{ readonly w: TestWorld; readonly answered: () => Promise<string> }> {
     const provider = new StaticProvider({ notes: notesInMemory(), clock: systemClock })
     const w = await machineWorld({ providers: { static: provider } })
@@ -295,7 +295,7 @@ describe('F47 a machine that is deleted while its agent waits for its certificat
 })
 
 describe('a new term', () => {
-  /** As another leader begins: it does not know which tokens the leader before it made and deleted. */
+  /** As if another leader starts: it does not know which tokens its predecessor created and deleted. */
   async function begun(w: TestWorld): Promise<void> {
     const client = w.fake.client({ actor: 'second' })
     const { clock } = w

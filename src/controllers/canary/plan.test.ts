@@ -1,4 +1,4 @@
-// Canaries told as cases: picked, switched batch by batch under permits, watched, passed, failed, promoted, aborted.
+// Canaries as cases: picked, switched batch by batch under permits, watched, passed, failed, promoted, aborted.
 import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'

@@ -1,4 +1,4 @@
-// The order in which Clusters are created where a policy limits how many are created at once.
+// The order in which Clusters are created if a policy limits concurrent creations.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { QUIET } from '#test/doubles/quiet-cluster.ts'

@@ -1,5 +1,5 @@
-// A deletion removes the machines first, within a time that begins with its permit. One whose final snapshot can never be taken is tried further, and continues
-// without it only with an approval that names what is lost.
+// A deletion removes the machines first, within a time that starts with its permit. If the final snapshot keeps failing it is retried, and the
+// deletion continues without it only with an approval that names the loss.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
@@ -170,7 +170,7 @@ const served = (plane: Partial<ControlPlane>, machines?: readonly string[]): See
   return { ...seen, machines, cluster: { ...seen.cluster, status: READY } }
 }
 
-/** As the Defender decides later than it was asked. */
+/** The Defender decides later than the request. */
 const decided = (seen: Seen, at: number): Seen => ({
   ...seen,
   permits: seen.permits.map((p) => ({ ...p, status: { ...p.status, decidedAt: timestamp(at) } })),
@@ -184,7 +184,7 @@ test('the time of the machines begins with the permit, however long it was waite
   const over = plan(seen, grantedAt + 10 * MINUTE)
   expect(over.notices).toMatchObject([{ reason: 'MachinesLeft', message: 'not removed with the cluster: m-1' }])
   expect(over.actions.map((a) => a.kind)).toContain('Snapshot')
-  // Nor is the loss of the final snapshot asked about before it was tried for half an hour.
+  // Nor is an approval for the loss of the final snapshot requested before half an hour of attempts.
   expect(over.wait).toBeUndefined()
 })
 

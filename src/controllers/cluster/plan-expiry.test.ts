@@ -1,4 +1,4 @@
-// What a time to live does to a control plane: stop, delete, announce, wait; and nothing to one that is not its own.
+// What a TTL does to a control plane: stop, delete, announce, wait; and nothing to another Cluster's control plane.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
@@ -68,7 +68,7 @@ const seenOf = (wild: Wild = {}): Seen => ({
 
 const kinds = ({ actions }: ClusterPlan): readonly string[] => actions.map((a) => a.kind)
 
-/** The Defender grants all that is requested. */
+/** The Defender grants everything that is requested. */
 function granted(seen: Seen, now: number): Seen {
   const ask = plan(seen, now).actions.find((a) => a.kind === 'RequestPermit')
   if (ask?.kind !== 'RequestPermit') throw new Error('no permit is requested')

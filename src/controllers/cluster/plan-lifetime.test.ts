@@ -1,4 +1,4 @@
-// When a Cluster with a time to live expires, what extends it, and what limits both.
+// When a Cluster with a TTL expires, what extends it, and what limits both.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'

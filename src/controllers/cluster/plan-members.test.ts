@@ -1,4 +1,4 @@
-// A lost member of etcd: replaced with a permit alone, after a while, and nothing else of the Cluster waits for that permit.
+// A lost etcd member is replaced only with a permit, after a while, and nothing else of the Cluster waits for that permit.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'

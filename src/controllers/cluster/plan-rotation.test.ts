@@ -1,4 +1,4 @@
-// When the host is asked to continue a rotation, how often machines are read for it, and what a person reads of it.
+// When the host is asked to continue a rotation, how often machines are read for it, and what a person sees of it.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'

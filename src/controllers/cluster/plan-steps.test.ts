@@ -1,4 +1,4 @@
-// Versions that are reached in steps: which of them require an approval, and that a restore continues although its approval ended.
+// Versions that are reached in steps: which of them need an approval, and that a restore continues even if its approval has expired.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
@@ -107,7 +107,7 @@ describe('a lost quorum', () => {
       },
     ])
     expect(kindsOf(lost())).toEqual(['Put'])
-    // The number of a restore that was done would restore nothing.
+    // The attempt number of a finished restore would restore nothing.
     expect(plan(lost({ restored: 'scheduled-1/4' }), NOW).wait?.unblock).toContain('attempt: 5}')
     expect(plan(lost({ snapshots: [] }), NOW).wait?.unblock).toContain('no snapshot of this version was opened')
   })

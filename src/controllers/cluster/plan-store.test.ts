@@ -1,4 +1,5 @@
-// A control plane whose etcd is full, or mostly free space: nothing begins but what helps, a permit precedes each rewrite, and the message has what a person does.
+// A control plane whose etcd is full, or mostly free space: only helpful steps start, each rewrite needs a permit, and the message has what a person
+// must do.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'

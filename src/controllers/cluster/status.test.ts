@@ -1,4 +1,4 @@
-// What the status of a Cluster says of its control plane.
+// What the status of a Cluster shows of its control plane.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { QUIET } from '#test/doubles/quiet-cluster.ts'
@@ -25,7 +25,7 @@ test.each([
     cluster: {
       metadata: { namespace: 'fleet', name: 'one', uid: 'u-1' },
       spec: { version: '1.36.0', controlPlane: { flavor, ...defined({ replicas }) } },
-      // As an earlier release wrote it.
+      // Written by an earlier release.
       status: { highAvailability: 'No' },
     } as unknown as Cluster,
     host: {

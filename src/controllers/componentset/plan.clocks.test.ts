@@ -1,4 +1,4 @@
-// F16 the clocks of nodes may be wrong: what a machine reports has its time, and nothing is decided by that alone.
+// F16 node clocks may be wrong: a machine's reports have its own time, and nothing depends on that alone.
 import { describe, expect, test } from 'vitest'
 import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -7,7 +7,7 @@ import { defined } from '#lib/defined.ts'
 
 const HOUR_MS = 3_600_000
 
-/** The agents' clocks are so far from ours. */
+/** The agents' clocks differ from ours by this much. */
 function skewed(model: RolloutModel, byMs: number): void {
   const turn = model.agent.bind(model)
   model.agent = (name) => {
@@ -36,7 +36,7 @@ describe.each([
     model.declare({ beacon: '1.2.0' })
     model.planTurn()
     expect(phases(model)).toEqual(['AwaitingPermit'])
-    // The planner does not run while the Defender grants, and the machine is ordered to switch and fails.
+    // The planner does not run while the Defender grants, the machine is ordered to switch, and it fails.
     model.defender()
     const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
     for (let i = 0; i < 8; i++) {

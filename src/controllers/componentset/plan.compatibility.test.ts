@@ -1,4 +1,4 @@
-// What components need of each other and of the API server: before the first machine, and on each machine.
+// Requirements of components on each other and on the API server: before the first machine, and on each machine.
 import { describe, expect, test } from 'vitest'
 import { component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -145,7 +145,7 @@ describe('a set', () => {
     const it = model({ containerd: '2.0.0' })
     it.set = { ...it.set, spec: { ...it.set.spec, selector: { matchLabels: { no: 'such' } } } }
     it.planTurn()
-    // The machines may be declared by the same commit.
+    // The same commit may declare the machines.
     expect(stalled(it)?.status).toBe('False')
     it.settle()
     expect(stalled(it)).toMatchObject({

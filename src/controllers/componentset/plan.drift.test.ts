@@ -1,4 +1,4 @@
-// What was changed on nodes: a fresh copy comes in slices like any other, and not for ever.
+// Changes made on nodes: a fresh copy comes in slices like any other change, and not forever.
 import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { MOST_FRESH_COPIES } from '#api/protocol/fresh-copy.ts'
@@ -61,7 +61,7 @@ describe('a machine on which a component was modified', () => {
       { machine: 'm-0001', reason: `still modified after ${MOST_FRESH_COPIES} reinstalls: ${CHANGED}` },
     ])
     expect(model.set.status?.phase).toBe('Complete')
-    // To the end of what is looked forward to.
+    // Until nothing is scheduled any more.
     model.settle()
     expect(model.now - before).toBeGreaterThan(23 * 3_600_000)
     expect(drifted(model)).toBe(0)

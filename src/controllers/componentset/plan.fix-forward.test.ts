@@ -1,4 +1,4 @@
-// What a bad first version broke is the first to get the next one, and costs no budget: no commit, revert or retry waits for it.
+// Machines that a bad first version broke get the next version first, and cost no budget: no commit, revert or retry waits for them.
 import { describe, expect, test } from 'vitest'
 import { component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -7,7 +7,7 @@ import { components, fleet, holdOn, until } from '#test/support/fleets/rollout-s
 
 type Quality = ReturnType<RolloutModel['quality']>
 
-/** Beacon runs everywhere; scribe is new, and its version 1.0.0 leaves nothing that runs. */
+/** Beacon runs everywhere. Scribe is new, and its version 1.0.0 does not run at all. */
 function withBrokenFirstInstall(count: number, maxUnavailable: Share) {
   const bad = new Map<string, Quality>([['1.0.0', 'breaks']])
   const model = fleet(count, { quality: (c, v) => (c === 'scribe' ? (bad.get(v) ?? 'good') : 'good') })

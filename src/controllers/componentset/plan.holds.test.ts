@@ -29,7 +29,7 @@ describe('F18 a hold that pauses a set', () => {
     model.declare({ beacon: '1.1.0' }, { steps: [10], maxUnavailable: 10 })
     until(model, () => phases(model)[0] === 'Switching')
     const names = model.set.status?.slices?.[0]?.machines ?? []
-    // Two of the slice have their orders; the others are not staged yet.
+    // Two machines of the slice have their orders. The others are not staged yet.
     for (const name of names.slice(0, 2))
       for (let i = 0; i < 3 && ordered(model) < 2; i++) {
         model.machineController(name)

@@ -1,4 +1,4 @@
-// Slices that wait for a permit which they no longer need, or which was deleted.
+// Slices that wait for a permit that they no longer need, or that was deleted.
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -6,7 +6,7 @@ import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
 import { defined } from '#lib/defined.ts'
 
-/** As the Defender decides while its breaker is open; none of the requests counts as a recovery. */
+/** The Defender with an open breaker. None of the requests counts as a recovery. */
 const breakerOpen = (model: RolloutModel) => () => {
   for (const [name, permit] of model.permits) model.permits.set(name, refused(permit, model.now))
 }
@@ -32,7 +32,7 @@ const openPermits = (model: RolloutModel) =>
     return targets.some((t) => results[t.uid] === undefined)
   }).length
 
-/** To the new version, back, to it again, a retry of what failed; then the breaker opens, and everything is reverted. */
+/** To the new version, back, forward again, a retry of the failed version. Then the breaker opens, and everything is reverted. */
 function undecided(model: RolloutModel): void {
   model.quality = (_, v) => (v === '1.2.0' ? 'probe fails' : 'good')
   model.declare({ beacon: '1.2.0' })

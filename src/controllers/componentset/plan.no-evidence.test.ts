@@ -1,4 +1,4 @@
-// What says nothing about a version stops no rollout: a silence that ends, and one bad machine where the version was healthy before.
+// Events that prove nothing about a version stop no rollout: a silence that ends, and one bad machine if the version was healthy before.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -85,7 +85,7 @@ test('F42 a machine that falls silent before its permit is granted makes way for
   until(model, () => phases(model).includes('AwaitingPermit'))
   const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
   update(model, name, (m) => lost(m, model.now))
-  // As the real one: the health of a silent machine is unknown, so its target waits for as long as it is silent.
+  // Like the real Defender: the health of a silent machine is unknown, so its target waits while it is silent.
   model.defender = () => {
     const waiting = [...model.permits].filter(
       ([, { spec }]) => spec.results === undefined && spec.targets.some((t) => t.name === name),
@@ -145,7 +145,7 @@ describe('F42 a silence in the soak', () => {
 })
 
 describe('F42 a version that was healthy on the set before', () => {
-  /** Each was rolled out to the end, one after the other. */
+  /** Each version was fully rolled out, one after another. */
   const after = (...versions: readonly string[]) => {
     const bad = new Set<string>()
     const model = fleet(12, { quality: (_, version, name) => (bad.has(`${version} ${name}`) ? 'probe fails' : 'good') })

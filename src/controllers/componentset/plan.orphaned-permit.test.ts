@@ -1,4 +1,4 @@
-// Permits that no slice of the status works with: the set's controller ended between asking and writing its status.
+// Permits without a slice in the status: the set's controller stopped between the request and its status write.
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { fleet, until } from '#test/support/fleets/rollout-story.ts'
@@ -19,7 +19,7 @@ test.each([
   until(model, () => results().includes('Succeeded'))
   const [permit] = model.permits.values()
   if (permit === undefined) throw new Error('nothing was asked for')
-  // Another name than the set would ask under now.
+  // Not the name that the set would use now.
   const name = 'orphan'
   const metadata = { ...permit.metadata, name }
   const { results: _results, ...spec } = permit.spec

@@ -1,4 +1,4 @@
-// What holds of every rollout, whatever happens to it.
+// What holds for every rollout, whatever happens to it.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
@@ -7,7 +7,7 @@ import { chaos } from '#test/support/fleets/rollout-chaos.ts'
 import { fleet } from '#test/support/fleets/rollout-story.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
-/** Many more seeds run in the simulations; these are for each save. */
+/** The simulations run many more seeds. These run on every save. */
 const RUNS = inFull(6, 2)
 
 describe('every rollout', () => {

@@ -1,4 +1,4 @@
-// A Defender that refuses: some machines on their own account, or everything for a while. The set continues with others, and asks at a pace.
+// A Defender that refuses: some machines individually, or everything for a while. The set continues with other machines, and limits its request rate.
 import { expect, test } from 'vitest'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -12,7 +12,7 @@ type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[n
 
 const denied = { verdict: 'Denied', seen: 'no' } as const
 
-/** Decides what was not decided; undefined: granted. Returns how many permits were requested. */
+/** Decides undecided permits. Undefined: granted. Returns how many permits were requested. */
 function refusing(
   model: RolloutModel,
   of: (name: string, permit: Pick<OperationPermit, 'spec'>) => Partial<Verdict> | undefined,
@@ -118,7 +118,7 @@ test('F16 a way back does not wait for the refusal of the way there', () => {
   expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
 })
 
-/** The first `count` machines are protected, as long as the policy says so. */
+/** The first `count` machines are protected, as long as the policy requires it. */
 function protecting(model: RolloutModel, count: number) {
   const policy = { isOn: true, generation: 1 }
   const put = () =>

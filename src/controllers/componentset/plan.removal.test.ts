@@ -1,4 +1,4 @@
-// A component that leaves its set leaves the machines, slice by slice, under permits like any other change.
+// A component that is removed from its set is removed from the machines, slice by slice, under permits like any other change.
 import { expect, test } from 'vitest'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import { fleet, until } from '#test/support/fleets/rollout-story.ts'

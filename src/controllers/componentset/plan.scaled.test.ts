@@ -1,4 +1,4 @@
-// F18 machines that go and come in mid-rollout, as a scale to nothing and back makes them.
+// F18 machines that are deleted and created in mid-rollout, as when a pool is scaled to zero and back.
 import { activeMachines } from '#api/protocol/part.ts'
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -14,14 +14,14 @@ const leaving = (m: Machine, at: number): Machine => ({
   status: { ...m.status, phase: 'Deleting' },
 })
 
-/** Made from the template: its node is there, nothing is on it. */
+/** Created from the template: it has a node, and nothing runs on it. */
 function join(model: RolloutModel, name: string): void {
   const fresh = workingMachine(name, { zone: 'z-0' })
   model.machines.set(name, { ...fresh, status: { ...fresh.status, phase: 'Installing', components: [] } })
   model.nodes.set(name, readyNode(name))
 }
 
-/** What the machine controller does when the components are in. */
+/** What the machine controller does once the components are installed. */
 function serve(model: RolloutModel): void {
   for (const [name, m] of model.machines)
     if (m.status?.phase === 'Installing' && m.status.components?.some((c) => c.state === 'Healthy') === true)
@@ -90,7 +90,7 @@ test('F18 a machine that comes under the name of one that was done does not pass
   const [[id, permit] = []] = [...model.permits]
   const [done, ...others] = permit?.spec.targets ?? []
   if (id === undefined || permit === undefined || done === undefined) throw new Error('nothing was asked for')
-  // One was done when the permit was revoked, and was made again meanwhile, at the version of before; the others never began.
+  // One machine was done when the permit was revoked, and was recreated since, at the previous version. The others never started.
   const spec = { ...permit.spec, results: { [done.uid]: 'Succeeded' as const } }
   model.permits.set(id, { ...permit, spec, status: { ...permit.status, phase: 'Revoked' } })
   model.machines = before
@@ -101,7 +101,7 @@ test('F18 a machine that comes under the name of one that was done does not pass
   model.set = { ...model.set, status: { ...model.set.status, ...defined({ slices }) } }
   model.planTurn()
   expect(model.set.status?.slices?.map(activeMachines)).toEqual([others.map((t) => t.name)])
-  // Had it stayed in the slice, that could not end: no permit is for it.
+  // If it had stayed in the slice, the slice could not end: no permit covers it.
   for (let i = 0; i < 60; i++) model.round(60_000)
   expect(model.set.status?.revisions?.blocked).toBeUndefined()
 })

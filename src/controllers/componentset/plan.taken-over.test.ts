@@ -1,4 +1,4 @@
-// Machines that another set or a canary takes over from a running slice: this set's order no longer reaches them, and the version is not to blame.
+// A set or a canary takes machines over from a running slice. This set's orders no longer reach them, and the version is not to blame.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -6,7 +6,7 @@ import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, phases } from '#test/support/fleets/rollout-story.ts'
 
-/** The slice of three waits, or switches; no machine has its order yet. */
+/** The slice of three waits or switches. No machine has its order yet. */
 function opened(phase: 'AwaitingPermit' | 'Switching') {
   const model = fleet(10)
   model.declare({ beacon: '1.1.0' }, { steps: [3], maxUnavailable: 3 })

@@ -1,4 +1,4 @@
-// Stories of rollouts, told with the planner, the machine controller's decisions and agents in memory.
+// Rollout stories with the planner, the machine controller's decisions and agents in memory.
 import { describe, expect, test } from 'vitest'
 import { readyNode, component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -211,7 +211,7 @@ describe('a rollout', () => {
     model.declare({ beacon: '1.1.0' })
     model.settle()
     expect(model.permits.size).toBe(0)
-    // Even where the rest got there by another way.
+    // Even if the others got there another way.
     for (const [name, m] of model.machines) {
       if (zone.includes(name)) continue
       const told = { name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 }
@@ -274,7 +274,7 @@ describe('a rollout', () => {
 
   test('F21 whose own selector cannot be read says so, and touches nothing', () => {
     const model = fleet(6)
-    // The story holds every set to its schema, which this one breaks.
+    // The story validates every set against its schema, which this one breaks.
     model.onPlan = () => undefined
     model.set = { ...model.set, spec: { ...model.set.spec, selector: { matchLabels: { 'no key!': 'x' } } } }
     model.round()

@@ -282,7 +282,7 @@ describe('a host that ends because of a bill', () => {
       change: { startAt: at(76 * HOUR), lead: '1d' },
       waiting: { unblock: 'a person pays the bill at cloud' },
     })
-    // A day before is 16:00: the window of that morning is too early.
+    // A day before is 16:00. The window of that morning is too early.
     expect(plan(seen({ event: ends, policy: inWindows }), NOW).change?.startAt).toBe('2026-03-06T02:00:00Z')
   })
 

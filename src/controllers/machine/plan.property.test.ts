@@ -389,7 +389,7 @@ describe('whatever the machine controller sees', () => {
       }
       const again = statusOf(after, plan(after, NOW + 1_000), [], NOW + 1_000)
       if (first.phase === again.phase) expect(again).toEqual(first)
-      // What becomes known with the first status, such as the Node that it was, may move the phase once and no further.
+      // The first status may add information, such as the Node's identity, and move the phase once, but no further.
       else {
         const third = { ...after, machine: { ...after.machine, status: { ...after.machine.status, ...again } } } as Seen
         expect(statusOf(third, plan(third, NOW + 2_000), [], NOW + 2_000).phase).toBe(again.phase)

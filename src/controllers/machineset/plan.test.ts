@@ -131,7 +131,7 @@ const refused = (code: number): ApiError =>
     { action: 'create', target: 'a machine' },
   )
 
-/** Silent, with a provider that does not know it any more. */
+/** Silent, and unknown to its provider. */
 const zombie = (id: string): Machine => {
   const m = machine(id, 'Lost')
   const gone = {

@@ -125,7 +125,7 @@ test('metrics of work on hosts count what people have not ended in time, and bil
       ofHost({ ...people, notAfter: undefined }, { phase: 'InProgress' }),
       ofHost(people, { phase: 'Verifying' }),
       ofHost(people, { phase: 'Done' }),
-      // What a provider says last is when it begins.
+      // A provider's last report only has the start.
       ofHost({}, { phase: 'InProgress', phaseSince: '2026-01-04T12:00:00Z' }),
       ofHost({}, { phase: 'InProgress', phaseSince: '2026-01-03T12:00:00Z' }),
       ofHost({}, { phase: 'Prepared', phaseSince: '2026-01-03T12:00:00Z' }),

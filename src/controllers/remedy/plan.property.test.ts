@@ -1,4 +1,4 @@
-// What holds for any nodes, rules and jobs: limits, one job a node, unknown and mass do nothing, and the order of a cache does not matter.
+// What holds for any nodes, rules and jobs: limits, one job per node, no action on unknown or mass faults, and the order of a cache does not matter.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -186,7 +186,7 @@ describe('whatever there is', () => {
         const after = plan({ ...seen, maintained }, NOW)
         const jobs = after.actions.flatMap((a) => (a.kind === 'CreateJob' ? [a.job] : []))
         expect(jobs.filter((j) => j.node.machine === `n${n}`)).toEqual([])
-        // Its turn may go to another node, and no node loses one.
+        // Its turn may go to another node, but no node loses its job.
         for (const { name } of before) expect(jobs.map((j) => j.name)).toContain(name)
         const faults = after.verdicts.flatMap((v) => v.faults).filter((f) => f.reason === 'MaintenanceUnderWay')
         for (const fault of faults)

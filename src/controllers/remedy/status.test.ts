@@ -1,4 +1,4 @@
-// How soon the status of a rule is written: what a user follows at once, how many nodes it asks about rarely.
+// How soon a rule's status is written: at once if a user waits for it, rarely for the number of its nodes.
 import { expect, test } from 'vitest'
 import { type RemedierStatus, type Urgency, urgencyOf } from './status.ts'
 

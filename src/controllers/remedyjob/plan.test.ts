@@ -1,4 +1,4 @@
-// The plan of a repair, case by case: each row is a world, and the whole of what matters in the plan that follows.
+// The plan of a repair, case by case: each row has the inputs and the relevant parts of the resulting plan.
 import { repairSpec } from '#test/support/fleets/repair-jobs.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -76,7 +76,7 @@ function seen({
   } as unknown as Seen
 }
 
-/** The moves of a plan in a line. */
+/** The transitions of a plan in one line. */
 function told({ actions, change, waiting, needsFresh }: JobPlan): string {
   const { phase, outcome, step, verifyUntil, permitRef } = change ?? {}
   const written = [
@@ -120,7 +120,7 @@ const VERIFYING = {
 const granted = permit('Granted')
 const GOING = { deletionTimestamp: ago(5) }
 const listed = { metadata: { name: 'n', uid: 'm' }, spec: { channel: 'Agent', jobs: ['j'] }, status: { bootID: 'b1' } }
-/** More than a third of its lease is over. */
+/** More than a third of its lease has passed. */
 const short = permit('Granted', 'Granted', { renewTime: ago(60) })
 const givenBack = permit('Granted', 'Granted', { results: { m: 'Released' } })
 const deniedBy = (gate: string, reason: string) => {

@@ -10,7 +10,7 @@ const machines = Array.from({ length: 100 }, (_, i) =>
   aMachine({ name: `m-${i}`, runs: { beacon: i < 16 ? '1.1.0' : '1.0.0', scribe: '1.0.0' } }),
 )
 const fleet = fleetView({ machines, nodes: [], clusters: [] })
-/** Five of the sixteen with the new version fail. */
+/** Five of the sixteen machines with the new version fail. */
 const failing = fleet.units.filter((u) => ['m-0', 'm-1', 'm-2', 'm-3', 'm-4'].includes(u.name))
 const found = suspicions(fleet.cohorts, failing)
 const open = [aPolicy({ budgets: [{ max: 100, of: 'concurrent', per: 'cluster' }] })]

@@ -23,7 +23,7 @@ const suspected = (n: number, wish: (i: number) => Partial<MachineWish>, failing
   ).map((s) => `${cohortName(s.cohort)} ${s.failing}/${s.members} ${s.failingElsewhere}/${s.elsewhere}`)
 }
 const upTo = (n: number): readonly number[] => Array.from({ length: n }, (_, i) => i)
-/** The first so many have the new version. */
+/** The first `done` machines have the new version. */
 const rolledOut = (done: number) => (i: number) => ({
   runs: { beacon: i < done ? '1.1.0' : '1.0.0' },
   rack: `r${i % 10}`,

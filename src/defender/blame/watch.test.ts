@@ -1,4 +1,4 @@
-// F19 and F20 as the Defender lives through them: what it sees, what it writes into the ledger, and what a second Defender reads there.
+// F19 and F20 from the Defender's view: what it observes, what it writes into the ledger, and what a second Defender reads there.
 import { expect, test } from 'vitest'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { LABELS } from '#api/names.ts'
@@ -11,7 +11,7 @@ import { BlameWatch } from './watch.ts'
 
 const MINUTE = 60_000
 
-/** A hundred machines in racks of ten and zones of fifty; those that are named are silent. */
+/** A hundred machines in racks of ten and zones of fifty. The given ones are silent. */
 const machinesWith = (silent: ReadonlySet<number>) =>
   Array.from({ length: 100 }, (_, i) =>
     aMachine({
@@ -35,7 +35,7 @@ class Story {
     this.#watch = this.#newWatch()
   }
 
-  /** What is blamed after one decision a minute, for so many minutes, with these machines silent. */
+  /** The blame after one decision per minute, for this many minutes, with these machines silent. */
   pass(minutes: number, silent: readonly number[]): readonly string[] {
     const machines = machinesWith(new Set(silent))
     const fleet = fleetView({ machines, nodes: [], clusters: [] })
@@ -58,7 +58,7 @@ test('a rack that fails as one is named with its machines, and is well only half
   expect(story.pass(1, [])).toEqual([])
   expect(story.pass(1, [0, 1, 2, 3])).toEqual(['Rack r0'])
   expect(story.ledger?.blames).toMatchObject([{ machines: ['m-0', 'm-1', 'm-2', 'm-3'], failing: 4, members: 10 }])
-  // One in ten is more than one in twenty: it stays ill, however long.
+  // One in ten is more than one in twenty, so it stays blamed however long it takes.
   expect(story.pass(60, [0])).toEqual(['Rack r0'])
   expect(story.pass(20, [])).toEqual(['Rack r0'])
   expect(story.pass(15, [])).toEqual([])
@@ -97,7 +97,7 @@ test('of a fleet only those that fail are read, however many places have a failu
     aMachine({ name: `m-${i}`, rack: `r${i % 100}`, ...(i < 400 && { reachable: 'Unknown' }) }),
   )
   const fleet = fleetView({ machines, nodes: [], clusters: [] })
-  // Counted once, and kept from then on.
+  // Counted once, and updated from then on.
   expect(fleet.cohorts.total.all).toBe(1_000)
   expect(fleet.tally(EVERYTHING, 'machines').total).toBe(1_000)
   Object.defineProperty(fleet, 'units', { get: () => expect.unreachable('all machines are read') })

@@ -1,4 +1,4 @@
-// Machines that host replicas of one of our programs are never disrupted together, in however many permits they are requested; other machines do not wait.
+// Machines that host replicas of the same program are never disrupted together, however many permits request them. Other machines do not wait.
 import { defined } from '#lib/defined.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { START_MS, aMachine, aPermit, aPolicy, aSnapshot } from '#test/support/f
 import { grantsOf } from '../ledger.ts'
 import { decide, type Decision } from '../plan.ts'
 
-/** Lets everything pass that the gate does not hold. */
+/** Permits everything except what this gate blocks. */
 const GENEROUS = aPolicy({ budgets: [{ max: '100%', of: 'unavailable', per: 'cluster' }] })
 const onNode = (machine: Machine): Machine => ({
   ...machine,
@@ -24,7 +24,7 @@ const hostedOn = (hosts: Readonly<Record<string, readonly string[]>>) =>
 interface Wish {
   readonly machines: readonly string[]
   readonly hosts: Readonly<Record<string, readonly string[]>>
-  /** Targets by name of the permit. */
+  /** Targets by permit name. */
   readonly permits: Readonly<Record<string, readonly string[]>>
 }
 const ask = ({ machines, hosts, permits }: Wish, ledger?: LedgerSpec): Decision =>
@@ -79,7 +79,7 @@ test('whatever is asked, no program loses two machines at once, and machines wit
         expect(disrupted.toSorted()).toEqual([...new Set(disrupted)].toSorted())
         const free = names.filter((name) => (hosts[name] ?? []).length === 0)
         expect(free.filter((name) => gateOf(decision, name) === 'OwnPods')).toEqual([])
-        // It serializes; it does not stop.
+        // It serializes, and does not stop.
         expect(machines.length).toBeGreaterThan(0)
       },
     ),

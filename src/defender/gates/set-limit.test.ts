@@ -1,4 +1,4 @@
-// A set and a canary that ask at the same moment keep the limit of the set together.
+// A set and a canary that make requests at the same moment respect the set's limit together.
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { aPermit, aPolicy, aSnapshot, machines } from '#test/support/fleets/defender-objects.ts'

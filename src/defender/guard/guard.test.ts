@@ -10,7 +10,7 @@ import { DefenderTime } from '../defender-time.ts'
 import type { Deletion } from './deletion.ts'
 import { createGuard } from './guard.ts'
 
-/** Not fresh: only the ledger is believed. */
+/** Not fresh: only the ledger is trusted. */
 const caches = new Proxy({}, { get: () => ({ list: () => [], get: () => undefined }) }) as unknown as Caches
 
 const nodeDeletion = (n: number): Deletion => ({

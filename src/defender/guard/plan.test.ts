@@ -33,7 +33,7 @@ const ask = (wish: Partial<DeletionSeen> = {}): DeletionVerdict =>
     ...wish,
   })
 
-/** How many pass, one every so often, and what is said to the next. */
+/** How many pass at this interval, and the answer to the next one. */
 function deleteMany(wish: Partial<DeletionSeen>, everyMs: number, most: number) {
   let ledger: LedgerSpec | undefined = EMPTY
   for (let i = 0; i < most; i++) {

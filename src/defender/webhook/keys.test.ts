@@ -1,4 +1,4 @@
-// The Secret and the registration through a whole change of path and certificate, with a standby that follows and with a leader that changes in the middle.
+// The Secret and the registration through a whole change of path and certificate, with a following standby and a leader change in the middle.
 import { describe, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
 import { WEBHOOK_NAMESPACE, WEBHOOK_SECRET } from '#api/names.ts'
@@ -88,7 +88,7 @@ test('a new certificate is served only once the registration has held its author
   await clock.advance(TRUSTED_BEFORE_USE_MS - 1)
   await registrar.reload()
   expect((await keys()).certificate.current).toEqual(old)
-  // The new leader does not know since when API servers have the bundle.
+  // The new leader does not know how long API servers have had the bundle.
   registrar = leader()
   await registrar.reload()
   await clock.advance(TRUSTED_BEFORE_USE_MS - 1)

@@ -1,4 +1,4 @@
-// A replica whose Secret cannot be read or used: how often it says so, and what it serves until then.
+// A replica whose Secret cannot be read or used: how often it reports that, and what it serves until then.
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { loggerTo } from '#lib/log.ts'
@@ -16,7 +16,7 @@ const secretType = coreKind('Secret')
 const encoded = (data: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]))
 
-/** What a client that connects now is shown. */
+/** The certificate that a new client gets. */
 const servedBy = (port: number) =>
   new Promise<string>((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {

@@ -22,7 +22,7 @@ const WEBHOOK_PATH = pathOf('token', 'kinds')
 const GUARD_PATH = pathOf('token', 'deletions')
 
 const NOW = Date.now()
-/** a needs b, b needs a; c needs nothing. */
+/** a needs b, b needs a, and c needs nothing. */
 const REQUIREMENTS: Readonly<Record<string, string | undefined>> = { a: 'b', b: 'a', c: '' }
 const findComponent = (component: string, version: string): MachineComponentInput['spec'] | undefined => {
   const needed = REQUIREMENTS[component]
@@ -57,7 +57,7 @@ interface Sent {
   readonly ca?: string
 }
 
-/** Over TLS, as an API server that trusts the registered bundle. */
+/** Over TLS, like an API server that trusts the registered bundle. */
 const send = (body: string, { method = 'POST', path = WEBHOOK_PATH, ca = certificate.ca }: Sent = {}) =>
   new Promise<{ readonly status: number; readonly json: unknown }>((resolve, reject) => {
     const asked = request(
@@ -198,7 +198,7 @@ describe('S18: what strangers may send', () => {
 })
 
 describe('the certificate', () => {
-  /** Certificates know whole seconds. */
+  /** Certificates have whole seconds. */
   const AT = Math.floor(NOW / 1_000) * 1_000
 
   test.each([

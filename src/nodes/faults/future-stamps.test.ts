@@ -21,7 +21,7 @@ test('F16 what is of the future counts from when it was first seen, and goes on 
   expect(stamps.settle('u', facts(at(3_600)), NOON)).toEqual(settled)
   expect(stamps.settle('u', facts(at(3_600)), NOON + 30_000)).toEqual(settled)
   expect(stamps.settle('u', facts(at(3_600)), NOON + 7_200_000)).toEqual(settled)
-  // Set back once more.
+  // Set back again.
   expect(stamps.settle('u', facts(at(3_600)), NOON - 10_000)).toEqual(facts(at(-10)))
 })
 

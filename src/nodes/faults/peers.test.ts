@@ -15,7 +15,7 @@ const view = (n: number, isSilent: boolean, place: { readonly zone?: string; rea
     { metadata: { name: `n${n}` }, spec: { channel: 'Observe', ...place } } as unknown as Machine,
   )
 
-/** Twelve in zone a, of which the first four are in racks of `rack` and the rest in r2; so many of the first are silent. */
+/** Twelve nodes in zone a. The first four are in rack `rack`, the rest in r2. The first `silent` nodes are silent. */
 const fleet = (silent: number, rack: string | undefined): readonly NodeView[] =>
   Array.from({ length: 12 }, (_, n) =>
     view(n, n < silent, { zone: 'a', ...(n >= 4 ? { rack: 'r2' } : rack !== undefined && { rack }) }),

@@ -1,4 +1,4 @@
-// What components need of each other on a machine.
+// Requirements of components on each other on one machine.
 import { describe, expect, test } from 'vitest'
 import { readSliceTarget } from '#api/protocol/component-order.ts'
 import { component } from '#test/support/fleets/rollout-fleet.ts'

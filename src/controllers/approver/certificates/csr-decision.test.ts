@@ -84,7 +84,7 @@ const readmitted = (uid: string, forMs: number): Machine => {
   return machine('m-1', 'uid-1', { annotations: { [ANNOTATIONS.readmit]: said } })
 }
 
-/** Key 1 was revoked; afterwards key 2 was recorded, or none. */
+/** Key 1 was revoked. Afterwards key 2 was recorded, or none. */
 const hex = (digit: string): string => digit.repeat(64)
 const revoked = (recorded = '1'): Machine => {
   const annotations = {
@@ -101,7 +101,7 @@ const renewalWith = (...digits: readonly string[]): Partial<CsrSeen> => ({
 const keyed = (digit: string): ContentRead =>
   content({ key: hex(digit), organizations: [...renewal.groups, agentKeyGroup(hex(digit))] })
 
-/** A host joins with an account: the answer is a token, sealed to the key that its request names. */
+/** A host joins with an account. The answer is a token sealed to the key in its request. */
 const TOKEN_KEY = 'k'.repeat(43)
 const joiner = (uid = 'uid-1') => ({
   signerName: TOKEN_SIGNER,

@@ -1,4 +1,4 @@
-// The list of revoked agents follows the Machines, and says nothing where the installer made none.
+// The list of revoked agents follows the Machines, and does nothing if the installer created none.
 import 'reflect-metadata'
 import { afterEach, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'

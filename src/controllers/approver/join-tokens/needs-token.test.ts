@@ -1,4 +1,4 @@
-// Which changes of a machine concern the token that was made for it.
+// Which changes of a machine affect its token.
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'

@@ -1,4 +1,4 @@
-// What becomes of the addons of a control plane: applied before it is Ready, named when one fails, and applied again when it may have others.
+// The addons of a control plane: applied before it is Ready, named if one fails, and applied again if it may have others.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'

@@ -1,4 +1,4 @@
-// The schedule of snapshots: taken in time, kept as declared, told when none was verified for too long; clocks that jump, hosts that fail.
+// The snapshot schedule: taken in time, kept as declared, reported when none was verified for too long; with jumping clocks and failing hosts.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
@@ -62,7 +62,7 @@ function seenOf({ plane = {}, controlPlane, status, metadata, unanswered }: Wild
       ca: 'ca',
       authorities: [],
       signedBy: undefined,
-      // Valid however far the clock of a story is set back: a kubeconfig of the future is renewed before anything else.
+      // Valid however far a test sets the clock back: a kubeconfig from the future is renewed before anything else.
       from: START - 9_000 * HOUR,
       until: START + 18_000 * HOUR,
     },

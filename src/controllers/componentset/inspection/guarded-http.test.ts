@@ -1,4 +1,4 @@
-// What a URL in an object of the cluster may make the controllers ask, and what not.
+// Which requests a URL in a cluster object can make the controllers send, and which not.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { lookup } from 'node:dns'
 import type { AddressInfo } from 'node:net'
@@ -92,7 +92,7 @@ const limits = (allow: readonly string[] = [], more: Partial<HttpLimits> = {}): 
   ...more,
 })
 
-/** A name server of our own: each question gets the next answer. */
+/** A test name server: each query gets the next answer. */
 const names = (...answers: readonly string[][]) => {
   let n = 0
   return ((_: string, __: object, callback: (e: null, found: readonly object[]) => void) => {
@@ -140,7 +140,7 @@ describe('S13 a URL is asked', () => {
       response.end()
     })
     const port = new URL(origin).port
-    // The first answer is forbidden; the second would be good and is never heard.
+    // The first answer is forbidden. The second would be good, and is never used.
     const found = await ask(
       `http://rebind.test:${port}/`,
       limits([], { resolve: names(['127.0.0.1'], ['203.0.113.9']) }),
@@ -171,7 +171,7 @@ describe('S13 a URL is asked', () => {
   test('no longer than its deadline, and no more than its size is read', async () => {
     const origin = await serve(({ url }, response) => {
       if (url === '/endless') response.end('x'.repeat(5_000))
-      // Headers come, and nothing after them.
+      // Sends headers, and nothing after them.
       else response.writeHead(200).write('a')
     })
     const allowed = limits([origin], { deadlineMs: 200 })

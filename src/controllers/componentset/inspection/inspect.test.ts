@@ -1,4 +1,4 @@
-// Inspections of things outside the cluster gate the next step: one that was not run yet, or does not hold, keeps the step closed.
+// Inspections of things outside the cluster gate the next step: an inspection that has not run yet, or does not pass, keeps it closed.
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'

@@ -1,4 +1,4 @@
-// Machines that come to a set from elsewhere, in numbers: what the set is done with was never tried on them.
+// Machines that come to a set from elsewhere, in numbers: the version that the set has finished with was never tried on them.
 import { describe, expect, test } from 'vitest'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -17,7 +17,7 @@ const asked = (model: RolloutModel, version: string): number =>
     .filter((p) => p.spec.component?.version === version)
     .reduce((n, p) => n + p.spec.targets.length, 0)
 
-/** `own` machines belong to the set and have 1.1.0; the others belong to no set and have 1.0.0. */
+/** `own` machines belong to the set and have 1.1.0. The others belong to no set and have 1.0.0. */
 function grown(count: number, own: number, isBad: (machine: string) => boolean) {
   const model = fleet(count, { quality: (_, v, m) => (v === '1.1.0' && isBad(m) ? 'probe fails' : 'good') })
   const rest = [...model.machines.keys()].slice(own)

@@ -1,4 +1,4 @@
-// Machines of which nothing is heard: fallen silent, or not come yet. Neither is touched; what is said of them differs.
+// Silent machines: fallen silent, or not joined yet. Neither is touched, and the status distinguishes them.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
@@ -16,14 +16,14 @@ const reachable = (status: 'True' | 'False' | 'Unknown', reason: string) => ({
 const withStatus = (m: Machine, phase: string, c: ReturnType<typeof reachable>): Machine =>
   ({ ...m, status: { ...m.status, phase, conditions: [c] } }) as Machine
 
-/** As the machine controller leaves it while it waits for the agent's first heartbeat. */
+/** As the machine controller reports it while it waits for the agent's first heartbeat. */
 const joining = (m: Machine): Machine => withStatus(m, 'Joining', reachable('Unknown', 'NotYetObserved'))
 const servedBefore = (m: Machine): Machine => {
   const now = joining(m)
   return { ...now, status: { ...now.status, inServiceSince: '2026-01-04T09:00:00Z' } }
 }
 const silent = (m: Machine): Machine => withStatus(m, 'Ready', reachable('False', 'LeaseExpired'))
-/** Its Lease was deleted after it had worked. */
+/** Its Lease was deleted after the machine had worked. */
 const lapsed = (m: Machine): Machine => withStatus(m, 'Ready', reachable('Unknown', 'NotYetObserved'))
 
 function planned(change: readonly ((m: Machine) => Machine)[]) {

@@ -1,4 +1,4 @@
-// A denial is about one Machine: one that is created under the same name is asked for again.
+// A denial is about one Machine: one recreated under the same name is requested again.
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'

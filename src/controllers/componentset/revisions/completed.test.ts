@@ -1,4 +1,4 @@
-// What a set keeps of the ladders that were completed on it.
+// What a set remembers of its completed ladders.
 import { describe, expect, test } from 'vitest'
 import { healthyBefore } from '#api/protocol/healthy-before.ts'
 import { definitionDigest } from '#api/trust/statement.ts'

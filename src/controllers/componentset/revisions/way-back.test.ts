@@ -1,4 +1,4 @@
-// Going back to what was healthy on this set, and what is no way back.
+// Going back to a version that was healthy on this set, and what does not count as going back.
 import { describe, expect, test } from 'vitest'
 import { healthyBefore } from '#api/protocol/healthy-before.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
@@ -8,7 +8,7 @@ import { fleet, until } from '#test/support/fleets/rollout-story.ts'
 
 const HOUR = 3_600_000
 
-/** Permits requested since, in their order, as `recovery of 5` or `rollout of 1`. */
+/** Permits requested since then, in order, as `recovery of 5` or `rollout of 1`. */
 function asked(model: RolloutModel, does: () => void): readonly string[] {
   const before = new Set(model.permits.values().map((p) => p.metadata.uid))
   does()
@@ -81,7 +81,7 @@ describe('a set whose commit is reverted', () => {
     model.declare({ beacon: '1.2.0' })
     model.settle()
     model.now += 2 * HOUR
-    // The agents of the model say nothing of what was healthy on them before.
+    // The model's agents report nothing about earlier healthy versions.
     expect(goesTo(model, '1.1.0')).toEqual(LADDER_TO('1.1.0'))
   })
 

@@ -1,4 +1,4 @@
-// A slice is decided once. Every plan of the model is held to that; here is what would break it.
+// A slice is decided once. Every plan of the model checks that. These are the cases that could break it.
 import { describe, expect, test } from 'vitest'
 import type { Slice } from '#api/kinds/machine-component-set.ts'
 import { fleet, until } from '#test/support/fleets/rollout-story.ts'

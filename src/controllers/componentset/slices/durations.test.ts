@@ -11,7 +11,7 @@ const set = (durations: readonly { readonly component: string; readonly seconds:
     status: { durations },
   }) as unknown as MachineComponentSet
 
-/** A slice that reports so many results, granted so long ago. */
+/** A slice with these results, granted this long ago. */
 const report = (name: string, secondsAgo: number, results: readonly ('Succeeded' | 'Failed')[], version = '1.0.0') =>
   ({
     kind: 'Report',

@@ -1,4 +1,4 @@
-// Slices over machines that host our own pods: property over random hosts, and the order in which a fleet is worked off.
+// Slices over machines that host our own pods: a property over random hosts, and the order in which a fleet is switched.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hostsForLater, type Candidate, type OwnHosts } from './own-hosts.ts'
@@ -9,7 +9,7 @@ const ownHosts = (of: Readonly<Record<string, readonly string[]>>, leaders: read
   leading: new Set(leaders.map((name) => `node-${name}`)),
 })
 
-/** Slices until no machine is left, each as large as it may be. */
+/** Slices until no machine is left, each as large as allowed. */
 function slicesOf(names: readonly string[], own: OwnHosts): readonly (readonly string[])[] {
   const slices: (readonly string[])[] = []
   for (let left = [...names]; left.length > 0;) {

@@ -1,4 +1,4 @@
-// What a set says about a machine when it goes to another revision than the one that it declares.
+// A set's claim on a machine when it goes to a different revision than its declared one.
 import { expect, test } from 'vitest'
 import { revisionNameOf } from '#api/protocol/set-revision.ts'
 import { componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'

@@ -70,7 +70,7 @@ interface Case {
   readonly desired: readonly ComponentOrder[]
 }
 
-/** On the declared version, but changed on the host; `told` is the earlier order. */
+/** Has the declared version, but changed on the host. `told` is the earlier order. */
 const changed = (told: Partial<ComponentOrder>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
   current: [order('1.1', 2, told)],
   reports: [{ ...report('1.1', '1.1', 2, 'Healthy'), drifted: 'its program was replaced' }],

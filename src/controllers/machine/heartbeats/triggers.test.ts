@@ -6,7 +6,7 @@ import { wakeUp } from './triggers.ts'
 
 type Told = (before: KubeObject | undefined, now: KubeObject | undefined) => void
 
-/** Caches that hold these machines, and tell what a test says. */
+/** Caches with these machines, and the events that a test triggers. */
 function listening(machines: readonly KubeObject[]) {
   const tell = new Map<string, Told>()
   const cache = (name: string) => ({

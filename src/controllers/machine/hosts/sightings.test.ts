@@ -1,4 +1,4 @@
-// What one answer of a provider is worth.
+// How much a single answer of a provider proves.
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { ANY_HOST, HostSightings } from './sightings.ts'

@@ -1,4 +1,4 @@
-// A host without a Machine whose tags change: the grace period begins again, and what was observed of it is not forgotten.
+// A host without a Machine whose tags change: the grace period restarts, and earlier observations of it are kept.
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import type { Machine } from '#api/kinds/machine.ts'

@@ -189,7 +189,7 @@ describe('which attempt is made', () => {
       const step = provisionStep(seenOf(machine, [], { kind: 'Gone' }), NOW)
       return step.kind === 'Ask' ? step.attempt.lost : step.afterMs
     }
-    // Forty offerings were exhausted before the first host was made.
+    // Forty offerings were exhausted before the first host was created.
     expect(lostOf(40)).toBe(1)
     expect([1, 2, 3, 4, 5, 9].map((lost) => lostOf(40, lost))).toEqual([
       60_000, 120_000, 240_000, 480_000, 600_000, 600_000,

@@ -63,7 +63,7 @@ test('a host that never joins within the life of its token is named, with what t
     seen: 'host aws://r/i-1 was created at 02:00:00 UTC, its agent never reported, and its join token has expired',
     unblock: expect.stringContaining('kubectl delete machines.kubenode.io m') as string,
   })
-  // It gets a new token from us.
+  // KubeNode gives it a new token.
   expect(joining(60, { isJoinFixed: false })?.seen).toBe('the host exists; no heartbeat from its agent yet')
 })
 
@@ -81,7 +81,7 @@ test.each([
   expect(said(15)).toMatch('was created at 02:00:00 UTC, its agent never reported')
 })
 
-/** Of the field; a longer text would be cut in the middle of its command. */
+/** Limit of the field. A longer text would be cut in the middle of its command. */
 const LONGEST = 200
 
 test.each<[string, object, string]>([

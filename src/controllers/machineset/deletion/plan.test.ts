@@ -277,7 +277,7 @@ describe('a set that lacks machines', () => {
 
   test('F41 makes none while a set that is being deleted has some for it', () => {
     const planned = plan(seen(set({ name: 'new' }), [], [{ set: going, machines: three }]), NOW)
-    // Nothing tells when garbage collection takes them in its place.
+    // No event announces when garbage collection takes them instead.
     expect([planned.actions, planned.requeueAfter]).toEqual([[], OTHERS_REQUEUE_MS])
   })
 
@@ -318,7 +318,7 @@ test('a set that git still declares keeps its machines when it is deleted, and s
   const deleted = { ...seen(going, three), isDeclared: true }
   expect(said(deleted, later)).toEqual([])
   expect(plan(deleted, later).waiting?.seen).toBe('the set was deleted although git declares it; its machines stay')
-  // Taken off the Inventory, as sync does before it deletes, it goes as any other.
+  // If it is removed from the Inventory first, as sync does, it is deleted like any other.
   expect(said({ ...deleted, isDeclared: false }, later)).not.toEqual([])
   expect(said({ ...seen(going, []), isDeclared: true }, later)).toEqual(['RemoveFinalizer'])
   const kept = set({ isGoing: true, annotations: { [ANNOTATIONS.keepMachines]: 'true' } })

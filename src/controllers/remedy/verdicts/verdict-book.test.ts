@@ -1,4 +1,4 @@
-// The incrementally kept results equal those of a full evaluation, whatever changed in between and in whatever order.
+// The incrementally updated results equal those of a full evaluation, whatever changed in between and in whatever order.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -34,7 +34,7 @@ const RULES: Readonly<Record<string, object>> = {
 }
 const book = new RuleBook()
 const read = new Map<string, ActiveRule>()
-/** Compiled once: a rule that did not change is the same object, here as in the controller. */
+/** Compiled once: an unchanged rule is the same object, as in the controller. */
 const activeOf = (name: string): ActiveRule[] => {
   const known = read.get(name)
   if (known !== undefined) return [known]
@@ -135,7 +135,7 @@ test('a read of what did not change asks no rule', async () => {
   const view = viewOf({ node: 0, ready: 'True', a: 'True', b: 'False', pool: 'x', zone: 'z1' }, START)
   await kept.update(new Map([['n0', view]]), question, START)
   expect(kept.isTimed).toBe(false)
-  // Facts of a view that is not asked again are never read.
+  // The facts of a view that is not evaluated again are never read.
   Object.defineProperty(view, 'facts', { get: () => expect.unreachable() })
   await kept.update(new Map(), question, START + 60_000)
   expect(kept.bad().map((n) => n.name)).toEqual(['n0'])
@@ -173,6 +173,6 @@ test('what becomes true is reported once with its recorded time; for what was tr
   expect(await at(START, of(1, 'False', START))).toEqual([])
   expect(await at(START + 3_000, of(1, 'True', START + 1_000))).toEqual([['plain', 2_000]])
   expect(await at(START + 4_000, of(1, 'True', START + 1_000))).toEqual([])
-  // A rule that is new has not been waited for.
+  // A new rule has no detection time yet.
   expect(await at(START + 5_000, of(1, 'True', START + 1_000), two)).toEqual([])
 })

@@ -1,4 +1,4 @@
-// A provider that is mistaken, lies or flips about the power of a machine: while it may run, its node is not taken out of service.
+// A provider that errs, lies or flaps about a machine's power: while the machine may run, its node is not taken out of service.
 import { KINDS } from '#api/kinds.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -23,7 +23,7 @@ const job = {
   spec: { ...remedyOperationJob.example.spec, node: { name: 'n', uid: 'n-1' } },
 } as unknown as Seen['job']
 
-/** Passes of the step, one for each answer of the provider; answers what each pass said, and whether the node is out of service after it. */
+/** One pass of the step per answer of the provider. Returns the output of each pass, and whether the node is out of service afterwards. */
 async function passes(states: readonly State[], { standing = SILENT, canSwitch = false, machineUid = 'm-1' } = {}) {
   const clock = new VirtualClock()
   const kinds = KINDS.map((type) => ({ type, schema: type.schema, status: type.definition.status !== undefined }))

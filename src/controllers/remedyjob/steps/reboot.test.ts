@@ -1,4 +1,4 @@
-// A restart by way of the provider goes to the host of the very Machine.
+// A restart through the provider goes to the host of exactly this Machine.
 import type { Provider } from '#providers/port.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { expect, test } from 'vitest'
@@ -59,7 +59,7 @@ test('and neither is one of which the provider does not tell', async () => {
   expect(went).toEqual({ output: 'the provider did not respond: timed out' })
 })
 
-/** The status of a job names its permit: who may write the one could point it to a permit that was granted for less. */
+/** A job's status names its permit. A client that may write the status could name a permit granted for less. */
 test('a permit for the restart of a component clears no reboot', async () => {
   expect(await rebooted(host('m-1'), ['RestartComponent', 'Drain'])).toEqual({
     orders: [],

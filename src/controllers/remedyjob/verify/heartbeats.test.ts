@@ -1,4 +1,4 @@
-// When a probe counts as one of after the repair.
+// When a probe counts as run after the repair.
 import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { Heartbeats } from './heartbeats.ts'
