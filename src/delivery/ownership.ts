@@ -47,7 +47,7 @@ export function isFound(object: KubeObject, recorded?: { readonly uid?: string; 
   return !isRecorded && hasOtherWriter(object)
 }
 
-/** Objects that a person created with kubectl are handed over to git. If a server keeps no managers, assume another client created the object. */
+/** Objects that a person created with the kubenode command are handed over to git. If a server keeps no managers, assume another client created the object. */
 export const hasOtherWriter = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
   managedFields.length === 0 || managedFields.some((m) => isMain(m) && m.manager !== FIELD_MANAGERS.cli && !isOfSync(m))
 

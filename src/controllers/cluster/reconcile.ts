@@ -30,7 +30,7 @@ export interface ClusterContext extends ModuleContext {
   readonly addons: () => Promise<Addons>
 }
 
-/** A snapshot of a large control plane takes this long. */
+/** A snapshot of a large control plane can take this long. */
 const TIMEOUT_MS = 180_000
 /** Concurrent changes to control planes. The rest wait, so that a commit with a hundred Clusters does not starve those that serve. */
 const WORKERS = 4
