@@ -22,7 +22,7 @@ test('a cluster with nodes: address, how to get the authority, and its fingerpri
   expect(before).not.toContain('fingerprint')
   const after = nextSteps(release, { isReady: true, artifactsCa: ca }).join('\n')
   expect(after).toMatch(/^KubeNode .* is installed$/m)
-  expect(after).toMatch(/^to make a host a node: docs\/first-node\.md$/m)
+  expect(after).toMatch(/^to make a host a node: docs\/tasks\/first-node\.md$/m)
   expect(after).toMatch(/SHA-256 fingerprint: ([0-9A-F]{2}:){31}[0-9A-F]{2}$/m)
 })
 

@@ -16,6 +16,7 @@ import { applyDefaults } from '#api/schema/default.ts'
 import { chainOf, releasesIn } from '../release/chain.ts'
 import { mayHaveTouched } from '../release/history.ts'
 import { HUB, splitByTrack } from '../release/tracks.ts'
+import { labelsOfCluster } from '../release/turns.ts'
 import { withinScope } from '../sources/scope.ts'
 import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -30,15 +31,6 @@ interface PipelinesOf {
 }
 
 export type LabelsByCluster = ReadonlyMap<string, Readonly<Record<string, string>>>
-
-/** The spec has the stage as a field; stage selectors use labels. */
-export const labelsOfCluster = ({
-  metadata,
-  spec,
-}: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
-  ...(spec.stage !== undefined && { [LABELS.stage]: spec.stage }),
-  ...metadata.labels,
-})
 
 interface Sources {
   readonly renders: Pick<Renders, 'render'>

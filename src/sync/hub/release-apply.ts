@@ -17,12 +17,11 @@ import { contentOf } from '../release/live-clusters.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
 import { areNodesFirst, takeTurn } from '../release/plane-state.ts'
 import { HUB } from '../release/tracks.ts'
-import { hasTurn, ofCluster, ofHub } from '../release/turns.ts'
+import { hasTurn, isInStage, labelsOfCluster, ofCluster, ofHub } from '../release/turns.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { EndedPermits } from '#permits/ended-for.ts'
 import { approvedDigests } from './approvals.ts'
 import { actingUser, clusterConfig } from './source-writes.ts'
-import { labelsOfCluster } from './pipeline-before.ts'
 import { PlaneTurns } from './plane-turns.ts'
 import { prunePermits } from './prune-permit.ts'
 import { rest } from './connections.ts'
@@ -140,11 +139,11 @@ export class ClusterPasses {
     })
   }
 
-  /** Whether the hub has the newest version of this Cluster: it is new there, or its turn came. */
-  #isDue({ release }: Work, name: string): boolean {
+  /** Whether the hub may get the newest version of this Cluster: it is new there, it is in no stage, or its turn came. */
+  #isDue({ release, pipeline }: Work, name: string): boolean {
     const { namespace } = release.metadata
-    const isThere = this.#shared.clusters.get({ namespace, name }) !== undefined
-    return !isThere || hasTurn(release, name, release.spec.digests[name])
+    const live = this.#shared.clusters.get({ namespace, name })
+    return live === undefined || !isInStage(pipeline.spec, live) || hasTurn(release, name, release.spec.digests[name])
   }
 
   async #deliverTo(

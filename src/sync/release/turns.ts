@@ -2,10 +2,12 @@
 // stage. A new Cluster is applied with the hub's objects, because creating it disrupts nothing. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
+import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { LABELS } from '#api/names.ts'
 import type { DesiredObject, RenderedTarget, Targets } from '#delivery/desired.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
+import { matchesLabels } from '#kube/selector.ts'
 import { mayHaveTouched } from './history.ts'
 import { HUB } from './tracks.ts'
 
@@ -88,3 +90,20 @@ export const hasTurn = (release: Release | undefined, cluster: string, digest: s
   digest !== undefined &&
   release?.spec.digests[cluster] === digest &&
   (release.status?.clusters ?? []).some((c) => c.name === cluster && mayHaveTouched(c))
+
+/** The spec has the stage as a field; selectors of stages use labels. */
+export const labelsOfCluster = ({
+  metadata,
+  spec,
+}: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
+  ...(spec.stage !== undefined && { [LABELS.stage]: spec.stage }),
+  ...metadata.labels,
+})
+
+/** A Cluster that is in no stage has no turn to wait for: the commit that gives it a stage reaches it with the hub's objects. */
+export const isInStage = ({ stages }: Pick<ReleasePipelineSpec, 'stages'>, cluster: Cluster): boolean =>
+  stages.some(
+    ({ clusters: { names, selector } }) =>
+      names?.includes(cluster.metadata.name ?? '') === true ||
+      (selector !== undefined && matchesLabels(selector, labelsOfCluster(cluster))),
+  )

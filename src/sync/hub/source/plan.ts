@@ -9,7 +9,7 @@ import { refText } from '#delivery/object-ref.ts'
 import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
 import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
-import { hasTurn, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
+import { hasTurn, isInStage, ofHub, type OfHub, withTurns } from '../../release/turns.ts'
 import { clusterConfig } from '../source-writes.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
@@ -69,7 +69,7 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
   if (declared?.kind !== 'Declared') return { tracks: [], actions: [], ...again }
   const taken = new Set(seen.releases.map((r) => r.metadata.name ?? ''))
   const planOf = (track: string, pipeline: string | undefined, isRetired: boolean): TrackPlan => {
-    const hub = hubOrder(seen, declared, track, monotonic)
+    const hub = hubOrder(seen, declared, { track, pipeline }, monotonic)
     const release =
       pipeline === undefined ? { kind: 'None' as const } : releasePlan(seen, declared, { track, pipeline, taken })
     if (release.kind === 'Create') taken.add(release.release.metadata.name ?? '')
@@ -104,7 +104,13 @@ function actionsOf({ track, hub, release: planned, isRetired }: TrackPlan): read
   return actions
 }
 
-function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: number): HubOrder | undefined {
+interface HubOf {
+  readonly track: string
+  readonly pipeline: string | undefined
+}
+
+function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number): HubOrder | undefined {
+  const { track } = of
   const { source, hubDone, approved } = seen
   const { commit, tracks } = declared
   const stamp = `${commit.id} ${source.metadata.generation ?? 0}`
@@ -112,7 +118,7 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
   if (seen.staged?.has(track) === true) return undefined
   if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
   const others = [...tracks].filter(([name]) => name !== track)
-  const { target, skips } = hubNow(seen, declared, track)
+  const { target, skips } = hubNow(seen, declared, of)
   return {
     track,
     commit: commit.id,
@@ -128,17 +134,19 @@ function hubOrder(seen: Seen, declared: Declared, track: string, monotonic: numb
   }
 }
 
-/** What the hub gets now. Existing Clusters wait for their turn in the Release with this content. */
-function hubNow(seen: Seen, { tracks, hub }: Declared, track: string): OfHub {
-  const { source, releases, clusters } = seen
+/** What the hub gets now. Clusters that are in a stage wait for their turn in the Release with this content. */
+function hubNow(seen: Seen, { tracks, hub }: Declared, { track, pipeline = '' }: HubOf): OfHub {
+  const { source, releases, clusters, pipelines } = seen
   const { namespace = '', name: sourceName = '' } = source.metadata
   const newest = chainOf(releases, { source: sourceName, track }).at(-1)
   const targets = turnsOf(seen, tracks.get(track) ?? new Map(), newest)
   const digests = digestsOf(seen, { track, targets, hub }, newest)
-  return ofHub(
-    targets,
-    (name) => clusters.get({ namespace, name }) === undefined || hasTurn(newest, name, digests[name]),
-  )
+  const known = pipelines.get({ namespace, name: pipeline })
+  return ofHub(targets, (name) => {
+    const live = clusters.get({ namespace, name })
+    if (live === undefined || hasTurn(newest, name, digests[name])) return true
+    return known !== undefined && !isInStage(known.spec, live)
+  })
 }
 
 const turnsOf = ({ source }: Seen, targets: Targets, newest: Release | undefined): Targets =>
