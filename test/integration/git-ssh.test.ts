@@ -180,7 +180,7 @@ test('S13 an address with a password, or with an option in place of its host, is
     `ssh://127.0.0.1:${server.port}/--upload-pack=touch%20${ran}`,
     `ssh://127.0.0.1:${server.port}/x';touch%20${ran};'`,
   ])
-    expect(await fetched({ url })).toMatch(/^KN70/)
+    expect(await fetched({ url })).toMatch(/^KN(70\d\d|1520)/)
   expect(existsSync(ran)).toBe(false)
 })
 
