@@ -1,12 +1,12 @@
-// Keeps the agent.json of hosts as it is declared for their cluster. Only hosts whose text may differ are read and written.
+// Keeps the hosts' agent.json as declared for their cluster. Reads and writes only hosts whose text may differ.
 import { readText, writeWhole } from './process/record.ts'
 
-/** The desired text of agent.json; undefined: agents keep their current file. */
+/** The desired text of agent.json; if undefined, agents keep their current file. */
 export type AgentConfigText = () => Promise<string | undefined>
 
 export class ConfigFiles {
   readonly #wanted: AgentConfigText | undefined
-  /** What each file was found or written to hold. */
+  /** The last known content of each file. */
   readonly #known = new Map<string, string>()
 
   constructor(wanted: AgentConfigText | undefined) {

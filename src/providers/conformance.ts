@@ -1,24 +1,24 @@
-// What every infra provider must do, as cases that any test runner can run against any provider: repeatable calls, honest absence, no second host, no orphan unseen.
+// What every infra provider must do, as cases for any test runner and any provider: repeatable calls, honest absence, no second host, no hidden orphan.
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Capabilities, CreateResult, Host, HostRequest, Provider } from './port.ts'
 
 export interface ConformanceTools {
   readonly provider: Provider
-  /** Waits until the condition holds, for providers that take their time; throws when it never does. */
+  /** Waits until the condition holds, for slow providers; throws if it never does. */
   readonly until: (holds: () => Promise<boolean>) => Promise<void>
-  /** Parameters that the provider needs for a host. */
+  /** Parameters the provider needs for a host. */
   readonly params?: Readonly<Record<string, string>>
-  /** A provider that was restarted, as after a crash; the same one where that makes no difference. */
+  /** The provider after a restart, as after a crash; the same one if that makes no difference. */
   readonly restarted?: () => Promise<Provider>
 }
 
 export interface ConformanceCase {
   readonly name: string
-  /** About hosts that the provider makes and switches; not for one whose hosts are kept. */
+  /** For providers that create and switch hosts, not for ones whose hosts are kept. */
   readonly isAboutPower?: true
-  /** False for a provider that lacks the calls it is about. */
+  /** False for a provider without the calls it tests. */
   needs?(provider: Provider): boolean
-  /** Throws when the provider does not conform. */
+  /** Throws if the provider does not conform. */
   run(tools: ConformanceTools): Promise<void>
 }
 
@@ -53,7 +53,7 @@ async function made(tools: ConformanceTools, machine: string, provider = tools.p
   return result.host
 }
 
-/** The words of the provider, such as those about a parameter that the host needs. */
+/** The provider's message, such as about a parameter that the host needs. */
 const answerText = (answer: CreateResult): string => {
   if (answer.kind === 'Refused' || answer.kind === 'Exhausted') return `${answer.kind}: ${answer.reason}`
   return answer.kind === 'Unknown' ? `${answer.kind}: ${answer.message}` : answer.kind
@@ -67,10 +67,10 @@ async function gone({ provider, until }: ConformanceTools, providerID: string): 
 const hostsOf = async (provider: Provider, machine: string): Promise<readonly Host[]> =>
   (await provider.list()).hosts.filter((h) => h.machine === machine)
 
-/** A list that is incomplete now and then, or a host that is absent once, is found within so many reads. */
+/** This many reads find a list that is sometimes incomplete, or a host that is absent once. */
 const READS = 5
 
-/** Enough at once that a provider with a limit shows it, and few enough for real machines. */
+/** Enough at once to trigger a provider's limit, and few enough for real machines. */
 const BURST = 5
 
 export const CONFORMANCE: readonly ConformanceCase[] = [
@@ -242,7 +242,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     run: async (tools) => {
       const host = await made(tools, 'rebooted')
       must((await tools.provider.reboot(host.providerID)) === 'Ordered', 'reboot does not find the host')
-      // A provider that cannot see boots has no boot id, before and after.
+      // A provider that cannot observe boots never has a boot id.
       if (host.bootID !== undefined)
         await tools.until(async () => (await tools.provider.get(host.providerID))?.bootID !== host.bootID)
       const after = await tools.provider.get(host.providerID)
@@ -303,6 +303,6 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
   },
 ]
 
-/** Those that a provider has to pass. */
+/** The cases that a provider must pass. */
 export const conformanceFor = ({ isHostKept }: Pick<Capabilities, 'isHostKept'>): readonly ConformanceCase[] =>
   isHostKept ? CONFORMANCE.filter((c) => c.isAboutPower !== true) : CONFORMANCE

@@ -1,14 +1,14 @@
-// What comes in from another program or from a cloud is judged where it comes in, once: it fits the schemas of the model, or it is no answer at all. A provider in this
-// program is not judged; its own tests are the conformance cases.
+// Checks everything that comes from another program or a cloud once, on entry: it either fits the model's schemas or is not an answer. Providers inside this
+// program are not checked here; the conformance cases test them.
 import type { Checked } from '#api/field-problems.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { providersErrors } from './providers-errors.ts'
 
-/** The other side answered, but with nothing that can be used. */
+/** The other side answered with something unusable. */
 export class BadAnswer extends Error {}
 
-/** Throws for what the schema refuses; the value itself is not repeated, since it may be long or a secret. */
+/** Throws if the schema refuses the value. The error does not repeat the value, which may be long or a secret. */
 export function checked<T>(result: Checked<T>): T {
   if (result.kind === 'Value') return result.value
   const { pointer, message, allowed } = result.problem
@@ -16,7 +16,7 @@ export function checked<T>(result: Checked<T>): T {
   throw new BadAnswer(`${printableLine(field)} ${message}${allowed === undefined ? '' : ` (allowed: ${allowed})`}`)
 }
 
-/** Turns a bad answer into an error of the provider of this name. */
+/** Turns a bad answer into an error of this provider. */
 export function judged<T>(name: string, what: string, judge: () => T): T {
   try {
     return judge()

@@ -1,4 +1,4 @@
-// Whether what a Machine names as its host is that of another one: to switch, restart or delete it would hit that one. Its tags, or the id, were changed by others.
+// Detects that a Machine's host belongs to another Machine, because its tags or id were changed. Switching, restarting or deleting it would hit the other one.
 import type { Host } from './port.ts'
 
 export const foreignHost = (

@@ -1,6 +1,6 @@
-// A provider whose calls end, whose lists are read once for all who ask, and whose words are one short line. Controllers use providers only through this. It protects
-// from what a provider does wrong while it runs: it hangs, throws what should be in no status, or mixes up two hosts. Whether an answer can be true is judged where it
-// comes in from outside: `door.ts`.
+// Wraps a provider: calls have deadlines, concurrent list requests share one read, and messages are one short line. Controllers use providers only through
+// this. It guards against runtime faults of a provider: it hangs, throws something unfit for a status, or mixes up two hosts. `door.ts` checks whether external
+// answers are valid.
 import type { Clock } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -11,15 +11,15 @@ import { MAX_TEXT } from './model.ts'
 import type { CreateResult, HostList, HostRequest, Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
 
-/** Shorter than a reconcile, so that its outcome is still written down. */
+/** Shorter than a reconcile, so that its outcome is still recorded. */
 export const CREATE_WITHIN_MS = 20_000
 const CALL_WITHIN_MS = 10_000
 /** A cloud is read page by page. */
 const LIST_WITHIN_MS = 60_000
 
-/** Of a sentence in a status. */
+/** Length of a sentence in a status. */
 const MOST_TEXT = 200
-/** Bounds of a time that a provider wants to be left alone for. */
+/** Bounds of a provider's requested retry delay. */
 const SHORTEST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 3_600_000
 
@@ -29,7 +29,7 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
   const { name } = provider
   const call = <T>(what: string, ms: number, signal: AbortSignal | undefined, run: (s: AbortSignal) => Promise<T>) =>
     withinTime(clock, { provider: name, what, ms, signal }, run)
-  // A list may have 64 MiB, and every machine that leaves in doubt asks for one.
+  // A list may have 64 MiB, and every machine in doubt requests one.
   const lists = new SharedReads<HostList>(() => call('list hosts', LIST_WITHIN_MS, undefined, (s) => provider.list(s)))
   const made: Provider = {
     name,
@@ -55,7 +55,7 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
       provider.events((event) => onEvent({ ...event, message: text(event.message) }), signal),
     ...(provider.run && { run: provider.run.bind(provider) }),
   }
-  /** Of a provider in another program these become known, and change, while we run. */
+  /** For a provider in another program these become known, and change, at run time. */
   const now = <K extends keyof Provider>(what: K, wrap: (method: NonNullable<Provider[K]>) => Provider[K]) => ({
     enumerable: true,
     get: () => {
@@ -102,7 +102,7 @@ interface Call {
   readonly signal: AbortSignal | undefined
 }
 
-/** Also of a provider that does not listen to its signal: the call continues and its answer is dropped. */
+/** Also ends if the provider ignores its signal: the call continues and its answer is dropped. */
 async function withinTime<T>(
   clock: GuardClock,
   { provider, what, ms, signal }: Call,
@@ -129,7 +129,7 @@ async function withinTime<T>(
   }
 }
 
-/** What a provider throws ends in statuses, events and logs: it is one printable line, or it becomes one. */
+/** What a provider throws ends up in statuses, events and logs, so it must be one printable line. */
 function shown(name: string, what: string, thrown: unknown, hide = (text: string) => text): unknown {
   const text = thrownText(thrown).slice(0, MAX_TEXT + 1)
   const why = shortened(printableLine(hide(text)), MAX_TEXT)
@@ -147,7 +147,7 @@ function thrownText(thrown: unknown): string {
   }
 }
 
-/** Sentences are cut rather than refused, and so are times to wait. A host of another Machine leaves open whether one was made. */
+/** Cuts sentences and waits instead of refusing them. With another Machine's host it stays open whether one was created. */
 function fitted(
   answer: CreateResult,
   { machine, machineUid }: HostRequest,
@@ -163,13 +163,13 @@ function fitted(
   }
 }
 
-/** A provider that repeats what it was sent must not put the secret of it where people read. */
+/** A provider that repeats its input must not leak the input's secret. */
 const withoutToken = (text: string, { join }: HostRequest): string =>
   (join.token ?? '') === '' ? text : text.replaceAll(join.token, '[token]')
 
 const text = (given: string, hide = (all: string) => all): string =>
   shortened(printableLine(hide(given.slice(0, MAX_TEXT))), MOST_TEXT)
 
-/** Not a number would be tried again at once. */
+/** A delay that is not a number would cause a retry at once. */
 const retryMs = (ms: number): number =>
   Number.isFinite(ms) ? Math.ceil(Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ms))) : SHORTEST_RETRY_MS

@@ -9,7 +9,7 @@ export class HostEvents {
     this.#scheme = scheme
   }
 
-  /** Until the signal aborts. */
+  /** Resolves when the signal aborts. */
   async listen(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void> {
     this.#listeners.add(onEvent)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

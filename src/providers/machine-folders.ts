@@ -1,4 +1,4 @@
-// Machines that each have a folder of their own below one: how they are found and listed, and one thing at a time for each.
+// Machines that each have a subfolder: finds and lists them, and runs one operation at a time per machine.
 import { readdir } from 'node:fs/promises'
 import { KeyedLock } from '#lib/keyed-lock.ts'
 import { badName, isMachineName, machineIn, takenName } from './machine-name.ts'
@@ -25,7 +25,7 @@ export class MachineFolders<At extends Folder> {
     this.#o = options
   }
 
-  /** Undefined for ids of other providers, and for names that our machines cannot have. */
+  /** Undefined for other providers' ids, and for names that these machines cannot have. */
   machineOf(providerID: string): string | undefined {
     return machineIn(this.#o.scheme, providerID)
   }
@@ -39,18 +39,18 @@ export class MachineFolders<At extends Folder> {
     return entries.filter((e) => e.isDirectory() && isMachineName(e.name)).map((e) => e.name)
   }
 
-  /** Those that `get` finds. */
+  /** The hosts that `get` finds. */
   async hosts(get: (providerID: string) => Promise<Host | undefined>): Promise<readonly Host[]> {
     const hosts = await Promise.all((await this.names()).map((machine) => get(this.#o.scheme + machine)))
     return hosts.filter((h) => h !== undefined)
   }
 
-  /** Runs after all earlier calls for the machine, however they ended. */
+  /** Runs after all earlier calls for the machine, however those ended. */
   inTurn<T>(machine: string, work: (at: At) => Promise<T>): Promise<T> {
     return this.#locks.run(machine, () => work(this.at(machine)))
   }
 
-  /** Refused when the name is bad or of another host; a host that is there already is passed on as known. */
+  /** Refused if the name is invalid or belongs to another host; passes on an existing host as known. */
   async create(
     { machine, machineUid }: HostRequest,
     make: (at: At, known: NodeRecord | undefined) => Promise<Host>,

@@ -1,14 +1,14 @@
-// The names a machine may have where its name becomes a file or folder, how a name is found in a provider's id, and which machine has a name already.
+// Valid machine names where a name becomes a file or folder, a name inside a provider's id, and the machine that already has a name.
 import type { CreateResult } from './port.ts'
 
 const MACHINE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
-/** A file name holds 255 bytes at most. */
+/** A file name holds at most 255 bytes. */
 const LONGEST_MACHINE = 253
 
 /** Only such names become folders: no slash, no leading dot. */
 export const isMachineName = (name: string): boolean => name.length <= LONGEST_MACHINE && MACHINE.test(name)
 
-/** Undefined for ids of other providers, and for names that our machines cannot have. */
+/** Undefined for other providers' ids, and for names that these machines cannot have. */
 export function machineIn(scheme: string, providerID: string): string | undefined {
   const machine = providerID.slice(scheme.length)
   return providerID.startsWith(scheme) && isMachineName(machine) ? machine : undefined
@@ -22,11 +22,11 @@ interface Known {
 const refused = (reason: string): Refusal => ({ kind: 'Refused', reason })
 type Refusal = Extract<CreateResult, { readonly kind: 'Refused' }>
 
-/** Asked before anything is looked for under the name. */
+/** Checked before anything is searched under the name. */
 export const badName = (machine: string): Refusal | undefined =>
   isMachineName(machine) ? undefined : refused(`${JSON.stringify(machine)} cannot be the name of a machine`)
 
-/** Whether another host than the requested one has the name; `place` identifies it. */
+/** Refuses if a different host has the name; `place` identifies it. */
 export function takenName(known: Known | undefined, machineUid: string, place: string): Refusal | undefined {
   if (known === undefined) return undefined
   if (known.machineUid !== machineUid)

@@ -1,5 +1,5 @@
-// What providers and controllers say to each other of hosts, as schemas: the types of the port, the checks at the doors to other programs and clouds, and the page of
-// kubenode-provider/v1 are made of these.
+// The host model shared by providers and controllers, as schemas. The port's types, the checks of external answers and the kubenode-provider/v1 page are
+// derived from it.
 import { bool, choice, int, list, map, obj, optional, str, time } from '#api/build.ts'
 import { MAINTENANCE_ANSWERS, MAINTENANCE_KINDS, MAINTENANCE_STATES } from '#api/kinds/maintenance-event.ts'
 import { FAULT_CATEGORIES } from '#api/kinds/operations.ts'
@@ -9,10 +9,10 @@ export const MAX_TEXT = 1_024
 export const VISIBLE = '^[!-~]+$'
 export const word = (doc: string, max: number) =>
   str(doc, { min: 1, max, pattern: VISIBLE, expects: 'visible ASCII characters without spaces' })
-/** For people: what steers a terminal in it is replaced before it is shown or kept. */
+/** For people: terminal control characters are replaced before it is shown or stored. */
 export const text = (doc: string) => str(doc, { max: MAX_TEXT })
 
-/** Unique over all providers, and what `Machine.spec.providerID` holds. */
+/** Unique across all providers; the value of `Machine.spec.providerID`. */
 export const providerID = (doc: string) =>
   str(doc, { min: 4, max: 253, pattern: '^[a-z][a-z0-9-]{0,31}://[!-~]+$', expects: 'an id such as name://host-1' })
 export const machineName = str('Name of the Machine.', {
@@ -20,23 +20,23 @@ export const machineName = str('Name of the Machine.', {
   max: 253,
   pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
 })
-/** What a host belongs to, also after its machine's name was given to another one. */
+/** The host's owner, even after its machine's name was reused. */
 export const machineUid = word('Uid of the Machine: the owner of the host.', 64)
 
 /** A spot host can be reclaimed with minutes of notice. */
 const MARKETS = ['OnDemand', 'Spot'] as const
-/** A Machine lists the offerings that suit it, best first. */
+/** A Machine lists suitable offerings, best first. */
 export const offering = obj('The way in which a host is had.', {
   zone: optional(word('Zone.', 63)),
   type: optional(word('Type of the host.', 63)),
   market: optional(choice('How it is paid for.', MARKETS)),
 })
 
-/** Of `Machine.spec.provider.params`. */
+/** Limit of `Machine.spec.provider.params`. */
 const MOST_PARAMS = 64
 
 export const wantedHost = {
-  /** A second create with it answers with the first one's host, whatever happened to the reply. */
+  /** A second create with the same token returns the first one's host, whatever happened to the reply. */
   clientToken: word('The same token always means the same host.', 128),
   machine: machineName,
   machineUid,
@@ -78,7 +78,7 @@ export const capabilities = obj('What its hosts are like.', {
   userDataBytes: optional(int('Most text that a new host can be given.', { min: 0, max: 2 ** 31 - 1 })),
 })
 
-/** The words of a vendor are translated to these kinds and states. */
+/** A vendor's terms are mapped to these kinds and states. */
 export const maintenanceEvent = obj('Something announced, under way or ended.', {
   eventId: word('The same event always has the same id.', 253),
   providerID: providerID('The host.'),
@@ -93,7 +93,7 @@ export const maintenanceEvent = obj('Something announced, under way or ended.', 
   description: text('In the words of the vendor.'),
 })
 
-/** What our detectors found, in words that vendors have forms for. */
+/** What detectors found, in terms for which vendors have forms. */
 export const faultCategory = choice('What is broken.', FAULT_CATEGORIES)
 
 export const DELETED = ['Deleted', 'Deleting', 'Gone'] as const

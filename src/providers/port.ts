@@ -1,5 +1,5 @@
-// The infrastructure provider: who makes, finds, switches and removes the hosts of Machines, and what it knows of their maintenance. All calls may be repeated;
-// a lost reply does no harm. What a provider cannot do, it has no method for.
+// The infrastructure provider: creates, finds, switches and deletes the hosts of Machines, and knows about their maintenance. All calls may be repeated; a lost
+// reply does no harm. A provider has no method for what it cannot do.
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { OutProps, Out } from '#api/build.ts'
 import type { MAINTENANCE_ANSWERS } from '#api/kinds/maintenance-event.ts'
@@ -10,20 +10,23 @@ export type Offering = Out<typeof model.offering>
 
 export interface HostRequest extends OutProps<typeof model.wantedHost> {
   readonly join: JoinBundle
-  /** A person lets a host that had joined join again, with this token: hand it over although the agent used up the one before. */
+  /** A user lets a host that already joined join again with this token: deliver it even though the agent used up the previous one. */
   readonly joinsAgain?: true
 }
 
 export type Host = Out<typeof model.host>
 
-/** Something that happened to a host without our asking. */
+/** Something that happened to a host without a request from KubeNode. */
 export type HostEvent = Out<typeof model.hostEvent>
 
 export type CreateResult =
   | { readonly kind: 'Host'; readonly host: Host }
-  /** Nothing was made, and nothing will be until the request changes: that takes a commit. */
+  /** Nothing was created, and nothing will be until the request changes: that takes a commit. */
   | { readonly kind: 'Refused'; readonly reason: string }
-  /** Nothing was made: there is none of this offering now. Another may be had at once, with another token. Without zone and type the whole offering is meant. */
+  /**
+   * Nothing was created: this offering is out of stock. Another may be available at once, with another token. Without zone and type it applies to the whole
+   * offering.
+   */
   | {
       readonly kind: 'Exhausted'
       readonly zone?: string
@@ -31,9 +34,9 @@ export type CreateResult =
       readonly reason: string
       readonly retryAfterMs: number
     }
-  /** Nothing was made; the same token again after this time. */
+  /** Nothing was created; retry with the same token after this time. */
   | { readonly kind: 'Throttled'; readonly retryAfterMs: number }
-  /** A host may have been made or not: the same token again, never a new one. */
+  /** A host may have been created: retry with the same token, never a new one. */
   | { readonly kind: 'Unknown'; readonly message: string }
 
 export type DeleteResult = (typeof model.DELETED)[number]
@@ -42,11 +45,11 @@ export type Ordered = (typeof model.ORDERED)[number]
 /** All hosts at one time. */
 export interface HostList {
   readonly hosts: readonly Host[]
-  /** When the provider began to read it; a host made later may be missing. */
+  /** When the provider started to read it; a host created later may be missing. */
   readonly asOf: string
 }
 
-/** A host of the account, also one that KubeNode did not create. */
+/** A host in the account, even if KubeNode did not create it. */
 export interface TaggedHost {
   readonly providerID: string
   readonly address?: string
@@ -73,36 +76,36 @@ export interface Provider {
   readonly name: string
   readonly capabilities: Capabilities
   create(request: HostRequest, signal?: AbortSignal): Promise<CreateResult>
-  /** Undefined only when the provider is sure that the host does not exist; otherwise it throws. */
+  /** Undefined only if the provider is sure that the host does not exist; otherwise it throws. */
   get(providerID: string, signal?: AbortSignal): Promise<Host | undefined>
-  /** All hosts that this provider made for the cluster. Complete, or it throws: a host that is missing in it is missing. */
+  /** All hosts that this provider created for the cluster. Complete, or it throws: a host missing from it does not exist. */
   list(signal?: AbortSignal): Promise<HostList>
-  /** Hosts with this tag, also those that KubeNode did not create; nothing is done with them. Complete, or it throws. */
+  /** Hosts with this tag, including those that KubeNode did not create; nothing is done to them. Complete, or it throws. */
   tagged?(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedHost[]>
-  /** Ends everything on the host and gives it back. */
+  /** Stops everything on the host and releases it. */
   delete(providerID: string, signal?: AbortSignal): Promise<DeleteResult>
-  /** Answers once the restart was ordered; a new bootID tells that it happened. `hard` does not wait for the system on the host. */
+  /** Resolves once the restart is ordered; a new bootID shows that it happened. `hard` does not wait for the host's operating system. */
   reboot(providerID: string, how?: { readonly hard: boolean }, signal?: AbortSignal): Promise<Ordered>
-  /** Calls `heard` for what happens from now on; ends with the signal. A provider without events returns at once. */
+  /** Calls `onEvent` for events from now on until the signal aborts. A provider without events returns at once. */
   events(onEvent: (event: HostEvent) => void, signal: AbortSignal): Promise<void>
-  /** Answers once it was ordered; the state of the host tells that it happened. */
+  /** Resolves once it is ordered; the host's state shows that it happened. */
   power?(providerID: string, to: 'On' | 'Off', how?: { readonly hard: boolean }, signal?: AbortSignal): Promise<Ordered>
-  /** Everything announced or under way, and what ended in the last days. Complete, or it throws. */
+  /** Everything announced or in progress, and what ended in the last days. Complete, or it throws. */
   maintenance?(signal?: AbortSignal): Promise<MaintenanceList>
-  /** `Refused` when the event no longer takes this answer. */
+  /** `Refused` if the event no longer accepts this answer. */
   respond?(eventId: string, answer: MaintenanceAnswer, signal?: AbortSignal): Promise<Ordered | 'Refused'>
-  /** Tells the vendor what our detectors found on its host. */
+  /** Reports a detector's finding on a host to the vendor. */
   reportFault?(providerID: string, category: FaultCategory, text: string, signal?: AbortSignal): Promise<Ordered>
-  /** The provider's background work, such as keeping agents alive; ends with the signal. The program that creates the provider calls it, once. */
+  /** The provider's background work, such as keeping agents alive, until the signal aborts. The program that creates the provider calls it once. */
   run?(signal: AbortSignal): Promise<void>
 }
 
-/** Of a provider in another program that never answered: while nothing is known of it nothing is absent. */
+/** For a provider in another program that never answered: while nothing is known about it, nothing counts as absent. */
 export const NOTHING_KNOWN: Capabilities = Object.freeze({
   isHostKept: false,
   visibleWithinMs: 3_600_000,
   markets: [],
 })
 
-/** Of a provider whose hosts are made here: what it wrote it reads, and they have no market. */
+/** For a provider that creates hosts locally: it reads its own writes, and its hosts have no market. */
 export const LOCAL_CAPABILITIES: Capabilities = { isHostKept: false, visibleWithinMs: 0, markets: ['OnDemand'] }

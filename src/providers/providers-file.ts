@@ -1,4 +1,4 @@
-// Reads a providers file: which providers a program serves, and with which options. What cannot be meant is refused before anything starts.
+// Reads a providers file: which providers a program serves, with which options. Refuses invalid settings before anything starts.
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { choice, freeform, list, obj, optional, str } from '#api/build.ts'
@@ -14,7 +14,7 @@ import type { Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
 import { PROVIDERS } from './registry.ts'
 
-/** A few lines for each provider. */
+/** A few lines per provider. */
 const MAX_FILE_BYTES = 256 * 1024
 const MAX_PROVIDERS = 32
 
@@ -30,10 +30,10 @@ const fileSchema = obj('A providers file.', {
   ),
 })
 
-/** A provider of the file whose options were checked. */
+/** A provider from the file, with checked options. */
 export interface ServedProvider {
   readonly name: string
-  /** Paths that its options name, whole. */
+  /** Absolute paths from its options. */
   readonly paths: readonly string[]
   readonly writesForOthers: boolean
   readonly orphans: OrphanPolicy
@@ -47,7 +47,7 @@ export function readProvidersFile(
   return parseProviders(file, readText(file), known)
 }
 
-/** Without a file: those that need nothing. */
+/** Without a file: those that need no options. */
 export const defaultProviders = (known: readonly ProviderDefinition[] = PROVIDERS): readonly ServedProvider[] =>
   parseProviders('', '{"providers":[]}', known)
 

@@ -1,4 +1,4 @@
-// Every provider that our programs can serve. A new one is a folder of its own and one line here.
+// Every provider that KubeNode's programs can serve. A new one is a folder and one line here.
 import { alicloudDefinition } from './alicloud/definition.ts'
 import { awsDefinition } from './aws/definition.ts'
 import type { ProviderDefinition } from './definition.ts'

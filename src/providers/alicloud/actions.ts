@@ -1,4 +1,4 @@
-// Every action of Alibaba Cloud that the provider calls; the printed policy is made of this list.
+// Every Alibaba Cloud action that the provider calls; the printed policy is built from this list.
 
 export const ECS_ACTIONS = [
   'AcceptInquiredSystemEvent',
@@ -16,7 +16,7 @@ export const ECS_ACTIONS = [
 
 export type EcsAction = (typeof ECS_ACTIONS)[number]
 
-/** Those that change a host; the policy allows them for hosts of the cluster only. */
+/** Actions that change a host; the policy only allows them on the cluster's hosts. */
 export const ECS_HOST_ACTIONS: readonly EcsAction[] = [
   'DeleteInstance',
   'ModifySystemEventAttribute',

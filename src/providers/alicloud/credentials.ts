@@ -1,4 +1,4 @@
-// Where keys for Alibaba Cloud come from.
+// Sources of Alibaba Cloud keys.
 import { timestamp } from '#lib/clock.ts'
 import { type KeySource, parsed, tokenInFile } from '../cloud/credentials.ts'
 import { textIn } from '../cloud/json.ts'

@@ -1,4 +1,4 @@
-// How ECS names what the provider asks for, and where its answers have it. A restart from inside of a host answers no event: it has to be ordered here.
+// The ECS names of calls and fields that the provider uses. A restart from inside a host answers no event, so it is ordered here.
 import type { Out } from '#api/build.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -33,7 +33,7 @@ const STATES: Readonly<Record<string, CloudHost['state']>> = {
   Stopped: 'Stopped',
 }
 
-/** Without being named, only ended ones are listed. */
+/** Without these names, ECS only lists ended events. */
 const EVERY_STATE = numbered('InstanceEventCycleStatus', Object.keys(ECS_STATES))
 
 const ask = (action: EcsAction, params: Params): Asked => ({ action, params })
@@ -204,7 +204,7 @@ function answerTo({ eventId, id, kind }: CloudMaintenance, answer: MaintenanceAn
 const REASONS: Readonly<Record<FaultCategory, string>> = {
   Hang: 'instance-hang',
   Network: 'abnormal-network',
-  // Its own reason wants the vendor's id of the disk.
+  // ECS has a reason for disks, but it requires the vendor's disk id.
   Disk: 'others',
   Cpu: 'others',
   Memory: 'others',

@@ -29,7 +29,7 @@ type EventMeaning = Pick<HostMaintenance, 'kind' | 'state' | 'isUnplanned' | 'lo
 
 export function ecsEvent(type: string, stateWord = ''): EventMeaning {
   const known = ECS_STATES[stateWord]
-  // An unknown state is for people to read.
+  // An unknown state is left for people to read.
   const [kind, state] = known === undefined ? (['Notice', 'Scheduled'] as const) : [kindOf(type), known]
   return {
     kind,

@@ -1,4 +1,4 @@
-// What the metadata service of Alibaba Cloud tells a host about its own end: when a spot host is reclaimed, and the events of its hardware.
+// What Alibaba Cloud's metadata service reports to a host about its end: spot reclaims and hardware events.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { parsed } from '../cloud/credentials.ts'
@@ -15,7 +15,7 @@ import {
 import { ALICLOUD_SESSION } from './credentials.ts'
 import { ecsEvent } from './event-types.ts'
 
-/** The page is the time, as text. */
+/** The page is the time as text. */
 function reclaim(text: string): readonly Notice[] | undefined {
   const notBefore = timeIn(text.trim())
   if (notBefore === undefined) return undefined
@@ -31,7 +31,7 @@ function reclaim(text: string): readonly Notice[] | undefined {
   ]
 }
 
-/** The vendor writes names as texts, and as objects in its API: both are read. */
+/** The vendor writes names as text here, and as objects in its API; accept both. */
 const word = (event: unknown, name: string): string | undefined => textIn(event, name) ?? textIn(event, name, 'Name')
 
 function events(text: string): readonly Notice[] | undefined {

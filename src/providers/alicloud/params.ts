@@ -1,4 +1,4 @@
-// The parameters of a host at Alibaba Cloud, as `Machine.spec.provider.params` gives them.
+// Parameters of an Alibaba Cloud host, from `Machine.spec.provider.params`.
 import { choice, obj, optional, str } from '#api/build.ts'
 import { diskListParam, diskParam, idListParam, idParam, priceParam, tagsParam, zoneMapParam } from '../cloud/params.ts'
 

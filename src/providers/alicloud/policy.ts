@@ -1,11 +1,11 @@
-// The RAM policy of the provider for one cluster: it reads everything in ECS that it has to list, makes hosts with the cluster's tag only, and changes no other host.
+// The provider's RAM policy for one cluster: reads everything in ECS it has to list, creates hosts only with the cluster's tag, and changes no other host.
 import { grouped, type PolicyFor } from '../cloud/policy.ts'
 import { TAGS } from '../cloud/tags.ts'
 import { ECS_ACTIONS, ECS_HOST_ACTIONS } from './actions.ts'
 
 const named = (actions: readonly string[]): readonly string[] => actions.map((action) => `ecs:${action}`)
 
-/** What a new host is made of, besides itself. */
+/** What a new host consists of besides itself. */
 const PARTS = ['image', 'disk', 'snapshot', 'securitygroup', 'keypair', 'deploymentset']
 
 export function alicloudPolicy({ region, cluster, hostRole }: PolicyFor): object {

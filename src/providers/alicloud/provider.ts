@@ -5,7 +5,7 @@ import { alicloudKeys } from './credentials.ts'
 import { ECS } from './dialect.ts'
 import { ecsWire } from './wire.ts'
 
-/** Calls in a minute. The vendor sets quotas for each account and action and shows them in its console; these are assumed, and careful. */
+/** Calls per minute. The vendor sets quotas per account and action, shown in its console; these are cautious assumptions. */
 const USUAL: Readonly<Record<string, number>> = { DescribeInstances: 300, RunInstances: 60 }
 const USUAL_OTHERS = 60
 

@@ -11,7 +11,7 @@ export interface SignPlace {
   /** Such as https://ecs.cn-hangzhou.aliyuncs.com */
   readonly endpoint: string
   readonly version: string
-  /** A different one for each request: the vendor refuses a repeated one. */
+  /** Unique per request: the vendor refuses a repeated one. */
   readonly nonce: string
   readonly now: number
 }

@@ -1,4 +1,4 @@
-// How the APIs of Alibaba Cloud are spoken: signed parameters there, JSON back.
+// The wire format of Alibaba Cloud's APIs: signed parameters out, JSON back.
 import { randomBytes } from 'node:crypto'
 import type { Read, Wire } from '../cloud/call.ts'
 import { parsed } from '../cloud/credentials.ts'

@@ -1,4 +1,4 @@
-// Every action of EC2 that the provider calls; the printed policy is made of this list.
+// Every EC2 action that the provider calls; the printed policy is built from this list.
 
 export const EC2_ACTIONS = [
   'DescribeInstances',
@@ -14,7 +14,7 @@ export const EC2_ACTIONS = [
 
 export type Ec2Action = (typeof EC2_ACTIONS)[number]
 
-/** Those that change a host; the policy allows them for hosts of the cluster only. */
+/** Actions that change a host; the policy only allows them on the cluster's hosts. */
 export const EC2_HOST_ACTIONS: readonly Ec2Action[] = [
   'ModifyInstanceEventStartTime',
   'RebootInstances',

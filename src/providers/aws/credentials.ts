@@ -1,4 +1,4 @@
-// Where keys for AWS come from.
+// Sources of AWS keys.
 import { type KeySource, tokenInFile } from '../cloud/credentials.ts'
 import {
   type KeyOptions,
@@ -19,7 +19,7 @@ export const AWS_SESSION: MetadataSession = {
 }
 const STS_VERSION = '2011-06-15'
 
-/** China has a domain of its own. */
+/** China has its own domain. */
 export const awsDomain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com')
 
 const AWS_KEYS: VendorKeys = {

@@ -1,4 +1,4 @@
-// What a providers file may say of hosts at AWS.
+// Options of AWS hosts in a providers file.
 import { obj } from '#api/build.ts'
 import { cloudOptions } from '../cloud/options.ts'
 import type { DefinitionFor } from '../definition.ts'

@@ -1,4 +1,4 @@
-// How EC2 names what the provider asks for, and where its answers have it. Events of spot hosts come to the host itself only: its agent sees them.
+// The EC2 names of calls and fields that the provider uses. Spot events only reach the host itself, through its agent.
 import type { Out } from '#api/build.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -108,7 +108,7 @@ export const EC2: Dialect<Xml, HostParams> = {
     to === 'On'
       ? ask('StartInstances', { 'InstanceId.1': id })
       : ask('StopInstances', { 'InstanceId.1': id, ...(hard && { Force: 'true' }) }),
-  // It is tried softly for four minutes and then forced; there is no other way.
+  // EC2 tries a soft reboot for four minutes and then forces it; there is no alternative.
   reboot: (id) => once('RebootInstances', id),
   report: (id, category, text) =>
     ask('ReportInstanceStatus', {
@@ -119,7 +119,7 @@ export const EC2: Dialect<Xml, HostParams> = {
     }),
 }
 
-/** Undefined when one of the lists is none. */
+/** Undefined if any of them is not a list. */
 const allOf = <T>(lists: readonly (readonly T[] | undefined)[] | undefined): readonly T[] | undefined =>
   lists?.some((list) => list === undefined) === false ? lists.flatMap((list) => list ?? []) : undefined
 
@@ -170,7 +170,7 @@ function runParams({
 
 function disksOf({ systemDisk, rootDevice = ROOT_DEVICE, dataDisks }: HostParams): Params {
   const system = systemDisk === undefined ? [] : [[rootDevice, systemDisk] as const]
-  // The vendor names f and what follows for disks of the user.
+  // The vendor reserves f and later letters for user disks.
   const data = listOf(dataDisks).map((disk, i) => [`/dev/sd${String.fromCodePoint(0x66 + i)}`, disk] as const)
   return Object.fromEntries(
     [...system, ...data].flatMap(([device, disk], i) => {
@@ -185,7 +185,7 @@ function disksOf({ systemDisk, rootDevice = ROOT_DEVICE, dataDisks }: HostParams
   ) as Params
 }
 
-/** Undefined for events of a form that is not known. */
+/** Undefined for events in an unknown format. */
 function eventOf(status: Xml, event: Xml): CloudMaintenance | undefined {
   const [id, eventId] = [xmlText(status, 'instanceId'), xmlText(event, 'instanceEventId')]
   if (id === undefined || eventId === undefined) return undefined
@@ -204,7 +204,7 @@ function eventOf(status: Xml, event: Xml): CloudMaintenance | undefined {
   }
 }
 
-/** A restart of the instance answers one of the instance; that of the hardware is the vendor's. */
+/** Restarting the instance answers an instance event; hardware reboots are up to the vendor. */
 const ANSWERS: Readonly<Record<string, CloudMaintenance['answers']>> = {
   'instance-reboot': ['Start', 'Postpone'],
   'system-reboot': ['Postpone'],

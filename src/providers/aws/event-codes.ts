@@ -11,7 +11,7 @@ const KINDS: Readonly<Record<string, MaintenanceKind>> = {
 
 export const EC2_CODES: readonly string[] = Object.keys(KINDS)
 
-/** What a vendor's description begins with once it is over. */
+/** How a vendor's description starts once the event is over. */
 const ENDED: readonly (readonly [string, MaintenanceState])[] = [
   ['[Completed]', 'Executed'],
   ['[Canceled]', 'Cancelled'],

@@ -1,4 +1,4 @@
-// What the metadata service of AWS tells a host about its own end: the interruption of a spot host, planned maintenance, the recommendation to rebalance.
+// What AWS' metadata service reports to a host about its end: spot interruptions, planned maintenance, rebalance recommendations.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { parsed } from '../cloud/credentials.ts'
@@ -32,7 +32,7 @@ function interruption(text: string): readonly Notice[] | undefined {
   ]
 }
 
-/** A higher risk, and no end: it is for people and their autoscalers, and empties no node. */
+/** A higher risk, not an end: it informs people and their autoscalers, and drains no node. */
 function rebalance(text: string): readonly Notice[] | undefined {
   const at = timeIn(textIn(parsed(text), 'noticeTime'))
   if (at === undefined) return undefined

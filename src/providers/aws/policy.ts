@@ -1,11 +1,11 @@
-// The IAM policy of the provider for one cluster: it reads everything in EC2 that it has to list, makes hosts with the cluster's tag only, and changes no other host.
+// The provider's IAM policy for one cluster: reads everything in EC2 it has to list, creates hosts only with the cluster's tag, and changes no other host.
 import { TAGS } from '../cloud/tags.ts'
 import { grouped, type PolicyFor } from '../cloud/policy.ts'
 import { EC2_ACTIONS, EC2_HOST_ACTIONS } from './actions.ts'
 
 const named = (actions: readonly string[]): readonly string[] => actions.map((action) => `ec2:${action}`)
 
-/** What a new host is made of, besides itself and its disks. */
+/** What a new host consists of besides itself and its disks. */
 const PARTS = ['subnet', 'network-interface', 'security-group', 'key-pair', 'placement-group', 'spot-instances-request']
 
 export function awsPolicy({ region, cluster, hostRole }: PolicyFor): object {

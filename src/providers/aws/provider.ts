@@ -6,7 +6,7 @@ import { awsDomain, awsKeys } from './credentials.ts'
 import { EC2 } from './dialect.ts'
 import { ec2Wire } from './wire.ts'
 
-/** Buckets of requests as the vendor describes them. That of instances is never the tighter one: we ask for one in a call. */
+/** Token buckets as the vendor documents them. The instance bucket is never the tighter one, because each call requests one instance. */
 const USUAL: Readonly<Record<string, Limit>> = {
   DescribeInstances: { perSecond: 20, burst: 100 },
   DescribeInstanceStatus: { perSecond: 20, burst: 100 },

@@ -1,4 +1,4 @@
-// Signs a call of an AWS API (Signature Version 4). The key is derived for a day, a region and a service, so that a leaked one opens little.
+// Signs an AWS API call (Signature Version 4). The key is derived per day, region and service, so a leaked one opens little.
 import { createHmac } from 'node:crypto'
 import type { Keys } from '../cloud/credentials.ts'
 import { percentEncoded } from '../cloud/percent.ts'
@@ -16,7 +16,7 @@ const ALGORITHM = 'AWS4-HMAC-SHA256'
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
-/** The request with its date, the session of its keys, and its signature. */
+/** The request with its date, the keys' session token, and its signature. */
 export function signedV4(request: CloudRequest, keys: Keys, { region, service, now }: SigV4Place): CloudRequest {
   const url = new URL(request.url)
   const date = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')

@@ -1,4 +1,4 @@
-// How EC2 is spoken: a signed form there (the query protocol), XML back.
+// The wire format of EC2: a signed form out (query protocol), XML back.
 import type { ApiCall, Read, Wire } from '../cloud/call.ts'
 import type { CloudAnswer, CloudRequest } from '../cloud/http.ts'
 import { readBy } from '../cloud/codes.ts'
@@ -23,7 +23,7 @@ export const formOf = ({ action, params }: ApiCall, endpoint: string, version: s
 
 function readXml({ status, text }: CloudAnswer): Read {
   const body = parseXml(text)
-  // Also the page of a network that wants a password can be read.
+  // The response may also be the login page of a captive network.
   if (body === undefined || !Object.keys(body).every((name) => name.endsWith('Response'))) return { kind: 'Unreadable' }
   if (status === 200) return { kind: 'Body', body }
   const code = xmlText(body, 'Response', 'Errors', 'Error', 'Code') ?? xmlText(body, 'ErrorResponse', 'Error', 'Code')

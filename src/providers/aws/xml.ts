@@ -1,22 +1,22 @@
-// Reads the XML that the query protocol of AWS answers with: elements and text. What such an answer never has (declarations of types, entities of its own, comments,
-// unbalanced or mixed content) is refused, and nothing is fetched or expanded.
+// Parses the XML of the AWS query protocol: elements and text. Refuses what such responses never contain (DTDs, custom entities, comments, unbalanced or mixed
+// content); fetches and expands nothing.
 
-/** An element with elements, or a text. */
+/** An element with children, or text. */
 export type Xml = string | { readonly [name: string]: readonly Xml[] }
 
-/** Their answers nest nine deep. */
+/** AWS responses nest nine deep. */
 const MAX_DEPTH = 32
-/** A page of a thousand hosts has some four hundred thousand. */
+/** A page of a thousand hosts has about four hundred thousand. */
 const MAX_ELEMENTS = 1_000_000
 
 const NAME = /[A-Za-z_][\w.-]*/y
-/** Attributes are allowed where the vendor has one: the namespace. */
+/** Attributes are allowed where the vendor uses one: the namespace. */
 const ATTRIBUTES = /(?:\s+[A-Za-z_][\w.:-]*="[^"<]*")*\s*/y
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 class BadXml extends Error {}
 
-/** The root element as `{ [name]: [content] }`; undefined when it cannot be read. */
+/** The root element as `{ [name]: [content] }`; undefined if the text cannot be parsed. */
 export function parseXml(text: string): { readonly [name: string]: readonly Xml[] } | undefined {
   try {
     return new Reader(text).document()
@@ -101,7 +101,7 @@ class Reader {
   }
 }
 
-/** Of any names, also `__proto__`. */
+/** Works for any name, including `__proto__`. */
 function ownRecord(children: readonly (readonly [string, Xml])[]): { readonly [name: string]: readonly Xml[] } {
   const record: Record<string, Xml[]> = Object.create(null) as Record<string, Xml[]>
   for (const [name, value] of children) (record[name] ??= []).push(value)
@@ -118,7 +118,7 @@ const unescaped = (text: string): string =>
     return String.fromCodePoint(code)
   })
 
-/** The first element on the way, or undefined. */
+/** The first element at the path, or undefined. */
 export const xmlAt = (value: Xml | undefined, ...path: readonly string[]): Xml | undefined =>
   path.reduce<Xml | undefined>((v, name) => (typeof v === 'object' ? v[name]?.[0] : undefined), value)
 
@@ -127,7 +127,7 @@ export const xmlText = (value: Xml | undefined, ...path: readonly string[]): str
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
-/** The vendor's lists are `<xSet><item>…</item></xSet>`. Undefined when there is no such list; an empty element is an empty list. */
+/** A vendor list is `<xSet><item>…</item></xSet>`. Undefined if there is no such list; an empty element is an empty list. */
 export const xmlItems = (value: Xml | undefined, ...path: readonly string[]): readonly Xml[] | undefined => {
   const found = xmlAt(value, ...path)
   if (found === undefined) return undefined

@@ -1,5 +1,5 @@
-// An account of a cloud in one region: asks for hosts that carry the tag of the cluster, makes, switches and removes them, and reads their maintenance, in the words of
-// its vendor. What cannot be read is an error, never an absence.
+// A cloud account in one region: lists hosts with the cluster's tag, creates, switches and deletes them, and reads their maintenance, in the vendor's terms.
+// Unreadable data is an error, never an absence.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { FaultCategory, MaintenanceAnswer, Offering, Ordered } from '../port.ts'
@@ -26,10 +26,10 @@ export interface AccountOptions {
   readonly call: Call
 }
 
-/** Reads are complete or throw; orders answer `Missing` only for a vendor's exact code. */
+/** Reads are complete or throw; orders return `Missing` only for the vendor's exact code. */
 export type Account = ReturnType<typeof createAccount>
 
-/** What both vendors allow; a longer one would be another one when it is cut. */
+/** The limit of both vendors; a truncated token would be a different token. */
 const LONGEST_TOKEN = 64
 
 export function createAccount<Part, P extends CommonParams>(
@@ -78,22 +78,22 @@ export function createAccount<Part, P extends CommonParams>(
   const order = async (asked: Asked, signal: AbortSignal | undefined): Promise<'Ordered' | 'Missing'> =>
     (await ordered(asked, signal)) === 'Ordered' ? 'Ordered' : 'Missing'
 
-  /** Undefined for what ended and is only shown for a while. */
+  /** Undefined for an ended instance that is only shown for a while. */
   const taggedOf = ({ id, status, address }: SeenInstance): TaggedInstance | undefined => {
     if (id === undefined) throw unreadable(instances.list.action, 'an instance has no id')
     return instances.states[status ?? ''] === 'Ended' ? undefined : { id, ...defined({ address }) }
   }
 
-  /** Undefined for instances that are not of this cluster. */
+  /** Undefined for instances of other clusters. */
   const hostOf = (seen: SeenInstance): CloudHost | undefined => {
     const { id, status, tags = new Map(), zone, type, isSpot, isReclaimed, address } = seen
     const ours = hostTags(cluster, tags)
     if (ours === undefined) return undefined
     const state = instances.states[status ?? '']
-    // Asked for by such an id, no host would be found, and it would count as gone.
+    // A request with such an id would find no host, and the host would count as gone.
     if (id !== undefined && !dialect.isId(id))
       throw unreadable(instances.list.action, 'an instance has an id that is none')
-    // An unknown state is no state: the whole answer is refused, rather than one host left out.
+    // Refuse the whole answer for an unknown state, instead of leaving one host out.
     if (id === undefined || state === undefined)
       throw unreadable(instances.list.action, `an instance has the state ${JSON.stringify(status)}`)
     return {
@@ -128,18 +128,18 @@ export function createAccount<Part, P extends CommonParams>(
     },
     withToken: async (token: string, signal?: AbortSignal): Promise<readonly CloudHost[]> =>
       (await instancesAs(hostOf, instances.withTag(TAGS.token, token), signal)).filter((h) => h.token === token),
-    /** Those that exist without our tags too, as what they are. */
+    /** Existing instances without KubeNode's tags are included, as tagged instances. */
     read: (ids: readonly string[]): Promise<readonly (CloudHost | TaggedInstance)[]> =>
       instancesAs((i) => hostOf(i) ?? taggedOf(i), instances.withIds(ids)),
     all: (signal?: AbortSignal) => instancesAs(hostOf, instances.withTag(TAGS.cluster, cluster), signal),
-    /** Also hosts that are not of this cluster. */
+    /** Includes hosts of other clusters. */
     tagged: (tag: string, value: string, signal?: AbortSignal) =>
       instancesAs(taggedOf, instances.withTag(tag, value), signal),
     remove: (id: string, signal?: AbortSignal) => ordered(dialect.remove(id), signal),
     power: (id: string, to: 'On' | 'Off', hard: boolean, signal?: AbortSignal) =>
       order(dialect.power(id, to, hard), signal),
     reboot: (id: string, hard: boolean, signal?: AbortSignal) => order(dialect.reboot(id, hard), signal),
-    /** Of these hosts. */
+    /** Only for these hosts. */
     async maintenance(hosts: readonly CloudHost[], signal?: AbortSignal): Promise<readonly CloudMaintenance[]> {
       const ours = new Set(hosts.map((h) => h.id))
       const announced = (await eventsIn(events.list(), signal)).filter((e) => ours.has(e.id))
@@ -160,7 +160,7 @@ type ReadOrder<P> =
   | { readonly kind: 'Instance'; readonly instance: NewInstance<P>; readonly offering: Offering }
   | Extract<MakeResult, { readonly kind: 'Refused' }>
 
-/** Pure: what is to be made for a request. */
+/** Builds the instance to create from a request. Pure. */
 function instanceReader<P extends CommonParams>(
   { paramsSchema, networks }: Pick<Dialect<never, P>, 'paramsSchema' | 'networks'>,
   cluster: string,
@@ -193,12 +193,12 @@ function instanceReader<P extends CommonParams>(
   }
 }
 
-/** Minutes before the vendor takes a spot host back. */
+/** Minutes before the vendor reclaims a spot host. */
 const reclaimOf = ({ id }: CloudHost): CloudMaintenance => ({
   id,
   eventId: `reclaim-${id}`,
   kind: 'Reclaim',
-  // Announced, and not begun: what runs there can still be moved.
+  // Announced but not started: workloads can still be moved.
   state: 'Scheduled',
   isUnplanned: true,
   losesData: true,
@@ -206,7 +206,7 @@ const reclaimOf = ({ id }: CloudHost): CloudMaintenance => ({
   description: 'the vendor reclaims the spot host',
 })
 
-/** In whole seconds: one vendor writes minutes, the other milliseconds. Empty for what is no time. */
+/** In whole seconds: one vendor writes minutes, the other milliseconds. Empty if it is not a time. */
 function wholeTime(text = ''): string {
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? '' : `${new Date(ms).toISOString().slice(0, 19)}Z`

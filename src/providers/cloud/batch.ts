@@ -1,7 +1,7 @@
-// Questions about single hosts that come within a tenth of a second are asked in one call.
+// Batches reads of single hosts that arrive within a tenth of a second into one call.
 import type { Clock } from '#lib/clock.ts'
 
-/** What both vendors take in one call. */
+/** Both vendors' limit per call. */
 const MOST_IN_BATCH = 100
 const WAIT_MS = 100
 
@@ -20,7 +20,7 @@ export class Batch<T> {
     this.#load = load
   }
 
-  /** Undefined when the whole answer does not have it. */
+  /** Undefined if the complete answer does not contain it. */
   get(id: string): Promise<T | undefined> {
     return new Promise((answered, failed) => {
       if (this.#open.size === 0) {

@@ -1,5 +1,5 @@
-// One call of a cloud's API: in its turn, signed, within a deadline, and repeated only where repeating is safe: with the same parameters, so that a client token stays
-// the same. It never throws for what a vendor or a network does; what it does not understand is `NoAnswer`.
+// One cloud API call: takes its turn, signs, has a deadline, and retries only where that is safe, with the same parameters, so that a client token stays the
+// same. Never throws for a vendor's or network's behavior; anything it does not understand is `NoAnswer`.
 import { type Clock } from '#lib/clock.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
@@ -18,10 +18,10 @@ export interface ApiCall {
 
 export type CallResult =
   | { readonly kind: 'Answer'; readonly body: unknown }
-  /** The vendor refused it, with one of its codes. `isAfterLost`: an earlier try of the same call was not answered, and may have been done. */
+  /** The vendor refused it with one of its codes. `isAfterLost`: an earlier attempt of the same call got no answer and may have been executed. */
   | { readonly kind: 'Code'; readonly code: string; readonly message: string; readonly isAfterLost?: true }
   | { readonly kind: 'Throttled'; readonly retryAfterMs: number }
-  /** It may have been done or not. */
+  /** It may or may not have been executed. */
   | { readonly kind: 'NoAnswer'; readonly message: string }
 
 export type Read =
@@ -29,14 +29,14 @@ export type Read =
   | { readonly kind: 'Code'; readonly code: string; readonly message: string; readonly retryAfterMs?: number }
   | { readonly kind: 'Unreadable' }
 
-/** How a vendor's API is spoken. */
+/** The wire format of a vendor's API. */
 export interface Wire {
   sign(call: ApiCall, keys: Keys, now: number): CloudRequest
   read(answer: CloudAnswer): Read
   isThrottle(code: string): boolean
-  /** A refusal for certain, whatever the status of the answer: one vendor says that stock is out with status 500. */
+  /** Definitely a refusal, whatever the HTTP status: one vendor reports missing stock with status 500. */
   isVerdict(code: string): boolean
-  /** The keys are at their end, or the request is too old: with other keys, or signed again, it may pass. */
+  /** The keys expired or the request is too old: other keys or a new signature may help. */
   isStale(code: string): boolean
 }
 
@@ -51,15 +51,15 @@ export interface CallerOptions {
 
 interface CallHow {
   readonly signal?: AbortSignal | undefined
-  /** A second one would do it twice, as with a reboot. */
+  /** Not repeatable, because a second call would act twice, as with a reboot. */
   readonly once?: boolean
 }
 
-/** The slowest call, which makes a host, is answered within ten seconds. */
+/** The slowest call, which creates a host, answers within ten seconds. */
 const CALL_DEADLINE_MS = 30_000
 const TRIES = 3
 const FIRST_BACKOFF_MS = 500
-/** What a vendor says goes into a status. */
+/** A vendor's message goes into a status. */
 const MESSAGE_CHARS = 300
 
 export type Call = (call: ApiCall, how?: CallHow) => Promise<CallResult>
@@ -73,7 +73,7 @@ export function createCaller(options: CallerOptions): Call {
         await clock.sleep(random.jitter(FIRST_BACKOFF_MS * 4 ** (tries - 1), 0.5), signal)
       const next = await attempt(options, call, signal)
       signal?.throwIfAborted()
-      // A lost reply stays one: the vendor may have done what it did not answer.
+      // A lost reply stays lost: the vendor may have acted without answering.
       const isLost = tries > 0 && last.kind === 'NoAnswer'
       if (next.kind === 'Away') return isLost ? last : throttledFor(next.ms)
       if (next.kind === 'Code' && isLost) return { ...next, isAfterLost: true }
@@ -84,7 +84,7 @@ export function createCaller(options: CallerOptions): Call {
   }
 }
 
-/** The line is too long: the vendor was not asked. */
+/** The queue is too long: the call was not sent. */
 interface Away {
   readonly kind: 'Away'
   readonly ms: number
@@ -93,7 +93,7 @@ interface Away {
 const throttledFor = (retryAfterMs: number): CallResult => ({ kind: 'Throttled', retryAfterMs })
 const noAnswer = (message: string): CallResult => ({ kind: 'NoAnswer', message: message.slice(0, MESSAGE_CHARS) })
 
-/** Once; signed again once when the keys had come to their end. The vendor counts both, so each has a turn. */
+/** Sends once, and again with a new signature if the keys had expired. The vendor counts both, so each takes a turn. */
 async function attempt(
   options: CallerOptions,
   call: ApiCall,
@@ -103,7 +103,7 @@ async function attempt(
   return first.kind === 'Code' && options.wire.isStale(first.code) ? inTurn(options, call, signal) : first
 }
 
-/** The keys come before the turn: calls that waited for slow keys together would all be sent at once, with turns of a minute ago. */
+/** Get keys before taking a turn: otherwise calls that waited for slow keys would all be sent at once, on turns from a minute ago. */
 async function inTurn(
   options: CallerOptions,
   call: ApiCall,
@@ -115,7 +115,7 @@ async function inTurn(
   const turn = await rate.take(call.action, signal)
   if (turn.kind === 'Wait') return { kind: 'Away', ms: turn.ms }
   const answer = await exchange(options, call, keys.value, signal)
-  // The vendor counts it also when its answer is not awaited any longer.
+  // The vendor counts it even if this side stopped waiting for the answer.
   if (answer.kind === 'Failed' && answer.isLeft) turn.left()
   else turn.answered()
   if (answer.kind === 'Failed') return noAnswer(withoutKeys(answer.why, keys.value))
@@ -136,7 +136,7 @@ const exchange = (
 
 type Done<T> =
   | { readonly kind: 'Done'; readonly value: T }
-  /** Left: given up by us, not by the other side. */
+  /** Left: this side gave up, not the other one. */
   | { readonly kind: 'Failed'; readonly why: string; readonly isLeft: boolean }
 
 async function withDeadline<T>(
@@ -160,7 +160,7 @@ async function withDeadline<T>(
   }
 }
 
-/** Of fetch, which says only "fetch failed". */
+/** fetch itself only reports "fetch failed". */
 const causeOf = (e: unknown): string =>
   e instanceof Error && e.cause instanceof Error ? `${e.message}: ${e.cause.message}` : messageOf(e)
 
@@ -171,7 +171,7 @@ function resultOf(wire: Wire, answer: CloudAnswer, keys: Keys, credentials: Cred
     if (wire.isStale(code)) credentials.drop(keys)
     if (wire.isThrottle(code)) return throttledFor(retryAfterMs ?? 0)
     const message = withoutKeys(read.message, keys).slice(0, MESSAGE_CHARS)
-    // What a broken server says is no verdict.
+    // A code from a broken server is not a verdict.
     return answer.status >= 500 && !wire.isVerdict(code)
       ? noAnswer(`${code}: ${message}`)
       : { kind: 'Code', code, message }
@@ -180,7 +180,7 @@ function resultOf(wire: Wire, answer: CloudAnswer, keys: Keys, credentials: Cred
   return noAnswer(`the answer cannot be read (status ${answer.status}, ${answer.text.length} characters)`)
 }
 
-/** For calls that must succeed: the answer, or an error that says what the vendor said. */
+/** For calls that must succeed: the answer, or an error with the vendor's message. */
 export function bodyOf(result: CallResult, { action }: ApiCall, place: string): unknown {
   switch (result.kind) {
     case 'Answer':

@@ -1,5 +1,5 @@
-// The part of a cloud provider that is the same for all vendors: hosts are found by our tags, questions about single hosts are asked together, a host counts as ended
-// only when that is certain, and what a vendor does not answer is never taken for an answer.
+// The vendor-independent part of a cloud provider: finds hosts by KubeNode's tags, batches reads of single hosts, treats a host as ended only when that is
+// certain, and never takes a missing answer for an answer.
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -30,7 +30,7 @@ import type { CloudHost, TaggedInstance } from './hosts.ts'
 
 export interface CloudProviderTools {
   readonly clock: Clock
-  /** What a new host runs at its first start to join. The same bundle gives the same text, so that a repeated create is the same request. */
+  /** The script with which a new host joins at its first start. The same bundle gives the same text, so a repeated create is the same request. */
   readonly userData: (join: JoinBundle) => string
 }
 
@@ -73,9 +73,9 @@ export class CloudProvider implements Provider {
     const made = await this.#account.make({ ...request, userData }, signal)
     if (made.kind === 'TokenUsed') return this.#usedBy(request, made.message, signal)
     if (made.kind !== 'Made') return made
-    // Tags of a new host may come a moment after it.
+    // Tags of a new host may appear a moment later.
     const read = made.host === undefined ? await this.#read(made.id).catch(() => undefined) : undefined
-    // A host that was only made was not shown yet: for seconds the vendor may answer that it does not exist.
+    // A host that was just created may not be visible yet: for seconds the vendor may report that it does not exist.
     if (read !== undefined) this.#sightings.seen(read.id, isLeaving(read.state))
     const host = made.host ?? read
     return host === undefined ? { kind: 'Host', host: this.#notYetSeen(request, made.id) } : this.#created(host)
@@ -93,7 +93,7 @@ export class CloudProvider implements Provider {
     return { hosts: judged(this.name, 'list hosts', () => ours.map((h) => this.#shown(h))), asOf }
   }
 
-  /** A page may repeat a host of the one before. */
+  /** A page may repeat a host of the previous one. */
   async tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedHost[]> {
     const found = new Map((await this.#account.tagged(name, value, signal)).map((h) => [h.id, h]))
     return [...found.values()].map(({ id, address }) => ({
@@ -105,7 +105,7 @@ export class CloudProvider implements Provider {
   async delete(providerID: string, signal?: AbortSignal): Promise<DeleteResult> {
     const id = this.#idOf(providerID)
     if (id === undefined) return 'Gone'
-    // One vendor takes orders about hosts that ended long ago.
+    // One vendor accepts orders for hosts that ended long ago.
     const host = await this.#read(id)
     if (host?.state === 'Ended') return 'Gone'
     if (host !== undefined) this.#sightings.seen(id, isLeaving(host.state))
@@ -152,12 +152,12 @@ export class CloudProvider implements Provider {
     return this.#order(providerID, (id) => this.#account.reportFault(id, category, text, signal))
   }
 
-  /** What happens is seen in lists and in maintenance; a queue of the vendor would be one more right and one more source. */
+  /** Lists and maintenance show events; a vendor queue would need one more right and one more source. */
   async events(_onEvent: (event: HostEvent) => void): Promise<void> {
     return undefined
   }
 
-  /** Made by an earlier try whose reply was lost and whose parameters were others, for its join token was. */
+  /** Created by an earlier attempt whose reply was lost, with other parameters because its join token differed. */
   async #usedBy(
     { clientToken, machineUid }: HostRequest,
     message: string,
@@ -178,14 +178,14 @@ export class CloudProvider implements Provider {
     return (await order(id, host)) === 'Missing' ? this.#deletedOrThrow(id) : 'Ordered'
   }
 
-  /** All that have our tag, each once: a page may repeat a host of the one before. */
+  /** All hosts with KubeNode's tag, without duplicates: a page may repeat a host of the previous one. */
   async #ours(signal?: AbortSignal): Promise<readonly CloudHost[]> {
     const hosts = new Map((await this.#account.all(signal)).map((h) => [h.id, h]))
     for (const { id, state } of hosts.values()) this.#sightings.seen(id, isLeaving(state))
     return [...hosts.values()].filter((h) => h.state !== 'Ended')
   }
 
-  /** Undefined: certainly gone. */
+  /** Undefined if certainly gone. */
   async #find(id: string): Promise<CloudHost | undefined> {
     const host = await this.#read(id)
     if (host === undefined) {
@@ -196,7 +196,7 @@ export class CloudProvider implements Provider {
     return host.state === 'Ended' ? undefined : host
   }
 
-  /** A host that lost our tags runs on: it is neither gone, nor known to be ours to delete. */
+  /** A host that lost KubeNode's tags still runs: it is not gone, but no longer known to be safe to delete. */
   async #read(id: string): Promise<CloudHost | undefined> {
     const host = await this.#reads.get(id)
     if (host === undefined || 'state' in host) return host
@@ -218,7 +218,7 @@ export class CloudProvider implements Provider {
     return `${this.name}://${this.#account.region}/${id}`
   }
 
-  /** Undefined for what no vendor could have made. A host of another region is not missing: it is not asked about here. */
+  /** Undefined for ids that no vendor issues. A host in another region is not missing: it is not looked up here. */
   #idOf(providerID: string): string | undefined {
     const scheme = `${this.name}://`
     const [region = '', id = ''] = providerID.slice(scheme.length).split('/')
@@ -227,7 +227,7 @@ export class CloudProvider implements Provider {
     throw new KubeNodeError(providersErrors.KN11044({ providerID, region: this.#account.region }))
   }
 
-  /** What a vendor says is judged here. */
+  /** Validates the vendor's answer. */
   #shown(seen: CloudHost): Host {
     const { id, token, state, machine, machineUid, createdAt, offering, address } = seen
     const isOrdered = state === 'Ended' || this.#sightings.isLeaving(id)
@@ -244,7 +244,7 @@ export class CloudProvider implements Provider {
     return checked(this.#readHost(host))
   }
 
-  /** A host that cannot be true leaves open what was made. */
+  /** An invalid host leaves it open what was created. */
   #created(host: CloudHost): CreateResult {
     try {
       return { kind: 'Host', host: this.#shown(host) }
@@ -267,7 +267,7 @@ export class CloudProvider implements Provider {
   }
 }
 
-/** A refusal and a limit are answers: nothing was done. */
+/** A refusal and a rate limit are answers: nothing was done. */
 const mayBeDone = (error: unknown): boolean => !isKubeNodeError(error) || error.code === 'KN11042'
 
 const isLeaving = (state: CloudHost['state']): boolean => state === 'Deleting' || state === 'Ended'

@@ -1,17 +1,17 @@
-// What the codes of a vendor mean. Only codes that are listed mean anything: whatever else comes leaves it open whether there is a host.
+// The meaning of a vendor's error codes. Only listed codes have one: any other leaves it open whether a host exists.
 import { own } from '#lib/fields.ts'
 import type { Wire } from './call.ts'
 
-/** Of a call that was to make a host. */
+/** For a call that should create a host. */
 export type Meaning = 'Refused' | 'NoneInZone' | 'NoneOfType' | 'NoneThere'
 
 export interface Codes {
   readonly made: Readonly<Record<string, Meaning>>
-  /** The token was used with other parameters before. */
+  /** The token was already used with other parameters. */
   readonly tokenUsed: string
-  /** There is no such host. */
+  /** The host does not exist. */
   readonly missing: string
-  /** The keys are at their end, or the request is too old: with other keys, or signed again, it may pass. */
+  /** The keys expired or the request is too old: other keys or a new signature may help. */
   readonly stale: readonly string[]
   isThrottle(code: string): boolean
 }

@@ -1,4 +1,4 @@
-// The keys that sign calls: fetched once for all who wait, renewed at four fifths of their life, and shown in no text.
+// The keys that sign calls: fetched once for all waiting calls, renewed at four fifths of their life, and never shown in text.
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import { isDeeperJson, isObject } from '#lib/json.ts'
@@ -6,19 +6,19 @@ import { isDeeperJson, isObject } from '#lib/json.ts'
 export interface Keys {
   readonly id: string
   readonly secret: string
-  /** Of keys that a vendor lent for a while. */
+  /** Only for temporary keys. */
   readonly session?: string
   /** Milliseconds since 1970. */
   readonly expiresAt?: number
 }
 
-/** Throws with a reason that names no secret. */
+/** Throws with a reason that contains no secret. */
 export type KeySource = (signal: AbortSignal) => Promise<Keys>
 
 const RENEW_AT = 0.8
-/** Keys without an end, such as those of a file, are read again so often: an operator may replace them. */
+/** Permanent keys, such as those in a file, are reread at this interval, since an operator may replace them. */
 const READ_AGAIN_MS = 5 * 60_000
-/** No key file has more. */
+/** Key files are smaller. */
 const MAX_KEY_BYTES = 64 * 1024
 
 interface Held {
@@ -44,13 +44,13 @@ export class Credentials {
     try {
       return await (this.#fetching ??= this.#fetch(signal).finally(() => (this.#fetching = undefined)))
     } catch (e) {
-      // The held keys are good until their end; the next call tries to renew it again.
+      // The current keys are valid until they expire; the next call tries to renew them again.
       if (held !== undefined && now < (held.keys.expiresAt ?? now)) return held.keys
       throw e
     }
   }
 
-  /** The vendor no longer takes them. */
+  /** The vendor no longer accepts these keys. */
   drop(keys: Keys): void {
     if (this.#held?.keys === keys) this.#held = undefined
   }
@@ -64,7 +64,7 @@ export class Credentials {
   }
 }
 
-/** A file of JSON with `id`, `secret` and, of keys that end, `session`. */
+/** A JSON file with `id`, `secret` and, for temporary keys, `session`. */
 export const keysInFile =
   (file: string): KeySource =>
   async () => {
@@ -83,7 +83,7 @@ export const tokenInFile = async (file: string): Promise<string> => {
   return bytes.toString('utf8').trim()
 }
 
-/** The parser's own message would quote the text. What nests too deeply is not parsed: an object for each level fills the memory. */
+/** The parser's own message would quote the text. Deeply nested text is not parsed: an object per level would fill the memory. */
 export function parsed(text: string): unknown {
   if (isDeeperJson(Buffer.from(text))) return undefined
   try {
@@ -93,7 +93,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A vendor's message with everything blotted out that could be a key. */
+/** A vendor's message with everything redacted that could be a key. */
 export function withoutKeys(text: string, { id, secret, session }: Keys): string {
   const parts = [secret, session, id].filter((part): part is string => part !== undefined && part !== '')
   return parts.reduce((left, part) => left.replaceAll(part, '[secret]'), text)

@@ -1,20 +1,20 @@
-// How a vendor names what a cloud provider asks for: its calls, where its answers have what is read, and its words. All of it is data and pure functions; the account
-// sends, repeats and judges. `Part` is a part of an answer, `P` the parameters of a host.
+// A vendor's names for what a cloud provider needs: its calls, the places of fields in its answers, and its terms. Only data and pure functions; the account
+// sends, retries and judges. `Part` is a part of an answer, `P` the parameters of a host.
 import type { Field } from '#api/build.ts'
 import type { Capabilities, FaultCategory, MaintenanceAnswer, Offering } from '../port.ts'
 import type { CloudHost, CloudMaintenance } from './hosts.ts'
 import type { Codes } from './codes.ts'
 import type { Params } from './call.ts'
 
-/** A call and how it is sent. */
+/** A call and how to send it. */
 export interface Asked {
   readonly action: string
   readonly params: Params
-  /** A second one would do it twice, as with a reboot. */
+  /** Not repeatable, because a second call would act twice, as with a reboot. */
   readonly once?: true
 }
 
-/** An instance as an answer shows it, unjudged: what it does not say is undefined. */
+/** An instance as in an answer, unvalidated: missing fields are undefined. */
 export interface SeenInstance {
   readonly id: string | undefined
   readonly status?: string | undefined
@@ -24,18 +24,18 @@ export interface SeenInstance {
   readonly isSpot?: boolean
   readonly address?: string | undefined
   readonly created?: string | undefined
-  /** The vendor is taking a spot host back. */
+  /** The vendor is reclaiming a spot host. */
   readonly isReclaimed?: boolean
 }
 
-/** What the parameters of all vendors have. */
+/** Parameters common to all vendors. */
 export interface CommonParams {
   readonly type?: string
   readonly zone?: string
   readonly tags?: string
 }
 
-/** A host that is to be made, once its request was read. */
+/** A host to create, with its request parsed. */
 export interface NewInstance<P> {
   readonly params: P
   readonly token: string
@@ -50,31 +50,31 @@ export interface NewInstance<P> {
 }
 
 export interface Dialect<Part, P extends CommonParams> {
-  /** Of the provider. */
+  /** The provider's name. */
   readonly name: string
-  /** For people. */
+  /** Shown to users. */
   readonly vendor: string
   readonly capabilities: Capabilities
   readonly codes: Codes
   readonly paramsSchema: Field<P, unknown>
-  /** The parameter with a network for each zone. */
+  /** The parameter that lists a network per zone. */
   readonly networks: { readonly param: string; of(params: P): string }
   isId(text: string): boolean
   /** Parameters of every call. */
   everyCall(region: string): Params
-  /** What the body of an answer has for us; undefined when it is the answer to something else. */
+  /** The relevant part of an answer's body; undefined if it answers a different call. */
   answerIn(action: string, body: unknown): Part | undefined
-  /** Token of the next page. */
+  /** The next page's token. */
   nextIn(answer: Part): string | undefined
   readonly instances: {
     readonly list: Asked
     withTag(name: string, value: string): Params
-    /** Asked for in a way in which one missing instance does not fail the answer about all others. */
+    /** Uses a form in which one missing instance does not fail the answer for all others. */
     withIds(ids: readonly string[]): Params
-    /** Undefined where there is no such list. */
+    /** Undefined if there is no such list. */
     in(answer: Part): readonly Part[] | undefined
     seen(instance: Part): SeenInstance
-    /** A state that is not among them is none. */
+    /** Any state not listed here is unknown. */
     readonly states: Readonly<Record<string, CloudHost['state']>>
   }
   readonly events: {
@@ -83,7 +83,7 @@ export interface Dialect<Part, P extends CommonParams> {
     in(answer: Part): readonly CloudMaintenance[] | undefined
     answer(event: CloudMaintenance, answer: MaintenanceAnswer): Asked
   }
-  /** Equal ones for equal instances, or the token would be refused. */
+  /** Equal for equal instances, or the token would be refused. */
   make(instance: NewInstance<P>): Asked
   made(answer: Part): readonly SeenInstance[] | undefined
   remove(id: string): Asked
@@ -92,7 +92,7 @@ export interface Dialect<Part, P extends CommonParams> {
   report(id: string, category: FaultCategory, text: string): Asked
 }
 
-/** Of descriptions: what a status takes, and what both vendors take of us. */
+/** Limit of descriptions in a status, and of what both vendors accept. */
 export const DESCRIPTION_CHARS = 200
 
 /** `Tag.1.Key`, `Tag.1.Value`, … */

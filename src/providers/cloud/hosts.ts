@@ -1,20 +1,20 @@
-// Hosts, orders and maintenance as a vendor has them, with its own ids.
+// Hosts, orders and maintenance in a vendor's terms, with its own ids.
 import type { CreateResult, Host, HostMaintenance, HostRequest, Offering } from '../port.ts'
 import type { HostTags } from './tags.ts'
 
-/** A host as a vendor has it. */
+/** A host in the vendor's terms. */
 export interface CloudHost extends HostTags {
   readonly id: string
-  /** `Ended`: the vendor still shows what no longer exists. */
+  /** `Ended`: the vendor still lists it although it no longer exists. */
   readonly state: Host['state'] | 'Ended'
   readonly createdAt: string
   readonly offering: Offering
   readonly address?: string
-  /** The vendor is taking a spot host back. */
+  /** The vendor is reclaiming a spot host. */
   readonly isReclaimed?: boolean
 }
 
-/** As far as it is of interest of a host that others made. */
+/** The relevant fields of an instance that KubeNode did not create. */
 export interface TaggedInstance {
   readonly id: string
   readonly address?: string
@@ -26,11 +26,11 @@ export interface HostOrder extends HostRequest {
 
 export type MakeResult =
   | { readonly kind: 'Made'; readonly id: string; readonly host?: CloudHost }
-  /** The token was used with other parameters before: there may be a host that has it. */
+  /** The token was already used with other parameters: a host may have it. */
   | { readonly kind: 'TokenUsed'; readonly message: string }
   | Exclude<CreateResult, { readonly kind: 'Host' }>
 
-/** `Vanished`: missing, after a try that was not answered and may have been what ended it. */
+/** `Vanished`: missing, after an unanswered attempt that may have ended it. */
 export type RemoveResult = 'Ordered' | 'Missing' | 'Vanished'
 
 export const missing = ({ isAfterLost }: { readonly isAfterLost?: true }): RemoveResult =>

@@ -1,4 +1,4 @@
-// One HTTP exchange with a cloud: bounded in time by its signal and in size, and never redirected, for a signature is meant for one server.
+// One HTTP exchange with a cloud: bounded by its signal and in size, and without redirects, because a signature is for one server.
 
 import { defined } from '#lib/defined.ts'
 export interface CloudRequest {
@@ -10,15 +10,15 @@ export interface CloudRequest {
 
 export interface CloudAnswer {
   readonly status: number
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }
 
-/** Throws when there is no whole answer. */
+/** Throws unless there is a complete answer. */
 export type Transport = (request: CloudRequest, signal: AbortSignal) => Promise<CloudAnswer>
 
-/** A page of a hundred hosts with all their fields is a third of a megabyte. */
+/** A page of a hundred hosts with all fields is a third of a megabyte. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 export const fetchTransport: Transport = async ({ method, url, headers, body }, signal) => {
@@ -36,7 +36,7 @@ export const fetchTransport: Transport = async ({ method, url, headers, body }, 
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // A cancelled body ends the connection: what is not read is not sent.
+  // Canceling the body closes the connection: what is not read is not sent.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
     if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`)

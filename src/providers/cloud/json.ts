@@ -1,4 +1,4 @@
-// Reads answers without trusting them: what is not of the expected type is absent.
+// Reads answers without trusting them: a value of an unexpected type counts as absent.
 import { isObject } from '#lib/json.ts'
 
 const field = (value: unknown, ...path: readonly string[]): unknown =>
@@ -9,7 +9,7 @@ export const textIn = (value: unknown, ...path: readonly string[]): string | und
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
-/** Undefined when it is no list, which is not the same as an empty one. */
+/** Undefined if it is not a list, which differs from an empty list. */
 export const listIn = (value: unknown, ...path: readonly string[]): readonly unknown[] | undefined => {
   const found = field(value, ...path)
   return Array.isArray(found) ? found : undefined

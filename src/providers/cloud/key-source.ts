@@ -1,4 +1,4 @@
-// Where the keys of a cloud come from: variables or a file, a token of the cluster that is exchanged for keys, or the metadata of the host.
+// Sources of a cloud's keys: variables or a file, a cluster token exchanged for keys, or the host's metadata service.
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { type Keys, type KeySource, keysInFile, parsed } from './credentials.ts'
@@ -20,7 +20,7 @@ export interface KeyTools {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** How a vendor calls the parts of keys that it lends. */
+/** The vendor's names for the parts of temporary keys. */
 interface KeyNames {
   readonly id: string
   readonly secret: string
@@ -29,24 +29,24 @@ interface KeyNames {
 
 export interface VendorKeys {
   readonly metadata: MetadataSession
-  /** Page of the metadata service that names the role of the host; below it are its keys. */
+  /** Page of the metadata service with the name of the host's role; its keys are below it. */
   readonly rolePage: string
   readonly role: RegExp
-  /** What a host without a role lacks. */
+  /** What is missing on a host without a role. */
   readonly roleWord: string
   readonly names: KeyNames
   /** Variables with keys. */
   readonly keyVariables: KeyNames
-  /** Variables of a role that is had for a token of the cluster. */
+  /** Variables of a role that is assumed with a cluster token. */
   readonly roleVariables: readonly string[]
   exchange(values: readonly string[], options: KeyOptions, tools: KeyTools): KeySource
 }
 
 export const SESSION_SECONDS = '3600'
-/** Of a metadata session: long enough for the three questions of one renewal. */
+/** Lifetime of a metadata session: enough for the three requests of one renewal. */
 const METADATA_SECONDS = '60'
 
-/** Throws when the options and the environment name no keys. */
+/** Throws if neither the options nor the environment name keys. */
 export function keysFrom(vendor: VendorKeys, options: KeyOptions, tools: KeyTools): KeySource {
   const { credentials, keyFile } = options
   if (credentials === 'File') {
@@ -88,11 +88,11 @@ interface Lent {
   readonly from: string
   readonly status: number
   readonly code: string | undefined
-  /** A field of what was lent. */
+  /** A field of the temporary keys. */
   readonly at: (name: string) => string | undefined
 }
 
-/** The vendor's text stays out of the error: it may repeat what was sent. */
+/** Leave the vendor's text out of the error: it may repeat the request. */
 export function lentKeys(names: KeyNames, { from, status, code = '', at }: Lent): Keys {
   const [id, secret, session] = [at(names.id), at(names.secret), at(names.session)]
   const expiresAt = Date.parse(at('Expiration') ?? '')

@@ -1,13 +1,13 @@
-// What a call that was to make a host means, once its code has a meaning.
+// The result of a call that should create a host, from its code's meaning.
 import type { Offering } from '../port.ts'
 import type { CallResult } from './call.ts'
 import type { MakeResult } from './hosts.ts'
 import { type Codes, meaningOf } from './codes.ts'
 
-/** Stock comes back within minutes, or not today; asking more often finds nothing. */
+/** Stock comes back within minutes, or not today; asking more often does not help. */
 const STOCK_AGAIN_MS = 5 * 60_000
 
-/** Everything but an answer. */
+/** Every result except a success. */
 export function notMade(
   result: Exclude<CallResult, { readonly kind: 'Answer' }>,
   { zone, type }: Offering,

@@ -1,4 +1,4 @@
-// Options that all cloud providers have.
+// Options shared by all cloud providers.
 import { choice, fallback, int, map, optional, str } from '#api/build.ts'
 import { labelValue, url } from '#api/fields.ts'
 import { path } from '../definition.ts'
@@ -12,7 +12,7 @@ const regionField = (example: string) =>
     expects: 'the name of a region',
   })
 
-/** An account has some raised quotas, and never a hundred. */
+/** An account has a few raised quotas, never a hundred. */
 const MOST_LIMITS = 32
 
 export const cloudOptions = (example: string, unit: string, defaultFrom: string) => ({
@@ -40,7 +40,7 @@ export const cloudOptions = (example: string, unit: string, defaultFrom: string)
   metadataEndpoint: optional(url('Address of the metadata service; the usual one when left out.')),
 })
 
-/** What an operator said, before what is usual. */
+/** An operator's limits override the usual ones. */
 export const withLimits =
   (usual: (action: string) => Limit, limits: Readonly<Record<string, number>> = {}, seconds = 1) =>
   (action: string): Limit => {

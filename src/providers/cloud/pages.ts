@@ -1,4 +1,4 @@
-// All pages of a list, or none: a list that breaks off is no list.
+// Reads all pages of a list or fails: an incomplete list is useless.
 import { KubeNodeError } from '#lib/errors.ts'
 import { providersErrors } from '../providers-errors.ts'
 
@@ -7,7 +7,7 @@ const MOST_PAGES = 1_000
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Empty or absent on the last page. */
+  /** Empty or missing on the last page. */
   readonly next?: string | undefined
 }
 

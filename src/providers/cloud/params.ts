@@ -1,4 +1,4 @@
-// Reads `Machine.spec.provider.params` of cloud hosts: texts by the schema of the vendor, and the few small languages inside of them. Pure.
+// Parses `Machine.spec.provider.params` of cloud hosts: texts checked by the vendor's schema, and their small inner formats. Pure.
 import { str, type Field } from '#api/build.ts'
 import { createFieldReader } from '#api/field-problems.ts'
 
@@ -6,7 +6,7 @@ export type ReadParams<P> =
   | { readonly kind: 'Params'; readonly params: P }
   | { readonly kind: 'Refused'; readonly reason: string }
 
-/** A parameter that the vendor does not have is refused: it is a typing error, or meant for another provider. Compiled at the first one: a thousand hosts are one set. */
+/** Refuses unknown parameters: a typo, or meant for another provider. Compiles the schema at the first use: a thousand hosts share one set. */
 export function paramsReader<P>(
   schema: Field<P, unknown>,
 ): (params: Readonly<Record<string, string>>) => ReadParams<P> {
@@ -30,7 +30,7 @@ export const listOf = (text = ''): readonly string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-/** "a=1,b=2"; what has no name has the empty one. */
+/** "a=1,b=2"; an entry without a name has the empty one. */
 export const pairsOf = (text = ''): ReadonlyMap<string, string> =>
   new Map(
     listOf(text).map((part) => {
@@ -91,7 +91,7 @@ export const tagsParam = (doc: string): Field<string> =>
 export const priceParam = (doc: string): Field<string> =>
   str(doc, { min: 1, max: 16, pattern: '^[0-9]+(\\.[0-9]{1,6})?$', expects: 'a price such as 0.25' })
 
-/** The network of the wanted zone, and which zone that is. */
+/** The network of the wanted zone, and that zone. */
 export function placeIn(
   networks: string,
   wantedZone: string | undefined,

@@ -1,19 +1,19 @@
-// What a cloud account may do for one cluster: the least that a provider needs, as the vendors write it. Pure.
+// A cloud account's minimal rights for one cluster, in the vendors' formats. Pure.
 
 export interface PolicyFor {
   readonly region: string
   /** The tag of its hosts. */
   readonly cluster: string
-  /** Role that hosts get, when the parameters of Machines name one. */
+  /** Role for hosts, if the parameters of Machines name one. */
   readonly hostRole?: string
 }
 
-/** Each action is in exactly one of them; the creating call has a place of its own. */
+/** Each action is in exactly one group; the creating call has its own. */
 export interface ActionGroups {
-  /** Only read; vendors have no narrower way to say of what. */
+  /** Read-only; vendors offer no narrower scope for these. */
   readonly read: readonly string[]
   readonly host: readonly string[]
-  /** Neither about a host that a tag could name, nor the creating call. */
+  /** Neither about a host that a tag could identify, nor the creating call. */
   readonly others: readonly string[]
 }
 

@@ -1,59 +1,59 @@
-// How often each action of a cloud may be called: a token bucket for each action, below what the vendor allows, because consoles and other programs use the
-// same limit. A throttled call halves the rate; from then on it recovers slowly. One object for one account and region.
-// The vendor counts a call when it arrives, which is somewhere between its sending and its answer. So a call in flight keeps its place in the burst, also when
-// its answer is not awaited any longer, and a program that starts leaves place for calls of the one before it. In every span of time at most what the vendor
-// permits arrives, however long each call is under way; of calls whose answers are not awaited, and of a program that was killed, none arrives after ARRIVES_WITHIN_MS.
+// Rate-limits each action of a cloud: a token bucket per action, below the vendor's limit, because consoles and other programs share that limit. A throttled
+// call halves the rate, which then recovers slowly. One object per account and region. The vendor counts a call when it arrives, somewhere between its sending
+// and its answer. A call in flight therefore keeps its place in the burst, even if its answer is no longer awaited, and a starting program leaves room for
+// calls of its predecessor. In any time span at most the permitted number of calls arrives, however long each call takes. Abandoned calls, and calls of a
+// killed program, arrive within ARRIVES_WITHIN_MS or not at all.
 import type { Clock } from '#lib/clock.ts'
 
 export interface Limit {
   readonly perSecond: number
-  /** Calls at once after a quiet time. */
+  /** Calls at once after a quiet period. */
   readonly burst: number
 }
 
 export interface RateOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'now' | 'sleep'>
   readonly limitOf: (action: string) => Limit
-  /** What is ours of the vendor's limit. */
+  /** This program's share of the vendor's limit. */
   readonly share?: number
-  /** What a vendor that counts by the minute refuses, it refuses until the next minute. */
+  /** A vendor that counts per minute refuses until the next minute. */
   readonly period: 'Minute' | 'Second'
 }
 
 export type Turn =
-  /** One of both must be called: `answered` when the call has its answer or cannot have one, `left` when it is not waited for any longer. */
+  /** The caller must call exactly one: `answered` once the call has its answer or cannot get one, `left` if it stops waiting. */
   | { readonly kind: 'Go'; readonly answered: () => void; readonly left: () => void }
   | { readonly kind: 'Wait'; readonly ms: number }
 
-/** Of the limit; the rest is for people and other programs. */
+/** Share of the limit; the rest is for people and other programs. */
 const OUR_SHARE = 0.85
-/** Longer than this no call is kept in a line: the caller gets a time to come back. */
+/** The longest wait in the queue: beyond it, the caller gets a time to come back. */
 const LONGEST_LINE_MS = 10_000
-/** Those who come back are a little closer together than their turns, so that one who does not come leaves no gap. */
+/** Callers come back slightly closer together than their turns, so that one that does not come leaves no gap. */
 const CLOSER = 0.9
-/** No caller is sent away for longer: the vendor may take more calls by then. */
+/** The longest time a caller is sent away: the vendor may accept more calls by then. */
 const LONGEST_AWAY_MS = 120_000
-/** Of the full rate each second after a throttled call: back to the full rate from half of it in a minute. */
+/** Share of the full rate regained per second after a throttled call: from half to full in a minute. */
 const RECOVERY_PER_SECOND = 1 / 120
-/** Never below this share of the full rate, or a busy account would stop us altogether. */
+/** Minimum share of the full rate, so that a busy account does not stop this program altogether. */
 const LEAST_SHARE = 1 / 16
 const MINUTE_MS = 60_000
-/** A call that was sent arrives so soon, or never. */
+/** A call that was sent arrives within this time, or never. */
 const ARRIVES_WITHIN_MS = 5_000
 
 interface Bucket {
   readonly full: Limit
   rate: number
   tokens: number
-  /** Sent and not answered. */
+  /** Sent but not answered. */
   inFlight: number
-  /** Calls that may still arrive although their answers are not awaited, until when; soonest first. A program that starts may have tens of thousands with one end. */
+  /** Abandoned calls that may still arrive, with their deadline; soonest first. A starting program may have tens of thousands with the same deadline. */
   readonly late: { readonly until: number; count: number }[]
-  /** All of them together. */
+  /** The total of them. */
   lateCalls: number
   at: number
   pausedUntil: number
-  /** When the last of those who were sent away comes back. */
+  /** When the last caller that was sent away comes back. */
   lastBack: number
   /** First come, first served. */
   readonly line: ((turn: Turn) => void)[]
@@ -70,7 +70,7 @@ export class Rate {
     this.#begunAt = options.clock.monotonic()
   }
 
-  /** Resolves when it is this call's turn. A call that would have to wait too long is not put in line. */
+  /** Resolves when it is this call's turn. A call that would have to wait too long does not enter the queue. */
   async take(action: string, signal?: AbortSignal): Promise<Turn> {
     signal?.throwIfAborted()
     const bucket = this.#bucket(action)
@@ -101,7 +101,7 @@ export class Rate {
     while (bucket.line.length > 0) {
       refill(bucket, clock.monotonic())
       const ms = waitOf(bucket, clock.monotonic())
-      // A pause that began meanwhile: they come back after it.
+      // A pause started meanwhile: they come back after it.
       if (ms > LONGEST_LINE_MS)
         for (const served of bucket.line.splice(0))
           served({ kind: 'Wait', ms: comeBackIn(bucket, clock.monotonic(), ms) })
@@ -120,7 +120,7 @@ export class Rate {
       if (isOver) return
       isOver = true
       const now = this.#options.clock.monotonic()
-      // Until now the place was taken, and nothing was saved up for it.
+      // The place was taken until now, so no tokens accumulated for it.
       refill(bucket, now)
       bucket.inFlight--
       if (isLeft) keepPlaces(bucket, 1, { until: sentAt + ARRIVES_WITHIN_MS, now })
@@ -128,13 +128,13 @@ export class Rate {
     return { kind: 'Go', answered: () => over(false), left: () => over(true) }
   }
 
-  /** The vendor refused a call; answers how long nothing should be asked. */
+  /** The vendor refused a call; returns how long to send nothing. */
   throttled(action: string, retryAfterMs: number | undefined): number {
     const { clock, period } = this.#options
     const bucket = this.#bucket(action)
     const now = clock.monotonic()
     const pause = retryAfterMs ?? (period === 'Minute' ? MINUTE_MS - (clock.now() % MINUTE_MS) : 1_000)
-    // Calls that were on their way together were refused for one reason.
+    // Calls in flight together were refused for the same reason.
     if (now >= bucket.pausedUntil) {
       bucket.rate = Math.max(bucket.rate / 2, bucket.full.perSecond * LEAST_SHARE)
       bucket.tokens = 0
@@ -153,12 +153,12 @@ export class Rate {
     }
     const { perSecond, burst } = limitOf(action)
     const full = { perSecond: perSecond * share, burst: Math.max(1, Math.floor(burst * share)) }
-    // As many calls of a program that was killed may be under way as this one may send at once: what the vendor permits beyond them is for now all there is.
+    // A killed program may have as many calls in flight as this one may send at once. For now, only the vendor's allowance beyond them is available.
     const before = Math.max(0, full.burst - Math.max(1, Math.floor(burst) - full.burst))
     const made: Bucket = {
       full,
       rate: full.perSecond,
-      // A program that starts may follow one that used up what may be called at once, and may be started again and again.
+      // A starting program may follow one that used up the burst, and may be restarted again and again.
       tokens: 0,
       inFlight: 0,
       late: [],
@@ -175,13 +175,13 @@ export class Rate {
   }
 }
 
-/** Until there is a token for the one that has so many before it; whole milliseconds, rounded up. */
+/** Time until there is a token for a caller with this many ahead of it; whole milliseconds, rounded up. */
 function waitOf({ tokens, rate, pausedUntil }: Bucket, now: number, before = 0): number {
   const forToken = Math.max(0, ((before + 1 - tokens) / rate) * 1_000)
   return Math.ceil(Math.max(0, pausedUntil - now) + forToken)
 }
 
-/** Each at a time of its own: a thousand that came back together would be sent away again but for ten. */
+/** A different time for each: a thousand callers that came back together would be sent away again, except ten. */
 function comeBackIn(bucket: Bucket, now: number, soonestMs: number): number {
   const apart = (1_000 / bucket.rate) * CLOSER
   const ms = Math.min(Math.max(soonestMs, bucket.lastBack + apart - now), Math.max(soonestMs, LONGEST_AWAY_MS))
@@ -206,7 +206,7 @@ function keepPlaces(bucket: Bucket, count: number, { until, now }: Span): void {
 
 function refill(bucket: Bucket, now: number): void {
   const { late } = bucket
-  // What is saved up for a place begins when it is free.
+  // Tokens for a place accumulate from the moment it is free.
   for (let [first] = late; first !== undefined && first.until <= now; [first] = late) {
     saveUp(bucket, first.until)
     bucket.lateCalls -= first.count

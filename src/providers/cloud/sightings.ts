@@ -1,14 +1,14 @@
-// What a provider remembers of hosts between two reads, because clouds answer from copies that lag: a host that was just made may be missing, and one that is being
-// deleted may look alive. It decides when a missing host no longer exists.
+// What a provider remembers about hosts between reads, because clouds answer from lagging replicas: a new host may be missing, and one being deleted may seem
+// alive. Decides when a missing host no longer exists.
 import type { Clock } from '#lib/clock.ts'
 
-/** Each is a few dozen bytes; the oldest are forgotten, after which a missing host takes `visibleWithinMs` to be gone. */
+/** A few dozen bytes each. The oldest are forgotten; a missing one then counts as gone after `visibleWithinMs`. */
 const MOST_REMEMBERED = 50_000
 
 export class Sightings {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #visibleWithinMs: number
-  /** Since when it was missing in each answer. */
+  /** Since when it has been missing from every answer. */
   readonly #missing = new Map<string, number>()
   readonly #leaving = new Set<string>()
   readonly #seen = new Set<string>()
@@ -25,12 +25,12 @@ export class Sightings {
     if (isLeaving) this.leaving(id)
   }
 
-  /** Its deletion was ordered, or seen. */
+  /** Its deletion was ordered or observed. */
   leaving(id: string): void {
     remember(this.#leaving, id)
   }
 
-  /** Its deletion was asked for and not answered: it may have been ordered. */
+  /** Its deletion was requested without an answer: it may have been ordered. */
   unwanted(id: string): void {
     remember(this.#unwanted, id)
   }
@@ -39,7 +39,7 @@ export class Sightings {
     return this.#leaving.has(id)
   }
 
-  /** Whether a host that a complete answer did not have is certainly gone. */
+  /** Whether a host missing from a complete answer is certainly gone. */
   isGone(id: string): boolean {
     if (this.#leaving.has(id) || (this.#unwanted.has(id) && this.#seen.has(id))) return true
     const now = this.#clock.monotonic()

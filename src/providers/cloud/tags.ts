@@ -1,4 +1,4 @@
-// The tags by which hosts of a cluster are found again, given in the call that makes them. A host counts only with all four.
+// The tags that identify a cluster's hosts, set by the call that creates them. A host counts only with all four.
 
 export const TAGS = {
   cluster: 'kubenode.io/cluster',
@@ -23,7 +23,7 @@ export const tagsFor = (
   [TAGS.token, token],
 ]
 
-/** Undefined for hosts that are not of this cluster. */
+/** Undefined for hosts of other clusters. */
 export function hostTags(cluster: string, tags: ReadonlyMap<string, string>): HostTags | undefined {
   const [machine, machineUid, token] = [tags.get(TAGS.machine), tags.get(TAGS.machineUid), tags.get(TAGS.token)]
   if (tags.get(TAGS.cluster) !== cluster) return undefined

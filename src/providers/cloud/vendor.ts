@@ -1,4 +1,4 @@
-// A cloud as a provider: keys, rate, calls, account and hosts of one vendor, wired.
+// A cloud as a provider: wires one vendor's keys, rate, calls, account and hosts.
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { type Random, systemRandom } from '#lib/random.ts'
 import type { Provider } from '../port.ts'
@@ -21,19 +21,19 @@ export interface CloudOptions extends KeyOptions {
 
 export interface CloudTools extends CloudProviderTools {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Another way to the cloud, in tests; HTTP when left out. */
+  /** Replaces HTTP in tests. */
   readonly transport?: Transport
   readonly random?: Random
 }
 
-/** All that a vendor is: how its API is spoken, what is asked in it, who asks, and how often. */
+/** Everything specific to a vendor: wire format, calls, credentials, and rate limits. */
 export interface Vendor<Part, P extends CommonParams> {
   readonly dialect: Dialect<Part, P>
   endpointOf(region: string): string
   wire(endpoint: string, region: string): Wire
   keys(options: KeyOptions, tools: KeyTools): KeySource
   readonly period: RateOptions['period']
-  /** Calls of an action in a period, when the operator does not know of others. */
+  /** Calls of an action per period, unless the operator sets others. */
   usualLimit(action: string): Limit
 }
 

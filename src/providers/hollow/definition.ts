@@ -1,4 +1,4 @@
-// What a providers file may say of hosts that are agents without a machine.
+// Options of hollow hosts, which are agents without a machine, in a providers file.
 import { fallback, obj, optional, refine } from '#api/build.ts'
 import { check } from '#api/extras.ts'
 import { duration } from '#api/fields.ts'

@@ -1,4 +1,4 @@
-// The folder between the provider and the process of its hollow agents: one small file a host, whole or not there. Its presence is the host.
+// The folder between the provider and the process of its hollow agents: one small file per host, written atomically. The file's existence is the host.
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'
 import { isMachineName } from '../machine-name.ts'
@@ -17,18 +17,18 @@ export interface HollowHost {
 const ENDING = '.json'
 
 export const hostsFolder = (dir: string): string => join(dir, 'hosts')
-/** An agent of a host asks for its reboot with a file of its name. */
+/** A host's agent requests a reboot with a file of its name. */
 export const rebootsFolder = (dir: string): string => join(dir, 'reboots')
 export const rebootFile = (dir: string, machine: string): string => join(rebootsFolder(dir), machine + ENDING)
 export const hostFile = (dir: string, machine: string): string => join(hostsFolder(dir), machine + ENDING)
 
-/** Undefined for files that are none, such as one that is being written. */
+/** Undefined for other files, such as one being written. */
 export function machineOfFile(file: string): string | undefined {
   const name = file.endsWith(ENDING) ? file.slice(0, -ENDING.length) : ''
   return isMachineName(name) ? name : undefined
 }
 
-/** Undefined when there is no such host. A file that cannot be parsed counts as no host: only a person could have written it. */
+/** Undefined if there is no such host. An unparseable file counts as no host: only a person could have written it. */
 export async function readHost(dir: string, machine: string): Promise<HollowHost | undefined> {
   const text = await readText(hostFile(dir, machine))
   try {

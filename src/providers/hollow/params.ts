@@ -1,11 +1,11 @@
-// How a hollow host behaves, as declared in `Machine.spec.provider.params`: versions that fail, slow fetching, silence, lies, a kubelet. Pure.
+// A hollow host's behavior, declared in `Machine.spec.provider.params`: failing versions, slow fetching, silence, false reports, a kubelet. Pure.
 import { durationMs } from '#lib/duration.ts'
 
 export interface HollowParams {
   /** `component@version` each. */
   readonly fails: ReadonlySet<string>
   readonly crashes: ReadonlySet<string>
-  /** Says that it runs these while it runs others. */
+  /** Reports these as running while it runs others. */
   readonly lies: ReadonlySet<string>
   readonly stageMs: number
   readonly isSilent: boolean

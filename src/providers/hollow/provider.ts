@@ -1,5 +1,5 @@
-// Hosts that are none, for scale: each is one small file, and one process runs the agents of all of them. It finds its hosts in the folder, so neither
-// side needs the other to be up. The files are the truth; what is in memory is read from them once, by the one provider that leads.
+// Simulated hosts for scale tests: each is one small file, and one process runs all their agents. The agents' process finds hosts in the folder, so neither
+// side needs the other to be up. The files are authoritative; the one leading provider reads them into memory once.
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -29,9 +29,9 @@ import { type HollowHost, hostFile, hostsFolder, machineOfFile, readHost, reboot
 import { parseParams } from './params.ts'
 
 export interface HollowProviderOptions {
-  /** Holds the hosts, and the log of their process. */
+  /** Contains the hosts and their process's log. */
   readonly dir: string
-  /** Runs the agents of all hosts of the folder. It needs an identity that may write for all of them: never on a cluster with nodes that count. */
+  /** Runs the agents of all hosts in the folder. It needs an identity that may write for all of them: never use it on a cluster with real nodes. */
   readonly agents: (dir: string) => readonly [file: string, ...args: string[]]
   readonly clock: Clock
   readonly log: Logger
@@ -41,7 +41,7 @@ export interface HollowProviderOptions {
 const HOLLOW_SCHEME = 'hollow://'
 const POLL_MS = 500
 
-/** Where the process of the agents lives; its log is in there. */
+/** The agents' process runs here and logs here. */
 export const agentsLayout = (dir: string): NodeLayout => nodeLayout(dir, 'agents')
 
 export async function createHollowProvider(options: HollowProviderOptions): Promise<Provider> {
@@ -126,7 +126,7 @@ class HollowProvider implements Provider {
     return this.#events.listen(onEvent, signal)
   }
 
-  /** Keeps the process of the agents alive while there are hosts; it outlives us, as agents do. */
+  /** Keeps the agents' process alive while there are hosts; like other agents, it outlives this process. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {
@@ -145,7 +145,7 @@ class HollowProvider implements Provider {
     }
     const layout = agentsLayout(dir)
     const command = () => agents(dir)
-    // what a process before us started is searched for once, and before a start: that reads all processes of the machine
+    // Search for a predecessor's process only once, before a start: that reads all processes of the machine.
     if (!this.#hasSearched) this.#agents = await findAgent(layout, command, undefined)
     this.#hasSearched = true
     const isAgentAlive = this.#agents !== undefined && (await isAlive(this.#agents))
@@ -161,7 +161,7 @@ class HollowProvider implements Provider {
         this.#agents = (await findAgent(layout, command, this.#agents)) ?? (await startAgent(layout, command))
         return
       case 'Nothing':
-      // Of providers that can switch a host off.
+      // Only for providers that can power a host off.
       case 'FinishStop':
       case 'Wait':
       case 'Reboot':

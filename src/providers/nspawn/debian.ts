@@ -1,4 +1,5 @@
-// Fetches the components of systemd machines as Debian's packages, with this machine's own apt, and makes the archives whose digests were signed. Nothing is installed here.
+// Downloads components of systemd machines as Debian packages with this machine's apt, and builds archives that match the signed digests. Installs nothing
+// here.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +11,7 @@ import { debianErrors } from './debian-errors.ts'
 
 const run = promisify(execFile)
 
-/** Component, which is also the name of its recipe → package. */
+/** Component (also its recipe's name) → package. */
 const PACKAGES: Readonly<Record<string, string>> = {
   runc: 'runc',
   'cni-plugins': 'containernetworking-plugins',
@@ -20,11 +21,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
 }
 const APT_WITHIN_MS = 300_000
 
-/** What `kubenode artifact from-deb` does. */
+/** Same as `kubenode artifact from-deb`. */
 export interface DebianTools {
-  /** Debian's version as that of a component. */
+  /** Debian's version as a component version. */
   readonly versionOf: (debian: string) => string
-  /** Answers with the digest of the archive, which lies below `artifacts` as its statement says. */
+  /** Returns the digest of the archive, stored below `artifacts` as its statement names it. */
   readonly make: (recipe: string, deb: string, artifacts: string) => Promise<{ readonly sha256: string }>
 }
 
@@ -37,14 +38,14 @@ export interface Wanted {
 }
 
 export interface DebianStore {
-  /** Packages stay there. */
+  /** Downloaded packages stay here. */
   readonly cache: string
   readonly artifacts: string
   readonly tools: DebianTools
   readonly print: (line: string) => void
 }
 
-/** False where Debian no longer has the version, and it was not fetched before: agents cannot install it. */
+/** False if Debian no longer has the version and it is not cached: agents cannot install it. */
 export async function provideFromDebian(wanted: Wanted, store: DebianStore, signal?: AbortSignal): Promise<boolean> {
   const { component, version, url, sha256, size } = wanted
   const target = join(store.artifacts, url)
@@ -81,7 +82,7 @@ async function fetched(
 ): Promise<string | undefined> {
   const apt = async (program: string, args: readonly string[]): Promise<string> => {
     try {
-      // Its own user for downloads cannot write into our folder.
+      // apt's download user cannot write into this folder.
       const all = ['-qq', '-o', 'APT::Sandbox::User=root', ...args]
       const { stdout } = await run(program, all, { cwd: cache, timeout: APT_WITHIN_MS, ...defined({ signal }) })
       return stdout

@@ -1,4 +1,4 @@
-// What a providers file may say of systemd machines of this host, and how the agent comes into them.
+// Options of this host's systemd machines in a providers file, and how the agent gets into them.
 import { join, relative } from 'node:path'
 import { choice, fallback, obj, optional } from '#api/build.ts'
 import { defined } from '#lib/defined.ts'
@@ -21,7 +21,7 @@ const optionsSchema = obj('Options of the provider nspawn.', {
   ),
 })
 
-/** Where machines see the program and the checkout of this host. */
+/** Where machines mount this host's Node program and checkout. */
 const INSIDE = '/opt/kubenode'
 
 export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
@@ -50,7 +50,7 @@ export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
   },
 }
 
-/** A program, as sources or built, lies somewhere in its release, and needs that around it. */
+/** A program, as source or built, lives inside its release and needs the files around it. */
 function agentInside(file: string): {
   readonly file: string
   readonly folder: { readonly from: string; readonly to: string }

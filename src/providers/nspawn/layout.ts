@@ -1,20 +1,20 @@
-// Where a systemd machine lies on this host, and the names it has there that must be its own.
+// Where a systemd machine's files are on this host, and its unique names there.
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 
 export interface MachineLayout {
   readonly dir: string
-  /** What the machine wrote over the tree that all share. */
+  /** The machine's writes on top of the shared tree. */
   readonly upper: string
   readonly work: string
-  /** Tree and writings together: its file system root. */
+  /** Tree and writes combined: its file system root. */
   readonly root: string
-  /** Files that an overlay cannot hold: container runtimes mount overlays of their own there. */
+  /** Files that an overlay cannot hold: container runtimes mount their own overlays there. */
   readonly containerd: string
   readonly kubelet: string
-  /** Folder of the socket through which a machine with a network of its own reaches the API server on this host. */
+  /** Folder of the socket through which a machine with its own network reaches the API server on this host. */
   readonly reach: string
-  /** The address behind that socket; no file where the machine shares the network of the host. */
+  /** The address behind that socket; no file if the machine shares the host's network. */
   readonly reached: string
   readonly record: string
   readonly bootId: string
@@ -22,14 +22,14 @@ export interface MachineLayout {
   readonly exitStatus: string
   /** Name of its control groups, unique on this host. */
   readonly group: string
-  /** A host name is 64 characters at most. */
+  /** A host name has at most 64 characters. */
   readonly hostName: string
 }
 
-/** Of the ids of its hosts. */
+/** Prefix of its hosts' ids. */
 export const NSPAWN_SCHEME = 'nspawn://'
 
-/** Where the trees lie that machines share, unless a providers file says otherwise. */
+/** Where the shared trees are, unless a providers file sets another place. */
 export const TREES = '/var/lib/kubenode/trees'
 
 /** The agent's folder, inside the machine. */

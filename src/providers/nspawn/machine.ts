@@ -1,4 +1,4 @@
-// One systemd machine on this host: its overlay, its start, its end, and whether it runs. Decides nothing.
+// One systemd machine on this host: its overlay, its start, its end, and whether it runs. Makes no decisions.
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, readdir, rename, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ export interface Mounted {
 
 export interface MachineSpec {
   readonly tree: string
-  /** Seen inside, never written to. */
+  /** Visible inside, never written to. */
   readonly readOnly: readonly Mounted[]
-  /** All capabilities but those over the clock and the kernel of the host: for container runtimes and kubelets. */
+  /** All capabilities except those over the host's clock and kernel: for container runtimes and kubelets. */
   readonly isPrivileged: boolean
-  /** With a network of its own, the machine has this address of the loopback of the host, and no other; without, it shares the network of the host. */
+  /** With its own network, the machine reaches only this address of the host's loopback; without it, it shares the host's network. */
   readonly reaches?: string
 }
 
@@ -35,7 +35,7 @@ async function isMounted(path: string): Promise<boolean> {
   return mounts.split('\n').some((line) => line.split(' ')[4] === path.replaceAll(' ', '\\040'))
 }
 
-/** Colons, commas and backslashes mean something in the options of an overlay. */
+/** Colons, commas and backslashes have a meaning in overlay options. */
 const MOUNTABLE = /^[^\s:,\\]+$/
 
 async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Promise<void> {
@@ -45,7 +45,10 @@ async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Pr
   await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${tree},upperdir=${upper},workdir=${work}`, root])
 }
 
-/** Lazy, for the case that another process still has files open inside: the mount ends when the last one closes them. A program that served the folder before us and has not ended may unmount it first. */
+/**
+ * A lazy unmount, in case another process still has files open inside: the mount ends when the last one closes. A predecessor that is still running may unmount
+ * it first.
+ */
 export async function unmountRoot({ root }: Pick<MachineLayout, 'root'>): Promise<void> {
   while (await isMounted(root))
     await run('umount', ['-l', root]).catch(async (error: unknown) => {
@@ -60,7 +63,7 @@ export interface UnitOptions {
 const quoted = (word: string): string =>
   `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
 
-/** An agent that ends with 75 requests a reboot of the machine. */
+/** An agent that exits with 75 requests a reboot of the machine. */
 const unitText = ({ exec }: UnitOptions): string => `[Unit]
 Description=KubeNode agent
 After=local-fs.target
@@ -77,15 +80,15 @@ ExecStopPost=/bin/sh -c 'if [ "$$EXIT_STATUS" = 75 ]; then exec systemctl reboot
 WantedBy=multi-user.target
 `
 
-/** Into the machine's own layer, before it boots. */
+/** Written into the machine's own layer before it boots. */
 export async function furnish({ upper, hostName }: MachineLayout, unit: UnitOptions | undefined): Promise<void> {
   const units = join(upper, 'etc/systemd/system')
   await mkdir(join(units, 'multi-user.target.wants'), { recursive: true, mode: 0o755 })
   await writeFile(join(upper, 'etc/hostname'), `${hostName}\n`)
-  // Left to itself, systemd would make it from the identity of this host, the same for all.
+  // By default systemd derives it from this host's identity, the same for every machine.
   await writeFile(join(upper, 'etc/machine-id'), `${randomUUID().replaceAll('-', '')}\n`)
   const folder = join(upper, AGENT_DIR)
-  // Programs of other users lie below it; what is secret in it has modes of its own.
+  // Other users' programs are below it; its secrets have their own modes.
   await mkdir(folder, { recursive: true, mode: 0o755 })
   if (unit === undefined) return
   await writeFile(join(units, 'kubenode-agent.service'), unitText(unit))
@@ -97,7 +100,7 @@ function ignoreExisting(e: unknown): void {
   if (!(e instanceof Error && 'code' in e && e.code === 'EEXIST')) throw e
 }
 
-/** Before the machine boots for the first time. */
+/** Called before the machine's first boot. */
 export async function furnishReach({ upper }: MachineLayout, address: string): Promise<void> {
   const units = join(upper, 'etc/systemd/system')
   const wants = join(units, 'sockets.target.wants')
@@ -106,7 +109,7 @@ export async function furnishReach({ upper }: MachineLayout, address: string): P
   await symlink(`../${UNIT}.socket`, join(wants, `${UNIT}.socket`)).catch(ignoreExisting)
 }
 
-/** Where it shares the network of the host, it may not change that network unless privileged. */
+/** If it shares the host's network, it may not change that network unless privileged. */
 function nspawnArguments(
   { root, hostName, containerd, kubelet, reach }: MachineLayout,
   spec: MachineSpec,
@@ -135,7 +138,7 @@ function nspawnArguments(
   ]
 }
 
-/** The supervisor, which outlives us. */
+/** Starts the supervisor, which outlives this process. */
 export async function startMachine(machine: MachineLayout, spec: MachineSpec): Promise<ProcessId> {
   await mountRoot(machine, spec.tree)
   const size = await stat(machine.console).then(
@@ -159,7 +162,7 @@ export async function startMachine(machine: MachineLayout, spec: MachineSpec): P
   })
 }
 
-/** The supervisor of this machine, also one that was started and never written down. */
+/** Finds this machine's supervisor, even one that was started but never recorded. */
 export async function findSupervisor(
   { group }: MachineLayout,
   recorded: ProcessId | undefined,
@@ -172,7 +175,7 @@ export async function findSupervisor(
 const childOf = (all: readonly ProcessInfo[], parent: number, isIt: (p: ProcessInfo) => boolean) =>
   all.find((p) => p.parent === parent && isIt(p))
 
-/** PID 1 of the machine, as this host counts; undefined until it has its own root. */
+/** PID 1 of the machine, numbered by this host; undefined until it has its own root. */
 export async function leaderOf(supervisor: ProcessId): Promise<ProcessId | undefined> {
   const all = await processes()
   const nspawn = childOf(all, supervisor.pid, ({ args }) => args[0]?.endsWith('systemd-nspawn') === true)
@@ -183,7 +186,7 @@ export async function leaderOf(supervisor: ProcessId): Promise<ProcessId | undef
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 const readId = (path: string): Promise<string> => readFile(path, 'utf8').then((text) => text.trim())
 
-/** Undefined while it is that of the host: then the machine has no kernel settings of its own yet. */
+/** Undefined while it equals the host's: the machine has no kernel settings of its own yet. */
 export async function bootIdOf(leader: ProcessId): Promise<string | undefined> {
   const [own, host] = await Promise.all([
     readId(`/proc/${leader.pid}/root${BOOT_ID}`).catch(() => undefined),
@@ -202,7 +205,7 @@ export const runIn = (
 const ENDS_WITHIN_MS = 10_000
 const POLL_MS = 25
 
-/** As when the power is cut: the supervisor first, so that it cannot restart the machine, then PID 1, and with it everything inside. */
+/** Like a power cut: kill the supervisor first, so that it cannot restart the machine, then PID 1 and everything inside. */
 export async function cutPower(
   machine: MachineLayout,
   supervisor: ProcessId | undefined,
@@ -212,7 +215,7 @@ export async function cutPower(
   const leader = supervisor && (await leaderOf(supervisor))
   if (supervisor !== undefined) await signalExactly(supervisor, 'SIGKILL')
   if (leader !== undefined) await signalExactly(leader, 'SIGKILL')
-  // A process that hangs in the kernel ends only when the cause of the hang ends, as it would with the power.
+  // A process stuck in the kernel ends only when its cause ends, as with a real power cut.
   await onPowerOff()
   for (let waited = 0; waited < ENDS_WITHIN_MS; waited += POLL_MS) {
     const left = await membersOf(machine)
@@ -227,13 +230,13 @@ function killNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended meanwhile.
+    // It exited meanwhile.
   }
 }
 
 const GROUPS = '/sys/fs/cgroup'
 
-/** Its control groups, in each hierarchy that this host has. */
+/** Its control groups, in each hierarchy of this host. */
 async function groupFolders({ group }: MachineLayout): Promise<readonly string[]> {
   const inner = (await readdir(GROUPS)).map((c) => join(GROUPS, c, group))
   const all = [join(GROUPS, group), ...inner]
@@ -249,7 +252,7 @@ async function below(folder: string): Promise<readonly string[]> {
   return [...inner.flat(), folder]
 }
 
-/** Everything that runs in its control groups, by the pids of this host. */
+/** Everything in its control groups, by this host's pids. */
 async function membersOf(machine: MachineLayout): Promise<readonly number[]> {
   const folders = (await Promise.all((await groupFolders(machine)).map(below))).flat()
   const texts = await Promise.all(folders.map((f) => readFile(join(f, 'cgroup.procs'), 'utf8').catch(() => '')))

@@ -1,4 +1,4 @@
-// Switches off all machines of a folder, for a program that ends with everything it started. They boot again once the folder is served again.
+// Powers off all machines of a folder, for a program that stops everything it started. They boot again once the folder is served again.
 import type { Clock } from '#lib/clock.ts'
 import { MachineFolders } from '../machine-folders.ts'
 import { readRecord, writeRecord } from '../process/record.ts'
@@ -15,7 +15,7 @@ export async function powerOffAll(dir: string, clock: Clock): Promise<void> {
 async function powerOff(dir: string, machine: string, clock: Clock): Promise<void> {
   const at = machineLayout(dir, machine)
   const record = await readRecord(at)
-  // First: the program that serves the folder next boots it, whatever happens to us.
+  // First: the next program to serve the folder boots it, whatever happens to this one.
   if (record?.state === 'Running') await writeRecord(at, { ...record, state: 'Rebooting' })
   await cutPower(at, await findSupervisor(at, record?.agent), clock, async () => undefined)
   await unmountRoot(at)

@@ -1,5 +1,5 @@
-// Real systemd machines on this host: they boot, have a journal, reboot and power off for real. The provider keeps all its state on disk, so after a restart it
-// continues where it stopped. Needs root. The kernel is the host's: run one machine at a time in tests that provoke it.
+// Real systemd machines on this host, with real boots, journals, reboots and power-offs. The provider keeps all its state on disk, so it continues after a
+// restart. Needs root. The kernel is the host's: run one machine at a time in tests that provoke it.
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -40,21 +40,21 @@ import { loopbackOf } from './reach.ts'
 import { providersErrors } from '../providers-errors.ts'
 
 export interface NspawnProviderOptions {
-  /** Holds one folder a machine; on a file system that can carry overlays, so not on one itself. */
+  /** One subfolder per machine; on a file system that supports overlays, so not on an overlay. */
   readonly dir: string
   /** The tree that all machines share; see `ensureTree`. */
   readonly tree: string
   readonly clock: Clock
   readonly log: Logger
-  /** What runs as the agent inside, and what of this host it needs there. Without it machines only boot. */
+  /** The agent's command inside, and what it needs from this host. Without it machines only boot. */
   readonly agent?: { readonly exec: readonly string[]; readonly readOnly: readonly Mounted[] }
-  /** Host: that of this host. Own: a network with nothing but itself and the API server that it joins, which listens on the loopback of this host. */
+  /** Host: this host's network. Own: a network with only the machine and its API server, which listens on this host's loopback. */
   readonly network?: 'Host' | 'Own'
-  /** A folder of this host that machines see under the same path. */
+  /** A folder of this host that machines mount under the same path. */
   readonly share?: string
   /** The desired text of agent.json. */
   readonly agentConfig?: AgentConfigText
-  /** Called each time a machine is switched off: a test that makes a process hang inside releases it here, as a power cycle would. */
+  /** Called each time a machine is powered off: a test that makes a process hang inside releases it here, like a power cycle. */
   readonly onPowerOff?: (machine: string) => Promise<void>
 }
 
@@ -64,7 +64,7 @@ const POLL_MS = 50
 const KEEP_EVERY_MS = 1_000
 
 export interface NspawnProvider extends Provider {
-  /** Runs a program inside, for tests and people. */
+  /** Runs a program inside, for tests and users. */
   exec(providerID: string, argv: readonly string[]): Promise<string>
 }
 
@@ -80,7 +80,7 @@ class Nspawn implements NspawnProvider {
   readonly #options: NspawnProviderOptions
   readonly #folders: MachineFolders<MachineLayout>
   readonly #events = new HostEvents(NSPAWN_SCHEME)
-  /** Boot ids already reported, to notice reboots from inside. */
+  /** Reported boot ids, to detect reboots from inside. */
   readonly #boots = new Map<string, string>()
 
   readonly #configs: ConfigFiles
@@ -125,7 +125,7 @@ class Nspawn implements NspawnProvider {
     return this.#folders.inTurn(machine, (at) => this.#remove(at, machine))
   }
 
-  /** A power cycle. The intent is on disk before anything is switched off; a crash in between ends in one reboot. */
+  /** A power cycle. The intent is on disk before anything is powered off, so a crash in between ends in one reboot. */
   reboot(providerID: string): Promise<Ordered> {
     return this.#order(providerID, () => 'Rebooting')
   }
@@ -138,7 +138,7 @@ class Nspawn implements NspawnProvider {
     })
   }
 
-  /** Written down first, then carried out. */
+  /** Recorded first, then carried out. */
   async #order(providerID: string, next: (state: NodeRecord['state']) => NodeRecord['state']): Promise<Ordered> {
     const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return 'Gone'
@@ -187,7 +187,7 @@ class Nspawn implements NspawnProvider {
       if (record?.state === 'Stopped') return
       const boot = record && (await this.#bootOf(at, record))
       if (boot === undefined) return
-      // The machine is up: its overlay is written through its own root.
+      // The machine is running, so write through its own root.
       await this.#configs.keep(join(at.root, AGENT_DIR, 'agent.json'))
       const before = this.#boots.get(machine)
       this.#boots.set(machine, boot)
@@ -221,7 +221,7 @@ class Nspawn implements NspawnProvider {
     return record
   }
 
-  /** Until the agent has joined, or when it is to join again, a newer token takes the place of one that may have run out. */
+  /** Until the agent has joined, or if it should join again, a newer token replaces a possibly expired one. */
   async #refreshJoin(at: MachineLayout, { join: bundle, joinsAgain }: HostRequest): Promise<void> {
     const record = await readRecord(at)
     const supervisor = record && (await findSupervisor(at, record.agent))

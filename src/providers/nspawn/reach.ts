@@ -1,13 +1,13 @@
-// How a machine with a network of its own reaches the API server on the loopback of this host, and nothing else of it: under the same address as here, through a
-// socket in a folder that both see.
+// Lets a machine with its own network reach the API server on this host's loopback and nothing else: under the same address, through a socket in a shared
+// folder.
 import { join } from 'node:path'
 
-/** The folder of the socket, inside. */
+/** The socket's folder inside the machine. */
 export const REACH_INSIDE = '/opt/kubenode/reach'
 export const SOCKET = 'api.sock'
 export const UNIT = 'kubenode-reach'
 
-/** `127.0.0.1:6443` of `https://127.0.0.1:6443`; undefined for servers that are not on this host's loopback. */
+/** `127.0.0.1:6443` for `https://127.0.0.1:6443`; undefined for servers that are not on this host's loopback. */
 export function loopbackOf(server: string): string | undefined {
   if (!URL.canParse(server)) return undefined
   const { hostname, port, protocol } = new URL(server)
@@ -15,7 +15,7 @@ export function loopbackOf(server: string): string | undefined {
   return `${hostname}:${port === '' ? '443' : port}`
 }
 
-/** systemd listens inside, and passes each connection on. */
+/** systemd listens inside and forwards each connection. */
 export const reachUnits = (address: string): Readonly<Record<string, string>> => ({
   [`${UNIT}.socket`]: `[Unit]
 Description=The API server, on the loopback of the host

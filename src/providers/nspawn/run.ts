@@ -1,4 +1,4 @@
-// Runs programs of this host with a list of arguments, no shell, bounded in time and output.
+// Runs this host's programs with an argument list and no shell, bounded in time and output.
 import { execFile } from 'node:child_process'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -12,7 +12,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal
 }
 
-/** What it printed; throws with its last line when it failed. */
+/** Returns the output; throws with its last line if the program fails. */
 export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { timeoutMs = TIMEOUT_MS, signal } = options
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// The Debian tree that all systemd machines of this host share, read-only below their own writings. Built once; a second call finds it.
+// The Debian tree shared by all systemd machines of this host, read-only below their own writes. Built once and reused.
 import { createHash } from 'node:crypto'
 import { access, chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
@@ -7,17 +7,17 @@ import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { run } from './run.ts'
 
 export interface TreeOptions {
-  /** Keeps trees; each combination of the following has one of its own. */
+  /** Cache of trees, one for each combination of the following. */
   readonly cache: string
   readonly suite?: string
-  /** debootstrap knows one when left out. */
+  /** debootstrap's default if left out. */
   readonly mirror?: string
   readonly packages?: readonly string[]
   readonly log: Logger
 }
 
 const SUITE = 'bookworm'
-/** What makes a minimal Debian a machine: an init that keeps services and a journal, what people look with, and what the agent's Node needs. */
+/** What turns a minimal Debian into a machine: an init with services and a journal, tools for people, and what the agent's Node needs. */
 const PACKAGES = [
   'systemd',
   'systemd-sysv',
@@ -27,13 +27,13 @@ const PACKAGES = [
   'kmod',
   'ca-certificates',
   'libatomic1',
-  // What chronyc links against.
+  // chronyc links against it.
   'libedit2',
 ] as const
-/** Some hundred packages over a slow line. */
+/** About a hundred packages over a slow line. */
 const BUILD_WITHIN_MS = 20 * 60_000
 
-/** Its own file in the tree, written last: a tree without it is half of one. */
+/** A marker file written last: a tree without it is incomplete. */
 const COMPLETE = 'etc/kubenode-tree'
 
 export function treePath({ cache, suite = SUITE, mirror = '', packages = PACKAGES }: TreeOptions): string {
@@ -56,11 +56,11 @@ export async function ensureTree(options: TreeOptions): Promise<string> {
   if (await isThere(join(path, COMPLETE))) return path
   const { suite = SUITE, mirror, packages = PACKAGES, cache, log } = options
   await mkdir(cache, { recursive: true, mode: 0o755 })
-  // Concurrent builds use folders of their own; the first to finish wins.
+  // Concurrent builds use separate folders; the first to finish wins.
   const folders = { parent: cache, prefix: `${basename(path)}.building-`, maxAgeMs: 2 * BUILD_WITHIN_MS }
   sweepOwnedFolders(folders)
   const building = makeOwnedFolder(folders)
-  // It becomes the root of machines, where every user must be let in.
+  // It becomes the root of machines, which every user must be able to enter.
   await chmod(building, 0o755)
   log.info('building the root file system of systemd machines', { path, suite })
   const args = [
@@ -81,7 +81,7 @@ export async function ensureTree(options: TreeOptions): Promise<string> {
   return path
 }
 
-/** Names and ids are each machine's own; downloaded packages are of no use to any. */
+/** Each machine needs its own name and ids; downloaded packages are useless to all. */
 async function prepare(tree: string): Promise<void> {
   await rm(join(tree, 'var/cache/apt/archives'), { recursive: true, force: true })
   await rm(join(tree, 'etc/hostname'), { force: true })

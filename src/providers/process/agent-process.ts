@@ -1,4 +1,4 @@
-// Starts the agent of a node as a process of its own that outlives us, and finds again what a process before us started.
+// Starts a node's agent as a process that outlives this one, and finds processes that a predecessor started.
 import { closeSync } from 'node:fs'
 import { parse } from 'node:path'
 import { defined } from '#lib/defined.ts'
@@ -10,10 +10,10 @@ import { NODE_MARK, type ProcessId, type ProcessInfo, isAlive, processes } from 
 import { startDetached } from './start-detached.ts'
 import { providersErrors } from '../providers-errors.ts'
 
-/** How the agent of a node is run: a program and its arguments, such as node, its entry file and `--root <dir>`. */
+/** A node's agent command: a program and arguments, such as node, its entry file and `--root <dir>`. */
 export type AgentCommand = (node: NodeLayout) => readonly [file: string, ...args: string[]]
 
-/** The whole environment of an agent; nothing is inherited from ours. */
+/** The complete environment of an agent. It inherits nothing from this process. */
 const environment = (node: NodeLayout, compileCache: string | undefined): Record<string, string> => ({
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',
@@ -47,7 +47,7 @@ const cannotStart = (node: NodeLayout, file: string, cause?: unknown): KubeNodeE
     { retry: 'later', cause },
   )
 
-/** The recorded one, or one that runs the same command for the same node: a crash may have come between its start and our record. */
+/** The recorded process, or one with the same command for the same node: a crash may have come between its start and the record. */
 export async function findAgent(
   node: NodeLayout,
   command: AgentCommand,
@@ -63,6 +63,6 @@ const runsAgent = ({ args, env }: ProcessInfo, node: NodeLayout, command: readon
   args.length === command.length &&
   args.every((a, i) => a === command[i] || isSameEntry(a, command[i] ?? ''))
 
-/** The same program from another build of it. */
+/** The same program from a different build. */
 const isSameEntry = (a: string, b: string): boolean =>
   /\.m?[jt]s$/.test(a) && /\.m?[jt]s$/.test(b) && parse(a).name === parse(b).name

@@ -1,11 +1,11 @@
-// What a providers file may say of nodes that are processes of this host.
+// Options of nodes that are processes of this host, in a providers file.
 import { obj } from '#api/build.ts'
 import { path, type DefinitionFor } from '../definition.ts'
 import { defined } from '#lib/defined.ts'
 
 const optionsSchema = obj('Options of the provider process.', { dir: path('Folder of the nodes, one folder each.') })
 
-/** The whole agent should stay under 80 MiB; its own objects are a few megabytes, so little garbage is worth keeping, and one thread collects it. */
+/** An agent should stay below 80 MiB. Its live objects take a few megabytes, so keep little garbage and collect it with one thread. */
 const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=1', '--single-threaded-gc'] as const
 
 export const processDefinition: DefinitionFor<typeof optionsSchema> = {

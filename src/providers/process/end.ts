@@ -1,9 +1,9 @@
-// Ends everything that runs on a node, as cutting its power would, and tells whether anything is left.
+// Ends everything that runs on a node, like a power cut, and reports whether anything is left.
 import type { Clock } from '#lib/clock.ts'
 import type { NodeLayout } from './layout.ts'
 import { processes, processesOf, signalExactly } from './proc.ts'
 
-/** New processes may start while old ones are ended: the agent is ended first, and the rounds repeat until none is found. */
+/** New processes may start while old ones are killed: kill the agent first, and repeat until a round finds none. */
 const ROUNDS = 40
 const BETWEEN_ROUNDS_MS = 50
 

@@ -1,6 +1,6 @@
-// Decides what a process node needs right now: nothing, its agent started, or a reboot. Pure; the provider carries it out.
-// It lives in the provider's own loop and not in a process beside each node: that would cost another runtime a node, could itself be killed,
-// and would have to be kept too. While no controllers run, a crashed agent stays down, as a host's would whose provider is away.
+// Decides what a process node needs right now: nothing, a start of its agent, or a reboot. Pure; the provider carries it out. It is part of the provider's
+// loop: a process per node would cost another runtime each, could be killed itself, and would need its own supervision. While no controllers run, a crashed
+// agent stays down, like a host whose provider is unavailable.
 
 import type { NodeRecord } from './record.ts'
 
@@ -11,10 +11,10 @@ export interface KeptNode {
   readonly crashes: Crashes
 }
 
-/** How the agent did lately, by the monotonic clock. */
+/** The agent's recent crashes, by the monotonic clock. */
 export interface Crashes {
   readonly inARow: number
-  /** When the agent was last started; undefined when we never did. */
+  /** When the agent was last started; undefined if this process never started it. */
   readonly startedAt?: number
 }
 
@@ -26,16 +26,16 @@ export type Need =
   | { readonly kind: 'FinishStop' }
   | { readonly kind: 'FinishDelete' }
 
-/** As systemd would: at once at first, then ever slower, up to half a minute. */
+/** Like systemd: at once at first, then with growing delays up to half a minute. */
 const FIRST_DELAY_MS = 500
 const LONGEST_DELAY_MS = 30_000
-/** An agent that lived this long is no longer crashing. */
+/** An agent that lived this long is no longer crash-looping. */
 const WELL_AFTER_MS = 60_000
 
 export function needOf(node: KeptNode, now: number): Need {
   if (node.state === 'Deleting') return { kind: 'FinishDelete' }
   if (node.state === 'Stopping') return { kind: 'FinishStop' }
-  // Off is off, whatever was requested before.
+  // Off means off, whatever was requested before.
   if (node.state === 'Stopped') return { kind: 'Nothing' }
   if (node.state === 'Rebooting' || node.rebootRequested) return { kind: 'Reboot' }
   if (node.isAgentAlive) return { kind: 'Nothing' }

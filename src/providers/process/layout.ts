@@ -1,4 +1,4 @@
-// Where a process node lies on this machine, and the provider's own record of it. The agent keeps its things under `state/`; these files are between the two.
+// Where a process node's files are on this machine, with the provider's own record. The agent's files are under `state/`; these are shared by the two.
 import { join, resolve } from 'node:path'
 
 export interface NodeLayout {
@@ -7,16 +7,16 @@ export interface NodeLayout {
   readonly root: string
   readonly state: string
   readonly logs: string
-  /** What the agent needs to join; it removes the file when it has joined. */
+  /** What the agent needs to join; it removes the file once it has joined. */
   readonly join: string
-  /** What the operator says about agents of this provider; the agent reads it at its start. */
+  /** The operator's settings for this provider's agents; an agent reads them at startup. */
   readonly agentConfig: string
   readonly bootId: string
-  /** Written by the agent, or by `reboot`: the node is restarted with another boot id. */
+  /** Written by the agent, or by `reboot`: the node restarts with a new boot id. */
   readonly rebootRequest: string
-  /** Pid and start time of the agent, for people and for the agent itself. */
+  /** The agent's pid and start time, for people and the agent itself. */
   readonly pid: string
-  /** The provider's record; written last when a node is made, so a node without it is not there yet. */
+  /** The provider's record. Written last when a node is created, so a node without it does not exist yet. */
   readonly record: string
   readonly agentLog: string
 }

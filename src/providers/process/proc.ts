@@ -1,11 +1,11 @@
-// Processes of this machine as /proc shows them: which are alive, which are still the same process, and which belong to a node. Pids are reused; a pid with its
-// start time is not.
+// This machine's processes from /proc: which are alive, which are still the same process, and which belong to a node. A pid may be reused; a pid with its start
+// time is unique.
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { sep } from 'node:path'
 
 export interface ProcessId {
   readonly pid: number
-  /** Ticks since the boot of this machine, with the boot's id: differs for every process there ever was. */
+  /** Ticks since this machine's boot, with the boot's id: unique for every process ever. */
   readonly startTime: string
 }
 
@@ -19,7 +19,7 @@ export interface ProcessInfo extends ProcessId {
   readonly exe: string | undefined
 }
 
-/** Every process that the provider starts for a node carries it, and what those start inherits it. */
+/** Set for every process that the provider starts for a node, and inherited by its children. */
 export const NODE_MARK = 'KUBENODE_NODE_DIR'
 const MARKS = 'KUBENODE_'
 
@@ -31,7 +31,7 @@ interface Stat {
   readonly ticks: string
 }
 
-/** The command's name may hold spaces and parentheses; fields are counted from the last `)`. */
+/** The command's name may contain spaces and parentheses, so count fields from the last `)`. */
 export function parseStat(text: string): Stat | undefined {
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
@@ -43,13 +43,13 @@ export function parseStat(text: string): Stat | undefined {
   return { state, parent: Number(parent), group: Number(group), terminal: Number(terminal), ticks }
 }
 
-/** What was read of a process that ended meanwhile is nothing. */
+/** A read of a process that exited meanwhile gives undefined. */
 const orUndefined = <T>(reading: Promise<T>): Promise<T | undefined> => reading.catch(() => undefined)
 
 async function statOf(pid: number): Promise<Stat | undefined> {
   const text = await orUndefined(readFile(`/proc/${pid}/stat`, 'latin1'))
   const stat = text === undefined ? undefined : parseStat(text)
-  // A zombie has ended; only its parent has not looked yet.
+  // A zombie has exited; its parent has not reaped it yet.
   return stat === undefined || stat.state === 'Z' || stat.state === 'X' ? undefined : stat
 }
 
@@ -58,7 +58,7 @@ const bootOfMachine = (): Promise<string> =>
 
 const startTimeOf = async (stat: Stat): Promise<string> => `${await bootOfMachine()}/${stat.ticks}`
 
-/** The identity of a process that lives right now. */
+/** The identity of a running process. */
 export async function identify(pid: number): Promise<ProcessId | undefined> {
   const stat = await statOf(pid)
   return stat && { pid, startTime: await startTimeOf(stat) }
@@ -68,7 +68,7 @@ export async function isAlive(id: ProcessId): Promise<boolean> {
   return (await identify(id.pid))?.startTime === id.startTime
 }
 
-/** Signals exactly this process; false when it has ended. */
+/** Signals exactly this process; false if it has exited. */
 export async function signalExactly(id: ProcessId, signal: NodeJS.Signals): Promise<boolean> {
   if (!(await isAlive(id))) return false
   try {
@@ -110,8 +110,8 @@ export async function processes(): Promise<readonly ProcessInfo[]> {
 }
 
 /**
- * Those of the node: marked by their environment, or working or run from inside its folder, and all that descend from them.
- * A person's shell or pager in the folder has a terminal and is left alone. Pure.
+ * The node's processes: marked by their environment, working in or running from its folder, plus all descendants. A user's shell or pager in the folder has a
+ * terminal and is left alone. Pure.
  */
 export function processesOf(dir: string, all: readonly ProcessInfo[], self: number): readonly ProcessInfo[] {
   const marked = new Set(all.filter((p) => p.pid !== self && isMarked(p, dir)).map((p) => p.pid))
@@ -124,7 +124,7 @@ export function processesOf(dir: string, all: readonly ProcessInfo[], self: numb
 
 function isMarked({ env, args, cwd, exe, hasTerminal }: ProcessInfo, dir: string): boolean {
   const inside = (path: string | undefined) => path === dir || path?.startsWith(dir + sep) === true
-  // Ours, and those that agents set for what they start: the folder, or the folder and more behind a `#`.
+  // This provider's mark, and those that agents set for their children: the folder, optionally with a suffix after `#`.
   if (env.some((e) => e.startsWith(MARKS) && inside(e.slice(e.indexOf('=') + 1).split('#', 1)[0]))) return true
   if (hasTerminal) return false
   // The first two words: a program, or an interpreter and its script.

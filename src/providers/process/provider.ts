@@ -1,4 +1,4 @@
-// Nodes without a cloud: a directory and processes on this machine. The provider keeps all its state on disk, so after a restart it continues where it stopped.
+// Nodes without a cloud: a directory and processes on this machine. The provider keeps all its state on disk, so it continues after a restart.
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,27 +29,27 @@ import { type NodeRecord, isAbsent, readRecord, readText, writeRecord, writeWhol
 import { providersErrors } from '../providers-errors.ts'
 
 export interface ProcessProviderOptions {
-  /** Holds one folder a node. */
+  /** One subfolder per node. */
   readonly dir: string
   readonly agent: AgentCommand
   readonly clock: Clock
   readonly log: Logger
   readonly newBootId?: () => string
-  /** The desired text of agent.json; without it existing agents keep their file and new ones use the defaults. */
+  /** The desired text of agent.json; if left out, existing agents keep their file and new ones use the defaults. */
   readonly agentConfig?: AgentConfigText
-  /** Folder in which Node keeps what it compiled; from their environment it also serves the entry file of agents, which saves a third of their start. */
+  /** Node's compile cache folder. Set through the environment it also covers the agents' entry file, which saves a third of their startup. */
   readonly compileCache?: string
 }
 
 const PROCESS_SCHEME = 'process://'
 /** Where programs and detectors expect logs and settings on any host. */
 const foundOnHosts = (root: string): readonly string[] => [join(root, 'var/log'), join(root, 'etc')]
-/** A check of a node costs two small reads; a crashed agent is noticed within half a second. */
+/** Checking a node is two small reads; a crashed agent is noticed within half a second. */
 const POLL_MS = 500
 
 export async function createProcessProvider(options: ProcessProviderOptions): Promise<Provider> {
   await mkdir(options.dir, { recursive: true, mode: 0o700 })
-  // /proc tells real paths; ours must be real to be compared with them.
+  // /proc shows real paths, so compare with a real path.
   return new ProcessProvider({ ...options, dir: await realpath(options.dir) })
 }
 
@@ -99,7 +99,7 @@ class ProcessProvider implements Provider {
     return 'Ordered'
   }
 
-  /** The intent is on disk before anything ends or starts, so that a crash in between does not leave half of it. */
+  /** The intent is on disk before anything stops or starts, so that a crash in between does not leave half of it. */
   async power(providerID: string, to: 'On' | 'Off'): Promise<Ordered> {
     const machine = this.#folders.machineOf(providerID)
     if (machine === undefined) return 'Gone'
@@ -117,7 +117,7 @@ class ProcessProvider implements Provider {
     return this.#events.listen(onEvent, signal)
   }
 
-  /** Keeps agents alive and carries out requests of nodes, until the signal aborts. */
+  /** Keeps agents alive and carries out nodes' requests until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {
@@ -141,7 +141,7 @@ class ProcessProvider implements Provider {
     const need = needOf(
       {
         state: record.state,
-        // others are looked for only before a start: that reads all processes of the machine
+        // Search for others only before a start: that reads all processes of the machine.
         isAgentAlive: record.agent !== undefined && (await isAlive(record.agent)),
         rebootRequested: await exists(node.rebootRequest),
         crashes: this.#crashes.get(machine) ?? { inARow: 0 },
@@ -185,7 +185,7 @@ class ProcessProvider implements Provider {
     return record
   }
 
-  /** As long as the agent has not joined, or is to join again, a newer token takes the place of the one that may have run out. */
+  /** Until the agent has joined, or if it should join again, a newer token replaces a possibly expired one. */
   async #refreshJoin(node: NodeLayout, record: NodeRecord, { join, joinsAgain }: HostRequest): Promise<NodeRecord> {
     const text = `${JSON.stringify(join)}\n`
     const waiting = await readText(node.join)
@@ -195,7 +195,7 @@ class ProcessProvider implements Provider {
     return record
   }
 
-  /** An agent that runs without our record of it is recorded; otherwise a new one is started. */
+  /** Records an agent that runs without a record; otherwise starts a new one. */
   async #ensureAgent(node: NodeLayout, record: NodeRecord): Promise<{ record: NodeRecord; isNew: boolean }> {
     const { agent, clock, compileCache } = this.#options
     const alive = await findAgent(node, agent, record.agent)
@@ -209,7 +209,7 @@ class ProcessProvider implements Provider {
     return { record: next, isNew: alive === undefined }
   }
 
-  /** What still runs is ended in the next round. */
+  /** The next round ends whatever still runs. */
   async #stop(node: NodeLayout, stopping: NodeRecord): Promise<void> {
     await writeRecord(node, stopping)
     await rm(node.rebootRequest, { force: true })
@@ -220,7 +220,7 @@ class ProcessProvider implements Provider {
     this.#emit(stopping.machine, 'Stopped', 'the node was switched off')
   }
 
-  /** The intent is on disk before the request is sent: a crash in between ends in exactly one visible reboot, not in none or two. */
+  /** The intent is on disk before the request is sent, so a crash in between ends in exactly one visible reboot. */
   async #restart(node: NodeLayout, record: NodeRecord): Promise<void> {
     const { clock } = this.#options
     const rebooting: NodeRecord = { ...record, state: 'Rebooting' }

@@ -1,4 +1,4 @@
-// The provider's durable record of a node, written so that a crash leaves the old one or the new one and never half of either.
+// The provider's durable record of a node, written atomically: a crash leaves the old one or the new one.
 import { open, readFile, rename } from 'node:fs/promises'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -11,13 +11,13 @@ export interface NodeRecord {
   readonly machineUid: string
   readonly machine: string
   readonly createdAt: string
-  /** Stopping: it was ordered off, and some of it may still run. */
+  /** Stopping: ordered off, but some of it may still run. */
   readonly state: 'Running' | 'Rebooting' | 'Stopping' | 'Stopped' | 'Deleting'
-  /** The agent that was started last. */
+  /** The last started agent. */
   readonly agent?: ProcessId
 }
 
-/** Undefined when there is no node; throws when there is one that cannot be understood. */
+/** Undefined if there is no node; throws for an unreadable one. */
 export async function readRecord(node: Pick<NodeLayout, 'dir' | 'record'>): Promise<NodeRecord | undefined> {
   const text = await readText(node.record)
   if (text === undefined) return undefined
@@ -36,7 +36,7 @@ function parsed(text: string): unknown {
 
 const STATES: readonly unknown[] = ['Running', 'Rebooting', 'Stopping', 'Stopped', 'Deleting']
 
-/** Until there were offerings, the token was the uid. */
+/** Before offerings existed, the token was the uid. */
 export const withOwner = <R extends { readonly clientToken: string }>(
   record: R & { readonly machineUid?: string },
 ) => ({
@@ -59,7 +59,7 @@ const isProcessId = (v: unknown): v is ProcessId =>
 export const writeRecord = (node: Pick<NodeLayout, 'record'>, record: NodeRecord): Promise<void> =>
   writeWhole(node.record, `${JSON.stringify(record)}\n`)
 
-/** Undefined only when the file is not there; any other trouble is thrown. */
+/** Undefined only if the file does not exist; throws any other error. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')

@@ -1,16 +1,16 @@
-// Starts a process that outlives us, in a session of its own: signals meant for us, and the end of our terminal, do not reach it.
+// Starts a process that outlives this one, in its own session: it does not get this process's signals or the hangup of its terminal.
 import { spawn } from 'node:child_process'
 import { type ProcessId, identify } from './proc.ts'
 
 export interface DetachedStart {
   readonly cwd: string
-  /** The whole environment; nothing is inherited from ours. */
+  /** The complete environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>
-  /** A descriptor for what it writes. */
+  /** A descriptor for its output. */
   readonly log: number
 }
 
-/** Undefined when it ended at once. */
+/** Undefined if it exited at once. */
 export async function startDetached(
   file: string,
   args: readonly string[],

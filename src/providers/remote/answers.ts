@@ -1,5 +1,5 @@
-// What the answers of a provider that others wrote may mean. Pure. A host of another provider, of another machine or named twice is no answer at all, and texts
-// are one line that steers no terminal.
+// Validates answers of an external provider. Pure. A host of another provider or machine, or one listed twice, makes the answer invalid, and texts are reduced
+// to one line without control characters.
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -61,7 +61,7 @@ export function createResultOf(name: string, request: HostRequest, answer: Answe
   }
 }
 
-/** Adds a page; a host that was there already makes the whole list worthless. */
+/** Adds a page; a duplicate host invalidates the whole list. */
 export function addPage(name: string, hosts: Map<string, Host>, page: readonly Host[]): void {
   for (const one of page) {
     const host = hostIn(name, one)
@@ -70,7 +70,7 @@ export function addPage(name: string, hosts: Map<string, Host>, page: readonly H
   }
 }
 
-/** Lists are ordered by their times: one from the future would silence all that follow. */
+/** Lists are ordered by their times: one from the future would silence all later ones. */
 export const pastOf = (nowMs: number, at: string): string => (Date.parse(at) > nowMs ? timestamp(nowMs) : at)
 
 export function maintenanceOf(name: string, events: readonly HostMaintenance[]): readonly HostMaintenance[] {
@@ -89,7 +89,7 @@ export const eventsOf = (name: string, { events }: EventsPage): readonly HostEve
     return { ...event, message: printableLine(event.message) }
   })
 
-/** What a provider says of itself now that cannot be true if what it said before was; undefined when both can be. */
+/** What in a provider's current capabilities contradicts its earlier ones; undefined if both can be true. */
 export function contradiction(name: string, before: ReportedCapabilities | undefined, now: ReportedCapabilities) {
   if (now.name !== name) return `it is the provider ${now.name}`
   if (before === undefined || before.capabilities.isHostKept === now.capabilities.isHostKept) return undefined

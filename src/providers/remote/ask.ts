@@ -1,4 +1,4 @@
-// One request to a program that serves a provider, within a time and with bounded answers: whatever the other side does, this ends, and holds at most one body.
+// One request to a program that serves a provider, bounded in time and size: whatever the other side does, this ends and holds at most one body.
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
@@ -27,13 +27,13 @@ export interface Reply {
 /** It did not answer in time. */
 class NoAnswer extends Error {}
 
-/** More wait in line; a provider that hangs must not take all descriptors. */
+/** Further requests queue; a hanging provider must not take all descriptors. */
 const MOST_CONNECTIONS = 16
 const IDLE_MS = 30_000
-/** The other side gets a little less than we wait, so that its answer about the deadline still arrives. */
+/** The other side gets slightly less time than this one waits, so that its deadline error still arrives. */
 const ON_THE_WAY_MS = 250
 
-/** Another user may have put a socket of theirs where the one of a program was that ended: what is sent would tell them the tokens of hosts. */
+/** Another user may have put a socket in place of a stopped program's: sending would leak the hosts' tokens. */
 const connectTo =
   (path: string): Agent['createConnection'] =>
   (_, onCreate) => {
@@ -41,7 +41,7 @@ const connectTo =
       checkSocket(path)
       return connect(path)
     } catch (error) {
-      // Thrown, it would end the program where a request waits for its turn.
+      // Thrown here, it would end the program while a request waits for its turn.
       nextTick(() => onCreate?.(error as Error, undefined as never))
       return undefined
     }
@@ -76,7 +76,7 @@ export class Asker {
     try {
       return await this.#answerTo(question, ending.signal)
     } catch (error) {
-      // An abort hides its reason in the error of the stream.
+      // An abort hides its reason in the stream's error.
       throw ending.signal.aborted ? ending.signal.reason : error
     } finally {
       timer.cancel()
@@ -91,7 +91,8 @@ export class Asker {
       const type = headers['content-type'] ?? ''
       if (!/^application\/json\b/i.test(type)) throw new BadAnswer(`status ${status} with content that is not JSON`)
       if (headers['content-encoding'] !== undefined) throw new BadAnswer('a compressed answer')
-      // Its end could not be told from that of the connection: it would seem whole when it broke off, and last until the deadline where the connection is kept.
+      // Without a length, the end of the body equals the end of the connection: a truncated body would seem complete, and on a kept connection it would last
+      // until the deadline.
       if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
         throw new BadAnswer('an answer with neither Content-Length nor chunks')
       if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong()
@@ -102,7 +103,7 @@ export class Asker {
     }
   }
 
-  /** A connection that was kept may have ended meanwhile. Every call may be repeated, so the request goes out once more. */
+  /** A kept connection may have closed meanwhile. Every call may be repeated, so send the request once more. */
   async #send(question: Question, signal: AbortSignal): Promise<IncomingMessage> {
     const first = this.#sent(question, signal)
     return first.answer.catch((error: unknown) => {
@@ -131,7 +132,7 @@ export class Asker {
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
       refuseUpgrade(request, new BadAnswer('a switch to another protocol'))
-      // It can also fail after the answer began; the reader of the answer sees that.
+      // It can also fail after the answer began; the reader of the answer handles that.
       request.on('error', reject)
       request.once('close', () => reject(new Error('the connection ended without an answer')))
     })

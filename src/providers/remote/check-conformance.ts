@@ -1,5 +1,5 @@
-// `kubenode provider conformance`: the kit for people who write providers, against a program that runs: one line for each case. Names and tokens are of this run
-// alone, and hosts that a failed case left are removed.
+// `kubenode provider conformance`: the kit for provider authors, run against a live program, one line per case. Names and tokens are unique to the run, and
+// hosts left by a failed case are removed.
 import { randomUUID } from 'node:crypto'
 import { CONFORMANCE, type ConformanceCase, type ConformanceTools, conformanceFor } from '../conformance.ts'
 import type { Host, HostRequest, Provider } from '../port.ts'
@@ -18,7 +18,7 @@ import type { Io } from '#lib/terminal/io.ts'
 export interface ConformanceRun {
   readonly place: RemotePlace
   readonly params: Readonly<Record<string, string>>
-  /** For each case. */
+  /** Per case. */
   readonly withinMs: number
   readonly isJson: boolean
   readonly clock: Clock
@@ -68,7 +68,7 @@ export async function runConformance(run: ConformanceRun, io: Io): Promise<void>
 }
 
 const WIDTH = 7
-/** One mistake fails many cases: its reason is shown once. */
+/** One mistake fails many cases: print its reason once. */
 function linesOf() {
   const shown = new Set<string>()
   return ({ case: name, result, message }: Result): string => {
@@ -79,13 +79,13 @@ function linesOf() {
   }
 }
 
-/** A call that was not answered took its whole time: every later case would, too. */
+/** An unanswered call used up its whole time, and every later case would too. */
 const whyNot = (results: readonly Result[]): string | undefined =>
   results.some((r) => r.result === 'FAILED' && r.message?.includes('KN11060') === true)
     ? 'the provider does not answer'
     : undefined
 
-/** What controllers do about it is no advice for who writes the provider. */
+/** Advice for controllers does not help a provider's author. */
 const withoutAdvice = (error: unknown): string => messageOf(error).replace(/; retried automatically; .*$/, '')
 
 const skipped = ({ name }: { readonly name: string }, message: string): Result => ({
@@ -128,7 +128,7 @@ const untilWithin =
     for (let ms = FIRST_POLL_MS; !(await holds()); ms = Math.min(2 * ms, LONGEST_POLL_MS)) await clock.sleep(ms, signal)
   }
 
-/** With names, uids and tokens that no other run has; `mine` gets the ids of what it made. */
+/** Uses names, uids and tokens of this run only; adds the ids of created hosts to `mine`. */
 function ofThisRun(remote: RemoteProvider, mine: Set<string>): Provider {
   const run = `-${randomUUID().slice(0, 8)}`
   const plain = (text: string) => (text.endsWith(run) ? text.slice(0, -run.length) : text)

@@ -1,4 +1,4 @@
-// Tests the provider that the options of a user name: where it is, and the parameters of its hosts.
+// Tests the provider that the user's options describe: its place, and the parameters of its hosts.
 import { resolve } from 'node:path'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'

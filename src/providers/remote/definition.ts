@@ -1,4 +1,4 @@
-// What a providers file may say of a provider that another program serves.
+// Options of a provider that another program serves, in a providers file.
 import { obj, optional, refine, str } from '#api/build.ts'
 import { check } from '#api/extras.ts'
 import { url } from '#api/fields.ts'

@@ -1,10 +1,10 @@
-// The last events of a provider, numbered, for callers that ask again and again: each gets what happened since its cursor. A cursor of another process, or one
-// that is too old, continues from now: events are hints, and lists tell the rest.
+// A provider's last events, numbered, for callers that poll: each gets what happened since its cursor. A cursor from another process, or one that is too old,
+// continues from now: events are hints, and lists are complete.
 import { randomUUID } from 'node:crypto'
 import type { HostEvent } from '../port.ts'
 import { MOST_EVENTS } from './protocol.ts'
 
-/** A restart of all hosts of a middling cluster fits. */
+/** Room for a restart of all hosts of a medium-sized cluster. */
 const KEPT = 4_096
 
 export interface EventsSince {
@@ -16,7 +16,7 @@ export class EventLog {
   readonly #epoch = randomUUID().slice(0, 8)
   readonly #events: HostEvent[] = []
   readonly #waiting = new Set<() => void>()
-  /** Number of the first that is kept. */
+  /** Number of the oldest kept event. */
   #first = 0
 
   add(event: HostEvent): void {
@@ -37,7 +37,7 @@ export class EventLog {
     return { events, next: `${this.#epoch}-${from + events.length}` }
   }
 
-  /** At the next event, or when the signal aborts. */
+  /** Resolves at the next event, or when the signal aborts. */
   async next(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     await new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
-// Answers the requests of kubenode-provider/v1 for one provider. Requests and answers are checked by the same schemas as on the other side: what does not fit
-// them is an error, never a guess.
+// Answers kubenode-provider/v1 requests for one provider. The same schemas as on the other side check requests and answers: anything else is an error, never a
+// guess.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -29,7 +29,7 @@ import {
 
 export interface Asked {
   readonly method: string
-  /** Below the place of the provider, with its query. */
+  /** Below the provider's place, including the query. */
   readonly path: string
   readonly body: string
   readonly signal: AbortSignal
@@ -56,7 +56,7 @@ export const errorReply = (kind: ErrorKind, message: string): Reply => ({
 
 const fitted = (text: string): string => shortened(printableLine(text), MAX_TEXT)
 
-/** Lists whose later pages may still be asked for. */
+/** Lists with pages that may still be requested. */
 const MOST_LISTS = 4
 const LIST_KEPT_MS = 120_000
 
@@ -73,7 +73,7 @@ export class ProviderHandler {
   readonly #readers = createReaders()
   readonly #events = new EventLog()
   readonly #lists = new Map<string, KeptList>()
-  /** Ends once the provider says that it has no events. */
+  /** False once the provider reports that it has no events. */
   #hasEvents = true
 
   constructor(provider: Provider, { clock, log }: { readonly clock: Clock; readonly log: Logger }) {
@@ -82,7 +82,7 @@ export class ProviderHandler {
     this.#log = log
   }
 
-  /** Follows the events of the provider until the signal aborts. */
+  /** Follows the provider's events until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     try {
       await this.#provider.events((event) => this.#events.add({ ...event, message: fitted(event.message) }), signal)
@@ -144,7 +144,7 @@ export class ProviderHandler {
 
   async #called<K extends CallName>(call: K, body: string, signal: AbortSignal): Promise<AnswerOf<K>> {
     const read = this.#readers.requests[call](jsonOf(body))
-    // Without the wrong value: a request may hold a join token.
+    // Leave out the wrong value: a request may contain a join token.
     if (read.kind === 'Problem')
       throw new ProtocolError('Invalid', `${read.problem.pointer.slice(1) || 'the body'} ${read.problem.message}`)
     const answer = JSON.parse(JSON.stringify(await this.#ask[call](read.value, signal))) as unknown
@@ -190,7 +190,7 @@ export class ProviderHandler {
     }),
   }
 
-  /** Later pages are of the list that the first one began: no host can fall between two. */
+  /** Later pages belong to the list that the first one started: no host is lost between two. */
   async #page(after: string | undefined, signal: AbortSignal): Promise<object> {
     const now = this.#clock.monotonic()
     for (const [id, { until }] of this.#lists) if (until <= now) this.#lists.delete(id)

@@ -1,4 +1,4 @@
-// `kubenode provider orphans`: hosts that belong to no Machine, as the controllers listed them, and the approval to delete some of them.
+// `kubenode provider orphans`: hosts without a Machine, as listed by the controllers, and the approval to delete some of them.
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { orphanApproval, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
 import type { BuiltIn } from '#kube/built-in.ts'
@@ -14,7 +14,7 @@ import { providerErrors } from './provider-errors.ts'
 
 const configMaps = coreKind('ConfigMap')
 const key = { namespace: SYSTEM_NAMESPACE, name: ORPHAN_HOSTS }
-/** Each is a read and a write; the controllers write once a minute at most. */
+/** Each is a read and a write; the controllers write at most once a minute. */
 const TRIES = 5
 
 interface OrphanHost {
@@ -87,7 +87,7 @@ function hintFor(host: string, listed: readonly string[]): string {
   return meant === undefined ? '' : ` (did you mean ${meant}?)`
 }
 
-/** Of exactly these hosts, for a day: an id that is given to another host later is not approved. Approvals of hosts that are not listed any more are dropped. */
+/** Approves exactly these hosts for a day: an id that is later reused for another host is not approved. Drops approvals of hosts that are no longer listed. */
 export async function approveDeletion(
   client: KubeClient,
   hosts: readonly string[],

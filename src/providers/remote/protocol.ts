@@ -1,5 +1,5 @@
-// kubenode-provider/v1: what a program that serves a provider and the one that asks it say to each other, as JSON over HTTP. Both sides check every body with
-// these schemas, which also make the reference page.
+// kubenode-provider/v1: the messages between a program that serves a provider and its caller, as JSON over HTTP. Both sides check every body with these
+// schemas, which also generate the reference page.
 import { bool, choice, type Field, freeform, int, list, obj, optional, type Out, str, time } from '#api/build.ts'
 import { type Checked, createStrictReader } from '#api/field-problems.ts'
 import { MAINTENANCE_ANSWERS } from '#api/kinds/maintenance-event.ts'
@@ -22,15 +22,15 @@ import {
 
 export const PROTOCOL = 'kubenode-provider/v1'
 
-/** No body is longer. A list of more hosts comes in pages. */
+/** The limit of any body. A list of more hosts is paged. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
-/** Milliseconds that the caller waits, counted from when the request arrives: no two clocks are compared. */
+/** How long the caller waits, in milliseconds from the request's arrival: no clocks are compared. */
 export const DEADLINE_HEADER = 'kubenode-deadline-ms'
 export const LONGEST_DEADLINE_MS = 300_000
 export const USUAL_DEADLINE_MS = 60_000
-/** How long a question for events is open while there are none. */
+/** How long an event request stays open without events. */
 export const EVENTS_WAIT_MS = 30_000
-/** Of one answer. A page of 5,000 hosts is about 2 MiB. */
+/** Per answer. A page of 5,000 hosts is about 2 MiB. */
 export const MOST_HOSTS_A_PAGE = 5_000
 export const MOST_EVENTS = 256
 
@@ -42,7 +42,7 @@ const providerName = str('Name of the provider: `Machine.spec.provider.name`, an
   expects: 'lower-case letters, digits and "-", starting with a letter',
 })
 
-/** Of a trust document, the largest part of a bundle; see MAX_TRUST_BYTES. */
+/** Limit of a trust document, the largest part of a bundle; see MAX_TRUST_BYTES. */
 const MAX_TRUST = 1024 * 1024
 const MAX_PEM = 256 * 1024
 const joinBundle = obj('What the host needs to join, all of it for its user data. The token in it is a secret.', {
@@ -188,7 +188,7 @@ export type CallName = keyof typeof CALLS
 export type RequestOf<K extends CallName> = Out<(typeof CALLS)[K]['request']>
 export type AnswerOf<K extends CallName> = Out<(typeof CALLS)[K]['answer']>
 export const CALL_NAMES = Object.keys(CALLS) as readonly CallName[]
-/** Not every provider serves these; `can` says which. */
+/** Not every provider serves these; `can` lists which. */
 export const OPTIONAL_CALLS: Readonly<Partial<Record<CallName, (typeof CAN)[number]>>> = {
   power: 'power',
   maintenance: 'maintenance',
@@ -201,7 +201,7 @@ const events = obj('What happened since the cursor.', {
   next: cursor,
 })
 
-/** Every way in which a call can fail, and the HTTP status that goes with it. */
+/** Every way a call can fail, with its HTTP status. */
 export const ERRORS = {
   Invalid: { status: 400, doc: 'The request does not fit the protocol.' },
   Unauthorized: { status: 401, doc: 'The token is missing or wrong.' },
@@ -234,7 +234,7 @@ type Readers = {
 const readersOf = (side: 'request' | 'answer') =>
   Object.fromEntries(CALL_NAMES.map((name) => [name, createStrictReader(CALLS[name][side] as Field<unknown>)]))
 
-/** One for each side; each schema is compiled when it is first needed. */
+/** One per side; compiles each schema at its first use. */
 export const createReaders = (): Readers => ({
   requests: readersOf('request') as Readers['requests'],
   answers: readersOf('answer') as Readers['answers'],

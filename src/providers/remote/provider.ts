@@ -1,5 +1,5 @@
-// A provider that another program serves (kubenode-provider/v1). Its answers are those of a stranger: they are checked, bounded and never taken for an absence
-// when they are not one. While the program is away every call fails with what is wrong, and the controllers keep running.
+// A provider that another program serves (kubenode-provider/v1). Its answers are untrusted: they are checked, bounded, and never misread as an absence. While
+// the program is unavailable every call fails with the reason, and the controllers keep running.
 import type { Clock } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -26,33 +26,33 @@ import { connectTrouble, type Door, doorAt, placeText, type RemotePlace } from '
 import { type AnswerOf, type CallName, createReaders, EVENTS_WAIT_MS, type ReportedCapabilities } from './protocol.ts'
 
 export interface RemoteOptions {
-  /** Of the provider that is served; with it begin the ids of its hosts. */
+  /** The served provider's name, which is also the prefix of its hosts' ids. */
   readonly name: string
   readonly place: RemotePlace
   readonly clock: Clock
   readonly log: Logger
-  /** Shorter ones in tests. */
+  /** Shorter in tests. */
   readonly waits?: Partial<Waits>
 }
 
 interface Waits {
   readonly readMs: number
   readonly callMs: number
-  /** Makes and lists take vendors longest. */
+  /** For creates and lists, which take vendors longest. */
   readonly slowMs: number
-  /** Between two tries while the program is away. */
+  /** Between two attempts while the program is unavailable. */
   readonly awayMs: number
-  /** Authority, token and capabilities are read again after it, and after every failure. */
+  /** CA, token and capabilities are reread after this time and after every failure. */
   readonly freshMs: number
 }
 
 const WAITS: Waits = { readMs: 10_000, callMs: 30_000, slowMs: 60_000, awayMs: 2_000, freshMs: 60_000 }
 const OPTIONAL = ['power', 'maintenance', 'respond', 'reportFault'] as const
 const SLOW: ReadonlySet<CallName> = new Set(['create', 'list', 'maintenance'])
-/** 64 MiB of JSON at most: 80,000 hosts as our own server pages them. */
+/** At most 64 MiB of JSON: 80,000 hosts at KubeNode's own page size. */
 const MOST_PAGES = 16
 const START_WAIT_MS = 5_000
-/** Events are hints, and lists follow: a flood of them must not keep the controllers busy. */
+/** Events are hints, and lists follow: a flood of events must not keep the controllers busy. */
 const EVENTS_PAUSE_MS = 250
 
 export class RemoteProvider implements Provider {
@@ -81,7 +81,7 @@ export class RemoteProvider implements Provider {
     return this.#reported?.capabilities ?? NOTHING_KNOWN
   }
 
-  /** What keeps it from being used, in words; undefined while it is used. */
+  /** Why it cannot be used; undefined while it can. */
   get trouble(): string | undefined {
     return this.#trouble?.message
   }
@@ -132,7 +132,7 @@ export class RemoteProvider implements Provider {
       try {
         const asker = await this.#ready()
         if (this.#reported?.can.includes('events') !== true) {
-          // A newer version of the program may have them.
+          // A newer version of the program may have events.
           await clock.sleep(this.#waits.freshMs, signal).catch(() => undefined)
           continue
         }
@@ -157,7 +157,7 @@ export class RemoteProvider implements Provider {
     }
   }
 
-  /** Tries until the program answers, and says when that changes. */
+  /** Retries until the program answers, and reports when that changes. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     let said: string | undefined
@@ -173,17 +173,17 @@ export class RemoteProvider implements Provider {
     this.#open?.asker.close()
   }
 
-  /** Reads what the provider says of itself, unless that was read a moment ago; throws what is wrong. */
+  /** Reads the provider's capabilities unless they are fresh; throws if something is wrong. */
   async connect(): Promise<void> {
     await this.#refreshed()
   }
 
-  /** Ends its connections. */
+  /** Closes its connections. */
   close(): void {
     this.#open?.asker.close()
   }
 
-  /** A provider of which nothing is known yet is not called: what the controllers decide depends on its capabilities. */
+  /** A provider is not called before its capabilities are known, because the controllers' decisions depend on them. */
   #ready(): Promise<Asker> {
     if (this.#reported === undefined && this.#trouble !== undefined) return Promise.reject(this.#trouble)
     return this.#refreshed()
@@ -224,7 +224,7 @@ export class RemoteProvider implements Provider {
   }
 
   #adopt(said: ReportedCapabilities): void {
-    // The longest that it ever said: a host is not absent because the provider thinks better of itself.
+    // The longest ever reported: a host is not absent because the provider lowered its value.
     const visibleWithinMs = Math.max(
       said.capabilities.visibleWithinMs,
       this.#reported?.capabilities.visibleWithinMs ?? 0,
@@ -233,7 +233,7 @@ export class RemoteProvider implements Provider {
     this.#can(said.can)
   }
 
-  /** Until it says what it can do, a call that it may lack fails like any other: a provider that is away is not one that takes no answers. */
+  /** Until its capabilities are known, an optional call fails like any other: an unavailable provider is not one without the call. */
   #can(can: readonly string[]): void {
     for (const call of OPTIONAL) delete this[call]
     if (can.includes('power')) this.power = this.#power
@@ -290,7 +290,7 @@ export class RemoteProvider implements Provider {
     )
   }
 
-  /** Both sides read their token again: a new one of either is found with the next call. */
+  /** Both sides reread their token: the next call uses a new one. */
   #refused(): KubeNodeError {
     this.#freshUntil = 0
     const { name, place } = this.#options
@@ -299,7 +299,7 @@ export class RemoteProvider implements Provider {
     return new KubeNodeError(providersErrors.KN11067({ name, place: placeText(place), token }), { retry: 'later' })
   }
 
-  /** Translates what cannot be used, and has the capabilities read again before the next call. */
+  /** Reports unusable answers, and has the capabilities reread before the next call. */
   #read<T>(call: string, reading: () => T): T {
     try {
       return reading()
@@ -322,14 +322,14 @@ export class RemoteProvider implements Provider {
   }
 }
 
-/** Known from the start if the program answers within the time; without an answer it is asked for as long as the provider runs. */
+/** Known from the start if the program answers in time; otherwise it is asked for as long as the provider runs. */
 export async function connectRemote(options: RemoteOptions): Promise<Provider> {
   const provider = new RemoteProvider(options)
   await Promise.race([provider.connect().catch(() => undefined), options.clock.sleep(START_WAIT_MS)])
   return provider
 }
 
-/** What the program there says of itself, for those who do not know its name. */
+/** The capabilities of the program there, for callers that do not know its name. */
 export async function capabilitiesOf(place: RemotePlace, clock: Clock): Promise<ReportedCapabilities> {
   let asker: Asker | undefined
   try {
@@ -338,7 +338,7 @@ export async function capabilitiesOf(place: RemotePlace, clock: Clock): Promise<
     if (status !== 200) throw new BadAnswer(`status ${status}`)
     return checked(createReaders().capabilities(value))
   } catch (cause) {
-    // It says what to do itself.
+    // The error already includes a remedy.
     if (isKubeNodeError(cause)) throw cause
     const of = cause instanceof BadAnswer ? 'cannot use its answer to capabilities: ' : ''
     const why = `${of}${printableLine(connectTrouble(cause)).slice(0, 300)}`

@@ -1,5 +1,5 @@
-// Serves providers to programs of kubenode-provider/v1: one on a Unix socket that only our own user can open, or several over https, each below its name, to
-// those who show the token.
+// Serves providers over kubenode-provider/v1: one on a Unix socket that only this user can open, or several over https, each below its name, to callers with
+// the token.
 import { timingSafeEqual } from 'node:crypto'
 import { lstatSync, rmSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -36,7 +36,7 @@ export interface ServeTools {
 export interface ServedProviders {
   /** A path, or an https address. */
   readonly at: string
-  /** New connections use these; the old token is refused at once. */
+  /** New connections use these keys; the old token is refused at once. */
   renew(keys: ServingKeys): void
   close(): Promise<void>
 }
@@ -45,7 +45,7 @@ const MOST_CONNECTIONS = 64
 const MOST_AT_ONCE = 128
 const BODY_WITHIN_MS = 30_000
 
-/** One provider, at the root of its place. */
+/** One provider at the root of its place. */
 export const serveProvider = (provider: Provider, at: ServedPlace, tools: ServeTools): Promise<ServedProviders> =>
   serve(new Map([['', provider]]), at, tools)
 
@@ -72,9 +72,9 @@ async function serve(
       ? createTlsServer({ ...limits, cert: at.keys.cert, key: at.keys.key, minVersion: 'TLSv1.2' }, onRequest)
       : undefined
   const server = tls ?? nodeHttp.createServer(limits, onRequest)
-  // A socket has no addresses by which connections could be told apart, and only one user.
+  // Socket connections have no addresses to distinguish, and only one user.
   if (at.kind === 'Socket') server.maxConnections = MOST_CONNECTIONS
-  // With a bound of Node's beside it, the newcomer would be dropped before it is compared with those that are there.
+  // With Node's own limit on top, the newcomer would be dropped before it is compared with the existing ones.
   else boundConnections(server, { most: MOST_CONNECTIONS, longestRequestMs: LONGEST_DEADLINE_MS, ...tools })
   const names = [...providers.values()].map((p) => p.name).join(', ')
   await listen(server, at).catch((cause: unknown) => {
@@ -120,7 +120,7 @@ async function answerTo(request: IncomingMessage, response: ServerResponse, serv
         .writeHead(reply.status, {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(reply.text),
-          // The rest of a body that was not read would be taken for the next request.
+          // The rest of an unread body would be parsed as the next request.
           ...(reply.status === 413 && { connection: 'close' }),
         })
         .end(reply.text)
@@ -149,7 +149,7 @@ async function replyTo(request: IncomingMessage, { handlers, state }: Serving, s
     const body = await bodyOf(request)
     if (handler === undefined) return errorReply('NotServed', 'no provider of this name is served')
     const asked = { method: request.method ?? '', path: url.slice(base.length), body, signal }
-    // A provider that does not end with its signal is not waited for.
+    // Do not wait for a provider that ignores its signal.
     return await Promise.race([handler.reply(asked), aborted(signal)])
   } catch (error) {
     if (error instanceof ProtocolError) return errorReply(error.kind, error.message)
@@ -198,7 +198,7 @@ async function listen(server: Server | TlsServer, at: ServedPlace): Promise<void
       server.listen(at.port, at.host, listening)
       return
     }
-    // The socket is made by this call, at once, with the mode that is left.
+    // This call creates the socket at once, with the mode that the umask leaves.
     const before = umask(OWN_ONLY)
     try {
       server.listen(at.path, listening)
@@ -208,7 +208,7 @@ async function listen(server: Server | TlsServer, at: ServedPlace): Promise<void
   })
 }
 
-/** Of a program that was killed. One that still answers keeps its place, and nothing but a socket is removed. */
+/** Left by a killed program. A socket that still answers stays, and nothing but a socket is removed. */
 async function removeLeftSocket(path: string): Promise<void> {
   const seen = lstatSync(path, { throwIfNoEntry: false })
   if (seen === undefined) return

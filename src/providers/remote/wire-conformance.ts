@@ -1,4 +1,4 @@
-// What a program of kubenode-provider/v1 must do beside what every provider must: errors are those of the protocol, so that none is taken for an answer.
+// What a kubenode-provider/v1 program must do in addition to any provider: its errors are the protocol's, so that none is taken for an answer.
 import type { Clock } from '#lib/clock.ts'
 import { checked } from '../door.ts'
 import { Asker, type Question } from './ask.ts'
@@ -13,7 +13,7 @@ interface WireTools {
 
 export interface WireCase {
   readonly name: string
-  /** Throws when the program does not conform; answers why when the case is not about it. */
+  /** Throws if the program does not conform; returns a reason if the case does not apply. */
   run(tools: WireTools): Promise<string | undefined>
 }
 

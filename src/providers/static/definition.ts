@@ -1,4 +1,4 @@
-// What a providers file may say of existing hosts.
+// Options of existing hosts in a providers file.
 import { obj, optional } from '#api/build.ts'
 import { path, type DefinitionFor } from '../definition.ts'
 

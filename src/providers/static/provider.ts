@@ -1,5 +1,5 @@
-// Hosts that existed before KubeNode and stay after it: nothing is created and nothing is ended. A user runs the join command on them. The provider only
-// records which machine has which host; a lost record is written again with the next create.
+// Hosts that existed before KubeNode and outlive it: nothing is created or ended. A user runs the join command on them. The provider only records which machine
+// has which host; the next create restores a lost record.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
@@ -22,7 +22,7 @@ interface Note {
   readonly createdAt: string
 }
 
-/** Where notes are kept. Every call is one step: the old note or the new one, never half. */
+/** Where records are kept. Every call is atomic: the old record or the new one. */
 export interface Notes {
   read(machine: string): Promise<string | undefined>
   write(machine: string, text: string): Promise<void>
@@ -84,7 +84,7 @@ export class StaticProvider implements Provider {
   readonly capabilities = { isHostKept: true, visibleWithinMs: 0, markets: [] } as const
   readonly #notes: Notes
   readonly #clock: Pick<Clock, 'now'>
-  /** Two creates of one machine at the same time come one after the other. */
+  /** Concurrent creates of one machine run one after the other. */
   readonly #locks = new KeyedLock({ what: 'calls about one machine' })
 
   constructor({ notes, clock }: StaticProviderOptions) {
@@ -108,7 +108,7 @@ export class StaticProvider implements Provider {
     return { hosts: notes.flatMap((n) => (n === undefined ? [] : [hostOf(n)])), asOf }
   }
 
-  /** Forgets which machine has it; the host itself stays with its owner. */
+  /** Drops the record of which machine has it; the host itself stays with its owner. */
   delete(providerID: string): Promise<DeleteResult> {
     const machine = machineOf(providerID)
     if (machine === undefined) return Promise.resolve('Gone')
@@ -120,7 +120,7 @@ export class StaticProvider implements Provider {
     throw new KubeNodeError(providersErrors.KN11011({ providerID }))
   }
 
-  /** Has no events to report. */
+  /** Static hosts have no events. */
   async events(): Promise<void> {
     return undefined
   }
