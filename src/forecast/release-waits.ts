@@ -16,7 +16,7 @@ export interface ReleaseWait {
 export interface ReleaseWaitsRequest {
   readonly before: Targets
   readonly after: Targets
-  /** That change. */
+  /** Clusters that change. */
   readonly clusters: readonly string[]
   readonly inventories: readonly Inventory[]
   readonly now: number
