@@ -1,14 +1,14 @@
-// Which bytes of a file a request asks for. Pure.
+// Parses the byte range of a request. Pure.
 
 export type Wanted =
   | { readonly kind: 'Whole' }
-  /** Both ends are part of it. */
+  /** Inclusive on both ends. */
   | { readonly kind: 'Part'; readonly from: number; readonly to: number }
   | { readonly kind: 'Unsatisfiable' }
 
 const SINGLE = /^bytes=(\d{0,15})-(\d{0,15})$/
 
-/** Several ranges, and what is not understood, are answered with the whole file, as HTTP allows. */
+/** Multiple ranges and unknown units get the whole file, as HTTP allows. */
 export function wantedBytes(range: string | undefined, size: number): Wanted {
   const [, first = '', last = ''] = SINGLE.exec(range?.replaceAll(' ', '') ?? '') ?? []
   if (first === '' && last === '') return { kind: 'Whole' }

@@ -1,18 +1,18 @@
-// Digests of files that are served, each computed once for a version of it.
+// Digests of served files, computed once per version of a file.
 import { createHash } from 'node:crypto'
 import { Semaphore } from '#lib/semaphore.ts'
 import type { OpenFile } from './served-file.ts'
 
-/** More files than any fleet has versions; a digest of one that was forgotten is computed again. */
+/** More than any fleet has; a forgotten digest is computed again. */
 const MAX_KNOWN = 10_000
-/** Reading two large files keeps a disk busy. */
+/** Two large files keep a disk busy. */
 const MAX_AT_ONCE = 2
 
 export class Digests {
   readonly #known = new Map<string, Promise<string>>()
   readonly #atOnce = new Semaphore(MAX_AT_ONCE, { what: 'digests of files' })
 
-  /** SHA-256 in hexadecimal digits. */
+  /** SHA-256 in hex. */
   async of(file: OpenFile): Promise<string> {
     const { dev, ino, size, mtimeNs, ctimeNs } = file.stats
     const version = [dev, ino, size, mtimeNs, ctimeNs].join(':')

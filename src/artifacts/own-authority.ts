@@ -1,5 +1,5 @@
-// The certificate of the artifact server where none is given: an authority that hosts pin when they join, and that therefore stays the same for ten
-// years, and what it signs, which all replicas share and any of them renews. Both are in one Secret.
+// The artifact server's certificate if none is configured: an authority that joining hosts pin, so it stays the same for ten years, and a certificate that all
+// replicas share and any of them renews. Both are in one Secret.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { ARTIFACTS_SECRET, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -21,14 +21,14 @@ const DAY_MS = 86_400_000
 const AUTHORITY_DAYS = 3_650
 const LIFE_DAYS = 90
 const RENEW_BEFORE_MS = 30 * DAY_MS
-/** A host whose clock is behind by hours still accepts it. */
+/** A host whose clock is hours behind still accepts it. */
 const EARLIER_MS = DAY_MS
 const ATTEMPTS = 3
 const SECRET_KEY = { namespace: SYSTEM_NAMESPACE, name: ARTIFACTS_SECRET }
 
 /**
- * What to hold; the same object when there is nothing to do. A new authority only where there is none: every host would have to join again, and an agent that is
- * a service account would get no further tokens. So a replica that knows the one in use puts it back into a Secret that was deleted or emptied.
+ * The state to keep; the same object if nothing is due. Creates a new authority only if there is none: every host would have to join again, and an agent with a
+ * service account would get no more tokens. So a replica that knows the authority in use restores it into a deleted or emptied Secret.
  */
 export function planned(held: Partial<Held>, hosts: readonly string[], now: number, inUse: Partial<Held> = {}): Held {
   const authority = authorityIn(held) ?? authorityIn(inUse) ?? madeAuthority(now)
@@ -70,7 +70,7 @@ function isGood({ ca, cert, key }: Pick<Held, 'ca' | 'cert' | 'key'>, hosts: rea
     const own = new X509Certificate(cert)
     if (!own.verify(new X509Certificate(ca).publicKey) || !own.checkPrivateKey(createPrivateKey(key))) return false
     const isFor = (host: string) => (isIP(host) !== 0 ? own.checkIP(host) : own.checkHost(host)) !== undefined
-    // By a clock that was ahead: no host accepts it yet.
+    // Issued by a clock that was ahead: no host accepts it yet.
     if (own.validFromDate.getTime() > now) return false
     return hosts.every(isFor) && own.validToDate.getTime() - now > RENEW_BEFORE_MS
   } catch {
@@ -84,11 +84,11 @@ const heldIn = (data: Readonly<Record<string, string>>): Partial<Held> =>
 interface CertificateRequest {
   readonly hosts: readonly string[]
   readonly now: number
-  /** By this replica. */
+  /** In use by this replica. */
   readonly inUse?: Held | undefined
 }
 
-/** Reads the Secret and writes what is due. Of two replicas that write at once the first wins. */
+/** Reads the Secret and writes what is due. If two replicas write at once, the first wins. */
 export async function ownPair(client: KubeClient, { hosts, now, inUse }: CertificateRequest): Promise<Held> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const found = await readSecret(client, SECRET_KEY)

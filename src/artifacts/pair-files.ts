@@ -1,4 +1,4 @@
-// Certificate and key from files, such as those of a mounted Secret, which changes while we run.
+// Certificate and key from files, such as a mounted Secret's, which may change at run time.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -10,7 +10,7 @@ export interface PairFiles {
   readonly key: string
 }
 
-/** Throws for what does not belong together, as in the moment between two writes. */
+/** Throws if the two do not match, as between two writes. */
 export async function pairIn(files: PairFiles): Promise<ServingPair> {
   const read = (file: string) =>
     readFile(file, 'utf8').catch((error: unknown) => {

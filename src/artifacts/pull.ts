@@ -1,4 +1,4 @@
-// Brings the files of an OCI artifact into a folder, each layer under the name in its title: all of them, checked by digest, or none.
+// Pulls the files of an OCI artifact into a folder, each layer under its title, verified by digest: all of them or none.
 import { createWriteStream } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { artifactsErrors } from './artifacts-errors.ts'
 import { namesIn } from './served-file.ts'
 
 const TITLE = 'org.opencontainers.image.title'
-/** Hundreds of versions of all components, for two architectures. */
+/** Room for hundreds of versions of all components, for two architectures. */
 const MAX_TOTAL_BYTES = 64 * 1024 ** 3
 
 interface Wanted {
@@ -18,7 +18,7 @@ interface Wanted {
   readonly layer: Descriptor
 }
 
-/** The folder to serve. What was brought before, also by an earlier run, is not brought again. */
+/** Returns the folder to serve. Does not pull again what it already has, even from an earlier run. */
 export async function pulledArtifacts(
   store: Pick<ImageStore, 'manifest' | 'openBlob' | 'place'>,
   digest: string,
@@ -47,7 +47,7 @@ export async function pulledArtifacts(
     for (const { names, layer } of wanted) {
       const path = join(coming, ...names)
       await mkdir(dirname(path), { recursive: true })
-      // Two of one name cannot both be meant.
+      // Two layers with the same name are an error.
       await pipeline(store.openBlob(layer).from(0), createWriteStream(path, { flags: 'wx' }))
     }
     await rename(coming, folder)

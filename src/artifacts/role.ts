@@ -1,4 +1,4 @@
-// The role `artifacts`: serves on every replica, with a certificate that it follows while it runs. There is no leader: replicas share nothing but the Secret.
+// The artifacts role: serves on every replica and reloads its certificate at run time. There is no leader: replicas share only the Secret.
 import { stat } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -17,7 +17,7 @@ export interface ArtifactsConfig {
   readonly folder: string
   readonly host: string
   readonly port: number
-  /** Given, or names for one that is signed by an authority of our own. */
+  /** Given files, or names for a certificate that the server's own authority signs. */
   readonly certificate: PairFiles | { readonly hosts: readonly string[] }
 }
 
@@ -27,7 +27,7 @@ export interface ArtifactsOptions extends ArtifactsConfig {
   readonly log: Logger
 }
 
-/** A mounted Secret follows within two minutes; ours is renewed a month before its end. */
+/** A mounted Secret follows within two minutes; the server's own certificate is renewed a month before it expires. */
 const FOLLOW_MS = 60_000
 
 const configMapType = coreKind('ConfigMap')
@@ -42,7 +42,7 @@ export class ArtifactsPart implements Part {
   #server: ArtifactServer | undefined
   #pair: ServingPair | undefined
   #held: Held | undefined
-  /** In use; undefined while not listening. */
+  /** Undefined while not listening. */
   port: number | undefined
 
   constructor(options: ArtifactsOptions) {
@@ -85,7 +85,7 @@ export class ArtifactsPart implements Part {
     return this.#held
   }
 
-  /** The certificate in use stays until there is a good one. */
+  /** The current certificate stays in use until there is a valid one. */
   async look(): Promise<void> {
     const { log } = this.#options
     try {

@@ -1,15 +1,15 @@
-// The file that a request names, if it may have it: a plain file below the folder, by a path without tricks. Links are followed within the folder only, and
-// the open file is checked, not its name, so nothing can be put in its place in between.
+// Opens the file that a request names, if allowed: a plain file below the folder, by a plain path. Links are only followed within the folder. Checks the open
+// file, not its name, so it cannot be swapped in between.
 import { constants, type BigIntStats } from 'node:fs'
 import { open, readlink, realpath, type FileHandle } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 const MAX_PATH_CHARS = 1_024
 const MAX_DEPTH = 16
-/** What a name may have; hidden files, `..` and names of other systems are not among them. */
+/** Allowed names; hidden files, `..` and other systems' special names are excluded. */
 const NAME = /^[A-Za-z0-9_@+~-][A-Za-z0-9._@+~-]{0,254}$/
 
-/** The names from the folder on; undefined: not a path that is served. */
+/** The path's names below the folder; undefined if it is not a served path. */
 export function namesIn(url: string): readonly string[] | undefined {
   const [path = ''] = url.split('?')
   if (path.length > MAX_PATH_CHARS || !path.startsWith('/')) return undefined
@@ -33,14 +33,14 @@ export interface OpenFile {
 /** The caller closes it. */
 export async function openServed(folder: string, names: readonly string[]): Promise<OpenFile | undefined> {
   const path = join(folder, ...names)
-  // A named pipe would wait for a writer.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
   if (handle === undefined) return undefined
   try {
     const stats = await handle.stat({ bigint: true })
     if (stats.isFile() && (await isBelow(folder, path, handle))) return { handle, stats }
   } catch {
-    // It went away.
+    // Deleted meanwhile.
   }
   await handle.close()
   return undefined

@@ -1,5 +1,5 @@
-// The HTTPS server of artifacts: GET and HEAD of files, with digests as ETags and single ranges, for many slow hosts at once. It lists nothing, writes
-// nothing and asks for no identity.
+// The HTTPS artifact server: GET and HEAD of files, with digests as ETags and single ranges, for many slow hosts at once. It lists nothing, writes nothing and
+// requires no identity.
 import https from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,15 +28,15 @@ export interface ArtifactServerOptions {
   readonly port: number
   readonly clock: Clock
   readonly log: Logger
-  /** The sealed token of a Machine's agent, by uid, where agents are service accounts. */
+  /** The sealed token of a Machine's agent, by uid, if agents are service accounts. */
   readonly agentToken?: (uid: string) => Promise<string | undefined>
 }
 
-/** A batch of joining hosts, each with one or two. */
+/** A batch of joining hosts with one or two connections each. */
 const MOST_CONNECTIONS = 512
-/** A host that takes nothing for this long has gone; agents give up sooner. */
+/** A host that accepts no data for this long is gone; agents give up sooner. */
 const STALLED_MS = 60_000
-/** The largest artifacts over slow lines. */
+/** Covers the largest artifacts over slow lines. */
 const LONGEST_REQUEST_MS = 3_600_000
 
 const MACHINE_UID = /^[0-9a-f-]{36}$/
@@ -72,12 +72,12 @@ export class ArtifactServer {
     })
   }
 
-  /** For connections from now on. */
+  /** For new connections. */
   renew(pair: ServingPair): void {
     this.#server.setSecureContext({ ...pair, minVersion: 'TLSv1.2' })
   }
 
-  /** The port in use. */
+  /** Returns the port. */
   start(): Promise<number> {
     const { host, port } = this.#options
     return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ export class ArtifactServer {
     response.setTimeout(STALLED_MS, () => response.destroy())
     response.setHeader('x-content-type-options', 'nosniff')
     const { method = '', url = '/' } = request
-    // Otherwise an upload is read and thrown away for as long as it comes.
+    // Otherwise Node reads and discards an upload for as long as it lasts.
     if (hasBody(request)) response.setHeader('connection', 'close')
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
@@ -116,7 +116,7 @@ export class ArtifactServer {
     return undefined
   }
 
-  /** To any client: only the host with the key opens it. Each costs a request to the API server. */
+  /** Served to any client, because only the host with the key can open it. Each costs a request to the API server. */
   async #giveToken(uid: string, { socket }: IncomingMessage, response: ServerResponse): Promise<void> {
     const { agentToken } = this.#options
     const waitSeconds = this.#rates.take(placeOf(socket.remoteAddress ?? ''))
@@ -162,7 +162,7 @@ export class ArtifactServer {
     }
     const bytes = file.handle.createReadStream({ start: from, end: to, autoClose: false })
     await pipeline(bytes, response, { end: false })
-    // A file that became shorter: the host must not take the next answer for its rest.
+    // If the file was truncated, close the connection: the host must not take the next response for the rest.
     if (bytes.bytesRead === length) response.end()
     else response.destroy()
   }

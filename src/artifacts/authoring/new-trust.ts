@@ -1,4 +1,4 @@
-// Makes the signed trust document that options of the command line describe. What no agent would accept is refused before it is written.
+// Creates the signed trust document described by command line options. Refuses to write one that no agent would accept.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { PublicKey, Signer } from '#api/trust/keys.ts'
@@ -10,7 +10,7 @@ export interface TrustOptions {
   readonly sequence: string
   readonly threshold: string
   readonly expires: string
-  /** As `keys new` prints them; empty: those that sign. */
+  /** As printed by `keys new`; empty means the signing keys. */
   readonly keys: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export function newTrust(options: TrustOptions, signers: readonly Signer[], now:
     floors: {},
   }
   const signed = { document, signatures: signers.map((s) => s.sign(trustBytes(document))) }
-  // Who must have signed it depends on the document that an agent holds.
+  // Which signatures are required depends on the document an agent holds.
   const verdict = judgeTrust({ sequence: 0, threshold: 0, keys: document.keys }, signed, now)
   if (verdict.kind === 'Refused') throw wrong(verdict.reason)
   return signed

@@ -1,5 +1,5 @@
-// Packs a folder into a tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest.
-// Invariant: an archive is kept only after the agent's own reader has read it back and found exactly the folder.
+// Packs a folder into a tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest. Invariant: an archive is kept
+// only after the agent's own reader has read it back and found exactly the folder.
 import {
   constants,
   type Stats,
@@ -70,15 +70,15 @@ const namesIn = (folder: string): readonly string[] =>
 
 const EXECUTABLE = 0o100
 const SET_ID_OR_STICKY = 0o7000
-/** Whether it is a file or a folder is in the mode, too. */
+/** File type bits, which are part of the mode. */
 const KIND_BITS = 0o170000
 
-/** Like git's modes: the executable bit is content, the rest depends on the umask of a checkout. */
+/** Like git's modes: the executable bit is content, the rest depends on a checkout's umask. */
 function packedStat(folder: string, path: string): Stats {
   const stat = lstatSync(join(folder, path))
   if (!stat.isFile() && !stat.isDirectory())
     throw new KubeNodeError(artifactErrors.KN1101({ path: join(folder, path) }))
-  // A folder inherits these bits from its parent; on a file a user set them, and agents do not keep them.
+  // A folder inherits these bits from its parent. On a file a user set them, and agents do not keep them.
   if (stat.isFile() && (stat.mode & SET_ID_OR_STICKY) !== 0)
     throw tarRefused(`${JSON.stringify(path)} has a set-id or sticky bit`)
   stat.mode = (stat.mode & KIND_BITS) | (stat.isDirectory() || (stat.mode & EXECUTABLE) !== 0 ? 0o755 : 0o644)
@@ -88,7 +88,7 @@ function packedStat(folder: string, path: string): Stats {
 }
 
 export async function packFolder(folder: string, target: string): Promise<Packed> {
-  // Without a slash at its end, which would follow the link.
+  // Without a trailing slash, which would follow the link.
   const root = resolve(folder)
   if (lstatSync(root).isSymbolicLink()) throw new KubeNodeError(artifactErrors.KN1101({ path: folder }))
   const partial = `${target}.partial`
@@ -129,7 +129,7 @@ async function* piecesOf(cwd: string, entries: readonly Entry[]): AsyncGenerator
   yield endOfTar()
 }
 
-/** As much as was checked: a file that changes meanwhile is refused, and a link in its place is not followed. */
+/** Reads exactly the checked size: refuses a file that changes meanwhile, and does not follow a link in its place. */
 async function* contentOf(file: string, size: number): AsyncGenerator<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
@@ -144,7 +144,7 @@ async function* contentOf(file: string, size: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** Whatever was written, agents must find exactly the folder. */
+/** Reads the archive back: agents must find exactly the folder. */
 async function requireReadable(file: string, entries: readonly Entry[]): Promise<void> {
   let at = 0
   const isNext = (path: string, isFile: boolean, size: number): boolean => {

@@ -1,4 +1,4 @@
-// Packs, signs and verifies what agents install, as a user asks for it.
+// Packs, signs and verifies what agents install, for the command line.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'

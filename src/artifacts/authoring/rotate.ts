@@ -1,5 +1,5 @@
-// Replaces the signing keys of a fleet: a new key, the next trust document, and a new signature for every statement that the old keys signed.
-// Nothing is written until all of it verifies.
+// Replaces a fleet's signing keys: creates a new key and the next trust document, and re-signs every statement that the old keys signed. Writes nothing until
+// all of it verifies.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MachineComponentInput, MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -16,7 +16,7 @@ export interface RotateOptions {
   readonly components: string
   /** Path of the new private key; an existing one is used. */
   readonly newKey: string
-  /** Private keys of the document in force, as far as available. */
+  /** Private keys of the current document, as far as available. */
   readonly oldKeys: readonly string[]
   /** Key ids that stay trusted. */
   readonly keep: readonly string[]
@@ -51,7 +51,7 @@ export function rotateKeys(options: RotateOptions): Rotated {
   requireGood(judgeTrust({ ...anchorOf(document), sequence: 0 }, signed, now), trustPath)
   const resigned = statementsIn(components).flatMap((path) => resignedAt(path, before.document, document, signer, now))
   if (isNew) writeFileSync(newKey, pem, { mode: 0o600, flag: 'wx' })
-  // Statements first: with the old document their old signatures still verify.
+  // Statements first: their old signatures still verify with the old document.
   for (const { path, statement } of resigned) writeJson(path, statement)
   writeJson(trustPath, signed)
   const isAccepted = judgeTrust(anchorOf(before.document), signed, now).kind === 'Accepted'
@@ -86,7 +86,7 @@ const statementsIn = (components: string): readonly string[] =>
     .toSorted()
     .map((f) => join(components, f))
 
-/** Only trusted statements are signed: rotating keys must not approve files that an attacker added. */
+/** Re-signs only trusted statements: a rotation must not approve files that an attacker added. */
 function resignedAt(
   path: string,
   before: TrustDocument,

@@ -10,7 +10,7 @@ import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { createValidator } from '#api/validate.ts'
 import { artifactErrors } from './artifact-errors.ts'
 
-/** Of artifacts that name none. */
+/** For artifacts that name none. */
 const DEFAULT_OS = 'linux'
 
 export function readText(path: string, what: string): string {
@@ -48,7 +48,7 @@ export interface ArtifactEntry {
   readonly size: number
 }
 
-/** Replaces an earlier artifact for the same platform, if any: only packing determines digest and size. */
+/** Replaces an earlier artifact of the same platform: only packing determines digest and size. */
 export function readUnpackedStatement(path: string, entry: ArtifactEntry): MachineComponentInput {
   const raw = readJson(path, 'statement')
   const spec = isObject(raw) && isObject(raw['spec']) ? raw['spec'] : undefined
@@ -56,13 +56,13 @@ export function readUnpackedStatement(path: string, entry: ArtifactEntry): Machi
   const before: readonly unknown[] = Array.isArray(spec['artifacts']) ? spec['artifacts'] : []
   const isSame = (a: unknown): boolean =>
     isObject(a) && (a['os'] ?? DEFAULT_OS) === entry.os && a['arch'] === entry.arch
-  // Old signatures cover other bytes.
+  // Old signatures cover different bytes.
   const { signatures: _signatures, ...rest } = spec
   const artifacts = [...before.filter((a) => !isSame(a)), entry]
   return createValidator().parse(machineComponent, { ...raw, spec: { ...rest, artifacts } })
 }
 
-/** Whole or not at all. */
+/** Writes atomically. */
 export function writeJson(path: string, value: unknown, mode = 0o644): void {
   writeWholeFile(path, `${JSON.stringify(value, null, 2)}\n`, { mode })
 }

@@ -1,5 +1,5 @@
-// Reads the entries of a tar from untrusted bytes, with all forms of long names. Nothing is written by the names in it, and everything is counted:
-// entries, bytes, length and depth of paths, and the size of extended headers.
+// Reads the entries of an untrusted tar, including all forms of long names. Writes nothing under the names in it, and limits everything: entries, bytes, length
+// and depth of paths, and the size of extended headers.
 import { Parser, type ReadEntry } from 'tar'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -10,20 +10,20 @@ export interface ArchiveEntry {
   /** Relative, without `.` and `..`; the root itself is left out. */
   readonly path: string
   readonly kind: 'File' | 'Folder' | 'Link' | 'HardLink' | 'Other'
-  /** Permission bits with set-id and sticky. */
+  /** Permission bits including set-id and sticky. */
   readonly mode: number
   readonly size: number
-  /** Of links: as written. */
+  /** For links, unmodified. */
   readonly target: string
 }
 
-/** Takes the content of a file in pieces; undefined skips it. */
+/** Receives a file's content in chunks; undefined skips it. */
 export type ContentSink = ((chunk: Buffer) => void) | undefined
 
 const MAX_ENTRIES = 200_000
 const MAX_PATH = 1_024
 const MAX_DEPTH = 64
-/** A path, a link target and a few attributes. */
+/** Room for a path, a link target and a few attributes. */
 const MAX_HEADER_BYTES = 64 * 1_024
 const BLOCK = 512
 
@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
   Link: 'HardLink',
 }
 
-/** Whether the bytes are a tar at all; a program may be offered as it is. */
+/** Whether the bytes are a tar; a download may be a bare program. */
 export const isTarHead = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar'
 
 export async function readEntries(
@@ -50,7 +50,7 @@ export async function readEntries(
   await reading.end()
 }
 
-/** The parser would unpack by itself what looks compressed inside, outside of our limits. */
+/** The parser would decompress nested archives by itself, bypassing these limits. */
 async function* headChecked(chunks: AsyncIterable<Buffer>, refuse: Refuse): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of chunks) {
@@ -85,7 +85,7 @@ class Reading {
       onReadEntry: (entry) => this.#read(entry),
     })
     this.#parser.on('error', (e: unknown) => (this.#problem ??= e))
-    // A header that is too long is skipped by the parser, and its entry with the wrong name would follow.
+    // The parser skips an overlong header and would then return its entry under the wrong name.
     this.#parser.on('ignoredEntry', () => (this.#problem ??= refuse('it has an entry that no reader knows')))
   }
 
@@ -130,7 +130,7 @@ class Reading {
   }
 }
 
-/** Without `./`, a leading slash and a slash at the end; undefined for anything that climbs or hides something. */
+/** Without `./`, a leading slash or a trailing slash; undefined for paths that climb or hide something. */
 function plainPath(path: string): string | undefined {
   const bare = withoutEnd(path.replace(/^(?:\.?\/)+/, ''), /\//)
   if (bare === '' || bare === '.') return ''

@@ -1,10 +1,10 @@
-// Passes content on while it is read and fails at its end unless it is exactly what was asked for.
+// Passes content through while it is read, and fails at the end unless size and digest match.
 import { createHash } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Descriptor } from './descriptor.ts'
 import { ociErrors } from './oci-errors.ts'
 
-/** A reader must not use the content before it has ended. No more than the size is ever passed on. */
+/** A reader must not use the content before the end. Never passes on more than the size. */
 export async function* checked(
   pieces: AsyncIterable<Buffer>,
   { digest, size }: Pick<Descriptor, 'digest' | 'size'>,

@@ -1,5 +1,5 @@
-// Reads a tar by an allow-list: regular files and folders with plain names, long ones in an extended header (pax), nothing else. Anything it does not understand refuses the whole archive,
-// before any byte of that entry was written; nothing is skipped, sanitized or guessed.
+// Reads a tar by an allow-list: regular files and folders with plain names, long ones in an extended header (pax), nothing else. Anything else refuses the
+// whole archive before any byte of that entry is written; nothing is skipped, sanitized or guessed.
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -7,7 +7,7 @@ import { componentTarErrors } from './component-tar-errors.ts'
 
 export interface TarLimits {
   readonly entries: number
-  /** Sum of the files' sizes. */
+  /** Total size of the files. */
   readonly bytes: number
 }
 
@@ -16,21 +16,21 @@ export interface TarFileSink {
   end(): Promise<void>
 }
 
-/** Paths are relative, with "/" between parts that are checked names. */
+/** Paths are relative, with "/" between checked names. */
 export interface TarSink {
   folder(path: string): Promise<void>
   file(path: string, mode: number, size: number): Promise<TarFileSink>
 }
 
-/** Limits of one archive; `kubenode artifact pack` refuses larger ones, too. */
+/** Limits per archive; `kubenode artifact pack` refuses larger ones too. */
 export const ARCHIVE_LIMITS: TarLimits = { entries: 100_000, bytes: 16 * 2 ** 30 }
 
 const BLOCK = 512
 const MAX_PATH = 1_024
 const MAX_DEPTH = 32
-/** The longest path in the longest encoding, its time, and a size. */
+/** Room for the longest path in the longest encoding, its time, and a size. */
 const MAX_EXTENDED_BYTES = 8 * 1_024
-/** Tar fills its last record with zeros; the largest that it writes has 1 MiB. */
+/** Tar pads its last record with zeros; the largest record is 1 MiB. */
 const MAX_AFTER_END = 1024 * 1024
 
 export const tarRefused = (why: string) => new KubeNodeError(componentTarErrors.KN8020({ why }), { data: { why } })
@@ -65,7 +65,7 @@ export async function readTar(chunks: AsyncIterable<Buffer>, limits: TarLimits, 
   }
 }
 
-/** A path without room in a header is in an extended one before it: of the next entry, and never of all that follow. */
+/** A path too long for a header is in an extended header before it, which applies to the next entry only. */
 async function headerAfter(input: Blocks, block: Buffer): Promise<Header> {
   const first = parseHeader(block)
   if (first.kind !== 'Extended') return checkedHeader(first)
@@ -78,7 +78,7 @@ async function headerAfter(input: Blocks, block: Buffer): Promise<Header> {
   const extended = extendedOf(bytes.subarray(0, first.size))
   const header = parseHeader(next, extended.get('path'))
   const size = extended.get('size')
-  // Two sizes: each reader would see another entry.
+  // With two sizes, readers would disagree about the entry.
   if (size !== undefined && size !== String(header.size)) throw tarRefused('an entry has two sizes')
   return checkedHeader(header)
 }
@@ -88,14 +88,14 @@ const checkedHeader = ({ kind, path, ...rest }: RawHeader): Header => {
   return { kind, path: checkedPath(path, kind), ...rest }
 }
 
-/** What may be said there; every other word could change what another reader sees. */
+/** Allowed keywords; any other could change what another reader extracts. */
 const EXTENDED = new Map([
   ['path', /^[^\0]+$/],
   ['size', /^\d{1,15}$/],
   ['mtime', /^\d{1,12}(?:\.\d{1,9})?$/],
 ])
 
-/** Records `LENGTH KEY=VALUE\n`, each word once; the length counts the whole record. */
+/** Records `LENGTH KEY=VALUE\n`, each key once; the length covers the whole record. */
 function extendedOf(bytes: Buffer): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (let at = 0; at < bytes.length;) {
@@ -133,7 +133,7 @@ async function copyFile(input: Blocks, { path, mode, size }: Header, sink: TarSi
 
 const ZEROS = Buffer.alloc(64 * 1024)
 
-/** Compared natively: a callback for each byte of a large chunk would block the event loop. */
+/** Compared natively: a callback per byte of a large chunk would block the event loop. */
 function isZero(bytes: Buffer): boolean {
   for (let at = 0; at < bytes.length; at += ZEROS.length) {
     const part = bytes.subarray(at, at + ZEROS.length)
@@ -146,7 +146,7 @@ interface RawHeader extends Omit<Header, 'kind'> {
   readonly kind: Header['kind'] | 'Extended'
 }
 
-/** `path`: in place of the one in the header, which may be cut within a character. Not checked yet. */
+/** `extendedPath` replaces the header's path, which may be cut inside a character. Not yet validated. */
 function parseHeader(block: Buffer, extendedPath?: string): RawHeader {
   if (block[0] === 0x1f && block[1] === 0x8b) throw tarRefused('it is compressed; only plain tar is supported')
   const sum = octal(block, 148, 8, 'checksum')
@@ -173,7 +173,7 @@ function headerPath(block: Buffer): string {
   return prefix === '' ? name : `${prefix}/${name}`
 }
 
-/** Fields not used here must still be valid: another reader could skip the entry because of a bad number, and unpack less than we do. */
+/** Fields not used here must still be valid: another reader could skip the entry because of a bad number, and unpack less. */
 const UNUSED_NUMBERS = [
   ['user', 108, 8],
   ['group', 116, 8],
@@ -182,7 +182,7 @@ const UNUSED_NUMBERS = [
   ['device', 337, 8],
 ] as const
 
-/** Octal or nothing, as `kubenode artifact pack` writes them. */
+/** Octal or empty, as `kubenode artifact pack` writes them. */
 function requireNumber(block: Buffer, at: number, length: number, what: string): void {
   if (!/^ *[0-7]*[ \0]*$/.test(block.toString('latin1', at, at + length)))
     throw tarRefused(`a header has a ${what} that is not an octal number`)
@@ -216,10 +216,10 @@ export function checkedPath(path: string, kind: Header['kind']): string {
   return bare
 }
 
-/** JSON leaves direction marks and some control characters as they are. */
+/** JSON does not escape direction marks and some control characters. */
 const shown = (text: string): string => printableLine(JSON.stringify(text.slice(0, 120)))
 
-/** Every name once, ignoring case and the form of accents, and no file in the place of a folder. */
+/** Every name once, ignoring case and Unicode form, and no file in place of a folder. */
 export class TarNames {
   readonly #kinds = new Map<string, Header['kind']>()
   readonly #limit: number
@@ -247,7 +247,7 @@ export class TarNames {
   }
 }
 
-/** Returns a stream in pieces of requested sizes. */
+/** Reads a stream in chunks of requested sizes. */
 class Blocks {
   readonly #source: AsyncIterator<Buffer>
   #held: Buffer = Buffer.alloc(0)
@@ -256,7 +256,7 @@ class Blocks {
     this.#source = chunks[Symbol.asyncIterator]()
   }
 
-  /** Undefined when the stream ends first. */
+  /** Undefined if the stream ends first. */
   async exactly(n: number): Promise<Buffer | undefined> {
     const parts: Buffer[] = []
     for (let left = n; left > 0;) {

@@ -1,4 +1,4 @@
-// Copies an image with everything that it consists of and that refers to it: lists of contents, signatures.
+// Copies an image with all its parts and everything that refers to it: SBOMs, signatures.
 import { isIndexType, readManifest, type Descriptor } from './descriptor.ts'
 import type { ImageStore, StoredManifest } from './image-store.ts'
 import { childrenOf, requireManifest } from './image-tree.ts'
@@ -14,13 +14,13 @@ export interface CopyOptions {
   readonly onBytes?: (sent: SentBytes) => void
 }
 
-/** Of the blobs that the target did not have. */
+/** Counts blobs that the target did not have. */
 export interface SentBytes {
   readonly doneBytes: number
   readonly totalBytes: number
 }
 
-/** Answers with the digest. Blobs that are there already are not sent again; the tag is set at the end, so it never names half an image. */
+/** Returns the digest. Skips blobs that the target already has. Sets the tag last, so it never names half an image. */
 export async function copyImage({ from, to, reference, tag, onBytes }: CopyOptions): Promise<string> {
   const image = await requireManifest(from, reference)
   const all = [image, ...(await childrenOf(from, image))]
@@ -57,7 +57,7 @@ async function copyBlobs(
     const source = from.openBlob(blob)
     await to.putBlob({
       descriptor: blob,
-      // An upload that was cut off continues from where the target is.
+      // An interrupted upload continues at the target's offset.
       from: async function* (offset) {
         doneBytes = before + offset
         for await (const piece of source.from(offset)) {

@@ -1,4 +1,4 @@
-// Where the two archives lie in a Debian package, which is an archive of `ar`: bounded, and refused where readers could disagree.
+// Locates the two archives in a Debian package, an `ar` archive: bounded, and refused where readers could disagree.
 import type { Refuse } from './unpacked-stream.ts'
 
 export interface DebPart {
@@ -21,7 +21,7 @@ const AR_HEADER = 60
 /** `debian-binary`, `control.tar`, `data.tar`, and what signing tools add. */
 const MAX_MEMBERS = 16
 
-/** The bytes there, fewer at the end. */
+/** Reads the bytes at a position; fewer at the end. */
 type ReadAt = (at: number, bytes: number) => Promise<Buffer> | Buffer
 
 export async function debParts(read: ReadAt, length: number, refuse: Refuse): Promise<DebParts> {
@@ -31,7 +31,7 @@ export async function debParts(read: ReadAt, length: number, refuse: Refuse): Pr
   const part = (stem: string): DebPart => {
     const found = members.filter(({ name }) => name.startsWith(`${stem}.tar`))
     const [one] = found
-    // Two of them: each reader would see another package.
+    // With two of them, readers would disagree about the package.
     if (one === undefined || found.length > 1)
       throw refuse(`it has ${found.length} members ${stem}.tar, one is expected`)
     return one

@@ -1,4 +1,4 @@
-// Reads a Debian package in memory: its control record and the files that it would install. Nothing of it is run.
+// Reads a Debian package in memory: its control record and the files it would install. Runs nothing of it.
 import { KubeNodeError } from '#lib/errors.ts'
 import { debParts, type DebPart } from './deb-parts.ts'
 import { ociErrors } from './oci-errors.ts'
@@ -12,7 +12,7 @@ export interface Deb {
   readonly entries: readonly TarEntry[]
 }
 
-/** The largest of the image's packages unpacks to a fifth of it. */
+/** Five times what the image's largest package unpacks to. */
 const MAX_UNPACKED = 256 * 1024 * 1024
 
 /** `file` is for messages only. */

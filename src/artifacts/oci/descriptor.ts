@@ -1,4 +1,4 @@
-// The documents of an OCI image as data: descriptors, manifests, indexes, and what is believed of them when strangers wrote them.
+// OCI image documents as data: descriptors, manifests and indexes, with validation of untrusted ones.
 import { createHash } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperJson, isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
@@ -11,7 +11,7 @@ export const MEDIA = {
   config: 'application/vnd.oci.image.config.v1+json',
   layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
   empty: 'application/vnd.oci.empty.v1+json',
-  /** As other tools name the same two documents. */
+  /** Docker's names for the same two documents. */
   dockerList: 'application/vnd.docker.distribution.manifest.list.v2+json',
   dockerManifest: 'application/vnd.docker.distribution.manifest.v2+json',
 } as const
@@ -48,7 +48,7 @@ export interface Index {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** A manifest of hundreds of layers has a hundredth of it; registries refuse larger ones. */
+/** A manifest with hundreds of layers has a hundredth of this; registries refuse larger ones. */
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 const MAX_DESCRIPTORS = 1_000
 
@@ -56,7 +56,7 @@ export const digestOf = (bytes: Buffer | string): string => `sha256:${createHash
 
 export const isDigest = (text: string): boolean => /^sha256:[0-9a-f]{64}$/.test(text)
 
-/** Its part of a file name or a tag. */
+/** The part for a file name or tag. */
 export const hexOf = (digest: string): string => digest.slice('sha256:'.length)
 
 export const descriptorOf = (mediaType: string, bytes: Buffer): Descriptor => ({
@@ -65,14 +65,14 @@ export const descriptorOf = (mediaType: string, bytes: Buffer): Descriptor => ({
   size: bytes.length,
 })
 
-/** One form for what we write: equal documents have equal digests. */
+/** A canonical form for written documents: equal documents have equal digests. */
 export const jsonBytes = (document: Manifest | Index | object): Buffer => Buffer.from(JSON.stringify(document))
 
 export const isIndexType = (mediaType: string): boolean => mediaType === MEDIA.index || mediaType === MEDIA.dockerList
 export const isManifestType = (mediaType: string): boolean =>
   mediaType === MEDIA.manifest || mediaType === MEDIA.dockerManifest
 
-/** Fields that are not known are dropped; `what` is for messages. */
+/** Drops unknown fields; `what` is for messages. */
 export function readIndex(what: string, bytes: Buffer): Index {
   const document = objectIn(what, bytes)
   return {

@@ -1,4 +1,4 @@
-// The credentials of registries in the file that `docker login` and others write. Programs that keep credentials elsewhere are not run.
+// Registry credentials from the file that `docker login` and other tools write. Does not run credential helpers.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -7,7 +7,7 @@ import { isObject } from '#lib/json.ts'
 import { ociErrors } from './oci-errors.ts'
 import type { Credentials } from './registry-auth.ts'
 
-/** Docker's own registry stands under its address of long ago. */
+/** Docker's own registry is listed under its historical address. */
 const OLD_NAMES: Readonly<Record<string, readonly string[]>> = {
   'docker.io': ['https://index.docker.io/v1/', 'index.docker.io'],
 }
@@ -18,7 +18,7 @@ export interface DockerConfigPlace {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Undefined for a registry that the file does not name. */
+/** Undefined for a registry that the file does not list. */
 export function credentialsOf(host: string, { file: given, env }: DockerConfigPlace): Credentials | undefined {
   const file = given ?? usualPlace(env)
   const bad = (why: string) => new KubeNodeError(ociErrors.KN13022_file({ file: file ?? '', why }))

@@ -1,4 +1,4 @@
-// Reads from a program or a library what it needs to start: its interpreter and the names of its libraries.
+// Reads what a program or library needs to start: its interpreter and the names of its libraries.
 
 export interface ElfNeeds {
   /** Path of the loader; only programs have one. */
@@ -13,7 +13,7 @@ const HEADER_BYTES = 64
 const PROGRAM_HEADER_BYTES = 56
 const [PT_LOAD, PT_DYNAMIC, PT_INTERP] = [1, 2, 3]
 const [DT_NULL, DT_NEEDED, DT_STRTAB] = [0, 1, 5]
-/** The longest known list has a tenth of it. */
+/** Ten times the longest known list. */
 const MAX_DYNAMIC = 4_096
 
 interface Segment {
@@ -30,7 +30,7 @@ export function elfNeeds(file: Buffer): ElfNeeds | undefined {
   try {
     return needsOf(file)
   } catch (e) {
-    // An offset beyond the end: no loader would start it either.
+    // An offset beyond the end: a loader would not start it either.
     if (e instanceof RangeError) return undefined
     throw e
   }
@@ -68,7 +68,7 @@ function segmentsOf(file: Buffer): readonly Segment[] {
   }))
 }
 
-/** The dynamic table has addresses in memory; what is loaded tells where they lie in the file. */
+/** The dynamic table contains memory addresses; the load segments map them to file offsets. */
 function offsetOf(segments: readonly Segment[], address: number): number | undefined {
   const within = segments.find((s) => s.type === PT_LOAD && address >= s.address && address < s.address + s.size)
   return within === undefined ? undefined : address - within.address + within.offset

@@ -1,4 +1,4 @@
-// The documents of an image that we make: its configuration, one manifest for each platform, an index of them, and lists and signatures that refer to them.
+// Builds an image's documents: the configuration, a manifest per platform, their index, and SBOMs and signatures that refer to them.
 import { MEDIA, descriptorOf, jsonBytes, type Descriptor, type Index, type Manifest } from './descriptor.ts'
 import { bytesSource, type ImageStore, type StoredManifest } from './image-store.ts'
 import type { Layer } from './layer.ts'
@@ -6,7 +6,7 @@ import { defined } from '#lib/defined.ts'
 
 export interface ImageSettings {
   readonly architecture: string
-  /** Of everything in the image. */
+  /** The timestamp of everything in the image. */
   readonly created: Date
   readonly user: string
   readonly env: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export interface ImageSettings {
 }
 
 interface NamedLayer extends Layer {
-  /** What made it, for the history. */
+  /** What created it, for the history. */
   readonly made: string
 }
 
@@ -25,7 +25,7 @@ export function stored(document: Manifest | Index): StoredManifest {
   return { descriptor: descriptorOf(document.mediaType, bytes), bytes }
 }
 
-/** Writes the configuration and the manifest of one platform; the layers are there. */
+/** Writes the configuration and manifest of one platform; the layers already exist. */
 export async function putImage(
   store: ImageStore,
   layers: readonly NamedLayer[],
@@ -75,7 +75,7 @@ const NOTHING = Buffer.from('{}')
 
 export interface Attachment {
   readonly artifactType: string
-  /** Of the configuration, where a reader expects one. */
+  /** Media type of the configuration, where a reader expects one. */
   readonly configType?: string
   readonly layers: readonly { readonly descriptor: Descriptor; readonly bytes: Buffer }[]
   readonly annotations?: Readonly<Record<string, string>>

@@ -1,10 +1,10 @@
-// Where images are: a layout on this machine or a repository of a registry. Both hold blobs and manifests by digest, and tags that name manifests.
+// A place for images: a layout on this machine or a registry's repository. Both store blobs and manifests by digest, and tags for manifests.
 import type { Descriptor } from './descriptor.ts'
 
-/** What a blob is uploaded from; read again when an upload continues. */
+/** The source of a blob upload; read again if the upload continues. */
 export interface BlobSource {
   readonly descriptor: Descriptor
-  /** Pieces of the content from this offset on. */
+  /** Chunks of the content from this offset on. */
   readonly from: (offset: number) => AsyncIterable<Buffer>
 }
 
@@ -16,18 +16,18 @@ export interface StoredManifest {
 export interface ImageStore {
   /** For messages. */
   readonly place: string
-  /** By tag or digest; its bytes have the digest. */
+  /** By tag or digest; the bytes match the digest. */
   manifest(reference: string): Promise<StoredManifest | undefined>
   putManifest(manifest: StoredManifest, tag?: string): Promise<void>
   hasBlob(descriptor: Descriptor): Promise<boolean>
-  /** Fails unless the content has the digest and the size of the descriptor. */
+  /** Fails unless the content matches the descriptor's digest and size. */
   openBlob(descriptor: Descriptor): BlobSource
   putBlob(source: BlobSource): Promise<void>
-  /** Manifests whose subject this digest is. */
+  /** Manifests whose subject is this digest. */
   referrers(digest: string): Promise<readonly Descriptor[]>
 }
 
-/** A small blob as a whole. */
+/** Reads a small blob completely. */
 export async function readBlob(store: ImageStore, descriptor: Descriptor): Promise<Buffer> {
   const pieces: Buffer[] = []
   for await (const piece of store.openBlob(descriptor).from(0)) pieces.push(piece)

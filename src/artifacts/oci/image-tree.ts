@@ -1,4 +1,4 @@
-// The manifests of an image: an index, and those of its platforms.
+// An image's manifests: an index and its platforms'.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isIndexType, isManifestType, readIndex } from './descriptor.ts'
 import type { ImageStore, StoredManifest } from './image-store.ts'
@@ -10,7 +10,7 @@ export async function requireManifest(store: ImageStore, reference: string): Pro
   return found
 }
 
-/** The manifests of an index; an image of one platform has none. */
+/** The manifests of an index; a single-platform image has none. */
 export async function childrenOf(store: ImageStore, { descriptor, bytes }: StoredManifest): Promise<StoredManifest[]> {
   const { mediaType, digest } = descriptor
   if (!isIndexType(mediaType)) return []

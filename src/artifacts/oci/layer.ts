@@ -1,4 +1,4 @@
-// Packs entries into a layer: a tar archive, compressed with the zlib of the running Node.js at a fixed level, so that equal entries are equal bytes.
+// Packs entries into a layer: a tar compressed with Node.js' zlib at a fixed level, so equal entries give equal bytes.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,13 +14,13 @@ import { piecesOf } from './pieces.ts'
 
 export interface Layer {
   readonly descriptor: Descriptor
-  /** Digest of the archive before it is compressed. */
+  /** Digest of the uncompressed archive. */
   readonly diffId: string
 }
 
-/** More takes twice as long for one percent. */
+/** A higher level takes twice as long for one percent. */
 const LEVEL = 6
-/** Archives are fed in pieces of one size, whatever the sizes of the files are. */
+/** Archives are compressed in chunks of one size, whatever the file sizes. */
 const PIECE_BYTES = 1024 * 1024
 
 /** `scratch` is an existing folder for one file at a time. */

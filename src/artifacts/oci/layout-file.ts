@@ -1,4 +1,4 @@
-// A layout as one file: what container engines import. Reading one unpacks it into a folder of our own for a while.
+// A layout as a single file, as container engines import it. To read one, unpacks it into a temporary private folder.
 import {
   closeSync,
   createWriteStream,
@@ -27,7 +27,7 @@ import { FILE_MODE, type TarEntry } from './tar-entry.ts'
 import { tarPieces } from './tar-writer.ts'
 import { unpackedStream, type FilePart, type Refuse } from './unpacked-stream.ts'
 
-/** What containerd calls the image when it imports it. */
+/** The name containerd gives the image on import. */
 export const CONTAINERD_NAME = 'io.containerd.image.name'
 
 async function writeLayoutFile(store: LayoutStore, file: string): Promise<void> {
@@ -41,14 +41,14 @@ async function writeLayoutFile(store: LayoutStore, file: string): Promise<void> 
   await pipeline(Readable.from(tarPieces(archive)), createWriteStream(file, { mode: FILE_MODE }))
 }
 
-/** Only these are unpacked; `index.json` names the content by digests, which are checked when it is read. */
+/** Only these are unpacked; `index.json` names content by digest, which is verified when read. */
 const PARTS = /^(oci-layout|index\.json|blobs\/sha256\/[0-9a-f]{64})$/
 
-/** What is in a layout is compressed already: a file that unpacks to more is made to fill the disk. */
+/** A layout's content is already compressed: a file that expands beyond this is meant to fill the disk. */
 const MAX_RATIO = 8
 const LEAST_LIMIT = 16 * 1024 * 1024
 
-/** Works with a layout in a folder, or in a tar file. */
+/** Works with a layout in a folder or a tar file. */
 export async function withLayout<T>(path: string, work: (store: LayoutStore) => Promise<T>): Promise<T> {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined)
@@ -64,7 +64,7 @@ export async function withLayout<T>(path: string, work: (store: LayoutStore) => 
   }
 }
 
-/** The folder is new and our own, and no link is ever made in it. */
+/** The folder is new and private, and never gets a link. */
 export async function unpackLayout(part: FilePart, folder: string, refuse: Refuse): Promise<void> {
   mkdirSync(join(folder, 'blobs/sha256'), { recursive: true })
   const open: number[] = []
@@ -75,7 +75,7 @@ export async function unpackLayout(part: FilePart, folder: string, refuse: Refus
     const limit = Math.max(LEAST_LIMIT, MAX_RATIO * part.length)
     const seen = new Set<string>()
     let bytes = 0
-    // Twice: what is left out is read, too.
+    // Twice the limit, because skipped entries are read too.
     await readEntries(unpackedStream(part, refuse, 2 * limit), refuse, ({ path, kind, size }) => {
       if (kind !== 'File' || !PARTS.test(path)) return undefined
       bytes += size
@@ -92,7 +92,7 @@ export async function unpackLayout(part: FilePart, folder: string, refuse: Refus
   }
 }
 
-/** As a file, for programs that take no folder. */
+/** As a file, for programs that do not accept a folder. */
 export async function asLayoutFile<T>(path: string, work: (file: string) => T): Promise<T> {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return withLayout(path, async () => work(path))
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-layout-'))
@@ -105,7 +105,7 @@ export async function asLayoutFile<T>(path: string, work: (file: string) => T): 
   }
 }
 
-/** A new layout replaces an older one as a whole; anything else in its place is not touched. */
+/** A new layout replaces an older one as a whole; anything else at its path stays. */
 export async function withNewLayout<T>(path: string, work: (folder: string) => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true })
   const isFile = path.endsWith('.tar')
@@ -133,7 +133,7 @@ export async function withNewLayout<T>(path: string, work: (folder: string) => P
 const isLayout = (path: string): boolean =>
   statSync(path).isDirectory() && (readdirSync(path).length === 0 || existsSync(join(path, LAYOUT_FILE)))
 
-/** Of the image that the layout is about; signatures have tags, too. */
+/** Tags of the image itself; signatures have tags too. */
 const taggedIn = (store: LayoutStore): readonly Descriptor[] =>
   store.manifests.filter(({ annotations }) => annotations?.[REF_NAME]?.endsWith('.sig') === false)
 
@@ -147,7 +147,7 @@ export function onlyTag(store: LayoutStore): string {
   return tag
 }
 
-/** HOST/NAME, as it was built. */
+/** HOST/NAME from the build. */
 export function imageNameOf(store: LayoutStore): string {
   const name = taggedIn(store)[0]?.annotations?.[CONTAINERD_NAME] ?? ''
   return name.replace(/:[^/:]*$/, '')

@@ -1,4 +1,4 @@
-// A layout of images in a folder, as the OCI describes it: `oci-layout`, `index.json`, and content by digest below `blobs/sha256`.
+// An OCI image layout in a folder: `oci-layout`, `index.json`, and content by digest below `blobs/sha256`.
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ export class LayoutStore implements ImageStore {
     this.place = folder
   }
 
-  /** An empty one; a folder with anything else in it is not touched. */
+  /** Creates an empty layout; leaves a folder with any other content alone. */
   static create(folder: string): LayoutStore {
     mkdirSync(join(folder, BLOBS), { recursive: true })
     writeFileSync(join(folder, LAYOUT_FILE), LAYOUT, { mode: READABLE })
@@ -67,7 +67,7 @@ export class LayoutStore implements ImageStore {
     return readIndex(file, readFileSync(file)).manifests
   }
 
-  /** Nothing of another writer is kept: a layout has one. */
+  /** Overwrites: a layout has a single writer. */
   #writeIndex(manifests: readonly Descriptor[]): void {
     const index: Index = { schemaVersion: 2, mediaType: MEDIA.index, manifests }
     writeWholeFile(join(this.folder, INDEX_FILE), jsonBytes(index).toString('utf8'), { mode: READABLE })
@@ -87,7 +87,7 @@ export class LayoutStore implements ImageStore {
     return { descriptor: { mediaType, digest, size }, bytes }
   }
 
-  /** Listed when it has a tag or a subject; others are reached through an index. */
+  /** Listed if it has a tag or a subject; others are reachable through an index. */
   async putManifest({ descriptor, bytes }: StoredManifest, tag?: string): Promise<void> {
     writeFileSync(this.#pathOf(descriptor.digest), bytes, { mode: READABLE })
     const isReferrer = subjectIn(descriptor, bytes) !== undefined

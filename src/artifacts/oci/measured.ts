@@ -1,10 +1,10 @@
-// A stream that passes everything on and knows its size and SHA-256 at the end.
+// A pass-through stream that computes its size and SHA-256.
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
 
 export interface Measured {
   readonly stream: Transform
-  /** Once, when everything has passed. */
+  /** Valid once everything has passed. */
   readonly total: () => { readonly bytes: number; readonly sha256: string }
 }
 

@@ -1,4 +1,4 @@
-// Chooses from the files of several packages those that some programs need to start: the programs, their loader, their libraries and the links to them.
+// Selects the files that some programs need to start from several packages: the programs, their loader, libraries and links.
 import { posix } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { elfNeeds } from './elf.ts'
@@ -9,13 +9,13 @@ export interface NeededOptions {
   /** For messages. */
   readonly architecture: string
   readonly entries: readonly TarEntry[]
-  /** Paths of programs among the entries, or links to them. */
+  /** Paths of programs, or of links to them. */
   readonly programs: readonly string[]
-  /** Programs of other layers. */
+  /** Programs in other layers. */
   readonly others: readonly TarFile[]
 }
 
-/** Where Debian's loader looks without a cache, by the tail of the folder: the middle names the architecture. */
+/** Folders that Debian's loader searches without a cache, by their path's tail: the middle part is the architecture. */
 const LIBRARY_FOLDERS = /^(usr\/)?lib(64)?(\/[a-z0-9_]+-linux-gnu)?$/
 const MAX_LINKS = 8
 

@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into pieces of one size, but for the last.
+// Cuts a byte stream into chunks of one size, except the last.
 export async function* piecesOf(
   content: Iterable<Buffer> | AsyncIterable<Buffer>,
   pieceBytes: number,

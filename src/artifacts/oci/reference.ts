@@ -1,11 +1,11 @@
-// Names of images, as people write them: HOST/NAME:TAG, HOST/NAME@sha256:DIGEST, or both.
+// Image references as people write them: HOST/NAME:TAG, HOST/NAME@sha256:DIGEST, or both.
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDigest } from './descriptor.ts'
 import { ociErrors } from './oci-errors.ts'
 
 export interface ImageReference {
-  /** With its port. */
+  /** Including the port. */
   readonly host: string
   readonly repository: string
   readonly tag?: string
@@ -17,7 +17,7 @@ const HOST = /^(localhost|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\
 const PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
 const TAG = /^\w[\w.-]{0,127}$/
 
-/** Names without a host are refused: which registry is meant by default differs between tools. */
+/** Refuses names without a host, because tools differ in their default registry. */
 export function parseReference(text: string): ImageReference {
   const bad = (why: string) => new KubeNodeError(ociErrors.KN13011({ reference: JSON.stringify(text), why }))
   if (text.length > MAX_CHARS) throw bad(`it is longer than ${MAX_CHARS} characters`)

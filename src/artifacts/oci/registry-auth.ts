@@ -1,4 +1,4 @@
-// How a client proves to a registry who it is: a name and a password, or a short-lived token that the registry's own service hands out for them.
+// A client's authentication to a registry: a name and password, or a short-lived token from the registry's token service.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { ociErrors } from './oci-errors.ts'
@@ -16,10 +16,10 @@ export interface Challenge {
 
 const MAX_CHALLENGE = 4_096
 const MAX_TOKEN_ANSWER = 256 * 1024
-/** As sendable in a header. */
+/** Characters that a header may contain. */
 const TOKEN = /^[\x21-\x7e]{1,65536}$/
 
-/** Of one WWW-Authenticate header; undefined for a scheme that we do not speak. */
+/** Parses a WWW-Authenticate header; undefined for an unsupported scheme. */
 export function parseChallenge(header: string): Challenge | undefined {
   const [, scheme = '', rest = ''] = /^\s*([a-z]+)(?:\s+(.*))?$/is.exec(header.slice(0, MAX_CHALLENGE)) ?? []
   const name = scheme.toLowerCase()
@@ -38,7 +38,7 @@ export interface AuthOptions {
   readonly scope: string
 }
 
-/** The Authorization header that answers a refusal; undefined when there is nothing to answer with. */
+/** The Authorization header that answers a challenge; undefined if there is none to give. */
 export async function answerChallenge(
   answer: RegistryAnswer,
   what: string,

@@ -1,4 +1,4 @@
-// Opens the image that a command line names: a layout on this machine, or a repository of a registry with the login and the trust that belong to it.
+// Opens the image named on a command line: a local layout, or a registry repository with its login and CA.
 import { existsSync } from 'node:fs'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'

@@ -1,4 +1,4 @@
-// One request to a registry. Credentials go to the host that they are for and nowhere else; answers are bounded in time and size.
+// One request to a registry. Sends credentials only to the host they are for; bounds responses in time and size.
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
@@ -11,7 +11,7 @@ import { ociErrors } from './oci-errors.ts'
 export interface RegistryAnswer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
-  /** Where it came from, after redirects. */
+  /** The final URL after redirects. */
   readonly url: URL
   /** Must be read or destroyed. */
   readonly body: IncomingMessage
@@ -22,18 +22,18 @@ export interface RegistryRequest {
   readonly url: URL
   readonly headers?: Readonly<Record<string, string | number>>
   readonly body?: Buffer
-  /** What is done, for messages: "read the manifest". */
+  /** The operation, for messages: "read the manifest". */
   readonly what: string
 }
 
 export interface HttpOptions {
-  /** PEM; the authorities of Node.js without it. */
+  /** PEM; Node.js' CAs if left out. */
   readonly ca?: string
-  /** Hosts that may be asked without TLS. */
+  /** Hosts that may be reached without TLS. */
   readonly insecure: readonly string[]
 }
 
-/** A registry that says nothing for so long will not answer. */
+/** A registry that is silent for this long will not answer. */
 const SILENT_MS = 60_000
 const MAX_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -46,7 +46,7 @@ export class RegistryHttp {
     this.#options = options
   }
 
-  /** Only reading requests follow redirects. */
+  /** Only read requests follow redirects. */
   async send(request: RegistryRequest): Promise<RegistryAnswer> {
     const mayFollow = request.method === 'GET' || request.method === 'HEAD'
     let { url, headers = {} } = request
@@ -57,7 +57,7 @@ export class RegistryHttp {
       answer.body.destroy()
       const next = this.#redirected(request, url, to)
       if (redirects === MAX_REDIRECTS) throw suspicious(request, `it redirects more than ${MAX_REDIRECTS} times`)
-      // What a redirect leads to is not the host that the credentials are for.
+      // A redirect's target is not the host that the credentials are for.
       if (next.origin !== url.origin) headers = withoutSecrets(headers)
       url = next
     }
@@ -103,7 +103,7 @@ const suspicious = ({ what, url }: RegistryRequest, why: string): KubeNodeError 
 const withoutSecrets = (headers: NonNullable<RegistryRequest['headers']>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== SECRET_HEADER))
 
-/** The whole answer; fails beyond the limit, whatever its headers say. */
+/** The complete response; fails beyond the limit, whatever the headers claim. */
 export async function readAnswer({ body, url }: RegistryAnswer, most: number, what: string): Promise<Buffer> {
   const pieces: Buffer[] = []
   let length = 0

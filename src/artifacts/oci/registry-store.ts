@@ -1,4 +1,4 @@
-// A repository of a registry, over the OCI distribution API. Nothing that it answers is believed without its digest.
+// A registry's repository, over the OCI distribution API. Trusts no response without checking its digest.
 import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
@@ -29,9 +29,9 @@ export interface RegistryOptions {
   readonly credentials?: Credentials
   /** Without TLS. */
   readonly isInsecure?: boolean
-  /** Also for writing. */
+  /** For writes too. */
   readonly mayWrite?: boolean
-  /** Of an upload: a lost connection costs at most one piece. */
+  /** Chunk size of an upload: a lost connection costs at most one chunk. */
   readonly pieceBytes?: number
   /** Between attempts to continue an upload. */
   readonly pauseMs?: number
@@ -42,7 +42,7 @@ const PIECE_BYTES = 16 * 1024 * 1024
 const MAX_ATTEMPTS = 5
 const PAUSE_MS = 1_000
 const MAX_ERROR_BYTES = 64 * 1024
-/** As people have it in URLs; the API of Docker's own registry has another host. */
+/** Names as people know them; the API of Docker's own registry is on another host. */
 const API_HOSTS: Readonly<Record<string, string>> = { 'docker.io': 'registry-1.docker.io' }
 
 type Send = Omit<RegistryRequest, 'url'> & { readonly path?: string; readonly url?: URL }
@@ -102,7 +102,7 @@ export class RegistryStore implements ImageStore {
     if (reported !== undefined && reported !== digest)
       throw new KubeNodeError(ociErrors.KN13010({ what: digest, why: `the registry stored it as ${String(reported)}` }))
     const subject = isManifestType(mediaType) ? readManifest(digest, bytes).subject : undefined
-    // A registry that knows referrers confirms each; others get a list under a tag.
+    // A registry that supports referrers confirms each; others get a list under a tag.
     if (subject !== undefined && answer.headers['oci-subject'] === undefined)
       await this.#listReferrer(subject, descriptor)
   }
@@ -136,7 +136,7 @@ export class RegistryStore implements ImageStore {
     return { descriptor, from: (offset) => skipping(checked(pieces.call(this), descriptor), offset) }
   }
 
-  /** In pieces; after a lost connection from where the registry is. */
+  /** Uploads in chunks; after a lost connection, continues at the registry's offset. */
   async putBlob(source: BlobSource): Promise<void> {
     const { digest, size } = source.descriptor
     const what = `upload ${digest}`
@@ -208,18 +208,18 @@ export class RegistryStore implements ImageStore {
     return answer
   }
 
-  /** Where an upload continues. */
+  /** The offset where an upload continues. */
   async #uploaded(url: URL, what: string): Promise<{ readonly place: URL; readonly offset: number }> {
     const answer = await this.#send({ method: 'GET', url, what })
     await this.#require(answer, [204, 202], what)
     answer.body.destroy()
     const last = /^(?:bytes=)?0-(\d{1,15})$/.exec(answer.headers['range'] ?? '')?.[1]
-    // A registry that has nothing yet says 0-0, as one that has a single byte: that byte is sent once more, and the digest tells.
+    // A registry without data reports 0-0, the same as one with a single byte. That byte is sent again, and the digest verifies the result.
     const offset = last === undefined || last === '0' ? 0 : Number(last) + 1
     return { place: answer.headers.location === undefined ? url : this.#placeOf(answer, what), offset }
   }
 
-  /** The registry chooses it; without TLS only where we talk so already. */
+  /** The registry chooses the URL; without TLS only if the connection already is. */
   #placeOf(answer: RegistryAnswer, what: string): URL {
     const text = answer.headers.location ?? ''
     const url = text === '' ? null : URL.parse(text, answer.url.href)
@@ -231,7 +231,7 @@ export class RegistryStore implements ImageStore {
     return url
   }
 
-  /** Answers one refusal with what the registry asks for. */
+  /** Answers one challenge with the requested credentials. */
   async #send({
     path,
     url = new URL(`${this.#origin}${this.#base}/${path}`),
@@ -262,7 +262,7 @@ export class RegistryStore implements ImageStore {
   }
 }
 
-/** Busy, broken for a moment, or at another place of the upload than we thought. */
+/** Busy, briefly broken, or at a different upload offset than expected. */
 const MAY_PASS: readonly number[] = [408, 416, 429, 500, 502, 503, 504]
 
 const referrersTag = (digest: string): string => `sha256-${hexOf(digest)}`
@@ -273,7 +273,7 @@ function discard(answer: RegistryAnswer): undefined {
 
 const MAX_DETAIL = 300
 
-/** The first message of the registry, as text that is safe to show. */
+/** The registry's first message, as text that is safe to show. */
 function detailIn(text: Buffer): string {
   try {
     const answer: unknown = JSON.parse(text.toString('utf8'))

@@ -1,4 +1,4 @@
-// Where signatures of an image are found without a list of referrers, as cosign names them.
+// The tag of an image's signatures for registries without referrers, as cosign names it.
 import { hexOf } from './descriptor.ts'
 
 export const SIGNATURE_TYPE = 'application/vnd.dev.cosign.artifact.sig.v1+json'

@@ -1,4 +1,4 @@
-// Signatures of images in the form of cosign: a payload that names the digest, signed with an ECDSA key, in a manifest beside the image.
+// Image signatures in cosign's format: a payload with the digest, signed with an ECDSA key, in a manifest next to the image.
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -14,7 +14,7 @@ const ANNOTATION = 'dev.cosignproject.cosign/signature'
 const PAYLOAD_KIND = 'cosign container image signature'
 const CURVE = 'prime256v1'
 const HASH = 'sha256'
-/** A payload has some 300 bytes. */
+/** A payload has about 300 bytes. */
 const MAX_PAYLOAD = 64 * 1024
 const MAX_SIGNATURES = 100
 
@@ -40,7 +40,7 @@ function requireCurve(file: string, read: () => KeyObject): KeyObject {
   return key
 }
 
-/** Who asked under which name is part of what is signed. */
+/** The signed payload includes the image's name. */
 const payloadOf = (name: string, digest: string): Buffer =>
   Buffer.from(
     JSON.stringify({
@@ -58,7 +58,7 @@ interface Signature {
   readonly bytes: Buffer
 }
 
-/** Signs the image and each platform of it, beside the signatures of others. Answers with the digests. */
+/** Signs the image and each platform, and leaves other signatures in place. Returns the digests. */
 export async function signImage(
   store: ImageStore,
   reference: string,
@@ -84,11 +84,11 @@ export async function signImage(
 
 export interface Verified {
   readonly digest: string
-  /** As the signer named the image. */
+  /** The signer's name for the image. */
   readonly name: string
 }
 
-/** Of the image itself; its platforms are named by their digests in what is signed. */
+/** Of the image itself; the signed content lists its platforms by digest. */
 export async function verifyImage(store: ImageStore, reference: string, key: KeyObject): Promise<Verified> {
   const { descriptor } = await requireManifest(store, reference)
   const { digest } = descriptor
@@ -120,7 +120,7 @@ function nameIn(bytes: Buffer, digest: string): string | undefined {
   return typeof name === 'string' ? name : ''
 }
 
-/** Found by their tag, as cosign writes them, and as referrers. */
+/** Found by cosign's tag and as referrers. */
 async function signaturesOf(store: ImageStore, digest: string): Promise<readonly Signature[]> {
   const tagged = await store.manifest(signatureTag(digest))
   const referring = (await store.referrers(digest)).filter((r) => r.artifactType === SIGNATURE_TYPE)

@@ -1,15 +1,15 @@
-// What a layer contains: files, folders and symbolic links, by their path from the root of the image.
+// A layer's content: files, folders and symbolic links, by path from the image's root.
 
 interface Place {
-  /** Without a slash at its start or end. */
+  /** Without a leading or trailing slash. */
   readonly path: string
 }
 
 export interface TarFile extends Place {
   readonly kind: 'File'
-  /** Permission bits; the machine that builds has no say in them. */
+  /** Permission bits, independent of the build machine. */
   readonly mode: number
-  /** Read when the file is written, so that one large file is in memory at a time. */
+  /** Read when the file is written, so only one large file is in memory at a time. */
   readonly content: () => Buffer
 }
 

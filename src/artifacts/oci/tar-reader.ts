@@ -1,9 +1,9 @@
-// What a tar archive contains, in memory: of packages of Debian and of npm.
+// Reads a tar of a Debian or npm package into memory.
 import { readEntries } from './archive-entries.ts'
 import type { TarEntry } from './tar-entry.ts'
 import type { Refuse } from './unpacked-stream.ts'
 
-/** Devices are left out: no package of the image has them. */
+/** Skips devices: no package of the image has any. */
 export async function entriesOf(archive: AsyncIterable<Buffer>, refuse: Refuse): Promise<readonly TarEntry[]> {
   const entries: TarEntry[] = []
   await readEntries(archive, refuse, ({ path, kind, mode, target }) => {
@@ -13,7 +13,7 @@ export async function entriesOf(archive: AsyncIterable<Buffer>, refuse: Refuse):
     else if (kind === 'HardLink') entries.push({ kind: 'Link', path, target: `/${target.replace(/^\.?\//, '')}` })
     if (kind !== 'File') return undefined
     const chunks: Buffer[] = []
-    // Put together once, since layers read it for more than one reason.
+    // Concatenated once, because layers read it several times.
     const content = () => (chunks.splice(0, chunks.length, Buffer.concat(chunks)), chunks[0] ?? Buffer.alloc(0))
     entries.push({ kind, path, mode, content })
     return (chunk) => chunks.push(chunk)

@@ -1,5 +1,5 @@
-// Writes tar archives whose bytes depend on their entries only: sorted by name, without owner and time, with every parent folder. The package writes the
-// headers; what may be in them is decided here.
+// Writes tars whose bytes depend only on their entries: sorted by name, without owner and time, with every parent folder. The package formats the headers; this
+// file decides what may be in them.
 import { Header, Pax } from 'tar'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -12,14 +12,14 @@ const NAME_END = MAX_NAME - 1
 const SUM_AT = 148
 const PREFIX_AT = 345
 const DOT = 0x2e
-/** Of the octal field. */
+/** Limit of the octal field. */
 const MAX_SIZE = 0o77777777777
 const LINK_MODE = 0o777
 const TYPE = { File: 'File', Link: 'SymbolicLink', Folder: 'Directory' } as const
-/** One for all files; differences between machines are left out. */
+/** The same for all files, to be independent of the machine. */
 const TIME = new Date(0)
 
-/** Pieces of the archive in order; also the two empty blocks at its end. */
+/** Chunks of the archive in order, including the two empty blocks at its end. */
 export function* tarPieces(entries: readonly TarEntry[]): Generator<Buffer> {
   for (const entry of inOrder(entries)) {
     const content = entry.kind === 'File' ? entry.content() : EMPTY
@@ -40,7 +40,7 @@ export const endOfTar = (): Buffer => Buffer.alloc(2 * BLOCK)
 const refused = (path: string, why: string): KubeNodeError =>
   new KubeNodeError(ociErrors.KN1101_layer({ path: JSON.stringify(path), why }))
 
-/** By bytes of the path, so that no locale has a say and a folder comes before what it contains. */
+/** By path bytes: independent of the locale, and a folder comes before its content. */
 function inOrder(entries: readonly TarEntry[]): readonly TarEntry[] {
   const byPath = new Map<string, TarEntry>()
   for (const entry of entries) {
@@ -63,7 +63,7 @@ function requireUsable(entry: TarEntry): void {
   const { path } = entry
   const parts = path.split('/')
   if (parts.some((part) => part === '' || part === '.' || part === '..')) throw refused(path, 'the path is not plain')
-  // Whiteout files delete what lower layers have.
+  // Whiteout files delete content of lower layers.
   if (parts.at(-1)?.startsWith('.wh.') === true) throw refused(path, 'names that start with .wh. delete files')
   if (path.includes('\0')) throw refused(path, 'the name has a zero byte')
   if (entry.kind === 'Link' && (entry.target === '' || entry.target.includes('\0')))
@@ -75,11 +75,11 @@ export interface TarHeader {
   readonly path: string
   readonly mode?: number
   readonly target?: string
-  /** Of the content, which follows with its padding. */
+  /** Size of the content, which follows with padding. */
   readonly size: number
 }
 
-/** A name or a target that the fixed fields cannot hold is in an extended header before the entry. */
+/** A name or target that does not fit the fixed fields goes into an extended header before the entry. */
 export function headerOf({ kind, path, mode = LINK_MODE, target, size }: TarHeader): Buffer {
   const isFolder = kind === 'Folder'
   const fields = {
@@ -95,7 +95,7 @@ export function headerOf({ kind, path, mode = LINK_MODE, target, size }: TarHead
   return isExtended ? Buffer.concat([new Pax(fields).encode(), header.block]) : header.block
 }
 
-/** The package writes a name of exactly 100 bytes, without folders, into the folder `.`: another name for readers that compare names. */
+/** The package puts a name of exactly 100 bytes without folders into the folder `.`, which is a different name to readers that compare names. */
 function clearDotPrefix(header: Buffer): void {
   const isDot = header[PREFIX_AT] === DOT && header[PREFIX_AT + 1] === 0
   if (!isDot || header[NAME_END] === 0) return

@@ -1,4 +1,4 @@
-// Opens bytes, in memory or a part of a file, as plain bytes, whatever it is compressed with, and never yields more than the limit: a bomb ends the reading, not the disk.
+// Decompresses bytes, from memory or part of a file, whatever the compression, and never yields more than the limit: a bomb ends the read, not the disk.
 import { spawn } from 'node:child_process'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -14,13 +14,13 @@ export interface FilePart {
   readonly length: number
 }
 
-/** All release archives of node components together unpack to a fraction of it. */
+/** More than all release archives of node components together unpack to. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30
-/** The dictionary of `xz -9` needs an eighth of it; a header may ask for gigabytes. */
+/** Eight times the dictionary of `xz -9`; a header may request gigabytes. */
 const XZ_MEMORY = '512MiB'
 const MAGIC_BYTES = 6
 
-/** The error for a file that cannot be read, in the words of the caller. */
+/** Creates the caller's error for an unreadable file. */
 export type Refuse = (why: string, cause?: unknown) => Error
 
 type Packing = 'none' | 'gzip' | 'zstd' | 'xz' | 'bzip2'
@@ -45,7 +45,7 @@ async function headOf(part: FilePart | Buffer): Promise<Buffer> {
   }
 }
 
-/** By content: names of downloads lie. */
+/** Detected by content: download names may be wrong. */
 const packingOf = (head: Buffer): Packing =>
   MAGIC.find(([, magic]) => magic.every((byte, n) => head[n] === byte))?.[0] ?? 'none'
 
@@ -78,7 +78,7 @@ function unpacked(raw: Readable, packing: Exclude<Packing, 'bzip2'>, refuse: Ref
   if (packing === 'none') return raw as AsyncIterable<Buffer>
   if (packing === 'xz') return throughXz(raw, refuse)
   const unpacker = packing === 'gzip' ? createGunzip() : createZstdDecompress()
-  // Its error reaches the reader through the unpacker.
+  // Its error reaches the reader through the decompressor.
   pipeline(raw, unpacker).catch(() => undefined)
   return unpacker as AsyncIterable<Buffer>
 }
@@ -98,7 +98,7 @@ async function* throughXz(raw: Readable, refuse: Refuse): AsyncGenerator<Buffer>
     )
     child.once('close', (code) => resolve(code === 0 ? undefined : words.trim() || `xz ended with ${code}`))
   })
-  // A program that ended early closes its input; its own message is the reason.
+  // A program that exits early closes its input; its own message is the reason.
   pipeline(raw, child.stdin).catch(() => undefined)
   try {
     yield* child.stdout as AsyncIterable<Buffer>

@@ -1,4 +1,4 @@
-// Pure: which files of a download a component installs, and where, with its unit, hooks and probes; and what is left out, with the reason.
+// Decides which files of a download a component installs and where, with its unit, hooks and probes, and what it leaves out and why. Pure.
 import { basename } from 'node:path'
 import { readTemplate, type TemplateFormat } from '#api/templates/placeholders.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
@@ -25,14 +25,14 @@ interface Left {
 
 export interface ComponentChoices {
   readonly recipe: Recipe | undefined
-  /** Paths in the download, each with its place on hosts. */
+  /** Paths in the download, each with its path on hosts. */
   readonly takes: readonly { readonly from: string; readonly to: string | undefined }[]
   readonly leaves: readonly string[]
-  /** Files of the user in place of what the download has. */
+  /** User files that replace files of the download. */
   readonly files: readonly { readonly to: string; readonly text: string }[]
-  /** The service, when there are several. */
+  /** The service, if there are several. */
   readonly unit: string | undefined
-  /** What runs as the service of a download without units: a path on hosts, and its arguments. */
+  /** The command for a download without units: a path on hosts and its arguments. */
   readonly exec: readonly [program: string, ...args: string[]] | undefined
 }
 
@@ -47,11 +47,11 @@ export interface Choice {
 export type Chosen = { readonly ok: true; readonly choice: Choice } | { readonly ok: false; readonly problem: string }
 
 const UNITS = '/etc/systemd/system'
-/** Of programs, for an error. */
+/** Programs listed in an error. */
 const MAX_NAMED = 5
 const UNIT_FOLDER = /^\/(?:usr\/)?lib\/systemd\/system\//
 const UNIT_TYPE = /\.(?:service|socket|timer|path|target|mount|slice)$/
-/** What a package brings for people, shells and other programs of its distribution. */
+/** Package files for people, shells and other programs of the distribution. */
 const UNUSED =
   /^\/usr\/share\/(?:doc|man|info|locale|lintian|bash-completion|zsh|fish|bug|doc-base|metainfo|applications|menu)\//
 const OF_DISTRIBUTION: readonly (readonly [RegExp, string])[] = [
@@ -81,7 +81,7 @@ export function chosenFrom(source: Source, choices: ComponentChoices): Chosen {
   for (const { to, text } of choices.files) found.texts.set(to, { text, mode: 0o644 })
   const unit = takeUnit(choices, found)
   if (!unit.ok) return unit
-  // A host that has the unit keeps it; the service is the same.
+  // A host with an existing unit keeps it; the service is the same.
   const facts = unit.name === undefined ? undefined : unitFacts(found.texts.get(`${UNITS}/${unit.name}`)?.text ?? '')
   for (const path of choices.leaves)
     if (!dropBelow(found, path)) return { ok: false, problem: `it would not install ${path}` }
@@ -99,7 +99,7 @@ export function chosenFrom(source: Source, choices: ComponentChoices): Chosen {
   return { ok: true, choice: choiceOf(found, { unit: unit.name, facts, exec: choices.exec }, choices.recipe) }
 }
 
-/** Where a program would be looked for. Without the permission it is data for us, as for a shell. */
+/** Paths where programs are searched. Without the executable bit a file is data, as for a shell. */
 const notExecutable = ({ kind, tree }: Source): string | undefined =>
   kind === 'image'
     ? undefined
@@ -131,7 +131,7 @@ function take({ programs, texts, left }: Found, file: TreeFile, to: string): voi
 const isExecutable = ({ mode }: TreeFile): boolean => (mode & 0o111) !== 0
 const modeOf = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`
 
-/** Undefined for what no template can hold: it goes into the archive as it is. */
+/** Undefined for content that no template can hold: it goes into the archive unchanged. */
 function decoded({ content }: TreeFile, path: string): string | undefined {
   if (content === undefined || content.length > MAX_TEXT_BYTES) return undefined
   const text = content.toString('utf8')
@@ -170,7 +170,7 @@ function takePackage(source: Source, { recipe }: ComponentChoices, found: Found)
     if (!UNUSED.test(`/${folder}/`)) found.left.push({ what: `/${folder}/`, why: EMPTY })
 }
 
-/** An empty reason: no node needs it, and it is not reported. */
+/** An empty reason: no node needs the file, and it is not reported. */
 function reasonToLeave(path: string, { kind }: TreeEntry, recipe: Recipe | undefined): string | undefined {
   if (UNUSED.test(path)) return ''
   if (recipe?.leaves?.test(path) === true) return `the recipe ${recipe.name} does without it`
@@ -179,7 +179,7 @@ function reasonToLeave(path: string, { kind }: TreeEntry, recipe: Recipe | undef
   return kind === 'Link' && UNIT_FOLDER.test(path) ? 'systemd makes it when it enables the unit' : undefined
 }
 
-/** Archives and images do not say where their files go: programs are found by name, or all of them in the folders for programs. */
+/** Archives and images do not define install paths: programs are found by name, or all are taken from program folders. */
 function takePrograms(source: Source, { recipe }: ComponentChoices, found: Found): void {
   const files = source.tree.entries().flatMap((e) => (e.kind === 'File' && isExecutable(e) ? [e] : []))
   const isAsked = (file: TreeFile): boolean => {
@@ -190,7 +190,7 @@ function takePrograms(source: Source, { recipe }: ComponentChoices, found: Found
     if (!isAsked(file)) continue
     const name = basename(file.path)
     const to = `${recipe?.folder ?? '/usr/local/bin'}/${recipe?.renamed?.[name] ?? name}`
-    // The first in the order of paths: images carry some twice.
+    // The first in path order: some images contain duplicates.
     if (!found.programs.has(to)) take(found, file, to)
   }
   if (recipe === undefined || source.kind === 'image') return
@@ -199,7 +199,7 @@ function takePrograms(source: Source, { recipe }: ComponentChoices, found: Found
       take(found, e, `${UNITS}/${recipe.unit.name}`)
 }
 
-/** Of a release archive: beside each other at its top, or in its folder of programs. */
+/** In a release archive: at the top level, or in its program folder. */
 const isInProgramFolder = (path: string): boolean => /^(?:[^/]+\/)?(?:s?bin\/)?[^/]+$/.test(path)
 
 type UnitChoice =
@@ -264,7 +264,7 @@ function choiceOf(
     programs: [...programs.values()].toSorted((a, b) => (a.to < b.to ? -1 : 1)),
     files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     service: serviceOf(unit, facts, exec),
-    // Does nothing where the account exists.
+    // Does nothing if the account exists.
     hooks:
       users.length === 0
         ? undefined
@@ -280,6 +280,6 @@ function serviceOf(
 ): Spec['service'] {
   if (unit !== undefined && facts !== undefined) return { unit, restart: facts.restart, killMode: facts.killMode }
   const [program, ...args] = exec ?? []
-  // Hosts with systemd get a unit for it, others run it below the agent.
+  // Hosts with systemd get a unit for it; others run it below the agent.
   return program === undefined ? undefined : { exec: program, ...(args.length > 0 && { args }), restart: 'Always' }
 }

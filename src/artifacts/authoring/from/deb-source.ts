@@ -1,4 +1,4 @@
-// A Debian package as a source: its control record, and the files of data.tar. Its maintainer scripts are named and never run.
+// A Debian package as a source: its control record, and the files of data.tar. Lists its maintainer scripts but never runs them.
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { debParts, type DebPart, type DebParts } from '../../oci/deb-parts.ts'
@@ -42,7 +42,7 @@ async function partsOf({ file, length }: FilePart): Promise<DebParts> {
   }
 }
 
-/** Some packages keep the first version of a configuration below usr/share, where their scripts copy it from. */
+/** Some packages keep a default configuration below usr/share, and their scripts copy it from there. */
 const isTextOfPackage = (path: string): boolean =>
   /^etc\/|^(?:usr\/)?lib\/systemd\/system\/|^usr\/share\/[^/]+\/[^/]+\.(?:conf|cfg|toml|yaml|keys)$/.test(path)
 
@@ -66,7 +66,7 @@ function publisherOf(
 
 const KUBERNETES_ARCH: Readonly<Record<string, string>> = { all: 'any', ppc64el: 'ppc64le' }
 
-/** Continued lines belong to the field above; only single-line fields are read here. */
+/** Continuation lines belong to the field above; only single-line fields are read here. */
 const fieldsOf = (record: string): ReadonlyMap<string, string> =>
   new Map(
     [...record.matchAll(/^([A-Za-z-]+):(.*)$/gm)].map(([, name = '', value = '']) => [

@@ -1,9 +1,9 @@
-// Versions of Debian's packages as those of components. Pure.
+// Debian package versions as component versions. Pure.
 import { withoutEnds } from '#lib/without-ends.ts'
 
 /**
- * Debian's version as one that ranges can compare: `1:1.6.20~ds1-1+deb12u3` becomes `1.6.20+ds1-1-deb12u3`, and `2.0~rc1-1` the prerelease
- * `2.0-rc1-1`. The epoch only orders versions within Debian.
+ * A version that ranges can compare: `1:1.6.20~ds1-1+deb12u3` becomes `1.6.20+ds1-1-deb12u3`, and `2.0~rc1-1` the prerelease `2.0-rc1-1`. The epoch only orders
+ * versions within Debian.
  */
 export function semverOfDebian(version: string): string {
   const [head = '', upstream = ''] = /^(?:\d+:)?v?(\d+(?:\.\d+){0,2})/.exec(version) ?? []

@@ -1,14 +1,14 @@
-// The files of a download as data: one tree from one or more archives, in which later layers replace and delete what earlier ones brought.
-// Links are followed inside of the tree only; nothing here touches a disk.
+// The files of a download as data: one tree from one or more archives, where later layers replace and delete files of earlier ones. Links are only followed
+// inside the tree; nothing here touches a disk.
 
 export interface TreeFile {
   readonly kind: 'File'
   readonly path: string
-  /** Its archive, and its path there. */
+  /** Its archive, and its path inside. */
   readonly layer: number
   readonly mode: number
   readonly size: number
-  /** Small texts that decisions are made from. */
+  /** Set for small texts that decisions depend on. */
   readonly content?: Buffer
 }
 
@@ -27,7 +27,7 @@ export type TreeEntry = TreeFile | TreeLink | TreeOther
 
 interface Place {
   entry: TreeEntry | undefined
-  /** Named as a folder of its own. */
+  /** The archive has its own entry for this folder. */
   isFolder?: true
   readonly inner: Map<string, Place>
 }
@@ -44,14 +44,14 @@ export class FileTree {
     place.inner.clear()
   }
 
-  /** A folder in the place of a file of an earlier layer. */
+  /** A folder may replace a file of an earlier layer. */
   folder(path: string): void {
     const place = this.#placeAt(path)
     place.entry = undefined
     place.isFolder = true
   }
 
-  /** Folders without anything in them, which programs may expect. */
+  /** Empty folders, which programs may expect. */
   emptyFolders(): readonly string[] {
     const found: string[] = []
     const walk = ({ entry, isFolder, inner }: Place, path: string): void => {
@@ -68,7 +68,7 @@ export class FileTree {
     this.#find(parts)?.inner.delete(name)
   }
 
-  /** What lies below a folder, which stays. */
+  /** Removes the content of a folder; the folder stays. */
   clear(path: string): void {
     this.#find(path.split('/').filter((p) => p !== ''))?.inner.clear()
   }
@@ -77,7 +77,7 @@ export class FileTree {
     return this.#find(path.split('/'))?.entry
   }
 
-  /** The file that a path leads to, also through links of folders on the way. */
+  /** The file at a path, also through links of parent folders. */
   file(path: string): TreeFile | undefined {
     let todo = path.split('/').filter((p) => p !== '' && p !== '.')
     let done: string[] = []
@@ -104,7 +104,7 @@ export class FileTree {
     }
   }
 
-  /** In the order of their paths. */
+  /** Sorted by path. */
   entries(): readonly TreeEntry[] {
     const found: TreeEntry[] = []
     const walk = ({ entry, inner }: Place): void => {

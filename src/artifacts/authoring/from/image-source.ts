@@ -1,4 +1,4 @@
-// A container image as a source: the layers of one platform of an OCI layout, as a folder or as an archive. Every blob must have the digest that names it.
+// A container image as a source: the layers of one platform of an OCI layout, as a folder or an archive. Every blob must match its digest.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -20,14 +20,14 @@ import {
 
 const LAYOUT_FILE = 'oci-layout'
 const INDEX = 'index.json'
-/** An index of an index of a manifest is all that tools write. */
+/** Tools write at most an index of an index of a manifest. */
 const MAX_STEPS = 4
 const MAX_LAYERS = 128
 
 export interface ImageChoice {
-  /** Processor, as Kubernetes names it. */
+  /** CPU architecture in Kubernetes' notation. */
   readonly arch: string | undefined
-  /** An empty folder for the blobs of an archive. */
+  /** An empty folder for an archive's blobs. */
   readonly scratch: string
 }
 
@@ -77,7 +77,7 @@ async function chosenManifest(path: string, folder: string, wanted: string | und
 }
 
 function platformOf(path: string, manifests: readonly Descriptor[], wanted: string | undefined): Descriptor {
-  // Attestations are listed beside images, for a platform that is unknown.
+  // Attestations are listed next to images, with an unknown platform.
   const real = manifests.filter(
     (m) => m.platform?.architecture !== 'unknown' && (m.platform?.os ?? 'linux') === 'linux',
   )
@@ -102,7 +102,7 @@ function smallFile(path: string, file: string): string {
   return file
 }
 
-/** Read once to be sure; nothing of it was used before. */
+/** Verifies the digest by reading the blob once before anything uses it. */
 async function blob(path: string, folder: string, { digest, size }: Descriptor): Promise<FilePart> {
   if (!isDigest(digest)) throw sourceRefused(path, 'a blob has no sha256 digest')
   const file = join(folder, 'blobs/sha256', hexOf(digest))

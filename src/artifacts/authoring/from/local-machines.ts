@@ -1,4 +1,4 @@
-// What the local fleet needs for systemd machines: the tree they boot from, and archives out of Debian's packages. Loaded with the fleet, the heavy parts only when asked.
+// What a local fleet with systemd machines needs: the tree they boot from, and archives from Debian packages. Loads heavy parts only on demand.
 import type { DebianTools } from '#providers/nspawn/debian.ts'
 import { silentLogger } from '#lib/log.ts'
 import { semverOfDebian } from './debian-version.ts'
@@ -35,7 +35,7 @@ export const debianTools: DebianTools = {
   },
 }
 
-/** Where the provider nspawn looks for it. */
+/** Builds it where the nspawn provider expects it. */
 export async function buildTree(): Promise<void> {
   const [{ ensureTree }, { TREES }] = await Promise.all([
     import('#providers/nspawn/tree.ts'),

@@ -1,4 +1,4 @@
-// Makes a MachineComponent and its artifact from a download: the same download and options give the same bytes, so that anyone can check what was signed.
+// Builds a MachineComponent and its artifact from a download. The same download and options give the same bytes, so anyone can verify what was signed.
 import {
   chmodSync,
   copyFileSync,
@@ -41,7 +41,7 @@ export interface MakeOptions {
   readonly statements: string
   /** Folder of archives. */
   readonly artifacts: string
-  /** Where agents find the archive; below their artifact base when relative. */
+  /** URL of the archive for agents; relative to their artifact base if not absolute. */
   readonly url: string | undefined
   readonly key: string | undefined
   readonly isDryRun: boolean
@@ -54,19 +54,19 @@ export interface Made {
   readonly packed: Packed
   readonly choice: Choice
   readonly arch: string
-  /** The statement was there before and names this very artifact. */
+  /** The existing statement names exactly this artifact. */
   readonly isSame: boolean
-  /** Fields of the statement that was there before, which these options make otherwise. */
+  /** Fields of the existing statement that these options would change. */
   readonly differing: readonly string[]
   readonly isSigned: boolean
 }
 
-/** As many as an agent links. */
+/** Same as an agent's limit of links. */
 const MAX_PROGRAMS = 32
 const MAX_FILES = 64
 const SCRATCH = { parent: tmpdir(), prefix: 'kubenode-artifact-from-', maxAgeMs: 6 * 3_600_000 }
 
-/** A folder for the time of the work; folders of killed runs are removed first. */
+/** A temporary folder for the work. Removes those of killed runs first. */
 export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
   sweepOwnedFolders(SCRATCH)
   const folder = makeOwnedFolder(SCRATCH)
@@ -116,7 +116,7 @@ export async function makeComponent(source: Source, options: MakeOptions, scratc
   return { statement: signed, statementFile, artifactFile, packed, choice, arch, isSame, differing, isSigned }
 }
 
-/** Of what a signature covers. Further platforms are no difference. */
+/** Among signed fields. Additional platforms do not count as a difference. */
 function differingFields({ spec: a }: MachineComponentInput, { spec: b }: MachineComponentInput): readonly string[] {
   const { artifacts: _a, signatures: _s, ...made } = { ...b }
   const { artifacts: _b, signatures: _t, ...there } = { ...a }
@@ -154,7 +154,7 @@ function chosen(source: Source, choices: ComponentChoices): Choice {
   return found.choice
 }
 
-/** What the programs were built for decides; names and records can be wrong. */
+/** Determined by the programs' own format; names and metadata can be wrong. */
 function archOf({ name, facts }: Source, { programs }: Choice, content: string, asked: string | undefined): string {
   const built = new Set(programs.flatMap(({ to }) => elfArch(join(content, to)) ?? []))
   const [one, second] = built
@@ -209,8 +209,8 @@ function specOf({ component, version, entry, choice, recipe, requires }: Parts):
 }
 
 /**
- * A statement that is there may have been edited and signed since: it stays as it is when it names this artifact, gets one for a further platform, and is never
- * replaced by another content under the same version, since versions are immutable.
+ * An existing statement may have been edited and signed since. It stays if it names this artifact, gets an additional platform if needed, and never gets
+ * different content under the same version, because versions are immutable.
  */
 function beside(
   file: string,
@@ -233,7 +233,7 @@ function signedWith(statement: MachineComponentInput, key: string): MachineCompo
   return { ...statement, spec: signStatement(statement.spec as Parameters<typeof signStatement>[0], signer) }
 }
 
-/** Scratch and target may be on different disks; the target is whole or not there. */
+/** Scratch and target may be on different disks; the target is written atomically. */
 function movedTo(from: string, to: string): void {
   const partial = `${to}.partial`
   rmSync(partial, { force: true })

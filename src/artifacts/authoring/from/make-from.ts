@@ -1,4 +1,4 @@
-// Makes a component as the options of a user say: reads them, makes it, and reports what it is and what comes next.
+// Builds a component from command line options, and reports the result and the next steps.
 import { resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { COMPONENT_NAME_PATTERN } from '#lib/names.ts'
@@ -13,7 +13,7 @@ import type { SourceKind } from './source.ts'
 export interface FromFlags {
   readonly recipe?: string
   readonly component?: string
-  /** `--version` is the program's. */
+  /** Not `--version`, which is the program's own option. */
   readonly as?: string
   readonly arch?: string
   readonly take: readonly string[]
@@ -78,7 +78,7 @@ async function sourceOf(kind: SourceKind, path: string, arch: string | undefined
 const wrong = (option: string, text: string, form: string): KubeNodeError =>
   new KubeNodeError(artifactErrors.KN1002_form({ option, text: JSON.stringify(text), form }))
 
-/** Here, so that the mistake is named and not the object that would have been made. */
+/** Checked here, so that the error names the option instead of the resulting object. */
 function componentNameOf(text: string): string {
   if (!new RegExp(COMPONENT_NAME_PATTERN).test(text))
     throw wrong('--component', text, 'lower-case letters, digits and "-", starting with a letter, such as lamp')
@@ -113,7 +113,7 @@ function absolute(option: string, path: string): string {
   return path
 }
 
-/** Words without quotes: what needs a shell is a script. */
+/** Splits at spaces, without quotes: commands that need a shell belong in a script. */
 function execOf(text: string): readonly [string, ...string[]] {
   const [program = '', ...args] = text.trim().split(/\s+/)
   if (/["'\\$`;&|<>]/.test(text))

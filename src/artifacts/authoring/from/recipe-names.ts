@@ -1,3 +1,3 @@
-// The names of the recipes, for help and completion: what they contain is loaded only when one is used.
+// Recipe names for help and completion; the recipes themselves load only when one is used.
 export const RECIPE_NAMES = ['kubelet', 'containerd', 'runc', 'cni-plugins', 'node-exporter', 'chrony'] as const
 export type RecipeName = (typeof RECIPE_NAMES)[number]

@@ -1,4 +1,4 @@
-// What is right for components that nearly every node has: where their programs lie, their unit, how a switch disrupts, and how it shows that they work.
+// Recipes for components that nearly every node has: program paths, units, how a switch disrupts, and health probes.
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
 import type { RecipeName } from './recipe-names.ts'
 
@@ -9,38 +9,38 @@ export interface Recipe {
   /** For the documentation. */
   readonly about: string
   readonly component: string
-  /** Base names of programs in archives and images, and their folder on a host; packages say themselves where they go. */
+  /** Base names of programs in archives and images, and their folder on a host; packages define their own paths. */
   readonly programs: readonly RegExp[]
   readonly folder: string
-  /** Another name on the host, as its unit calls it. */
+  /** Another name on the host, as its unit uses. */
   readonly renamed?: Readonly<Record<string, string>>
-  /** Files of a package that are needed at another place, as its scripts would copy them. */
+  /** Package files needed at another path, where its scripts would copy them. */
   readonly copies?: Readonly<Record<string, string>>
-  /** Parts of a package that this component leaves out. */
+  /** Package files that this component leaves out. */
   readonly leaves?: RegExp
   readonly unit?: {
     readonly name: string
-    /** Where the download has none. */
+    /** Used if the download has no unit. */
     readonly text: string
-    /** Lines of the publisher's unit that are left out, and lines that [Service] gets. */
+    /** Lines of the publisher's unit to drop, and lines to add to [Service]. */
     readonly without?: RegExp
     readonly service?: readonly string[]
-    /** A host that kubeadm or a distribution set up keeps its own unit of that name. */
+    /** A host set up by kubeadm or a distribution keeps its own unit of that name. */
     readonly existing?: 'Leave'
   }
-  /** Accounts that its programs expect beside those of the unit. */
+  /** Accounts that its programs need besides the unit's. */
   readonly users?: readonly string[]
   readonly probes: Spec['probes']
   readonly disruption: NonNullable<Spec['disruption']>
   readonly drainOn?: NonNullable<Spec['drainOn']>
   readonly skew?: Spec['skew']
-  /** For people: what to know about it. */
+  /** Notes for users. */
   readonly notes?: readonly string[]
 }
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
-/** Both set up hundreds of processes and open thousands of files. */
+/** Both start hundreds of processes and open thousands of files. */
 const LIMITS = ['LimitNPROC=infinity', 'LimitCORE=infinity', 'LimitNOFILE=1048576', 'TasksMax=infinity']
 const WANTED = ['', '[Install]', 'WantedBy=multi-user.target']
 
@@ -53,7 +53,7 @@ const kubelet: Recipe = {
   unit: {
     name: 'kubelet.service',
     existing: 'Leave',
-    // Arguments come from drop-ins of kubeadm or of a distribution, which replace ExecStart, or from the file.
+    // Arguments come from drop-ins of kubeadm or a distribution, which replace ExecStart, or from the file.
     text: lines(
       '[Unit]',
       'Description=kubelet: The Kubernetes Node Agent',
@@ -113,7 +113,7 @@ const containerd: Recipe = {
   probes: [
     { name: 'cri', cri: { socket: '/run/containerd/containerd.sock' }, interval: '10s', timeout: '5s', settle: '15s' },
   ],
-  // Its shims are processes of their own and outlive it.
+  // Its shims are separate processes and outlive it.
   disruption: 'Restart',
 }
 
@@ -135,7 +135,7 @@ const cniPlugins: Recipe = {
   component: 'cni-plugins',
   programs: [/^(?!LICENSE|README)[a-z][a-z0-9-]*$/],
   folder: '/opt/cni/bin',
-  // A service for one of the plugins, which nodes of clusters do not use.
+  // A service for a plugin that cluster nodes do not use.
   leaves: /\/cni-dhcp\./,
   probes: [],
   disruption: 'None',
@@ -164,7 +164,7 @@ const nodeExporter: Recipe = {
       'TimeoutStopSec=20s',
       ...WANTED,
     ),
-    // The folder of its textfile collector, which the package would make.
+    // The folder of its textfile collector, which the package would create.
     service: ['StateDirectory=prometheus/node-exporter'],
   },
   probes: [{ name: 'metrics', http: { port: 9100, path: '/metrics' }, interval: '15s', timeout: '5s', settle: '5s' }],
@@ -181,7 +181,7 @@ const chrony: Recipe = {
     '/usr/share/chrony/chrony.conf': '/etc/chrony/chrony.conf',
     '/usr/share/chrony/chrony.keys': '/etc/chrony/chrony.keys',
   },
-  // Hooks of networks that come and go, which nodes of clusters do not have, and services that nothing starts.
+  // Hooks for changing networks, which cluster nodes do not have, and services that nothing starts.
   leaves:
     /\/(?:dhcp|network|ppp|NetworkManager|networkd-dispatcher|ntp-units\.d)\/|\/chrony-(?:wait|dnssrv@)\.|\/chrony-helper$/,
   unit: {
@@ -201,14 +201,14 @@ const chrony: Recipe = {
       'LogsDirectory=chrony',
       ...WANTED,
     ),
-    // A condition that does not hold skips a unit without a word, and an agent reports a service that does not start.
+    // A failed condition silently skips the unit, and the agent would report a service that does not start.
     without: /^ConditionCapability=/,
   },
   users: ['_chrony'],
   probes: [
     {
       name: 'tracking',
-      // Its own socket: the port on loopback may be that of another daemon where machines share a network.
+      // Uses its own socket: where machines share a network, the loopback port may be another daemon's.
       exec: { command: ['/usr/bin/chronyc', '-n', '-h', '/run/chrony/chronyd.sock', 'tracking'] },
       interval: '30s',
       timeout: '5s',

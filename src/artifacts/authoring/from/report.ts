@@ -1,11 +1,11 @@
-// What a person reads after a component was made: what it installs and how it is run, what was left out, and the next command.
+// The report about a new component: what it installs, how it runs, what was left out, and the next command.
 import type { Io } from '#lib/terminal/io.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { Made } from './make-component.ts'
 import type { Recipe } from './recipes.ts'
 import type { Source } from './source.ts'
 
-/** Packages carry hundreds of files that no node needs. */
+/** Packages contain hundreds of files that no node needs. */
 const MAX_LEFT_SHOWN = 20
 
 export interface MadeReport {
@@ -82,7 +82,7 @@ export function nextSteps({ made, isDryRun }: MadeReport): readonly string[] {
   ]
 }
 
-/** A version that was signed may be on hosts. */
+/** A signed version may already be on hosts. */
 const howToChange = ({ isSigned, statementFile }: Made): string =>
   isSigned
     ? 'make another version with --as; a signed one does not change'

@@ -1,4 +1,4 @@
-// What was downloaded, as the rest sees it: one tree of files, what the publisher says of it, and a second reading that copies chosen files.
+// A download as a common interface: a file tree, the publisher's metadata, and a second pass that copies chosen files.
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, mkdirSync, openSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -28,17 +28,17 @@ export interface Source {
   readonly sha256: string
   readonly tree: FileTree
   readonly layers: readonly FilePart[]
-  /** Set when the download is the program itself. */
+  /** Set if the download is the program itself. */
   readonly isProgram?: true
   readonly facts: Publisher
 }
 
-/** Absent where the format does not say it. */
+/** Fields that the format does not provide are left out. */
 export interface Publisher {
   readonly component?: string
   readonly version?: string
   readonly arch?: string
-  /** What the package wants on the host, as written there. */
+  /** The package's requirements on the host, in its own words. */
   readonly depends?: readonly string[]
   /** Names of scripts that its own installer would run. */
   readonly scripts?: readonly string[]
@@ -48,11 +48,11 @@ export interface Publisher {
 
 /** Larger than any release archive of a node component. */
 const MAX_SOURCE_BYTES = 4 * 2 ** 30
-/** Of one text; a template may have as much. */
+/** Limit per text; templates have the same. */
 export const MAX_TEXT_BYTES = 65_536
-/** Of all texts of one download. */
+/** Limit for all texts of one download. */
 const MAX_TEXTS_BYTES = 32 * 2 ** 20
-/** Units, and what lies in etc: what decisions are made from, and what becomes a file that people can read in git. */
+/** Units and files in etc: the basis of decisions, and the files that people may read in git. */
 const TEXT = /(?:^|\/)etc\/|(?:^|\/)systemd\/system\/|^[^/]*\.(?:service|socket|timer)$/
 
 export function wholeFile(path: string): FilePart {
@@ -77,7 +77,7 @@ export async function digestOfFile(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Layers are laid over each other as an image does it; a package has one. */
+/** Applies layers on top of each other, as an image does; a package has one. */
 export async function readTree(
   layers: readonly FilePart[],
   isText: (path: string) => boolean = (path) => TEXT.test(path),
@@ -118,13 +118,13 @@ function put(tree: FileTree, entry: ArchiveEntry, layer: number, pieces: readonl
   if (basename(path).startsWith(WHITEOUT)) return
   if (kind === 'Folder') tree.folder(path)
   else if (kind === 'Link') tree.put({ kind, path, target })
-  // A second name of a file: from the root of its archive.
+  // A hard link's target is relative to its archive's root.
   else if (kind === 'HardLink') tree.put({ kind: 'Link', path, target: `/${target.replace(/^\.?\//, '')}` })
   else if (kind === 'Other') tree.put({ kind, path })
   else tree.put({ kind, path, layer, mode, size, ...(pieces !== undefined && { content: Buffer.concat(pieces) }) })
 }
 
-/** Copies chosen files to places that we name, in a second reading: nothing else ever reaches the disk. */
+/** Copies chosen files to chosen paths in a second pass: nothing else is ever written to disk. */
 export async function copyFiles(
   source: Pick<Source, 'layers' | 'isProgram'>,
   wanted: readonly { readonly file: TreeFile; readonly to: string }[],

@@ -1,4 +1,4 @@
-// A release archive as a source: a tar with any compression, or one program or script as it was downloaded. Its name is all that it says about itself.
+// A release archive as a source: a tar with any compression, or a single program or script. Its file name is its only metadata.
 import { basename } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { parseElf } from '#lib/elf.ts'
@@ -27,7 +27,7 @@ export async function tarSource(file: string): Promise<Source> {
   return { ...about, tree, isProgram: true }
 }
 
-/** The kernel runs a script by its first line: an interpreter by its absolute path, and the end of the line belongs to the name. */
+/** The kernel runs a script by its first line: an absolute interpreter path, and everything up to the end of the line counts. */
 function requireScript(file: string, head: Buffer): void {
   const [line = ''] = head.toString('latin1').split('\n')
   if (!line.startsWith('#!'))

@@ -1,4 +1,4 @@
-// Pure: what the text of a systemd unit says about the service, and the changes that a recipe makes to it.
+// Reads facts about the service from a systemd unit, and applies a recipe's changes to its text. Pure.
 
 const values = (text: string, key: string): readonly string[] =>
   [...text.matchAll(new RegExp(String.raw`^${key}[ \t]*=[ \t]*(.*?)[ \t]*$`, 'gm'))].map(([, value = '']) => value)
@@ -8,13 +8,13 @@ const last = (text: string, key: string): string | undefined => values(text, key
 export interface UnitFacts {
   readonly restart: 'Always' | 'OnFailure' | 'Never'
   readonly killMode: 'Process' | 'Group'
-  /** Accounts that must be there before it starts. */
+  /** Accounts that must exist before it starts. */
   readonly users: readonly string[]
   /** Programs that it starts, without prefixes such as `-` and `!`. */
   readonly programs: readonly string[]
 }
 
-/** Accounts of every Linux, and those that systemd makes for the time of a service. */
+/** Accounts that every Linux has, and those that systemd creates while a service runs. */
 const isGiven = (user: string, text: string): boolean =>
   ['', 'root', 'nobody', 'daemon'].includes(user) || /^%|^\d+$/.test(user) || /^DynamicUser=(?:yes|true|1)$/m.test(text)
 
@@ -22,7 +22,7 @@ export function unitFacts(text: string): UnitFacts {
   const [type, restart, kill] = ['Type', 'Restart', 'KillMode'].map((key) => last(text, key))
   const user = last(text, 'User') ?? ''
   return {
-    // A daemon without the setting is one that its distribution expects to run for ever; the agent restarts it.
+    // A daemon without the setting is expected to run forever; the agent restarts it.
     restart: type === 'oneshot' ? 'Never' : restart !== undefined && restart.startsWith('on-') ? 'OnFailure' : 'Always',
     killMode: kill === 'process' || kill === 'none' ? 'Process' : 'Group',
     users: isGiven(user, text) ? [] : [user],
