@@ -1,9 +1,9 @@
-// The programs of Kubernetes that a control plane on one machine is made of, as a folder holds them.
+// The Kubernetes programs of a control plane on one machine, in one folder.
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 const NEEDED = ['etcd', 'kube-apiserver', 'kube-controller-manager'] as const
-/** Started where it is there: nothing of KubeNode waits for it. */
+/** Started if present: nothing in KubeNode depends on it. */
 type Extra = 'kube-scheduler'
 export type ProgramName = (typeof NEEDED)[number] | Extra
 

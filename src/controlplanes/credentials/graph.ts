@@ -1,5 +1,5 @@
-// All credentials of a cluster as one graph: which exist, which are current, what is to be made next. Every item carries the digest of what it was made
-// from, so whatever changes, nothing that was derived from it stays stale; called with its own result it orders nothing. Pure: no key is made here.
+// A cluster's credentials as one graph: which exist, which are current, and what to create next. Every item has the digest of its inputs, so nothing derived
+// from a changed input stays stale. Applied to its own result it orders nothing. Pure: it creates no keys.
 import { SERVER_NAMES } from '#lib/x509/server-names.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import { leafIn, rootIn, sealingKeysIn, signerOf, type Held, type HeldRoot } from './held.ts'
@@ -19,17 +19,17 @@ import {
 
 export interface CredentialInputs {
   readonly recipe: Recipe
-  /** URL of the API server, settled before anything is made. */
+  /** URL of the API server, fixed before anything is created. */
   readonly endpoint: string
-  /** More names and addresses of its certificate. */
+  /** More names and addresses for its certificate. */
   readonly hosts: readonly string[]
-  /** By item: a higher number makes the item again. One when left out. */
+  /** By item: a higher number recreates the item. One if left out. */
   readonly declared: Readonly<Record<string, number>>
-  /** Undefined: they cannot be asked, and then no rotation goes further than trusting the new one too. */
+  /** Undefined if they cannot be asked: then a rotation stops once the new one is trusted too. */
   readonly servers: ServerReports | undefined
-  /** Undefined: they could not be asked, and no phase that they must follow ends. */
+  /** Undefined if they could not be asked: then no phase that needs them ends. */
   readonly agents: readonly AgentTrust[] | undefined
-  /** What the store is sealed with; undefined where no key seals it. */
+  /** The keys the store is sealed with; undefined if no key seals it. */
   readonly sealed?: Sealed
 }
 
@@ -49,16 +49,16 @@ export type Order =
       readonly endpoint: string
       readonly madeOf: string
     }
-  /** No part of the recipe any longer. */
+  /** No longer part of the recipe. */
   | { readonly kind: 'Drop'; readonly name: string }
 
 export interface CredentialGraph {
-  /** Each is one write. In order; what depends on an item that is not current yet is ordered once it is. */
+  /** In order, each one write. An item whose input is not yet current is ordered later. */
   readonly orders: readonly Order[]
   readonly rotations: readonly Rotation[]
-  /** Of what servers are given; undefined while a part of it is missing or stale. */
+  /** Digest of the servers' credentials; undefined while a part is missing or stale. */
   readonly serverDigest: string | undefined
-  /** When the next item is due, if nothing changes. */
+  /** When the next item is due if nothing changes. */
   readonly renewAt: number | undefined
 }
 
@@ -72,7 +72,7 @@ export function credentials(inputs: CredentialInputs, now: number, held: Held): 
   const serverDigest = digestForServers(inputs.recipe, held, made)
   const steps = rotationSteps(inputs, now, held, serverDigest)
   const rotations = steps.flatMap(({ rotation }) => rotation ?? [])
-  // One thing at a time: a phase begins only when everything that exists is current.
+  // One step at a time: a phase starts only when everything that exists is current.
   const advances = made.length > 0 ? [] : steps.flatMap(({ order }) => order ?? [])
   return {
     orders: [...made, ...advances, ...drops],
@@ -132,7 +132,7 @@ function kubeconfigOf(
 ): { readonly order?: Order } {
   const recipe = inputs.recipe.leaves.find(({ name }) => name === of.leaf)
   const [root, leaf] = [rootIn(held, of.authority), leafIn(held, of.leaf)]
-  // Not from a certificate that is replaced first.
+  // Not from a certificate that is about to be replaced.
   if (recipe === undefined || root === undefined || leaf === undefined) return {}
   if (leafOf(recipe, inputs, now, held).order !== undefined) return {}
   const { endpoint } = inputs
@@ -157,14 +157,14 @@ function surplus(
     .map((name) => ({ kind: 'Drop', name }))
 }
 
-/** Servers take everything but kubeconfigs: all roots as they are trusted and sign, and all certificates. */
+/** Servers get everything except kubeconfigs: all roots with their trust and signing state, and all certificates. */
 function digestForServers(recipe: Recipe, held: Held, made: readonly Order[]): string | undefined {
   if (made.some(({ kind }) => kind !== 'Kubeconfig')) return undefined
   const roots = [...recipe.authorities, ...recipe.keySets].map(({ name }) => {
     const root = rootIn(held, name)
     return root && { name, signs: root.signs, open: root.generations.map(({ open }) => open) }
   })
-  // Otherwise a key that was just made would pass for one that all servers have.
+  // Otherwise a brand-new key would count as known to all servers.
   const sealing = (recipe.sealingKeys ?? []).map(({ name }) => {
     const keys = sealingKeysIn(held, name)
     return keys && { name, signs: keys.signs, keys: keys.generations.map(({ number, key }) => ({ number, key })) }
@@ -205,7 +205,7 @@ function serversWith(reports: ServerReports | undefined, digest: string | undefi
   return { what: 'servers', seen, of: total, missing: [] }
 }
 
-/** Timers are set by it; changes of inputs come as events. */
+/** For timers; changed inputs arrive as events. */
 function nextTime(recipe: Recipe, now: number, held: Held, rotations: readonly Rotation[]): number | undefined {
   const certificates = [
     ...recipe.leaves.flatMap(({ name }) => leafIn(held, name)?.certificate ?? []),

@@ -1,18 +1,18 @@
-// What exists of the credentials of a cluster: one item for each Secret, so that each change is one write and a kill between two writes loses nothing.
+// A cluster's existing credentials: one item per Secret, so each change is one write, and a kill between two writes loses nothing.
 
-/** An authority, or a pair of keys that signs tokens. */
+/** An authority, or a key pair that signs tokens. */
 export interface Generation {
   readonly number: number
-  /** What was declared when it was made: a higher number asks for the next one. */
+  /** The declared number at its creation: a higher one requests the next generation. */
   readonly declared: number
   readonly since: number
   /** PEM: the certificate, or the public key. */
   readonly open: string
-  /** PEM; absent once it signs no longer. */
+  /** PEM; removed once it no longer signs. */
   readonly key?: string
 }
 
-/** What others verify with. Everything but the newest generations is on its way out. */
+/** What others verify with. All but the newest generation are being phased out. */
 export interface HeldRoot {
   readonly kind: 'Root'
   /** At most two, oldest first. */
@@ -24,7 +24,7 @@ export interface HeldRoot {
 
 export interface HeldLeaf {
   readonly kind: 'Leaf'
-  /** Digest of everything that it was made from. */
+  /** Digest of all its inputs. */
   readonly madeOf: string
   /** PEM. */
   readonly key: string
@@ -39,26 +39,26 @@ interface HeldKubeconfig {
 
 interface SealingKey {
   readonly number: number
-  /** As of a generation. */
+  /** Same as for a generation. */
   readonly declared: number
   readonly since: number
   /** In base64. */
   readonly key: string
 }
 
-/** What servers seal their store with. An older key opens what it sealed. */
+/** The keys that servers seal their store with. An older key opens what it sealed. */
 export interface HeldSealingKeys {
   readonly kind: 'SealingKeys'
   /** At most two, oldest first. */
   readonly generations: readonly SealingKey[]
-  /** Number of the one that seals. */
+  /** Number of the key that seals. */
   readonly signs: number
   readonly signsSince: number
 }
 
 export type HeldItem = HeldRoot | HeldLeaf | HeldKubeconfig | HeldSealingKeys
 
-/** By the name of the item. */
+/** By item name. */
 export type Held = Readonly<Record<string, HeldItem>>
 
 export const rootIn = (held: Held, name: string): HeldRoot | undefined => {
@@ -74,7 +74,7 @@ export const leafIn = (held: Held, name: string): HeldLeaf | undefined => {
 export const signerOf = ({ generations, signs }: HeldRoot): Generation | undefined =>
   generations.find(({ number }) => number === signs)
 
-/** Everything that is trusted now, oldest first: the order of a bundle changes only with its content. */
+/** Everything trusted now, oldest first: a bundle's order changes only with its content. */
 export const bundleOf = ({ generations }: HeldRoot): string => generations.map(({ open }) => open).join('')
 
 export const sealingKeysIn = (held: Held, name: string): HeldSealingKeys | undefined => {

@@ -1,5 +1,5 @@
-// Keeps the credentials of one cluster in Secrets of its own namespace: reads them, makes what the graph orders, one write at a time. A second leader, a lost
-// reply or a kill between two writes ends in the same credentials: what exists is only ever changed at the version that was read.
+// Keeps a cluster's credentials in Secrets of its own namespace: reads them and creates what the graph orders, one write at a time. A second leader, a lost
+// reply or a kill between two writes leads to the same credentials, because existing ones are only changed at the version that was read.
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -14,25 +14,25 @@ import { defined } from '#lib/defined.ts'
 
 const secrets = coreKind('Secret')
 
-/** The longest chain of a recipe is some thirty items; more is a bug, and must not write for ever. */
+/** A recipe's longest chain has about thirty items. More is a bug, which must not write forever. */
 const MOST_WRITES = 200
 
 export interface KeepTools {
   readonly client: Pick<KubeClient, 'list' | 'create' | 'update' | 'delete'>
-  /** Of the cluster, and of no other. */
+  /** Belongs to this cluster only. */
   readonly namespace: string
   readonly fieldManager: string
   readonly now: () => number
-  /** There are nodes and a store that depend on them: whatever is missing is a loss, also when all of it is. */
+  /** Nodes and a store depend on them: any missing item is a loss, even if all are missing. */
   readonly hasServed?: boolean
   readonly signal?: AbortSignal
 }
 
 export type Kept =
   | { readonly kind: 'Kept'; readonly held: Held; readonly graph: CredentialGraph }
-  /** Secrets that cannot be read, or are missing while others depend on them. Nothing is made: another authority would cut off every node. */
+  /** Secrets that are unreadable, or missing while others depend on them. Nothing is created: a new authority would cut off every node. */
   | { readonly kind: 'Damaged'; readonly secrets: readonly string[] }
-  /** Another client wrote in between, or it is not known whether a write happened: read again. */
+  /** Another client wrote in between, or a write's outcome is unknown: read again. */
   | { readonly kind: 'Again'; readonly why: string }
   /** The server refuses a write. */
   | { readonly kind: 'Refused'; readonly why: string }
@@ -71,7 +71,10 @@ export async function keepCredentials(tools: KeepTools, inputs: CredentialInputs
   throw new Error('the credentials never settle')
 }
 
-/** What is missing although something was made after it. The graph makes it first, so this is a loss, not a beginning; a new sealing key would open nothing that the lost one sealed. */
+/**
+ * Missing items that others were derived from. The graph creates them first, so this is a loss, not a start; a new sealing key could not open what the lost one
+ * sealed.
+ */
 function lostRoots(
   { authorities, keySets, sealingKeys = [], leaves }: Recipe,
   held: Held,

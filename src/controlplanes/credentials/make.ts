@@ -1,4 +1,4 @@
-// Carries out one order: makes keys and certificates. Each order changes one item, and repeating it after a lost reply does no harm.
+// Carries out one order: creates keys and certificates. Each order changes one item, and repeating it after a lost reply does no harm.
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
@@ -17,7 +17,7 @@ import {
   type HeldSealingKeys,
 } from './held.ts'
 
-/** The item as it is after the order; undefined when it is to be removed. Throws when the order is not of these items. */
+/** The item after the order; undefined if it is removed. Throws if the order does not match these items. */
 export function carryOut(order: Order, now: number, held: Held): HeldItem | undefined {
   switch (order.kind) {
     case 'NewGeneration':
@@ -87,7 +87,7 @@ function withSealingKey(
   return { ...keys, generations: [...keys.generations.filter((g) => g.number < number), generation] }
 }
 
-/** The number is in the name: two authorities of one name make verifiers try the wrong one first. */
+/** The name includes the number: with two authorities of the same name, verifiers try the wrong one first. */
 function newCertificate(
   { commonName, days }: AuthorityRecipe,
   number: number,
@@ -105,14 +105,14 @@ function newTokenKeys(): Pick<Generation, 'open' | 'key'> {
   }
 }
 
-/** What signs no longer needs no key that could be stolen. */
+/** A generation that no longer signs needs no key that could be stolen. */
 function keyOnlyOf(generation: Generation, signs: number): Generation {
   if (generation.number === signs) return generation
   const { key: _key, ...rest } = generation
   return rest
 }
 
-/** An order is made from the same items: anything else is a bug of the caller. */
+/** The order was derived from the same items: a mismatch is the caller's bug. */
 function existing<T>(found: T | undefined, { kind, name }: Order): T {
   if (found === undefined) throw new Error(`order ${kind} of ${name} does not fit the items`)
   return found

@@ -1,4 +1,4 @@
-// What a host that makes the credentials itself reports of them. Pure.
+// The report of a host that creates credentials itself. Pure.
 import type { OwnCredentials } from '../port.ts'
 import type { CredentialGraph } from './graph.ts'
 import { type Held, rootIn, signerOf } from './held.ts'

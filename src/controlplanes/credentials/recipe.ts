@@ -1,26 +1,26 @@
-// Which authorities, key sets, certificates and kubeconfigs a control plane needs. Data only: a flavor hands its recipe to the graph.
+// Which authorities, key sets, certificates and kubeconfigs a control plane needs. Data only: a flavor passes its recipe to the graph.
 import { programUser } from '#api/names.ts'
 
-/** Certificates that we renew ourselves. */
+/** Certificates that KubeNode renews itself. */
 export const LEAF_DAYS = 90
-/** An authority is rotated by phases at two thirds of that, too. */
+/** An authority is also rotated, in phases, at two thirds of this. */
 export const AUTHORITY_DAYS = 3_650
-/** Hosts join with what they were given up to this long ago: a bundle with the old authority alone must not outlive its use. */
+/** Hosts may join with data issued up to this long ago: a bundle with only the old authority must not outlive it. */
 const JOIN_MS = 15 * 60_000
-/** The longest life of a service account token that a server gives: kube-apiservers extend tokens of pods to one year. */
+/** The longest life of a service account token: kube-apiservers extend pod tokens to one year. */
 const TOKEN_MS = 366 * 86_400_000
 
 export interface AuthorityRecipe {
   readonly name: string
   readonly commonName: string
   readonly days: number
-  /** Who verifies with it. Agents must report the new one before it signs, and certificates of the new one before the old one is removed. */
+  /** Who verifies with it. Agents must report the new one before it signs, and certificates from the new one before the old one is removed. */
   readonly trustedBy: 'Agents' | 'Servers'
 }
 
 export interface KeySetRecipe {
   readonly name: string
-  /** What the old key signed is valid for at most this long. */
+  /** Maximum validity of anything the old key signed. */
   readonly signedForMs: number
 }
 
@@ -30,9 +30,9 @@ export interface LeafRecipe {
   readonly usage: 'client' | 'server' | 'peer'
   readonly commonName: string
   readonly organizations?: readonly string[]
-  /** It serves the endpoint: the names and addresses of the cluster are in it. */
+  /** It serves the endpoint, so it includes the cluster's names and addresses. */
   readonly isEndpoint?: boolean
-  /** Other names that it serves under. */
+  /** Additional names it serves under. */
   readonly hosts?: readonly string[]
   readonly days: number
 }
@@ -40,11 +40,11 @@ export interface LeafRecipe {
 export interface KubeconfigRecipe {
   readonly name: string
   readonly authority: string
-  /** The client certificate in it. */
+  /** Its client certificate. */
   readonly leaf: string
 }
 
-/** A key that the servers alone know, and seal what they store with. */
+/** A key that only the servers know, to seal what they store. */
 export interface SealingKeyRecipe {
   readonly name: string
   readonly bytes: number
@@ -56,22 +56,22 @@ export interface Recipe {
   readonly sealingKeys?: readonly SealingKeyRecipe[]
   readonly leaves: readonly LeafRecipe[]
   readonly kubeconfigs: readonly KubeconfigRecipe[]
-  /** How long a new authority of agents is only trusted, and then how long the old one still is, at least. */
+  /** The minimum time that a new authority of agents is only trusted, and then that the old one stays trusted. */
   readonly joinMs: number
 }
 
-/** Names of the items that every flavor has. */
+/** Names of items that every flavor has. */
 export const CLUSTER_AUTHORITY = 'ca'
 export const TOKEN_KEYS = 'service-account'
 export const SERVER_LEAF = 'apiserver'
-/** For an emergency: nothing uses it but people. */
+/** For emergencies; only people use it. */
 export const ADMIN_LEAF = 'admin'
-/** With which the hub applies addons. */
+/** The hub applies addons with it. */
 export const HUB_LEAF = 'hub'
-/** With which sync applies what git declares for the cluster. */
+/** Sync applies the cluster's declarations with it. */
 export const SYNC_LEAF = 'sync'
 
-/** Of Kubernetes programs alone. */
+/** Only for Kubernetes programs. */
 export const ETCD_AUTHORITY = 'etcd-ca'
 export const PROXY_AUTHORITY = 'front-proxy-ca'
 export const ENCRYPTION_KEY = 'encryption'

@@ -1,22 +1,22 @@
-// The phases in which an authority or a key set is replaced: the new one is trusted beside the old one, then it signs, then the old one is removed.
-// Each phase waits for a number that is shown, and never goes back: a host that joins in between does not undo it. Pure.
+// The phases of replacing an authority or key set: the new one is trusted next to the old one, then signs, then the old one is removed. Each phase waits for a
+// visible count and never goes back, even if a host joins in between. Pure.
 import type { HeldRoot, HeldSealingKeys } from './held.ts'
 import { certificatePrint, isCurrent } from './prints.ts'
 import type { AuthorityRecipe, KeySetRecipe, SealingKeyRecipe } from './recipe.ts'
 import { defined } from '#lib/defined.ts'
 
-/** How many of those that must follow did so. */
+/** How many of those that must follow have done so. */
 export interface Count {
   readonly what: 'servers' | 'agents' | 'sealed objects' | 'snapshots'
   readonly seen: number
   readonly of: number
-  /** The first of those that are missing. */
+  /** The first few that are missing. */
   readonly missing: readonly string[]
-  /** Of those that are missing: they follow only by the hand of a person. */
+  /** How many of the missing need a person to follow. */
   readonly kubelets?: number
-  /** They could not be asked: that is never enough. */
+  /** They could not be asked, which never counts as enough. */
   readonly isUnknown?: true
-  /** Of those that are missing: what was seen of the first. */
+  /** The reason of the first missing one. */
   readonly why?: string
 }
 
@@ -26,7 +26,7 @@ export interface Rotation {
   readonly phase: 'Distributing' | 'Reissuing'
   readonly since: number
   readonly waitsFor?: Count
-  /** It waits for this time. */
+  /** It waits until this time. */
   readonly until?: number
 }
 
@@ -38,53 +38,53 @@ export type RootOrder =
       readonly declared: number
       /** Left out for keys that sign tokens, or seal. */
       readonly authority?: AuthorityRecipe
-      /** The length of a key that seals. */
+      /** The length of a sealing key. */
       readonly sealingBytes?: number
     }
-  /** The newest generation signs from now on; the old key is forgotten. */
+  /** From now on the newest generation signs; the old key is deleted. */
   | { readonly kind: 'Sign'; readonly name: string; readonly number: number }
-  /** Only the newest generation is trusted from now on. */
+  /** From now on only the newest generation is trusted. */
   | { readonly kind: 'Retire'; readonly name: string; readonly number: number }
 
-/** What an agent reports of whom it trusts, and who signed its certificate. */
+/** An agent's report of the authorities it trusts and of its certificate's signer. */
 export interface AgentTrust extends Trust {
   readonly machine: string
-  /** Of its host, where there is one. */
+  /** For the kubelet on its host, if any. */
   readonly kubelet?: Trust
 }
 
 interface Trust {
-  /** Prints of authorities; unknown of agents that do not report them. */
+  /** Fingerprints of authorities; missing for agents that do not report them. */
   readonly authorities?: readonly string[]
-  /** Print of the authority of its certificate; 'None' for a client that has a token instead. */
+  /** Fingerprint of its certificate's authority; 'None' for a client with a token instead. */
   readonly signedBy?: string
 }
 
 export interface ServerReports {
   /** Number of API servers. */
   readonly total: number
-  /** Of each that answers: the digest of the credentials that it runs with. */
+  /** For each that answers: the digest of the credentials it runs with. */
   readonly running: readonly string[]
 }
 
-/** What is sealed with which key. By numbers, never by times: a clock may be set back. */
+/** What is sealed with which key. By number, not by time: a clock may be set back. */
 export interface Sealed {
-  /** Number of the key that seals every object of the store; undefined while it is not known of any. */
+  /** Number of the key that seals every object of the store; undefined while unknown. */
   readonly all?: { readonly with: number }
-  /** What the last attempt to seal all of them with another key left. */
+  /** What the last attempt to reseal everything left over. */
   readonly left?: { readonly objects: readonly string[]; readonly why: string }
-  /** Also one that is being taken. A restore brings back what was sealed with no older key than this; undefined while that is not known. */
+  /** Including one in progress. A restore brings back nothing sealed with an older key than this; undefined while unknown. */
   readonly snapshots: readonly { readonly name: string; readonly with?: number }[]
 }
 
 export interface RotationFacts {
   readonly now: number
-  /** What is declared for this item. */
+  /** The declared number of this item. */
   readonly declared: number
   readonly joinMs: number
   /** Servers that run with exactly the current credentials. */
   readonly servers: Count
-  /** Undefined: they could not be asked. */
+  /** Undefined if they could not be asked. */
   readonly agents: readonly AgentTrust[] | undefined
 }
 
@@ -100,7 +100,7 @@ const isDone = ({ seen, of, isUnknown }: Count): boolean => isUnknown !== true &
 function agentsThat(agents: readonly AgentTrust[] | undefined, follows: (client: Trust) => boolean): Count {
   if (agents === undefined) return { what: 'agents', seen: 0, of: 0, missing: [], isUnknown: true }
   const behind = agents.filter((agent) => !follows(agent)).map(({ machine }) => machine)
-  // A host whose agent follows is named with its kubelet: nothing else is left to do there.
+  // If a host's agent has followed, only its kubelet is listed: nothing else is left to do there.
   const kubelets = agents
     .filter((agent) => follows(agent) && agent.kubelet !== undefined && !follows(agent.kubelet))
     .map(({ machine }) => `the kubelet of ${machine}`)
@@ -118,7 +118,7 @@ const waits = (held: Pick<Rotation, 'name' | 'phase' | 'since'>, counts: readonl
   return { rotation: { ...held, ...defined({ waitsFor, until }) } }
 }
 
-/** The next step of an authority; none while it is settled. Called only when everything below it is current. */
+/** The next step of an authority; none while it is settled. Called only if everything it signed is current. */
 export function authorityStep(recipe: AuthorityRecipe, held: HeldRoot, facts: RotationFacts): Step {
   const { name } = recipe
   const { now, servers, agents, joinMs } = facts
@@ -144,13 +144,13 @@ export function authorityStep(recipe: AuthorityRecipe, held: HeldRoot, facts: Ro
     (a) => a.authorities?.includes(print) === true && (a.signedBy === print || a.signedBy === 'None'),
   )
   const counts = isOfAgents ? [servers, signed] : [servers]
-  // Programs that report nothing get their next certificate meanwhile.
+  // Gives clients that report nothing time to get their next certificate.
   const until = isOfAgents ? held.signsSince + joinMs : now
   if (!counts.every(isDone) || now < until) return waits(phase, counts, now < until ? until : undefined)
   return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, counts) }
 }
 
-/** The next step of a key set: only servers verify with it, and tokens of the old key expire by themselves. */
+/** The next step of a key set: only servers verify with it, and the old key's tokens expire. */
 export function keySetStep({ name, signedForMs }: KeySetRecipe, held: HeldRoot, facts: RotationFacts): Step {
   const { now, servers } = facts
   const [older, newest] = held.generations
@@ -167,7 +167,7 @@ export function keySetStep({ name, signedForMs }: KeySetRecipe, held: HeldRoot, 
   return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, [servers]) }
 }
 
-/** The next step of a key that seals: an old one goes once nothing is left that it sealed, in the store or in a snapshot. */
+/** The next step of a sealing key: an old one is removed once nothing in the store or a snapshot is sealed with it. */
 export function sealingStep(
   { name, bytes }: SealingKeyRecipe,
   held: HeldSealingKeys,
@@ -214,7 +214,7 @@ function snapshotsWith(number: number, sealed: Sealed | undefined): Count {
   }
 }
 
-/** Asked for only while there is one: a rotation that is under way ends first, so two generations are the most. */
+/** Requested only while there is one: a running rotation finishes first, so there are at most two generations. */
 const nextGeneration = (
   name: string,
   newest: { readonly number: number; readonly declared: number },

@@ -1,4 +1,4 @@
-// Credentials as Secrets, one for each item: `item.json` is what is read back, the other entries are what pods mount. Pure.
+// Credentials as Secrets, one per item: `item.json` is read back, the other entries are mounted by pods. Pure.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { isText } from '#lib/fields.ts'
@@ -14,7 +14,7 @@ export const credentialSecretName = (item: string): string => `${PREFIX}${item}`
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** Names of files as kubeadm and cert-manager use them. */
+/** File names as in kubeadm and cert-manager. */
 function filesOf(item: HeldItem): Readonly<Record<string, string>> {
   switch (item.kind) {
     case 'Leaf':
@@ -22,7 +22,7 @@ function filesOf(item: HeldItem): Readonly<Record<string, string>> {
     case 'Kubeconfig':
       return { kubeconfig: item.text }
     case 'SealingKeys':
-      // Read by nothing but KubeNode: servers have them in a configuration of their own.
+      // Only KubeNode reads it: servers get these keys in a separate configuration.
       return {}
     case 'Root': {
       const { key } = signerOf(item) ?? {}
@@ -48,7 +48,7 @@ export function credentialSecret(
   }
 }
 
-/** Secrets of other programs are left out. `damaged` names credentials that cannot be read: nothing is made meanwhile, since another authority would cut off every node. */
+/** Ignores other programs' Secrets. `damaged` lists unreadable credentials: nothing is created then, because a new authority would cut off every node. */
 export function heldIn(secrets: readonly KubeObject[]): { readonly held: Held; readonly damaged: readonly string[] } {
   const held: Record<string, HeldItem> = {}
   const damaged: string[] = []
@@ -76,7 +76,7 @@ function itemOf(value: unknown): HeldItem | undefined {
   return isItem(item) ? item : undefined
 }
 
-/** As it was stored before such a key could be replaced. */
+/** The stored form from before such a key could be replaced. */
 const firstSealingKey = (key: unknown) => ({
   kind: 'SealingKeys',
   generations: [{ number: 1, declared: 1, since: 0, key }],
@@ -84,7 +84,7 @@ const firstSealingKey = (key: unknown) => ({
   signsSince: 0,
 })
 
-/** As `JSON.stringify` writes all items into one text; undefined when it is damaged. */
+/** Parses all items from the text that `JSON.stringify` wrote; undefined if damaged. */
 export function heldInText(text: string): Held | undefined {
   try {
     const items: unknown = JSON.parse(text)

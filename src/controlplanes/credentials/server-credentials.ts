@@ -1,10 +1,10 @@
-// What the API servers of a cluster are given of its credentials. Pure.
+// The part of a cluster's credentials that its API servers get. Pure.
 import type { KeyAndCertificate } from '#lib/x509/certificates.ts'
 import { bundleOf, leafIn, rootIn, signerOf, type Held } from './held.ts'
 import { ADMIN_LEAF, CLUSTER_AUTHORITY, SERVER_LEAF, TOKEN_KEYS } from './recipe.ts'
 
 export interface ServerCredentials {
-  /** Of all of it: a server reports which one it runs with. */
+  /** Digest of the whole: a server reports which one it runs with. */
   readonly digest: string
   readonly authority: KeyAndCertificate
   readonly trusted: string

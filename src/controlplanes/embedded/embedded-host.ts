@@ -1,6 +1,5 @@
-// Runs the control planes of flavor embedded, one for each Cluster: API servers in this process or in others, or what another engine starts in their place. One
-// that ends by itself is started again. What it knows of
-// them is what is on disk, so a host that was killed comes back by reading its folder.
+// Runs the control planes of flavor embedded, one per Cluster: API servers in this process or others, or programs that another engine starts instead. Restarts
+// any that exit on their own. All its state is on disk, so a killed host recovers by reading its folder.
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { defined } from '#lib/defined.ts'
@@ -28,32 +27,32 @@ import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 
 const LOOPBACK = '127.0.0.1'
 const DAY_MS = 86_400_000
-/** Of a control plane that ended by itself; each further time is twice as long. */
+/** For a control plane that exited on its own; doubles each time. */
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
-/** After a run of this length the next restart is a first one. */
+/** A run this long resets the restart delay. */
 const GOOD_RUN_MS = 30_000
 
 export interface EmbeddedHostOptions {
-  /** Folder of all of them. */
+  /** The folder of all control planes. */
   readonly root: string
   readonly clock: Clock
   readonly most?: number
-  /** Where the servers listen; loopback when left out. */
+  /** The servers' listen address; loopback if left out. */
   readonly listen?: string
-  /** Name or address by which clients reach them, in endpoints and new certificates; that of `listen` when left out. */
+  /** Name or address for clients, in endpoints and new certificates; `listen` if left out. */
   readonly address?: string
-  /** Each takes the first free port from here on; any port of the system when left out. */
+  /** Each takes the first free port from here on; any port of the system if left out. */
   readonly firstPort?: number
-  /** The embedded server when left out. */
+  /** The embedded server if left out. */
   readonly engine: PlaneEngine
-  /** What the servers are given, and how slowly it is rotated. */
+  /** The servers' credentials, and the pace of their rotation. */
   readonly recipe?: Recipe
-  /** A control plane ended by itself, and is started again after so long. */
+  /** A control plane exited on its own and restarts after this delay. */
   readonly onEnd?: (id: string, why: string, againInMs: number) => void
 }
 
-/** The id is `namespace.name`, and no namespace has a dot. */
+/** The id is `namespace.name`, and a namespace has no dot. */
 const tenantOf = (id: string): string => id.split('.', 1)[0] ?? id
 
 interface Serving {
@@ -71,13 +70,13 @@ export class EmbeddedHost implements ControlPlaneHost {
   readonly #folders: PlaneFolders
   readonly #engine: PlaneEngine
   readonly #serving = new Map<string, Serving>()
-  /** What was seen when one could not be started. */
+  /** Why a control plane could not be started. */
   readonly #failures = new Map<string, string>()
-  /** The last request for each: what is reported of a rotation depends on it. */
+  /** The last request for each; the rotation report depends on it. */
   readonly #rotations = new Map<string, RotationRequest>()
-  /** One thing at a time for each id. */
+  /** One operation at a time per id. */
   readonly #locks = new KeyedLock({ what: 'changes of one control plane' })
-  /** How often each ended by itself, without a good run in between. */
+  /** How often each exited on its own without a good run in between. */
   readonly #ends = new Map<string, number>()
   #isClosed = false
 
@@ -89,7 +88,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     this.capabilities = { ...EMBEDDED.capabilities, minors, most: options.most ?? EMBEDDED.capabilities.most }
   }
 
-  /** Starts every control plane that is on disk and not stopped. One that cannot be started is Failed, and no other waits for it. */
+  /** Starts every control plane on disk that is not stopped. One that cannot start is Failed, and does not delay the others. */
   async open(): Promise<void> {
     this.#folders.tidy(this.#options.clock.now())
     await Promise.all(
@@ -238,7 +237,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     return undefined
   }
 
-  /** On disk first: a host that is killed here starts the server with them. */
+  /** On disk first: a host killed here starts the server with them. */
   async #give({ id, credentials }: ControlPlaneRequest): Promise<void> {
     const serving = this.#serving.get(id)
     if (credentials === undefined || serving?.credentials().digest === credentials.digest) return
@@ -247,7 +246,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     forgetCredentials(this.#keysOf(id))
   }
 
-  /** Until nothing can be made, and the server runs with all of it. */
+  /** Repeats until nothing is left to create and the server runs with all of it. */
   async #keep(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
     const { id } = record
     if (rotation !== undefined) this.#rotations.set(id, rotation)
@@ -256,7 +255,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       const next = keptCredentials(this.#keysOf(id), this.#asked(record, rotation))
       if (next === undefined || next.digest === serving?.credentials().digest) return
       if (serving === undefined) {
-        // What is on disk already is not written again: a server that needs nothing new starts on a full disk too.
+        // Do not rewrite what is on disk already: a server that needs nothing new starts even on a full disk.
         if (authoritiesIn(this.#keysOf(id))?.digest !== next.digest) keepCredentials(this.#keysOf(id), next)
         return
       }
@@ -275,13 +274,13 @@ export class EmbeddedHost implements ControlPlaneHost {
     }
   }
 
-  /** A failure is kept and told; the next `put` tries again. */
+  /** Records and reports a failure; the next `put` retries. */
   async #serve(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
     if (this.#isClosed) return
     const ending = new AbortController()
     try {
       this.#engine.mend(this.#folders.of(record.id))
-      // With the names that clients use, before the server would make them without.
+      // Created first, with the clients' names; otherwise the server would create them without.
       await this.#keep(record, rotation)
       const running = await this.#engine.start({
         data: this.#folders.of(record.id).data,
@@ -384,7 +383,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     return `https://${isIPv6(this.#address) ? `[${this.#address}]` : this.#address}:${port}`
   }
 
-  /** Of those that no other control plane has, also one that is stopped. */
+  /** A port that no other control plane has, even a stopped one. */
   #freePort(): number | undefined {
     const { firstPort } = this.#options
     if (firstPort === undefined) return undefined

@@ -1,4 +1,4 @@
-// The hosts of control planes of a hub: embedded ones behind a socket, Kubernetes programs as workloads, or both.
+// A hub's control plane hosts: embedded ones behind a socket, Kubernetes programs as workloads, or both.
 import { FIELD_MANAGERS, programUser } from '#api/names.ts'
 import type { ControlPlaneHost } from '../port.ts'
 import type { KubeClient } from '#kube/client.ts'

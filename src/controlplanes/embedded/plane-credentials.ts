@@ -1,5 +1,5 @@
-// The credentials of one embedded control plane, as its host makes, renews and rotates them: all items in one file beside the keys of the server, written
-// before the server gets them, so that a host that is killed in any phase continues with what it had. Made by the same graph as those of every flavor.
+// Creates, renews and rotates the credentials of one embedded control plane. All items are in one file next to the server's keys, written before the server
+// gets them, so a host killed in any phase continues from there. Uses the same graph as every flavor.
 import { createPublicKey } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,10 +25,10 @@ import { writeWholeFile } from '#lib/whole-file.ts'
 import { embeddedErrors } from './embedded-errors.ts'
 
 const ITEMS = 'items.json'
-/** Each makes one item; a whole rotation takes some ten. */
+/** Each creates one item; a whole rotation takes about ten. */
 const MOST_ORDERS = 100
 
-/** What the server itself has. A kubeconfig is made when a client asks for one. */
+/** The server's own credentials. A kubeconfig is created when a client requests one. */
 export const HOST_RECIPE: Recipe = {
   ...EMBEDDED_RECIPE,
   leaves: EMBEDDED_RECIPE.leaves.filter(({ name }) => [SERVER_LEAF, ADMIN_LEAF].includes(name)),
@@ -40,12 +40,12 @@ export interface Asked {
   readonly now: number
   readonly endpoint: string
   readonly hosts: readonly string[]
-  /** Digest of what the server runs with; undefined while it does not run. */
+  /** Digest of the credentials that the server runs with; undefined while it does not run. */
   readonly running: string | undefined
   readonly rotation?: RotationRequest | undefined
 }
 
-/** What the server is to run with, after everything that can be done now; undefined for one whose credentials the hub gives. */
+/** The credentials the server should run with, after every step possible now; undefined if the hub provides them. */
 export function keptCredentials(folder: string, asked: Asked): ServerCredentials | undefined {
   const before = heldItems(folder, asked)
   if (before === undefined) return undefined
@@ -66,7 +66,7 @@ export function keptCredentials(folder: string, asked: Asked): ServerCredentials
   throw new Error('the credentials of a control plane never settle')
 }
 
-/** As they are, without a change; undefined when the hub gives them, there are none yet, or they are damaged, which the next change reports. */
+/** Their current state, without changes; undefined if the hub provides them, there are none yet, or they are damaged, which the next change reports. */
 export function ownedBy(folder: string, asked: Asked): OwnCredentials | undefined {
   const file = join(folder, ITEMS)
   const held = existsSync(file) ? heldInText(readFileSync(file, 'utf8')) : undefined
@@ -74,7 +74,7 @@ export function ownedBy(folder: string, asked: Asked): OwnCredentials | undefine
   return ownCredentials(held, graphOf(held, asked))
 }
 
-/** From now on the hub gives them. */
+/** From now on the hub provides them. */
 export const forgetCredentials = (folder: string): void => rmSync(join(folder, ITEMS), { force: true })
 
 function graphOf(held: Held, { recipe, now, endpoint, hosts, running, rotation }: Asked): CredentialGraph {
@@ -107,7 +107,7 @@ function write(folder: string, held: Held): void {
   writeWholeFile(join(folder, ITEMS), JSON.stringify(held))
 }
 
-/** The authority and the keys of a server that made its own: nodes and tokens depend on them. Its certificates are made once more. */
+/** Keeps the authority and keys of a server that created its own: nodes and tokens depend on them. Its certificates are created again. */
 const adopted = ({ authority, tokenKey }: Credentials, now: number): Held => {
   const first = { number: 1, declared: 1, since: now }
   const open = createPublicKey(tokenKey).export({ type: 'spki', format: 'pem' })

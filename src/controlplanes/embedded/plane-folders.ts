@@ -1,5 +1,5 @@
-// What the host of embedded control planes keeps on disk: a folder for each, with a record of what is wanted, its data, and its snapshots. Every change is
-// one rename, so that a host that is killed finds the state before it or after it.
+// The embedded host's state on disk: a folder per control plane with a record of the desired state, its data and its snapshots. Every change is one rename, so
+// a killed host finds the state before or after it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Snapshot } from '../port.ts'
@@ -13,7 +13,7 @@ export interface PlaneRecord {
   readonly id: string
   readonly owner: string
   readonly version: string
-  /** None until it listened for the first time. */
+  /** Undefined until its first start. */
   readonly port?: number
   readonly isStopped: boolean
   /** The token of the last restore. */
@@ -22,20 +22,20 @@ export interface PlaneRecord {
 
 export interface PlaneFolder {
   readonly root: string
-  /** Of the API server. */
+  /** Data of the API server. */
   readonly data: string
   readonly snapshots: string
 }
 
-/** Each is as large as what the control plane holds. */
+/** Each is as large as the control plane's data. */
 const MOST_SNAPSHOTS = 10
 
 const RECORD = 'plane.json'
 const KEPT = '.kept'
-/** Being removed; a host that was killed meanwhile removes the rest at its next start. */
+/** Being removed; a killed host removes the rest at its next start. */
 const GOING = '.going.'
 const KEPT_MS = 7 * 86_400_000
-/** Of `namespace.name`, as Kubernetes allows them: no path leads out of the folder. */
+/** `namespace.name`, as Kubernetes allows them: no path leads out of the folder. */
 const ID = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 export class PlaneFolders {
@@ -58,7 +58,7 @@ export class PlaneFolders {
       .flatMap((name) => this.read(name) ?? [])
   }
 
-  /** A record that is no record is damage, not absence: a control plane must not be made again over the data of the first. */
+  /** An invalid record is damage, not absence: a new control plane must not be created over existing data. */
   read(id: string): PlaneRecord | undefined {
     const file = join(this.of(id).root, RECORD)
     if (!existsSync(file)) return undefined
@@ -73,7 +73,7 @@ export class PlaneFolders {
     writeWholeFile(join(root, RECORD), `${JSON.stringify(record, null, 2)}\n`)
   }
 
-  /** Oldest first. Its description is written last: without one a snapshot is not whole. */
+  /** Oldest first. The description is written last: a snapshot without one is incomplete. */
   snapshotsOf(id: string): readonly Snapshot[] {
     const { snapshots } = this.of(id)
     return namesIn(snapshots)
@@ -82,7 +82,7 @@ export class PlaneFolders {
       .toSorted((a, b) => byCodeUnit(a.takenAt, b.takenAt) || byCodeUnit(a.name, b.name))
   }
 
-  /** `taken` is the newest, also when the clock was set back before it was taken. */
+  /** `taken` is the newest, even if the clock was set back before it was taken. */
   keepNewest(id: string, taken: string): void {
     const others = this.snapshotsOf(id).filter(({ name }) => name !== taken)
     this.drop(
@@ -91,7 +91,7 @@ export class PlaneFolders {
     )
   }
 
-  /** A description goes first: a snapshot without one is not whole, and counts as none. */
+  /** Deletes the description first: a snapshot without one is incomplete and does not count. */
   drop(id: string, names: readonly string[]): void {
     const { snapshots } = this.of(id)
     for (const { name } of this.snapshotsOf(id).filter((s) => names.includes(s.name)))
@@ -113,7 +113,7 @@ export class PlaneFolders {
     this.tidy(now)
   }
 
-  /** Removes what a killed host left half removed, and final snapshots that are older than a week. */
+  /** Removes what a killed host left half removed, and final snapshots older than a week. */
   tidy(now: number): void {
     for (const name of namesIn(this.#root).filter((n) => n.startsWith(GOING)))
       rmSync(join(this.#root, name), { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// The names of snapshots: each is that of a file too.
+// Snapshot names, which are also file names.
 import { KubeNodeError } from '#lib/errors.ts'
 import { embeddedErrors } from './embedded-errors.ts'
 

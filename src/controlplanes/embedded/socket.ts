@@ -1,5 +1,5 @@
-// The host of control planes over a private socket: the process of the API servers listens, and the role `cluster` asks. A user who can open the socket can do
-// all of it, so it has mode 0600, in a folder of its owner.
+// The control plane host over a private socket: the API servers' process listens, and the cluster role calls. A user who can open the socket can do everything,
+// so it has mode 0600 in a folder of its owner.
 import { chmodSync, rmSync } from 'node:fs'
 import type { IncomingMessage, Server } from 'node:http'
 import type { ControlPlaneHost, HostCapabilities } from '../port.ts'
@@ -9,9 +9,9 @@ import { nodeHttp } from '#lib/node-http.ts'
 import { doubtOfSocket } from '#lib/own-socket.ts'
 import { embeddedErrors } from './embedded-errors.ts'
 
-/** A request names a control plane; an answer has all of them, each with ten snapshots. */
+/** A request names one control plane; a response lists all, each with ten snapshots. */
 const MOST_BYTES = 4 * 1024 * 1024
-/** A start of a large one, a snapshot or a restore takes seconds. */
+/** Starting a large one, a snapshot or a restore takes seconds. */
 const ANSWER_WITHIN_MS = 120_000
 
 const CALLS = ['put', 'get', 'list', 'kubeconfig', 'stop', 'snapshot', 'drop', 'restore', 'delete'] as const
@@ -19,7 +19,7 @@ type Call = (typeof CALLS)[number]
 type Answer<K extends Call> = Awaited<ReturnType<ControlPlaneHost[K]>>
 
 export async function serveHost(host: ControlPlaneHost, socket: string): Promise<{ close(): Promise<void> }> {
-  // Of a process that was killed: the folder is locked by the only one that may listen here.
+  // Left by a killed process: the lock of the folder admits only one listener.
   rmSync(socket, { force: true })
   const server = nodeHttp.createServer((asked, answer) => {
     answered(host, asked).then(
@@ -65,7 +65,7 @@ async function bodyText(stream: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** What a process on the other side of the socket serves. */
+/** The client side of a host in another process. */
 export class SocketHost implements ControlPlaneHost {
   readonly name: string
   readonly capabilities: HostCapabilities
@@ -105,7 +105,7 @@ export class SocketHost implements ControlPlaneHost {
   }
 }
 
-/** A connection of its own: a kept one may lead to a process that was restarted since. */
+/** A new connection each time: a kept one may lead to a process that has since restarted. */
 const posted = (socketPath: string, path: string, body: string, signal: AbortSignal): Promise<string> =>
   new Promise((resolve, reject) => {
     const sent = nodeHttp.request({ socketPath, path, method: 'POST', agent: false, signal }, (answer) => {

@@ -1,4 +1,4 @@
-// The version file of a hub, read again when it changes: a mounted ConfigMap is replaced in place.
+// A hub's version file, reread on each change: a mounted ConfigMap is replaced in place.
 import { statSync } from 'node:fs'
 import { parseVersionFile, type VersionFile } from '../kubernetes/version-file.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
@@ -10,7 +10,7 @@ const MOST_SHOWN = 5
 
 type Read = Extract<VersionFile, { readonly rows: unknown }>
 
-/** Throws when it is wrong at the start. A later mistake keeps what was right. */
+/** Throws if it is invalid at the start. After a later mistake the last valid content stays. */
 export function versionFile(file: string, onMistake: (problem: string) => void): () => Read {
   let stamp = stampOf(file)
   let read = readFile(file)

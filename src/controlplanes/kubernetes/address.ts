@@ -1,4 +1,4 @@
-// Settles where clients reach a control plane, before any certificate names it.
+// Fixes a control plane's address for clients before any certificate names it.
 import { controlPlaneObjects } from '#api/constructs/control-plane/control-plane.ts'
 import { API_PORT, type ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { listAt, numberAt, recordAt } from './fields-of.ts'

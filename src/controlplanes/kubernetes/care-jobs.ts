@@ -1,4 +1,4 @@
-// The Jobs by which the etcd of a control plane is cared for: how far one is, why it failed, and what its containers said.
+// The Jobs that maintain a control plane's etcd: their progress, the reason of a failure, and their containers' output.
 import { printableLine } from '#lib/printable.ts'
 import { sha256OfJson } from '#lib/sha256.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -10,7 +10,7 @@ import { applyAll, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
 /** A status has room for a few lines. */
 const MAX_LOG_CHARS = 200
 
-/** Of the log of a container: all of it, or its last lines. */
+/** Reads a container's log: all of it, or its last lines. */
 export type ReadLog = (
   pod: { readonly namespace: string; readonly name: string },
   container: string,
@@ -20,7 +20,7 @@ export type ReadLog = (
 export type JobReading<T> =
   | { readonly is: 'Done'; readonly value: T }
   | { readonly is: 'Waits'; readonly why: string }
-  /** The Job is removed: the next look begins a new one. */
+  /** The Job is removed: the next pass starts a new one. */
   | { readonly is: 'Failed'; readonly why: string }
 
 type JobState =
@@ -43,7 +43,7 @@ export const removeJob = async ({ client, namespace }: Place, name: string): Pro
 
 export const nameFor = (kind: string, what: unknown): string => `${kind}-${sha256OfJson(what).slice(0, 12)}`
 
-/** Its pod may wait for a volume or a node for ever. */
+/** Its pod may wait forever for a volume or a node. */
 export async function troubleOfJob(place: Place, job: string): Promise<string> {
   const { items } = await place.client.list(PODS, { namespace: place.namespace, labelSelector: `job-name=${job}` })
   const [pod] = items
@@ -51,7 +51,7 @@ export async function troubleOfJob(place: Place, job: string): Promise<string> {
   return trouble === undefined ? '' : `: ${trouble.text}`
 }
 
-/** The end of the log of a container that failed: the only one who knows that its volume is full. */
+/** The end of a failed container's log: only the container knows that its volume is full. */
 export async function lastLineOf({ client, namespace }: Place, job: string): Promise<string> {
   const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
   for (const pod of items) {
@@ -65,7 +65,7 @@ export async function lastLineOf({ client, namespace }: Place, job: string): Pro
   return ''
 }
 
-/** Empty without a pod that succeeded. */
+/** Empty if no pod succeeded. */
 export async function logOf(
   { client, namespace }: Place,
   job: string,
@@ -77,7 +77,7 @@ export async function logOf(
   return done === undefined ? '' : readLog({ namespace, name: done.metadata.name ?? '' }, container)
 }
 
-/** The last line that `accept` takes; undefined when there is none. */
+/** The last line that `accept` takes; undefined if there is none. */
 export function lineIn<T>(log: string, accept: (found: unknown) => T | undefined): T | undefined {
   for (const line of log.trim().split('\n').toReversed())
     try {
@@ -89,7 +89,7 @@ export function lineIn<T>(log: string, accept: (found: unknown) => T | undefined
   return undefined
 }
 
-/** Begins a Job, and answers how far it is. One that is over stays until what it found is kept. */
+/** Starts a Job and returns its progress. A finished one stays until its result is recorded. */
 export async function observeJob(place: Place, name: string, manifest: object): Promise<JobReading<undefined>> {
   const state = await jobState(place, name)
   if (state === undefined) await applyAll(place, [plainObject(manifest)])

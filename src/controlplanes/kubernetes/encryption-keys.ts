@@ -1,4 +1,4 @@
-// The keys that Secrets in the etcd of a control plane are encrypted with, as its namespace on the hub holds them.
+// The keys that encrypt Secrets in a control plane's etcd, stored in its namespace on the hub.
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { sealingKeysIn } from '../credentials/held.ts'
@@ -7,7 +7,7 @@ import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
 
 export const ENCRYPTION_SECRET = credentialSecretName(ENCRYPTION_KEY)
 
-/** Undefined: the Secret is missing or damaged. */
+/** Undefined if the Secret is missing or damaged. */
 export async function readEncryptionKeys(
   client: KubeClient,
   namespace: string,

@@ -1,4 +1,4 @@
-// Snapshots and restores of the etcd of one control plane, as Jobs. Each call reads where they are and takes the next step, so that a host that was killed continues.
+// Snapshots and restores of one control plane's etcd, as Jobs. Each call reads their state and takes the next step, so a killed host continues.
 import { controlPlaneObjects } from '#api/constructs/control-plane/control-plane.ts'
 import { dataClaim } from '#api/constructs/control-plane/etcd.ts'
 import {
@@ -29,9 +29,9 @@ import { memberPods, readyMembers } from './etcd-members.ts'
 import { numberAt, recordAt } from './fields-of.ts'
 import { applyAll, CLAIMS, PODS, type Place } from './plane-objects.ts'
 
-/** Of the restore that a volume was made for. */
+/** The restore that a volume was created for. */
 const RESTORE = 'kubenode.io/restore'
-/** The first etcd whose restore sets revisions ahead. */
+/** The first etcd whose restore raises revisions. */
 const BUMPS_FROM = '3.5.10'
 
 export interface Opened {
@@ -40,7 +40,7 @@ export interface Opened {
   readonly revision: number
 }
 
-/** Takes the snapshot, puts it back into an empty folder, and reads it. */
+/** Takes the snapshot, restores it into an empty folder, and reads it. */
 export async function observeSnapshot(
   place: Place,
   settings: ControlPlaneSettings,
@@ -52,7 +52,7 @@ export async function observeSnapshot(
   if (state === undefined) {
     const [member] = readyMembers(await memberPods(place, settings))
     if (member === undefined) return { is: 'Waits', why: 'no member of etcd is ready to give a snapshot' }
-    // Applied once: a person may have made it larger since.
+    // Applied once: a user may have enlarged it since.
     if ((await snapshotVolume(place)) === undefined) await applyAll(place, [plainObject(snapshotClaim(settings))])
     await applyAll(place, [plainObject(snapshotJob(settings, job, { slot, member }))])
     return { is: 'Waits', why: `Job ${job} takes the snapshot` }
@@ -74,14 +74,14 @@ export async function observeSnapshot(
 const snapshotVolume = ({ client, namespace }: Place): Promise<KubeObject | undefined> =>
   client.get(CLAIMS, { namespace, name: SNAPSHOT_CLAIM })
 
-/** Of the volume with the snapshots; what the claim asks for as long as it does not tell what it got. */
+/** The size of the snapshot volume, or the claim's request until the actual size is known. */
 export async function snapshotRoom(place: Place): Promise<number> {
   const claim = await snapshotVolume(place)
   const asked = recordAt(recordAt(recordAt(claim, 'spec'), 'resources'), 'requests')['storage']
   return quantityValue(recordAt(recordAt(claim, 'status'), 'capacity')['storage'] ?? asked) ?? 0
 }
 
-/** Of a snapshot that is given up: nothing writes its file any more once this answers with nothing. */
+/** Ends an abandoned snapshot: once this returns undefined, nothing writes its file. */
 export async function endSnapshot(
   place: Place,
   taking: { readonly name: string; readonly slot: number } | undefined,
@@ -94,7 +94,7 @@ export async function endSnapshot(
   return isRunning ? `Job ${job} of ${taking.name} ends first` : undefined
 }
 
-/** {"hash":…,"revision":…,"totalKey":…,"totalSize":…}. The store of a control plane that served has keys: one without any is of something else. */
+/** {"hash":…,"revision":…,"totalKey":…,"totalSize":…}. The store of a control plane that served has keys; a store without any is something else. */
 const openedIn = (log: string): Opened | undefined =>
   lineIn(log, (found) =>
     numberAt(found, 'totalKey') > 0
@@ -106,7 +106,7 @@ const openedIn = (log: string): Opened | undefined =>
       : undefined,
   )
 
-/** With nothing of the control plane running: each member gets an empty volume and the snapshot in it. */
+/** With the whole control plane stopped: each member gets an empty volume and the snapshot in it. */
 export async function observeRestore(
   place: Place,
   settings: ControlPlaneSettings,
@@ -121,7 +121,7 @@ export async function observeRestore(
     if (state?.is === 'Running')
       return { is: 'Waits', why: `Job ${job} restores member ${member}${await troubleOfJob(place, job)}` }
     if (state?.is === 'Failed') {
-      // What it left in the volume is in the way of the next one.
+      // Leftovers in the volume would block the next restore.
       await removeClaim(place, dataClaim(member))
       await removeJob(place, job)
       return { is: 'Failed', why: `Job ${job} failed: ${state.why}` }
@@ -161,6 +161,6 @@ async function emptyVolume(
   return `the volume claim ${name} is being replaced`
 }
 
-/** Without the namespace, which the record keeps. */
+/** Without the namespace, which holds the record. */
 export const objectsIn = (settings: ControlPlaneSettings): readonly KubeObject[] =>
   controlPlaneObjects(settings).filter((o) => o.kind !== 'Namespace')

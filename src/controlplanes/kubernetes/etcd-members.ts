@@ -1,4 +1,4 @@
-// The pods of the members of one etcd, and which of them serve.
+// The pods of an etcd's members, and which of them serve.
 import { memberName } from '#api/constructs/control-plane/etcd.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -7,7 +7,7 @@ import { listAt, recordAt } from './fields-of.ts'
 import { PODS, type Place } from './plane-objects.ts'
 import { defined } from '#lib/defined.ts'
 
-/** In the order of the members; undefined for a member that has no pod. */
+/** In member order; undefined for a member without a pod. */
 type MemberPods = readonly (KubeObject | undefined)[]
 
 export async function memberPods(
@@ -18,7 +18,7 @@ export async function memberPods(
   return Array.from({ length: etcd.members }, (_, n) => pods.find((pod) => pod.metadata.name === memberName(n)))
 }
 
-/** A pod that is ending may stop in the middle of what it is asked. */
+/** A terminating pod may stop in the middle of a request. */
 export const isServing = (pod: KubeObject | undefined): boolean =>
   pod !== undefined &&
   pod.metadata.deletionTimestamp === undefined &&

@@ -1,4 +1,4 @@
-// Reads fields of objects as an API server gives them, of which nothing is certain. Pure.
+// Reads fields of unvalidated API objects. Pure.
 import { isObject } from '#lib/json.ts'
 
 export const recordAt = (value: unknown, key: string): Readonly<Record<string, unknown>> => {

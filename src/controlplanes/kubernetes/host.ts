@@ -1,5 +1,5 @@
-// The host of control planes of Kubernetes programs: workloads on the hub, in a namespace for each. Every call starts from what the hub has, so a host that is killed
-// between two writes, or loses a reply, continues where it was.
+// The host of control planes built from Kubernetes programs: workloads on the hub, one namespace each. Every call starts from the hub's state, so a host that
+// is killed between two writes, or loses a reply, continues where it was.
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { defined } from '#lib/defined.ts'
@@ -44,7 +44,7 @@ import { NO_CARE } from './store-state.ts'
 type PartStates = Readonly<Record<Part, PartState>>
 type AskKubeconfig = Parameters<StoreSize>[0]['kubeconfig']
 const DAY_MS = 86_400_000
-/** Each is some ten pods; beyond it a hub is one thing too many to lose. */
+/** Each is about ten pods; beyond this, losing one hub would cost too much. */
 const MOST_PLANES = 100
 const LOST_ROW = 'the version file lacks a version that runs: put its row back'
 const secrets = coreKind('Secret')
@@ -58,7 +58,7 @@ export class KubernetesHost implements ControlPlaneHost {
   readonly #options: KubernetesHostOptions
   readonly #records: PlaneRecords
   readonly #work: PlaneWork
-  /** One thing at a time for each id. */
+  /** One operation at a time per id. */
   readonly #locks = new KeyedLock({ what: 'changes of one control plane' })
 
   constructor(options: KubernetesHostOptions) {
@@ -210,7 +210,7 @@ export class KubernetesHost implements ControlPlaneHost {
         if (from.version !== record.forms.apiserver.version)
           throw new NotYet(`${snapshot} is of ${from.version}: a commit goes back to that version first`)
         const restoring = { snapshot, slot: from.slot, token }
-        // What comes up afterwards has its time.
+        // What starts afterwards gets its full time.
         const { noQuorumSince: _, ...rest } = record
         kept = await this.#records.write(kept, beginRestore({ ...rest, isStopped: false }, restoring), signal)
       }
@@ -256,7 +256,7 @@ export class KubernetesHost implements ControlPlaneHost {
     return noPlace(request, others, this.capabilities.most)
   }
 
-  /** The record with everything that a request declares; the version is reached step by step. */
+  /** The record with everything that a request declares; the version follows step by step. */
   async #wanted(request: ControlPlaneRequest, found: Kept | undefined, signal?: AbortSignal): Promise<Kept> {
     const { id, owner, version, port } = request
     if (found !== undefined && found.record.keptUntil === undefined) {
@@ -284,7 +284,7 @@ export class KubernetesHost implements ControlPlaneHost {
       : this.#records.write(found, record, signal)
   }
 
-  /** Reads everything once, and takes the next step. */
+  /** Reads everything once and takes the next step. */
   async #look(first: Kept, request: ControlPlaneRequest | undefined, signal?: AbortSignal): Promise<PutResult> {
     let kept = first
     const place = this.#work.place(kept, signal)
@@ -335,7 +335,7 @@ export class KubernetesHost implements ControlPlaneHost {
     kept = await this.#careForStore(kept, states, signal)
     kept = await this.#work.sealAgain(kept, held, { kubeconfig: this.#asks(kept, signal), ...defined({ signal }) })
     kept = await noteLostMember(this.#work.memberTools(kept, signal), kept)
-    // What is not written cannot be gone back from either: every step waits until the store has room.
+    // Without writes there is no way back either: every step waits until the store has room.
     if (kept.record.members?.replacing !== undefined)
       return plane(kept.record.upgrade && 'waiting for a member of etcd that is being replaced', kept)
     if (kept.record.store?.report?.fullSince !== undefined)
@@ -385,7 +385,7 @@ export class KubernetesHost implements ControlPlaneHost {
     return planeOf(record, await partStates(this.#work.place(kept, signal), settings), held)
   }
 
-  /** What runs continues without its row; nothing of it can be changed until the row is back. */
+  /** Running programs continue without their row in the version file, but cannot be changed until it is back. */
   async #withoutRow(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {
     const { record } = kept
     const ca = await this.#authority(kept, signal)

@@ -1,5 +1,5 @@
-// Reads how the members of one etcd are, and replaces one that is lost: it is removed from the others, added again, and gets an empty volume, in this order. Each step
-// is in the record before it begins, so that another controller continues it.
+// Observes an etcd's members and replaces a lost one: removes it from the others, adds it again, and gives it an empty volume, in this order. Each step is
+// recorded before it starts, so another controller can continue it.
 import {
   addMemberJob,
   listMembersJob,
@@ -39,7 +39,7 @@ export interface MemberTools {
   readonly write: (kept: Kept, record: PlaneRecord) => Promise<Kept>
 }
 
-/** The sign is in the last ones, before the stack of a program that ended. */
+/** The error is in the last lines, before a crash's stack trace. */
 const LOG_LINES = 200
 const CONTAINER = 'etcd'
 
@@ -54,7 +54,7 @@ export async function noteLostMember(tools: MemberTools, kept: Kept): Promise<Ke
   return tools.write(kept, { ...record, members: { ...rest, ...defined({ lost }) } })
 }
 
-/** The next step of the replacement; `why` is what it waits for, until the number is reached. */
+/** The replacement's next step; `why` is what it waits for, until the number is reached. */
 export async function replaceLostMember(
   tools: MemberTools,
   first: Kept,
@@ -133,12 +133,12 @@ export function whyNoReplacement({ isStopped, restoring, store }: PlaneRecord): 
   return store?.doing?.do === 'defragment' ? 'a member of etcd is being defragmented' : undefined
 }
 
-/** What is restored has other members. */
+/** A restored store has other members. */
 export async function endReplacement(place: Place, { members }: PlaneRecord): Promise<void> {
   if (members?.replacing !== undefined) await removeJob(place, jobOf(members.replacing))
 }
 
-/** A second try is another Job. */
+/** A second attempt is a new Job. */
 const jobOf = ({ token, step, id, failed }: Replacing): string => nameFor('member', [token, step, id, failed?.at])
 
 const AFTER = { remove: 'add', add: 'volume' } as const
@@ -165,7 +165,7 @@ async function asked(
     await removeJob(place, job)
     return { kept: after, why: `${name} is being replaced` }
   }
-  // Perhaps another one did it: the members are asked what is so.
+  // The change may have happened anyway: ask the members.
   if (reading.is === 'Failed') return next({ ...rest, step: 'list', failed: { at: now, why: reading.why } })
   if (replacing.step === 'remove' || replacing.step === 'add') return next({ ...rest, step: AFTER[replacing.step] })
   const listed = listedIn(await logOf(place, job, MEMBERS, readLog))
@@ -209,7 +209,7 @@ async function signOf({ place, readLog }: MemberTools, pod: KubeObject | undefin
     return 'its volume lies on a node that is not there'
   if (recordAt(pod, 'status')['phase'] !== 'Running') return undefined
   const { name = '' } = pod.metadata
-  // A container that has not begun has no log.
+  // A container that has not started has no log.
   const log = await readLog({ namespace: place.namespace, name }, CONTAINER, LOG_LINES).catch(() => '')
   const sign = signIn(log)
   return sign === undefined ? undefined : `its volume is empty, or not its own; its log ends with: ${sign}`

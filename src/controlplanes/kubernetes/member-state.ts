@@ -1,14 +1,14 @@
-// Decides which member of an etcd is lost for good, and what is done next to replace it. Pure. A member is removed from the others before its volume is emptied:
-// one with an empty volume would vote once more under its old number, and what a majority had acknowledged could be lost.
+// Decides which etcd member is lost for good, and the next step to replace it. Pure. A member is removed from the others before its volume is emptied: with an
+// empty volume it would vote again under its old id, and writes that a majority acknowledged could be lost.
 
 import { defined } from '#lib/defined.ts'
 export interface MemberSeen {
   readonly isServing: boolean
-  /** Undefined: there is no pod. */
+  /** Undefined if there is no pod. */
   readonly pod: { readonly uid: string; readonly isOnNode: boolean; readonly endsAt?: number } | undefined
-  /** Undefined: there is no claim. */
+  /** Undefined if there is no claim. */
   readonly claim: { readonly uid: string; readonly isEnding: boolean } | undefined
-  /** A sign that it cannot come back with what it had. */
+  /** Evidence that it cannot return with its data. */
   readonly sign: string | undefined
 }
 
@@ -18,16 +18,16 @@ export interface LostMember {
   readonly why: string
 }
 
-/** Kept in the record before each step: another controller continues it. */
+/** Recorded before each step, so that another controller can continue it. */
 export interface Replacing {
   readonly member: number
-  /** Of the claim that is lost; undefined when there was none. */
+  /** The lost claim's uid; undefined if there was none. */
   readonly claim?: string
-  /** Of the pod that is lost. */
+  /** The lost pod's uid. */
   readonly pod?: string
   readonly token: string
   readonly step: 'list' | 'remove' | 'add' | 'volume' | 'join'
-  /** Number of it among the members, in hex: to be removed, or removed. */
+  /** Its member id in hex: to be removed, or removed. */
   readonly id?: string
   readonly failed?: { readonly at: number; readonly why: string }
 }
@@ -35,12 +35,12 @@ export interface Replacing {
 export interface MemberCare {
   readonly lost?: LostMember
   readonly replacing?: Replacing
-  /** How many members were replaced, or came back by themselves meanwhile. */
+  /** How many members were replaced, or came back on their own meanwhile. */
   readonly replaced: number
 }
 
 export const NO_MEMBER_CARE: MemberCare = { replaced: 0 }
-/** What etcd itself ends with where its data is not that of its number. */
+/** etcd's last words if its data does not match its id. */
 const SIGNS = [
   'member count is unequal',
   'Was the raft log corrupted, truncated, or lost?',
@@ -48,12 +48,12 @@ const SIGNS = [
   'the member has been permanently removed from the cluster',
 ] as const
 const AGAIN_MS = 30_000
-/** After its time to end: a node that is away ends nothing. */
+/** After the grace period: an unreachable node never ends a pod. */
 const FORCED_MS = 60_000
 
 export const signIn = (log: string): string | undefined => SIGNS.find((sign) => log.includes(sign))
 
-/** One member that is away, and shows a sign, while all others serve. A single member, and two of three, have no one to take the data from. */
+/** One member that is unavailable with evidence of a loss, while all others serve. A single member, or two of three, have no majority to copy the data from. */
 export function lostAmong(members: readonly MemberSeen[], before: LostMember | undefined, now: number) {
   const away = members.flatMap((seen, member) => (seen.isServing ? [] : [{ ...seen, member }]))
   const [only] = away
@@ -67,28 +67,28 @@ const MOST_AWAY_OF = 3
 
 export type MemberStep =
   | { readonly do: 'wait'; readonly why: string }
-  /** A Job that asks or changes the members. */
+  /** A Job that lists or changes the members. */
   | { readonly do: 'list' }
   | { readonly do: 'remove'; readonly id: string }
   | { readonly do: 'add' }
   | { readonly do: 'delete-claim' | 'make-claim' }
   | { readonly do: 'delete-pod'; readonly uid: string; readonly isForced: boolean }
-  /** Its volume is new: it may start with nothing in it. */
+  /** Its volume is new: it may start empty. */
   | { readonly do: 'join' }
-  /** It serves: with what the others gave it, or with what it had after all. */
+  /** It serves, with data from the others or its own after all. */
   | { readonly do: 'finish' }
 
 export function nextMemberStep(replacing: Replacing, members: readonly MemberSeen[], now: number): MemberStep {
   const { member, step, id, failed } = replacing
   const own = members[member]
   if (own === undefined) return { do: 'finish' }
-  // Until it is removed it may come back with its volume, and then nothing is to be done.
+  // Until it is removed it may come back with its volume, and then nothing needs to be done.
   if (own.isServing && (step === 'list' || step === 'remove')) return { do: 'finish' }
   if (failed !== undefined && failed.at <= now && now < failed.at + AGAIN_MS)
     return { do: 'wait', why: `${failed.why}; tried again in a moment` }
   if (step !== 'volume' && step !== 'join') {
     const others = members.filter((_, n) => n !== member)
-    // What is removed from a majority that is not whole may take the majority with it.
+    // Removing a member from an incomplete majority may cost the majority.
     if (!others.every(({ isServing }) => isServing)) return { do: 'wait', why: 'not all other members serve' }
     if (step === 'list') return { do: 'list' }
     if (step === 'add') return { do: 'add' }
@@ -96,7 +96,7 @@ export function nextMemberStep(replacing: Replacing, members: readonly MemberSee
   }
   const { claim, pod } = own
   const isOld = claim !== undefined && claim.uid === replacing.claim
-  // It holds the volume; removed from the others, it cannot serve beside the new one.
+  // It holds the volume; removed from the others, it cannot serve next to the new one.
   if (isOld && !claim.isEnding) return { do: 'delete-claim' }
   if (pod !== undefined && (pod.uid === replacing.pod || (isOld && pod.isOnNode))) {
     const isForced = pod.endsAt !== undefined && now >= pod.endsAt + FORCED_MS
@@ -116,14 +116,14 @@ interface Listed {
   readonly name: string
 }
 
-/** `8e9e05c52164694d, started, etcd-0, https://…`: the numbers are larger than those of JSON. */
+/** `8e9e05c52164694d, started, etcd-0, https://…`: the ids exceed JSON's numbers. */
 export const listedIn = (log: string): readonly Listed[] =>
   log.split('\n').flatMap((line) => {
     const [, id, state, name = ''] = /^([0-9a-f]{1,16}), (started|unstarted), ([^,]*),/.exec(line.trim()) ?? []
     return id === undefined ? [] : [{ id, isStarted: state === 'started', name }]
   })
 
-/** What the others say of it. All of them serve: one that never started can only be the one that was added for it. */
+/** The others' view of it. All of them serve, so one that never started can only be its replacement. */
 export function afterListing(
   replacing: Replacing,
   name: string,

@@ -1,4 +1,4 @@
-// The Secrets that pods of a control plane mount: each program finds the keys that it uses, and no others. Pure.
+// The Secrets that a control plane's pods mount: each program gets only the keys it uses. Pure.
 import { sha256OfJson } from '#lib/sha256.ts'
 import {
   PARTS,
@@ -75,7 +75,7 @@ function kubeconfigFile(held: Held, leaf: string): Files | undefined {
   return item?.kind === 'Kubeconfig' ? { kubeconfig: item.text } : undefined
 }
 
-/** Secrets are sealed in the store with the first key of the list; the other one, and what was written before there was any, stays readable. */
+/** The list's first key seals Secrets in the store; content sealed by the other key, or unsealed, stays readable. */
 function encryptionFile(held: Held): Files | undefined {
   const item = sealingKeysIn(held, ENCRYPTION_KEY)
   if (item === undefined) return undefined
@@ -94,7 +94,7 @@ function encryptionFile(held: Held): Files | undefined {
   return { 'config.yaml': JSON.stringify(config) }
 }
 
-/** What the settings of the objects say of the credentials. */
+/** The settings that depend on the credentials. */
 export const credentialSettings = (files: SecretFiles): Pick<ControlPlaneSettings, 'credentials' | 'oldTokenKeys'> => ({
   credentials: Object.fromEntries(
     PARTS.map((part) => [part, sha256OfJson(READ_BY[part].map((secret) => files[secret]))]),

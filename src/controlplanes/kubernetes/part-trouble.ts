@@ -1,4 +1,4 @@
-// Why a part of a control plane is not ready, in words that a person can act on: no place, no storage, no quota, no image, a program that ends. Pure.
+// Why a control plane part is not ready, in terms that a user can act on: no node, no storage, no quota, no image, a crashing program. Pure.
 import { CONTROL_PLANE_VERSIONS } from '#api/names.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -50,7 +50,7 @@ export function troubleOfPod(pod: KubeObject, claims: readonly KubeObject[]): Tr
   return undefined
 }
 
-/** A pod waits for its volumes before it gets a node: which, and what gives it none. */
+/** A pod waits for its volumes before it gets a node: which one, and why it has none. */
 function unboundClaim(pod: KubeObject, claims: readonly KubeObject[]): Trouble | undefined {
   const names = listAt(recordAt(pod, 'spec'), 'volumes').map((v) => recordAt(v, 'persistentVolumeClaim')['claimName'])
   const claim = claims.find((c) => names.includes(c.metadata.name) && recordAt(c, 'status')['phase'] !== 'Bound')
@@ -63,7 +63,7 @@ function unboundClaim(pod: KubeObject, claims: readonly KubeObject[]): Trouble |
   return { text: `volume claim ${claim.metadata.name ?? ''} is not bound: ${why}`, cause: 'StorageMissing' }
 }
 
-/** Of a Deployment. */
+/** For a Deployment. */
 function refusedPods(workload: KubeObject): Trouble | undefined {
   const failed = listAt(recordAt(workload, 'status'), 'conditions').find(
     (c) => c['type'] === 'ReplicaFailure' && c['status'] === 'True',
@@ -73,7 +73,7 @@ function refusedPods(workload: KubeObject): Trouble | undefined {
   return { text, ...(isOfQuota(text) && { cause: 'QuotaFull' as const }) }
 }
 
-/** Of a StatefulSet, which tells nothing itself. */
+/** For a StatefulSet, which reports nothing itself. */
 function fullQuota(quotas: readonly KubeObject[]): Trouble | undefined {
   for (const quota of quotas) {
     const { hard, used } = { hard: recordAt(quota['status'], 'hard'), used: recordAt(quota['status'], 'used') }
@@ -90,13 +90,13 @@ function fullQuota(quotas: readonly KubeObject[]): Trouble | undefined {
   return undefined
 }
 
-/** The only words by which an API server tells it. */
+/** The only sign of it in an API server's error. */
 const isOfQuota = (text: string): boolean => text.includes('exceeded quota')
 
 /** Policy kubenode-control-plane-images names the ConfigMap that an administrator of the hub fills. */
 const isOfImages = (text: string): boolean => text.includes(CONTROL_PLANE_VERSIONS)
 
-/** Of a write that a quota of the hub refused, or its list of images; others are thrown on. */
+/** For a write refused by a hub quota or its image list; rethrows others. */
 export function refusedWrite(error: unknown): Trouble | undefined {
   const text = messageOf(error)
   if (!isForbidden(error)) return undefined

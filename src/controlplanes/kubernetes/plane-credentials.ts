@@ -1,5 +1,5 @@
-// The credentials of one control plane of Kubernetes programs: made, renewed and rotated in Secrets of its namespace. A phase of a rotation ends once all its programs
-// run with what the phase before gave them; while a version changes, or a snapshot is restored, no phase does.
+// The credentials of one control plane of Kubernetes programs: created, renewed and rotated in Secrets of its namespace. A rotation phase ends once all its
+// programs run with the previous phase's credentials; phases pause during a version change or a restore.
 import { credentials, type CredentialInputs } from '../credentials/graph.ts'
 import { bundleOf, rootIn, sealingKeysIn, type Held } from '../credentials/held.ts'
 import { keepCredentials } from '../credentials/keep.ts'
@@ -25,13 +25,13 @@ export interface CredentialTools {
   readonly rotation: RotationRequest | undefined
 }
 
-/** What is reported of them. */
+/** What the host reports about them. */
 export interface PlaneCredentials {
   /** PEM of the authorities of clients and servers. */
   readonly ca: string
   /** Left out while something is missing. */
   readonly own?: OwnCredentials
-  /** Number of the key that seals what is stored. */
+  /** Number of the key that seals the store. */
   readonly sealsWith?: number
 }
 
@@ -47,7 +47,7 @@ export async function keepPlaneCredentials(
   if (older !== undefined) return { why: older }
   const keeping = { ...tools.place, now: tools.now, hasServed: record.isFounded === true }
   let kept = await keepCredentials(keeping, inputs)
-  // Programs are held against what was there before: with "none of none" all phases would pass before the first pod trusts the new one.
+  // Compares programs with the previous state: with "0 of 0" every phase would pass before the first pod trusts the new one.
   if (kept.kind === 'Kept' && kept.graph.rotations.length > 0) {
     const { serverDigest } = kept.graph
     const servers = await serversOf(tools, record, kept.held, serverDigest)
@@ -60,7 +60,7 @@ export async function keepPlaneCredentials(
   return files === undefined ? { why: 'credentials are being made' } : { files }
 }
 
-/** A Secret from an older backup: another key would be made under the number of the one that Secrets in etcd are encrypted with. */
+/** A Secret from an older backup: a different key would be created under the number of the one that encrypts Secrets in etcd. */
 async function lostKey({ place }: CredentialTools, record: PlaneRecord): Promise<string | undefined> {
   const known = [sealsAll(record), ...record.snapshots.map(({ sealedWith }) => sealedWith)]
   const needed = known.filter((number) => number !== undefined)
@@ -68,7 +68,7 @@ async function lostKey({ place }: CredentialTools, record: PlaneRecord): Promise
   const [name, { namespace }] = [ENCRYPTION_SECRET, place]
   const keys = await readEncryptionKeys(place.client, namespace)
   if (keys === undefined) {
-    // Of one that served every missing Secret is named.
+    // If it has served, every missing Secret is listed.
     if (record.isFounded === true) return undefined
     const snapshots = record.snapshots.map((s) => s.name).join(', ')
     return `Secret ${name}, with which Secrets in snapshot ${snapshots} are encrypted, is missing or damaged; restore it from a backup, or delete namespace ${namespace} with the snapshot`
@@ -97,7 +97,7 @@ export async function seenCredentials(
   return { ca, own: ownCredentials(held, graph), ...defined({ sealsWith: signs }) }
 }
 
-/** Undefined for a control plane whose programs come and go for another reason. */
+/** Undefined for a control plane whose programs change for another reason. */
 async function serversOf(
   { place }: CredentialTools,
   record: PlaneRecord,
@@ -114,10 +114,10 @@ async function serversOf(
 const isBusy = ({ isStopped, restoring, upgrade }: PlaneRecord): boolean =>
   isStopped || restoring !== undefined || upgrade !== undefined
 
-/** A rotation that begins restarts the members of etcd: without one of them, those that serve have a majority only as long as none of them does. */
+/** A starting rotation restarts etcd's members: if one is missing, the serving ones only keep their majority while none of them restarts. */
 const isShort = ({ isFounded, unready }: PlaneRecord): boolean => isFounded === true && unready.etcd !== undefined
 
-/** With nothing known of the programs. An authority in the last third of its life gets a successor that is trusted beside it, and continues to sign. */
+/** Assumes nothing about the programs. An authority in the last third of its life gets a successor that is trusted next to it, and keeps signing. */
 function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): CredentialInputs | undefined {
   const { address, shape, id } = record
   if (address === undefined) return undefined
@@ -133,7 +133,7 @@ function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): Credentia
   }
 }
 
-/** A restore brings back what an older key sealed. */
+/** A restore brings back content sealed with an older key. */
 function sealedOf(record: PlaneRecord): Sealed {
   const { snapshots, taking, sealed } = record
   const [all, failed] = [sealsAll(record), sealed?.failed]

@@ -1,4 +1,5 @@
-// Applies the objects of a control plane in its namespace, reads how its workloads are, and removes them. The namespace holds nothing else, so it is its own inventory.
+// Applies a control plane's objects in its namespace, reads the state of its workloads, and removes them. The namespace contains nothing else, so it is its own
+// inventory.
 import { CREDENTIALS_ANNOTATION, selectorOf } from '#api/constructs/control-plane/labels.ts'
 import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -45,7 +46,7 @@ const WORKLOADS: Readonly<Record<Part, { readonly type: ResourceType; readonly n
   scheduler: { type: of('apps/v1', 'Deployment'), name: 'kube-scheduler' },
 }
 
-/** Of everything that a control plane can have, workloads first: nothing is started again meanwhile. */
+/** All kinds a control plane may have, workloads first, so that nothing restarts meanwhile. */
 const REMOVABLE: readonly ResourceType[] = [
   of('apps/v1', 'Deployment'),
   of('apps/v1', 'StatefulSet'),
@@ -57,7 +58,7 @@ const REMOVABLE: readonly ResourceType[] = [
   of('v1', 'Secret'),
 ]
 
-/** Made by every cluster in every namespace. */
+/** Every cluster creates these in every namespace. */
 const OF_THE_CLUSTER = new Set(['kube-root-ca.crt'])
 
 export interface Place {
@@ -65,13 +66,13 @@ export interface Place {
   readonly namespace: string
   readonly fieldManager: string
   readonly signal?: AbortSignal
-  /** By object: what this process applied, and the version that the hub gave it. */
+  /** By object: what this process applied, and the resulting version. */
   readonly applied: Map<string, string>
 }
 
 const optionsOf = ({ signal }: Place) => defined({ signal })
 
-/** An object that is still at the version of its last apply is not written again: an idle control plane costs no writes. */
+/** Does not rewrite an object that is still at the version of its last apply: an idle control plane causes no writes. */
 export async function applyAll(place: Place, objects: readonly KubeObject[]): Promise<void> {
   const { client, fieldManager, namespace, applied } = place
   const live = new Map<string, string | undefined>()
@@ -91,13 +92,13 @@ export async function applyAll(place: Place, objects: readonly KubeObject[]): Pr
 
 export interface PartState {
   readonly isReady: boolean
-  /** How many of it serve. */
+  /** How many instances serve. */
   readonly serving: number
-  /** Of a pod or a workload that is not ready. */
+  /** The problem of a pod or workload that is not ready. */
   readonly trouble?: Trouble
 }
 
-/** What the workloads report of exactly what was applied. */
+/** The workloads' reports about exactly the applied version. */
 export async function partStates(
   place: Place,
   settings: Pick<ControlPlaneSettings, 'cluster'>,
@@ -120,7 +121,7 @@ export async function partStates(
   return states as Record<Part, PartState>
 }
 
-/** How many programs there are to follow a change of the credentials, and how many run with exactly these. One that is ending did not follow. */
+/** How many programs should follow a credentials change, and how many run with exactly these. A terminating one does not count as following. */
 export async function programsWith(
   place: Place,
   { cluster, credentials }: Pick<ControlPlaneSettings, 'cluster' | 'credentials'>,
@@ -166,7 +167,7 @@ function stateOf(workload: KubeObject | undefined): PartState {
   return { isReady, serving }
 }
 
-/** Pods of the parts that are still there, also those that are ending. */
+/** Remaining pods of the parts, including terminating ones. */
 export async function podsOf(
   place: Place,
   settings: ControlPlaneSettings,
@@ -181,7 +182,7 @@ export async function podsOf(
 const matches = ({ metadata }: KubeObject, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value)
 
-/** Everything but what stays, and the namespace. Answers what is still there. */
+/** Removes everything except what stays, and the namespace. Returns what is left. */
 export async function removeObjects(
   place: Place,
   isKept: (type: ResourceType, name: string) => boolean,

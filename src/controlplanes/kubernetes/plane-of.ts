@@ -1,4 +1,4 @@
-// What a control plane is reported as, from its record and what its workloads report. Pure.
+// Builds a control plane's report from its record and its workloads. Pure.
 import { memberName, quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -26,7 +26,7 @@ export const portSnapshot = (kept: KeptSnapshot): Snapshot => {
   return snapshot
 }
 
-/** Without states its workloads were not asked. One API server that answers, and a member of etcd, are enough to be Running; what is not ready is in the message. */
+/** Without states, the workloads were not read. One API server and one etcd member that answer are enough for Running; the message lists what is not ready. */
 export function planeOf(
   record: PlaneRecord,
   states: Readonly<Record<Part, PartState>> | undefined,
@@ -107,11 +107,11 @@ function membersState({ members }: PlaneRecord): Pick<ControlPlane, 'members'> {
   return { members: { replaced, lost: { name: memberName(lost.member), since: timestamp(lost.since), why: lost.why } } }
 }
 
-/** Until the edge it behaves as the version before. */
+/** Until the one-way step it behaves like the previous version. */
 export const versionOf = ({ upgrade, forms }: PlaneRecord): string =>
   upgrade !== undefined && upgrade.edge === undefined ? upgrade.from : forms.apiserver.version
 
-/** What the hub lacks comes first: the parts after it wait for it. */
+/** Problems of the hub come first: the parts after it wait for it. */
 function troubleOf(states: Readonly<Record<Part, PartState>>): Trouble | undefined {
   const unready = PARTS.filter((name) => !states[name].isReady)
   const part = unready.find((name) => states[name].trouble?.cause !== undefined) ?? unready[0]

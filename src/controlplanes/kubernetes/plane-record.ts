@@ -1,5 +1,5 @@
-// What the hub keeps of one control plane beside its objects: an annotation of its namespace, written only over the version that was read. A host that was
-// killed, or another leader, continues from it.
+// The hub's state of one control plane besides its objects: an annotation of its namespace, only written over the version that was read. After a kill, the host
+// or another leader continues from it.
 import { createHash } from 'node:crypto'
 import { commonLabels } from '#api/constructs/control-plane/labels.ts'
 import type { Part } from '#api/constructs/control-plane/settings.ts'
@@ -20,53 +20,53 @@ const LABEL = ANNOTATIONS.controlPlane
 const MOST_NAME_CHARS = 63
 const namespaces = coreKind('Namespace')
 
-/** The file of a snapshot is one of a few that are written again and again: no program that could remove files is in the image of etcd. */
+/** Snapshots use a fixed set of files that are overwritten: etcd's image has no program that could delete one. */
 export interface KeptSnapshot extends Snapshot {
   readonly slot: number
-  /** Number of the oldest key that a Secret in it may be sealed with, where that is known. */
+  /** Number of the oldest key that may seal a Secret in it, if known. */
   readonly sealedWith?: number
 }
 
 export interface PlaneRecord {
   readonly id: string
   readonly owner: string
-  /** Of the members of its etcd. */
+  /** Cluster token of its etcd members. */
   readonly etcdToken: string
-  /** A majority of its members served once: from then on none with an empty volume begins a store of its own. */
+  /** A majority of its members served once: from then on no member with an empty volume starts a new store. */
   readonly isFounded?: boolean
-  /** All of its members served together once: from then on none starts with an empty volume, unless it was removed and added. */
+  /** All of its members served together once: from then on none starts with an empty volume unless it was removed and added. */
   readonly isWhole?: boolean
   readonly shape: ControlPlaneShape
   readonly forms: Readonly<Record<Part, Form>>
-  /** Settled before certificates are made, and never moved. */
+  /** Fixed before certificates are created, and never changed. */
   readonly address?: { readonly host: string; readonly port: number; readonly nodePort?: number }
-  /** The port that was asked for. */
+  /** The requested port. */
   readonly port?: number
   readonly isStopped: boolean
   /** Its etcd runs for a snapshot although it is stopped. */
   readonly isAwake?: boolean
   readonly snapshots: readonly KeptSnapshot[]
-  /** Bytes of the files on the volume of snapshots by slot, also of those whose snapshots were dropped. */
+  /** File sizes on the snapshot volume by slot, including files of dropped snapshots. */
   readonly files?: Readonly<Record<string, number>>
-  /** A file that is being written: what it had before counts no longer. */
+  /** A file being written: its earlier content no longer counts. */
   readonly taking?: {
     readonly name: string
     readonly slot: number
     readonly version: string
-    /** As of a snapshot, from when it began. */
+    /** Same as for a snapshot, from the moment it started. */
     readonly sealedWith?: number
     /** The last attempt. */
     readonly failed?: { readonly at: number; readonly why: string }
   }
-  /** How full its etcd is, and what is done about it. */
+  /** How full its etcd is, and what is being done about it. */
   readonly store?: StoreCare
-  /** A member that is lost, and its replacement. */
+  /** A lost member and its replacement. */
   readonly members?: MemberCare
   readonly restored?: string
   readonly restoring?: Restoring
-  /** What the key is that seals its Secrets, where it was replaced. */
+  /** State of the key that seals its Secrets, if it was replaced. */
   readonly sealed?: SealedRecord
-  /** How many were begun. */
+  /** How many restores were started. */
   readonly restores?: number
   readonly upgrade?: UpgradeRecord
   readonly blocked: readonly BlockedVersion[]
@@ -74,12 +74,12 @@ export interface PlaneRecord {
   readonly unready: Readonly<Partial<Record<Part, number>>>
   /** Since when less than a majority of etcd has been ready, in milliseconds. */
   readonly noQuorumSince?: number
-  /** It was deleted; only the volume with its snapshots is left, until this time. */
+  /** It was deleted; only the snapshot volume is left, until this time. */
   readonly keptUntil?: number
 }
 
 export interface SealedRecord {
-  /** All of them were written with this key, as long as no snapshot was restored since. */
+  /** All Secrets were written with this key, unless a snapshot was restored since. */
   readonly all?: { readonly with: number; readonly restores: number }
   /** The last attempt that did not reach all of them. */
   readonly failed?: { readonly at: number; readonly objects: readonly string[]; readonly why: string }
@@ -91,7 +91,10 @@ interface Restoring {
   readonly token: string
 }
 
-/** Counted, since revisions after a second restore of one snapshot must not be those of the first. A snapshot that was begun before may be taken of what comes back. */
+/**
+ * Counted, because revisions after a second restore of the same snapshot must differ from those of the first. A snapshot already in progress may capture the
+ * restored state.
+ */
 export function beginRestore({ taking, ...record }: PlaneRecord, restoring: Restoring): PlaneRecord {
   const { sealedWith: _, ...begun } = taking ?? { name: '' }
   return {
@@ -102,17 +105,17 @@ export function beginRestore({ taking, ...record }: PlaneRecord, restoring: Rest
   }
 }
 
-/** Number of the key that seals all Secrets of the store: what an older one sealed may have come back with a restore. */
+/** Number of the key that seals all Secrets of the store. A restore may have brought back content of an older key. */
 export const sealsAll = ({ sealed, restores = 0 }: PlaneRecord): number | undefined =>
   sealed?.all?.restores === restores ? sealed.all.with : undefined
 
-/** The record with the namespace that it was read from. */
+/** The record with the namespace it was read from. */
 export interface Kept {
   readonly record: PlaneRecord
   readonly namespace: KubeObject
 }
 
-/** Shortened names carry a digest, so that two of them are never one. */
+/** Shortened names include a digest, so that no two are equal. */
 export function planeNamespace(id: string): string {
   const name = `${CONTROL_PLANE_PREFIX}${id.replaceAll('.', '-')}`
   if (name.length <= MOST_NAME_CHARS) return name
@@ -120,14 +123,14 @@ export function planeNamespace(id: string): string {
   return `${name.slice(0, MOST_NAME_CHARS - digest.length - 1)}-${digest}`
 }
 
-/** What a person may have edited by hand is not taken for nothing: every other field may be left out. */
+/** A manual edit must not make the record count as missing, so every other field is optional. */
 const isRecord = (value: unknown): value is PlaneRecord =>
   isObject(value) &&
   ['id', 'owner', 'etcdToken'].every((field) => typeof value[field] === 'string') &&
   ['shape', 'forms', 'unready'].every((field) => isObject(value[field])) &&
   ['snapshots', 'blocked'].every((field) => Array.isArray(value[field]))
 
-/** Of a control plane that runs: to take it for one that does not exist would leave all of it behind, or make another one over it. */
+/** The record of a running control plane is missing. Treating the control plane as absent would leave it all behind, or create another one over it. */
 const isLost = ({ metadata: { labels = {} } }: KubeObject, id: string): boolean =>
   Object.entries({ ...commonLabels({ cluster: id }), [LABEL]: 'true' }).every(([key, value]) => labels[key] === value)
 
@@ -150,7 +153,7 @@ export class PlaneRecords {
     this.#fieldManager = fieldManager
   }
 
-  /** `Taken`: the namespace is of another control plane, or was made by a person. */
+  /** `Taken`: the namespace belongs to another control plane, or a user created it. */
   async read(id: string, signal?: AbortSignal): Promise<Kept | 'Taken' | undefined> {
     const key = { name: planeNamespace(id) }
     const namespace = await this.#client.get(namespaces, key, defined({ signal }))
@@ -182,7 +185,7 @@ export class PlaneRecords {
     return { record, namespace: await this.#client.create(namespaces, object, options) }
   }
 
-  /** Throws a Conflict when another client wrote in between: nothing was decided about what it wrote. */
+  /** Throws a Conflict if another client wrote in between: its change was not considered. */
   async write({ namespace }: Kept, record: PlaneRecord, signal?: AbortSignal): Promise<Kept> {
     const annotations = { ...namespace.metadata.annotations, [ANNOTATION]: JSON.stringify(record) }
     if (annotations[ANNOTATION] === namespace.metadata.annotations?.[ANNOTATION]) return { record, namespace }
@@ -192,7 +195,7 @@ export class PlaneRecords {
   }
 }
 
-/** Of a control plane of which only one snapshot is left. */
+/** For a control plane with a single snapshot left. */
 export const emptied = (
   { id, owner, etcdToken, shape, forms, snapshots, files }: PlaneRecord,
   snapshot: string,
@@ -204,7 +207,7 @@ export const emptied = (
   shape,
   forms,
   isStopped: true,
-  // The keys that were held are all that it can need: without the oldest of them another one would be made, and open nothing.
+  // It can only need the keys held at that time: without the oldest one a new key would be created that opens nothing.
   snapshots: snapshots.filter((s) => s.name === snapshot).map((s) => ({ ...defined({ sealedWith: oldestKey }), ...s })),
   ...defined({ files }),
   blocked: [],

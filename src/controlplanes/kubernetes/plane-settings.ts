@@ -1,4 +1,4 @@
-// From the record of a control plane to the settings of its objects. Pure.
+// Turns a control plane's record into the settings of its objects. Pure.
 import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { type ControlPlaneShape, DEFAULT_NETWORK } from '../port.ts'
@@ -29,7 +29,7 @@ export const formsOf = ({ version, etcd }: ServedVersion): Readonly<Record<Part,
   }
 }
 
-/** The shape from now on. etcd, endpoint and network do not change. */
+/** The new shape. etcd, endpoint and network do not change. */
 export function nextShape(
   before: ControlPlaneShape | undefined,
   wanted: Partial<ControlPlaneShape> = {},
@@ -47,13 +47,13 @@ export function nextShape(
 
 export type CredentialSettings = Pick<ControlPlaneSettings, 'credentials' | 'oldTokenKeys'>
 
-/** Before credentials exist only the endpoint's Service is rendered from it. */
+/** Before credentials exist, only the endpoint's Service is rendered from it. */
 export const NO_CREDENTIALS: CredentialSettings = {
   credentials: { etcd: '', apiserver: '', 'controller-manager': '', scheduler: '' },
   oldTokenKeys: 0,
 }
 
-/** Undefined when the version file lacks the image of a version that runs. */
+/** Undefined if the version file lacks the image of a running version. */
 export function settingsOf(
   record: PlaneRecord,
   rows: readonly ServedVersion[],
@@ -110,5 +110,5 @@ const runningOf = ({ isStopped, isAwake, restoring }: PlaneRecord): ControlPlane
   return isAwake === true ? 'Etcd' : 'Nothing'
 }
 
-/** A store is at most three quarters of its volume: three snapshots of it, and the one that is being written, always have room. */
+/** A store takes at most three quarters of its volume, so there is always room for three snapshots and the one being written. */
 const tripled = (storage: string): string => storage.replace(/^\d+(\.\d+)?/, (count) => String(Number(count) * 3))

@@ -1,4 +1,4 @@
-// The pieces of work on one control plane, in steps: credentials, stopping, snapshots, restores.
+// Operations on one control plane, in steps: credentials, stopping, snapshots, restores.
 import { CONTROL_PLANE_ROLE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import {
   PARTS,
@@ -47,39 +47,39 @@ import { afterRestore } from './store-state.ts'
 import type { ServedVersion } from './version-file.ts'
 
 const POLL_MS = 1_000
-/** Within the time that a controller gives one pass; what takes longer is called again. */
+/** Within a controller pass; longer work continues with the next call. */
 const WITHIN_MS = 150_000
-/** A snapshot that failed is tried again after this; what a person mends meanwhile is not known here. */
+/** Retry interval of a failed snapshot; a manual fix in between goes unnoticed. */
 const AGAIN_MS = 120_000
-/** Its member answers nothing meanwhile. */
+/** The member does not answer while it is defragmented. */
 const DEFRAGMENTING = 'a member of etcd is being defragmented'
-/** Read from an API server, which does not keep it for nothing. */
+/** Asking an API server for the size is not free. */
 const SIZE_MS = 60_000
 const PROGRAMS = PARTS.filter((part) => part !== 'etcd')
 const [BINDINGS, NODES] = [coreKind('RoleBinding'), coreKind('Node')]
-/** Nodes of a hub come and go seldom, and every pass over a control plane asks for them. */
+/** A hub's nodes rarely change, and every control plane pass needs them. */
 const NODES_MS = 60_000
 
 export interface WorkOptions {
-  /** Of the hub. */
+  /** The hub's client. */
   readonly client: KubeClient
   readonly fieldManager: string
   readonly clock: Clock
   readonly versions: () => readonly ServedVersion[]
   readonly readLog: ReadLog
-  /** Who may do in the namespaces of control planes what the host does there. Left out: it may so already. */
+  /** Subjects that get the host's rights in control plane namespaces. If left out, the host already has them. */
   readonly access?: readonly { readonly kind: 'User' | 'ServiceAccount'; readonly name: string }[]
-  /** What the people of the hub wrote of its network. Left out: nothing. */
+  /** The hub's network, as written by its administrators; nothing if left out. */
   readonly network?: () => HubNetwork
-  /** How large the store is, between two reports of its members. Left out: only they are asked. */
+  /** Size of the store between two reports of its members. If left out, only the members are asked. */
   readonly storeSize?: StoreSize
-  /** Left out: a key that seals is not replaced in what is stored, and the old one stays. */
+  /** If left out, stored content is not resealed with a new key, and the old key stays. */
   readonly sealAgain?: SealAgain
-  /** How long a call that waits for the hub waits at most. */
+  /** The longest time a call waits for the hub. */
   readonly withinMs?: number
 }
 
-/** What asks the control plane itself. */
+/** Access to the control plane itself. */
 interface AsAdmin {
   readonly kubeconfig: Parameters<StoreSize>[0]['kubeconfig']
   readonly signal?: AbortSignal
@@ -101,7 +101,7 @@ export class PlaneWork {
     this.#records = records
   }
 
-  /** A role of this namespace alone: what the host does there, it may not do elsewhere in the hub. */
+  /** A role in this namespace only: it grants the host nothing elsewhere in the hub. */
   async giveAccess({ client, namespace, fieldManager }: Place): Promise<void> {
     const { access } = this.#options
     if (access === undefined) return
@@ -127,12 +127,12 @@ export class PlaneWork {
     return credentialSettings(made.files)
   }
 
-  /** As they are, without a change; undefined while they are incomplete. */
+  /** Their current state, without changes; undefined while incomplete. */
   async heldCredentials(kept: Kept, signal?: AbortSignal): Promise<PlaneCredentials | undefined> {
     return seenCredentials(this.#credentialTools(kept, signal), kept.record)
   }
 
-  /** What is declared of rotations, and what clients of the control plane report. Another host knows it from the next call. */
+  /** Declared rotations, and reports of the control plane's clients. Another host learns them with the next call. */
   noteRotation(id: string, rotation: RotationRequest | undefined): void {
     if (rotation !== undefined) this.#rotations.set(id, rotation)
   }
@@ -165,7 +165,7 @@ export class PlaneWork {
     return { kept: await this.#records.write(kept, next, signal) }
   }
 
-  /** Programs end before their store does. */
+  /** Programs stop before their store does. */
   async isDown(place: Place, settings: ControlPlaneSettings): Promise<boolean> {
     const objects = objectsIn({ ...settings, running: 'Nothing' })
     await applyAll(
@@ -180,7 +180,7 @@ export class PlaneWork {
     return (await podsOf(place, settings, ['etcd'])).length === 0
   }
 
-  /** Takes the next step of a snapshot: it counts once it was opened. */
+  /** Takes a snapshot's next step: it counts once it was opened. */
   async takeSnapshot(
     first: Kept,
     name: string,
@@ -194,7 +194,7 @@ export class PlaneWork {
     }
     if (kept.record.restoring !== undefined) {
       if (!kept.record.isStopped) return { kept, taken: undefined, why: 'a snapshot is being restored' }
-      // Of one that is stopped nothing else continues it.
+      // For a stopped control plane, nothing else continues them.
       const credentials = await this.credentials(kept, signal)
       const restored = 'why' in credentials ? credentials : await this.restoreStep(kept, credentials, signal)
       if ('why' in restored) return { kept, taken: undefined, why: restored.why }
@@ -222,7 +222,7 @@ export class PlaneWork {
     if (failed !== undefined && failed.at <= now && now < failed.at + AGAIN_MS)
       throw new NotYet(`snapshot ${name}: ${failed.why}; tried again at ${timestamp(failed.at + AGAIN_MS)}`)
     if (kept.record.isStopped) {
-      // What writes ends before it.
+      // Writers stop before the store.
       const [program] = await podsOf(place, settings, PROGRAMS)
       if (program !== undefined) return { kept, taken: undefined, why: `pod ${program} ends before it` }
       const credentials = await this.credentials(kept, signal)
@@ -252,7 +252,7 @@ export class PlaneWork {
     return { kept, taken: made && portSnapshot(made), why: '' }
   }
 
-  /** Takes the next step for the store of one that runs. */
+  /** Takes the next maintenance step for a running store. */
   async careForStore(
     kept: Kept,
     states: Readonly<Record<Part, PartState>>,
@@ -273,7 +273,7 @@ export class PlaneWork {
     )
   }
 
-  /** Once another key seals: what the older one sealed is written with it. */
+  /** Once another key seals: rewrites content of the older one. */
   async sealAgain(kept: Kept, held: PlaneCredentials | undefined, { signal, kubeconfig }: AsAdmin): Promise<Kept> {
     const { sealAgain, clock } = this.#options
     const { record } = kept
@@ -322,13 +322,13 @@ export class PlaneWork {
     const { storeSize } = this.#options
     const last = this.#sizes.get(record.id)
     if (storeSize === undefined || (last !== undefined && last.at <= now && now < last.at + SIZE_MS)) return last?.bytes
-    // What it does not tell, its members are asked for every hour.
+    // If the API server does not report it, the members are asked every hour.
     const bytes = await storeSize({ record, kubeconfig }).catch(() => undefined)
     this.#sizes.set(record.id, { at: now, bytes })
     return bytes
   }
 
-  /** A control plane that is stopped had its etcd started for a snapshot. */
+  /** The etcd of a stopped control plane was started for a snapshot. */
   async sleepAgain(kept: Kept, signal?: AbortSignal): Promise<Kept> {
     const settings = this.settings(kept)
     await this.until('etcd ends again', signal, () => this.isDown(this.place(kept, signal), settings))
@@ -350,7 +350,7 @@ export class PlaneWork {
     return { client, fieldManager, namespace, applied, ...defined({ signal }) }
   }
 
-  /** Of a control plane that is deleted. */
+  /** For a deleted control plane. */
   forget(id: string): void {
     this.#applied.delete(planeNamespace(id))
     this.#sizes.delete(id)

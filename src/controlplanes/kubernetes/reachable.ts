@@ -1,26 +1,26 @@
-// Decides which addresses the API servers of control planes may call. Kubelets, webhooks and extension API servers of a cluster may be anywhere, and a user of it
-// may name any address, so only what none of them can be is closed: this host, its link, where clouds hand out credentials, and the network of the hub. Pure.
+// Decides which addresses a control plane's API servers may call. Kubelets, webhooks and extension API servers may be anywhere, and a user may name any
+// address. So only addresses that none of them can have are blocked: this host, its local network, cloud credential endpoints, and the hub's network. Pure.
 import type { AddressBlock } from '#api/constructs/control-plane/settings.ts'
 import { FORBIDDEN_RANGES } from '#runtime/outbound/forbidden-address.ts'
 import { formatCidr, masked, parseCidr, parseIp, type IpBlock } from '#lib/ip-address.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { listAt, recordAt } from './fields-of.ts'
 
-/** What the people of a hub wrote into its version file. */
+/** Network settings in a hub's version file. */
 export interface HubNetwork {
-  /** Left out: the addresses and pod ranges of its Nodes. */
+  /** If left out: the addresses and pod ranges of its Nodes. */
   readonly closed?: readonly string[]
-  /** Of the closed ones: open all the same. */
+  /** Exceptions from the closed ranges. */
   readonly open: readonly string[]
 }
 
 export const NO_NETWORK: HubNetwork = { open: [] }
 
-/** A plugin makes rules of each; a hub with more Nodes names its ranges. */
+/** A network plugin creates rules for each; a hub with more Nodes lists its ranges. */
 const MOST_RANGES = 500
 const ALL = { 32: '0.0.0.0/0', 128: '::/0' } as const
 
-/** Pod ranges come first: most pods do not ask for credentials. */
+/** Pod ranges come first, because most pods do not require credentials. */
 export function rangesOfNodes(nodes: readonly KubeObject[]): readonly string[] {
   const pods = nodes.flatMap((node) => {
     const { podCIDR, podCIDRs } = recordAt(node, 'spec')
@@ -36,7 +36,7 @@ export function rangesOfNodes(nodes: readonly KubeObject[]): readonly string[] {
 }
 
 export function reachable(closed: readonly string[], open: readonly string[]): readonly AddressBlock[] {
-  // One range never closes the whole of a family, which cannot be left out of itself.
+  // A range never closes a whole address family, which cannot be excluded from itself.
   const ranges = merged([...FORBIDDEN_RANGES, ...closed.filter((range) => !range.endsWith('/0'))])
   const all = ([32, 128] as const).map((bits) => ({
     cidr: ALL[bits],
@@ -45,7 +45,7 @@ export function reachable(closed: readonly string[], open: readonly string[]): r
   return [...all, ...merged(open).map((cidr) => ({ cidr }))]
 }
 
-/** Canonical, sorted, and no two of them could be one. What is no range is left out. */
+/** Canonical, sorted and merged. Drops texts that are not ranges. */
 function merged(texts: readonly string[]): readonly string[] {
   const blocks = texts.flatMap((text) => {
     const block = parseCidr(text)

@@ -1,5 +1,5 @@
-// Reads what speaks for or against an upgrade: from the control plane itself, through its own API server, and from the nodes of the hub. What cannot be read is
-// unknown, and speaks against it.
+// Reads the preconditions of an upgrade from the control plane, through its own API server, and from the hub's nodes. A failed read is unknown, and unknown
+// blocks the upgrade.
 import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import { DEFAULTS } from '#api/constructs/control-plane/pods.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
@@ -29,7 +29,7 @@ const SLICES = typeOf({ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice'
 type Closable = KubeClient & { close?(): void }
 
 export interface ReadingTools {
-  /** Of the hub. */
+  /** The hub's client. */
   readonly hub: KubeClient
   readonly connect: (config: ConnectionConfig) => Closable
 }
@@ -48,7 +48,7 @@ export const readingsOf =
         kubelets: await asked(kubeletsOf),
         removedApisInUse: mapped(metrics, (m) => removedApis(m, minorOf(wanted) ?? 0)),
         deafWebhooks: await asked(deafWebhooksOf),
-        // Those of the Cluster are KubeNode's own, which are held against both versions before they are released.
+        // A Cluster's addons are KubeNode's own, tested with both versions before a release.
         unfitAddons: { known: true, value: [] },
         etcd: await asked(async (c) => ({
           isHealthy: (await c.raw({ method: 'GET', path: '/livez/etcd' })).status === 200,
@@ -61,7 +61,7 @@ export const readingsOf =
     }
   }
 
-/** As its API server tells it; asked between two reports of the members themselves. */
+/** As reported by its API server, between two reports of the members. */
 export const storeSizeOf =
   ({ connect }: Pick<ReadingTools, 'connect'>): StoreSize =>
   async ({ record, kubeconfig }) => {
@@ -100,7 +100,7 @@ async function kubeletsOf(
   return oldest === undefined || newest === undefined ? undefined : { oldest, newest }
 }
 
-/** Of metrics in text: the labels of each sample of one family, and its value. */
+/** Labels and value of each sample of one metric family. */
 function* samples(
   text: string,
   family: string,
@@ -114,7 +114,7 @@ function* samples(
   }
 }
 
-/** What clients asked for since the API server started, and the wanted minor no longer serves. */
+/** APIs requested since the API server's start that the wanted minor no longer serves. */
 export function removedApis(metrics: string, minor: number): readonly string[] {
   const found = new Set<string>()
   for (const { labels, value } of samples(metrics, 'apiserver_requested_deprecated_apis')) {
@@ -126,7 +126,7 @@ export function removedApis(metrics: string, minor: number): readonly string[] {
   return [...found].toSorted()
 }
 
-/** The fullest member counts. An API server that does not tell the size is not believed to have an empty store. */
+/** The fullest member counts. If an API server does not report the size, the store does not count as empty. */
 export function usedOfQuota(metrics: string, { shape }: Pick<PlaneRecord, 'shape'>): number {
   return storeBytes(metrics) / quotaOf(shape.etcd.storage, shape.extraArgs)
 }
@@ -137,7 +137,7 @@ function storeBytes(metrics: string): number {
   return Math.max(...sizes)
 }
 
-/** Those that fail closed and are served by a Service without a ready endpoint. */
+/** Webhooks that fail closed, on a Service without a ready endpoint. */
 async function deafWebhooksOf(client: KubeClient): Promise<readonly string[]> {
   const configurations = (await Promise.all(WEBHOOKS.map((type) => listAll(client, type)))).flat()
   const deaf: string[] = []
@@ -152,7 +152,7 @@ async function deafWebhooksOf(client: KubeClient): Promise<readonly string[]> {
   return deaf
 }
 
-/** What one API server more requests. */
+/** What one more API server requests. */
 interface Surge {
   readonly cpu: number
   readonly memory: number
@@ -166,7 +166,7 @@ function surgeOf({ shape: { resources } }: Pick<PlaneRecord, 'shape'>): Surge {
   return { cpu: quantityValue(cpu) ?? 0, memory: quantityValue(memory) ?? 0 }
 }
 
-/** One node of the hub has what the pods on it leave free, and the quotas of the namespace have it too. */
+/** A hub node has room next to its pods, and the namespace's quotas allow it too. */
 export async function surgeTrouble(hub: KubeClient, record: Pick<PlaneRecord, 'id' | 'shape'>) {
   const surge = surgeOf(record)
   const namespace = planeNamespace(record.id)
@@ -191,7 +191,7 @@ function hasRoom(node: KubeObject, pods: readonly KubeObject[], surge: Surge): b
   })
 }
 
-/** A quota whose use was not counted yet bounds nothing that could be said. */
+/** Skips a quota whose usage is not computed yet. */
 function fullQuota(quotas: readonly KubeObject[], { cpu, memory }: Surge): string | undefined {
   const needs = { pods: 1, 'count/pods': 1, cpu, memory, 'requests.cpu': cpu, 'requests.memory': memory }
   for (const quota of quotas) {

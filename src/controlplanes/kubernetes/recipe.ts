@@ -1,4 +1,4 @@
-// The credentials of a control plane of Kubernetes programs: three authorities that know nothing of each other, and a certificate for each way between two programs.
+// Credentials of a control plane of Kubernetes programs: three independent authorities, and a certificate for each connection between two programs.
 import {
   AUTHORITY_DAYS,
   CLUSTER_AUTHORITY,
@@ -26,11 +26,11 @@ export const LEAVES = {
 const ENCRYPTION_BYTES = 32
 
 export interface EtcdNames {
-  /** Names and addresses under which API servers and peers reach members, wildcards included. */
+  /** Names and addresses by which API servers and peers reach members, including wildcards. */
   readonly etcdHosts: readonly string[]
 }
 
-/** What the embedded server needs, and what etcd and the managers add. */
+/** The embedded server's items, plus those of etcd and the managers. */
 export function kubernetesRecipe({ etcdHosts }: EtcdNames): Recipe {
   const leaf = (name: string, authority: string, usage: LeafRecipe['usage'], commonName: string): LeafRecipe => ({
     name,

@@ -1,4 +1,4 @@
-// What a hub does not take: versions that it has no images of, ports and namespaces of others, and more control planes than it can lose. Pure.
+// What a hub refuses: versions without images, other programs' ports and namespaces, and more control planes than its limit. Pure.
 import type { ControlPlaneRequest, PutResult } from '../port.ts'
 import { rowOf, versionsIn } from '../upgrade/versions.ts'
 import { planeNamespace, type PlaneRecord } from './plane-record.ts'
@@ -15,7 +15,7 @@ export function unservedVersion({ version }: ControlPlaneRequest, rows: readonly
   }
 }
 
-/** Of a control plane that does not exist yet, beside the living ones. */
+/** For a control plane that does not exist yet, next to the living ones. */
 export function noPlace(
   { port, shape }: ControlPlaneRequest,
   others: readonly PlaneRecord[],

@@ -1,5 +1,5 @@
-// Removes a control plane: API servers first, so that no client writes any more, then everything else but the snapshot that is kept for a while, with its volume
-// and the keys that its Secrets are encrypted with.
+// Removes a control plane: API servers first, so that no client can write, then everything except a kept snapshot, with its volume and the keys that encrypt
+// its Secrets.
 import { SNAPSHOT_CLAIM } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -81,7 +81,7 @@ async function removeNamespace(tools: RemovalTools, kept: Kept, signal?: AbortSi
   )
 }
 
-/** Volumes of control planes that were deleted a week ago, by our clock and that of the hub: what one alone believes may end the last snapshot of a cluster. */
+/** Removes volumes of control planes deleted a week ago by both this clock and the hub's: a single wrong clock must not delete a cluster's last snapshot. */
 async function tidy(tools: RemovalTools, signal?: AbortSignal): Promise<void> {
   const now = tools.clock.now()
   const over = (await tools.records.all(signal)).filter(
@@ -92,7 +92,7 @@ async function tidy(tools: RemovalTools, signal?: AbortSignal): Promise<void> {
   for (const kept of over) if ((kept.record.keptUntil ?? Infinity) < hub) await endNamespace(tools, kept)
 }
 
-/** Of its API server; before everything where it does not tell. */
+/** The hub API server's time; the beginning of time if it does not report it. */
 async function hubTime({ client }: RemovalTools): Promise<number> {
   const { headers } = await client.raw({ method: 'GET', path: '/version' })
   const at = Date.parse(headers['date'] ?? '')

@@ -1,5 +1,5 @@
-// Seals the Secrets of a store once more after another key has begun to seal. A patch of nothing makes an API server write what an older key sealed, and nothing
-// else; what is in the Secrets is never read here.
+// Reseals a store's Secrets after another key has started to seal. An empty patch makes an API server rewrite what an older key sealed, and nothing else; the
+// Secrets' content is never read here.
 import { programUser } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -12,13 +12,13 @@ import { inParallel } from '#lib/pool.ts'
 import type { ReadingTools } from './readings.ts'
 import type { StoreSize } from './step-upgrade.ts'
 
-/** Throws when it cannot be known what there is. */
+/** Throws if the list of Secrets is unknown. */
 export type SealAgain = (of: Parameters<StoreSize>[0]) => Promise<Resealed>
 
 interface Resealed {
-  /** The Secrets that the server did not write, as namespace/name. */
+  /** Secrets that the server did not write, as namespace/name. */
   readonly failed: readonly string[]
-  /** What it answered to the first of them. */
+  /** Its response to the first of them. */
   readonly why?: string
 }
 
@@ -53,7 +53,7 @@ export async function sealAgain(client: Pick<KubeClient, 'raw' | 'patch'>): Prom
   for await (const keys of pagesOfKeys(client))
     await inParallel(keys, AT_ONCE, async (key) => {
       const outcome = await outcomeOf(() => client.patch(SECRETS, key, { type: 'merge', value: {} }))
-      // What was deleted meanwhile needs no key, and what another client wrote has the new one.
+      // A deleted one needs no key, and one that another client wrote has the new key.
       if (outcome.kind === 'Applied' || outcome.kind === 'Stale' || outcome.kind === 'Conflict') return
       why ??= messageOf(outcome.error)
       if (failed.length < MOST_NAMED) failed.push(`${key.namespace}/${key.name}`)
@@ -69,7 +69,7 @@ async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<rea
     if (answer.status !== 200) throw new Error(`the names of its Secrets cannot be read: ${answer.status}`)
     const list: unknown = JSON.parse(answer.text)
     const { kind, items, metadata } = isObject(list) ? list : {}
-    // Of an empty list the items are null.
+    // An empty list has null items.
     if (kind !== 'PartialObjectMetadataList' || !(Array.isArray(items) || items === null))
       throw new Error('the names of its Secrets cannot be read: no list')
     yield (items ?? []).map(itemKey)

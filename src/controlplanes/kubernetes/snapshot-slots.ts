@@ -1,19 +1,19 @@
-// Which file a snapshot is written to, and which snapshots make room. There are a few files, written again and again: the image of etcd has nothing that could remove
-// one, and a file is replaced only once the new one is whole, so one more must always fit on the volume. Pure.
+// Picks a snapshot's file and the snapshots to drop. There is a fixed set of files that are overwritten, because etcd's image has no program to delete one. A
+// file is replaced only once the new one is complete, so the volume must always have room for one more. Pure.
 import { isScheduled } from '../port.ts'
 import type { Opened } from './etcd-care.ts'
 import type { KeptSnapshot, PlaneRecord } from './plane-record.ts'
 
-/** As many are kept; the way back of an upgrade, and what is being restored, beside them. */
+/** This many are kept, in addition to an upgrade's way back and a snapshot being restored. */
 const MOST_SNAPSHOTS = 10
 const MOST_PINNED = 2
-/** One more than are ever kept: none is given up before another one was opened. */
+/** One more than are ever kept: none is dropped before another one was opened. */
 const SLOTS = MOST_SNAPSHOTS + MOST_PINNED + 1
 
 const pinnedIn = ({ upgrade, restoring }: PlaneRecord): ReadonlySet<string | undefined> =>
   new Set([upgrade?.edge?.snapshot, upgrade?.restoring?.snapshot, restoring?.snapshot])
 
-/** Bytes of every file that is on the volume, by its slot; that of a snapshot that was dropped stays. */
+/** Sizes of all files on the volume by slot, including those of dropped snapshots. */
 type Files = ReadonlyMap<number, number>
 
 const filesOf = ({ snapshots, files = {} }: PlaneRecord): Files =>
@@ -22,7 +22,7 @@ const filesOf = ({ snapshots, files = {} }: PlaneRecord): Files =>
     ...Object.entries(files).map(([slot, bytes]) => [Number(slot), bytes] as const),
   ])
 
-/** What was begun and given up is begun again in the same file, and a file that counts no longer is written before another one is begun. */
+/** An abandoned snapshot starts again in its file, and an unused file is overwritten before a new one is started. */
 export function freeSlot(record: PlaneRecord): number {
   const { snapshots, taking } = record
   const isFree = (n: number): boolean => !snapshots.some((s) => s.slot === n)
@@ -34,7 +34,7 @@ export function freeSlot(record: PlaneRecord): number {
   return slot
 }
 
-/** The new one is whole: the oldest that nothing depends on makes room, and of those that a schedule took none, which it drops itself unless the volume is too small. */
+/** The new one is complete: drops the oldest one that nothing depends on. Scheduled snapshots are dropped by the schedule, unless the volume is too small. */
 export function withSnapshot(
   { taking, ...record }: PlaneRecord,
   { objects, bytes, revision }: Opened,
@@ -52,7 +52,7 @@ export function withSnapshot(
     spare.toSorted((a, b) => Number(isScheduled(a.name)) - Number(isScheduled(b.name))).slice(0, excess),
   )
   const kept = (): readonly KeptSnapshot[] => [...record.snapshots.filter((s) => !leaving.has(s)), made]
-  // One always stays beside it: the new one may be of a store that was damaged before.
+  // Another one always stays: the new one may be of an already damaged store.
   const [oldest] = kept().length > 2 ? spare.filter((s) => !leaving.has(s)) : []
   if (oldest !== undefined && !hasFreeFile(kept(), files) && !canGrow(files, bytes, volumeBytes)) leaving.add(oldest)
   return { ...record, files: Object.fromEntries(files), snapshots: kept() }
@@ -61,7 +61,7 @@ export function withSnapshot(
 const hasFreeFile = (kept: readonly KeptSnapshot[], files: Files): boolean =>
   [...files.keys()].some((slot) => !kept.some((s) => s.slot === slot))
 
-/** Beside one file more there must be room to replace a file. */
+/** Even with one more file there must be room to replace one. */
 const canGrow = (files: Files, bytes: number, volumeBytes: number): boolean =>
   [...files.values()].reduce((sum, of) => sum + of, 0) + 2 * bytes <= volumeBytes
 

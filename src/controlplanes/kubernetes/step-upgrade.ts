@@ -1,4 +1,4 @@
-// Carries out the next step of an upgrade: the planner of src/controlplanes/upgrade decides it, from the record and from what runs.
+// Carries out an upgrade's next step; the planner in src/controlplanes/upgrade decides it from the record and the running state.
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { ControlPlaneRequest, Snapshot } from '../port.ts'
@@ -20,10 +20,10 @@ interface ReadingsOf {
   }) => Promise<string | undefined>
 }
 
-/** What is asked before anything begins. What cannot be read is unknown, and speaks against it. */
+/** Preconditions that are read before anything starts. A failed read is unknown, and unknown blocks. */
 export type Readings = (of: ReadingsOf) => Promise<Readiness>
 
-/** Bytes of the store of the fullest member; throws when nothing tells it. */
+/** Store size of the fullest member in bytes; throws if unknown. */
 export type StoreSize = (of: Pick<ReadingsOf, 'record' | 'kubeconfig'>) => Promise<number>
 
 export interface UpgradeTools {
@@ -41,11 +41,11 @@ export interface UpgradeTools {
 export interface Stepped {
   readonly kept: Kept
   readonly message?: string
-  /** Nothing was begun. */
+  /** Nothing was started. */
   readonly refused?: string
 }
 
-/** Tokens of restores that an upgrade asked for. */
+/** Prefix of restore tokens that an upgrade requests. */
 export const OF_UPGRADE = 'upgrade/'
 const DEFAULT_SOAK_MS = 3_600_000
 
@@ -72,7 +72,7 @@ export async function stepUpgrade(
     case 'refused':
       return { kept, refused: decided.problems.join('; ') }
     case 'waits':
-      // Before anything was begun there is no change to show it in.
+      // If nothing was started, there is no change to report it in.
       return record.upgrade === undefined
         ? { kept, refused: decided.waitingFor }
         : { kept, message: `waiting for ${decided.waitingFor}` }
@@ -107,7 +107,7 @@ async function seenOf(
       name,
       takenAt: Date.parse(takenAt),
       version: of,
-      // One that was not opened is not in the record.
+      // The record has opened snapshots only.
       isOpened: true,
     })),
     approvedRestore: upgrade?.approvedRestore,
@@ -116,7 +116,7 @@ async function seenOf(
   }
 }
 
-/** The restore of an upgrade is done, and not done once more while what it brought back starts. */
+/** An upgrade's restore is done, and must not repeat while the restored state starts. */
 const isComingBack = ({ upgrade, forms, restoring }: PlaneRecord, states: Readonly<Record<Part, PartState>>): boolean =>
   restoring !== undefined ||
   (upgrade?.restoring !== undefined &&
@@ -140,7 +140,7 @@ async function carryOut(tools: UpgradeTools, kept: Kept, step: UpgradeStep): Pro
     case 'record':
       return write({ ...record, upgrade: step.record })
     case 'roll':
-      // The clock of the new form begins now: that the old one was not ready is another matter.
+      // Starts the new form's clock: the old one's unreadiness does not count.
       return write({
         ...record,
         forms: { ...record.forms, [step.part]: step.to },
@@ -157,7 +157,7 @@ async function carryOut(tools: UpgradeTools, kept: Kept, step: UpgradeStep): Pro
       const from = record.snapshots.find((s) => s.name === step.snapshot)
       const row = tools.rows.find((r) => r.version === step.version)
       if (from === undefined || row === undefined) throw new Error(`${step.snapshot} or ${step.version} is gone`)
-      // etcd never goes back by itself.
+      // etcd never goes back on its own.
       const forms = { ...formsOf(row), etcd: record.forms.etcd }
       const token = `${OF_UPGRADE}${step.snapshot}/${tools.clock.now()}`
       return write(beginRestore({ ...record, forms }, { snapshot: step.snapshot, slot: from.slot, token }))

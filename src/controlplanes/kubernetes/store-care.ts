@@ -1,4 +1,4 @@
-// Carries out the steps for the store of one control plane as Jobs, one at a time: each is in the record before it begins, so that another controller continues it.
+// Maintains one control plane's store by Jobs, one at a time. Each is recorded before it starts, so another controller can continue it.
 import {
   ALARMS,
   askJob,
@@ -26,7 +26,7 @@ import {
   type StoreStep,
 } from './store-state.ts'
 
-/** As etcd numbers its alarms. */
+/** etcd's alarm number. */
 const NOSPACE = 1
 
 interface StoreTools {
@@ -35,7 +35,7 @@ interface StoreTools {
   readonly readLog: ReadLog
   readonly now: number
   readonly write: (kept: Kept, record: PlaneRecord) => Promise<Kept>
-  /** As the API server tells it, where it does. */
+  /** As reported by the API server, if it does. */
   readonly bytes: number | undefined
   readonly isWhole: boolean
 }
@@ -58,7 +58,7 @@ export async function careForStore(tools: StoreTools, kept: Kept): Promise<Kept>
   if (step.do === 'finish') return keep(kept, afterStep(care, step))
   const { doing } = care
   if (doing === undefined) {
-    // The record is first: a Job that nothing knows of would never be removed.
+    // Record first: an unrecorded Job would never be removed.
     const next = await keep(kept, { ...care, doing: { ...step, token: now.toString(36) } })
     return careForStore(tools, next)
   }
@@ -102,14 +102,14 @@ async function found({ place, settings, readLog, now }: StoreTools, care: StoreC
   let revision = 0
   for (let member = 0; member < settings.etcd.members; member++) {
     const status = lineIn(await logOf(place, job, statusOf(member), readLog), statusIn)
-    // It was not asked.
+    // This member was not asked.
     if (status === undefined) continue
     revision = Math.max(revision, numberAt(recordAt(status, 'header'), 'revision'))
     members.push({
       member,
       bytes: numberAt(status, 'dbSize'),
       inUse: numberAt(status, 'dbSizeInUse'),
-      // Ids are larger than a number is exact; two that become equal by it are as rare as a broken digest.
+      // Ids exceed exact numbers; two that collide are as rare as a broken digest.
       isLeader: numberAt(status, 'leader') === numberAt(recordAt(status, 'header'), 'member_id'),
     })
   }

@@ -1,24 +1,24 @@
-// Decides what is done next for the store of one control plane: asked how full it is, compacted, defragmented one member at a time with the leader last, and its alarm
-// disarmed. Pure. Members are defragmented only once that was asked for, with the permit of a controller.
+// Decides the next maintenance step of one control plane's store: measure it, compact it, defragment one member at a time with the leader last, and disarm its
+// alarm. Pure. Defragmenting needs a request, under a controller's permit.
 
-/** Of a store that has room. */
+/** For a store with room. */
 import { defined } from '#lib/defined.ts'
 const ASK_MS = 3_600_000
-/** Of one that may soon be full. */
+/** For a store that may soon be full. */
 const ASK_NEAR_MS = 120_000
-/** Of one that takes no writes. */
+/** For a store that refuses writes. */
 const ASK_FULL_MS = 60_000
 const NEAR = 0.8
-/** Below it a store that was full takes writes again; above it the next ones would fill it once more. */
+/** Below this share of the quota a store takes writes again; above it the next writes would fill it again. */
 const ROOMY = 0.9
-/** So much of the file is free pages, and the file is so much of the quota, before a rewrite is worth its pause. */
+/** This share of the file is free pages, and the file is this share of the quota, before a rewrite is worth its pause. */
 const WASTE = 0.45
 const WORTH = 0.25
 const AGAIN_MS = 120_000
 
 interface MemberStore {
   readonly member: number
-  /** Of the file, which never shrinks by itself. */
+  /** File size, which never shrinks on its own. */
   readonly bytes: number
   readonly inUse: number
   readonly isLeader: boolean
@@ -28,9 +28,9 @@ export interface StoreReport {
   readonly at: number
   readonly revision: number
   readonly members: readonly MemberStore[]
-  /** Since when the alarm NOSPACE was seen: no member takes a write. */
+  /** Since when the NOSPACE alarm has been active: no member takes a write. */
   readonly fullSince?: number
-  /** It is full, and nothing was written since it was compacted: etcd counts pages as free only at the next write, so how much is in use is not known. */
+  /** It is full and nothing was written since its compaction. etcd counts pages as free only at the next write, so the usage is unknown. */
   readonly isUncertain?: true
 }
 
@@ -41,20 +41,20 @@ export type StoreStep =
   | { readonly do: 'disarm' }
   | { readonly do: 'finish' }
 
-/** Kept in the record of the control plane: another controller continues it. */
+/** Kept in the control plane's record, so that another controller continues it. */
 export interface StoreCare {
   readonly report?: StoreReport
-  /** Something was changed since the report. */
+  /** Something changed since the report. */
   readonly isStale?: boolean
-  /** The revision of the last compaction that was tried: the same cannot be compacted twice. */
+  /** The revision of the last attempted compaction: the same one cannot be compacted twice. */
   readonly compacted?: number
-  /** The revision at which all members were rewritten last. */
+  /** The revision when all members were last rewritten. */
   readonly rewritten?: number
   /** How often all members were defragmented. */
   readonly defragmented: number
-  /** The members that are done, of the next time. */
+  /** Members already done in the current round. */
   readonly defragmenting?: readonly number[]
-  /** The Job that was begun. */
+  /** The started Job. */
   readonly doing?: Exclude<StoreStep, { do: 'finish' }> & { readonly token: string }
   readonly failed?: { readonly at: number; readonly why: string }
 }
@@ -64,14 +64,14 @@ export const NO_CARE: StoreCare = { defragmented: 0 }
 export interface StoreSeen {
   readonly now: number
   readonly members: number
-  /** The members whose pods are ready. */
+  /** Members with ready pods. */
   readonly serving: readonly number[]
-  /** All members run what is wanted, and serve. */
+  /** All members run the desired version and serve. */
   readonly isWhole: boolean
   readonly quota: number
-  /** As its API server tells it, where it does. */
+  /** As reported by its API server, if it does. */
   readonly bytes: number | undefined
-  /** When the control plane was made. */
+  /** When the control plane was created. */
   readonly bornAt: number
 }
 
@@ -87,14 +87,14 @@ export function nextStep(care: StoreCare, seen: StoreSeen): StoreStep | undefine
   if (isFull && report.revision > (care.compacted ?? 0)) return { do: 'compact', revision: report.revision }
   if (care.defragmenting !== undefined) {
     const next = orderOf(report, members).find((member) => care.defragmenting?.includes(member) !== true)
-    // One more that is away could cost the quorum.
+    // Another unavailable member could cost the quorum.
     if (next !== undefined) return isWhole ? { do: 'defragment', member: next } : dueAgain(care, seen)
   }
   if (isFull && isWhole && hasRoom(report, members, quota)) return { do: 'disarm' }
   return care.defragmenting === undefined ? dueAgain(care, seen) : { do: 'finish' }
 }
 
-/** What is known after a step is done. */
+/** The state after a completed step. */
 export function afterStep(care: StoreCare, step: Exclude<StoreStep, { do: 'ask' }>): StoreCare {
   const { doing: _, failed: __, ...rest } = care
   switch (step.do) {
@@ -131,14 +131,14 @@ export function afterAsking(care: StoreCare, found: Omit<StoreReport, 'fullSince
 const isSilent = ({ report, compacted }: StoreCare, { revision }: Pick<StoreReport, 'revision'>): boolean =>
   report?.revision === revision && compacted === revision
 
-/** A compaction that failed was perhaps done by another: the sizes tell. Everything else is tried again. */
+/** A failed compaction may have been done by someone else: the sizes show it. Everything else is retried. */
 export function afterFailure(care: StoreCare, step: StoreStep, now: number, why: string): StoreCare {
   if (step.do === 'compact') return afterStep(care, step)
   const { doing: _, ...rest } = care
   return { ...rest, failed: { at: now, why } }
 }
 
-/** A restore makes another store. */
+/** A restore creates a new store. */
 export const afterRestore = ({ defragmented, doing }: StoreCare = NO_CARE): StoreCare => ({
   defragmented,
   ...defined({ doing }),
@@ -151,7 +151,7 @@ function dueAgain({ report }: StoreCare, seen: StoreSeen): StoreStep | undefined
   return seen.now - (report?.at ?? 0) >= every ? { do: 'ask' } : undefined
 }
 
-/** A leader that pauses costs an election. */
+/** A leader that pauses causes an election. */
 function orderOf({ members: known }: StoreReport, members: number): readonly number[] {
   const leader = known.find(({ isLeader }) => isLeader)?.member
   const others = Array.from({ length: members }, (_, n) => n).filter((n) => n !== leader)
@@ -161,7 +161,7 @@ function orderOf({ members: known }: StoreReport, members: number): readonly num
 const hasRoom = ({ members: known }: StoreReport, members: number, quota: number): boolean =>
   known.length === members && known.every(({ bytes }) => bytes < ROOMY * quota)
 
-/** Whether a rewrite lets it take writes again, or frees enough of a file that is mostly empty. */
+/** Whether a rewrite restores writes, or frees enough of a mostly empty file. */
 export function isWorthDefragmenting({ members, fullSince, isUncertain }: StoreReport, quota: number): boolean {
   if (fullSince !== undefined)
     return (

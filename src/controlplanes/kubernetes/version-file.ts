@@ -1,4 +1,4 @@
-// The versions of Kubernetes that a hub can run control planes of: a file that its people keep, with each image by digest. Nothing is fetched to read it.
+// The Kubernetes versions that a hub can run as control planes: a file kept by its administrators, with each image by digest. Reading it fetches nothing.
 import { minorOf, PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
@@ -7,19 +7,19 @@ import type { ControlPlaneVersion } from '../upgrade/versions.ts'
 import type { HubNetwork } from './reachable.ts'
 
 export interface ServedVersion extends ControlPlaneVersion {
-  /** By digest: what runs is what was tested, whatever a tag says tomorrow. */
+  /** By digest, so that exactly the tested image runs, whatever its tag becomes. */
   readonly images: Readonly<Record<Part, string>>
 }
 
 const IMAGE = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)+(:[\w][\w.-]*)?@sha256:[0-9a-f]{64}$/
-/** As a Cluster names one: without a v, and with its patch. */
+/** As in a Cluster: without a v, and with the patch version. */
 const VERSION = /^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$/
-/** A file that a person keeps. */
+/** A manually maintained file. */
 const MOST_ROWS = 200
 
 export type VersionFile =
   | { readonly rows: readonly ServedVersion[]; readonly network: HubNetwork }
-  /** Everything that is wrong with it, each with the row. */
+  /** All its problems, each with its row. */
   | { readonly problems: readonly string[] }
 
 export function parseVersionFile(text: string): VersionFile {
@@ -46,7 +46,7 @@ export function parseVersionFile(text: string): VersionFile {
   return { rows: list as readonly ServedVersion[], network }
 }
 
-/** More is no network that a person has in mind. */
+/** More than any real network needs. */
 const MOST_RANGES = 100
 
 function rangeProblems(name: string, list: unknown): readonly string[] {

@@ -1,4 +1,4 @@
-// Decides the next step of an upgrade of a control plane. Pure. Until the edge the way back is the old programs, in seconds; after it, a restore that a person approves.
+// Decides the next step of an upgrade of a control plane. Pure. Until the edge, its one-way step, the way back is the old programs, in seconds; after it, a restore that a person approves.
 //
 //   etcd → new programs keep the old behavior → soak → snapshot, opened → edge → new behavior → done
 //   ◄──────────── the old programs return ───────────────────────────────┤├── a restore, with an Approval ──►
@@ -9,28 +9,28 @@ import type { BlockedVersion, Form, Snapshot, UpgradeRecord, UpgradeSeen, Upgrad
 import { rowOf, type VersionTable } from './versions.ts'
 
 export type UpgradeStep =
-  /** Writes the record; nothing else happens in this step. */
+  /** Writes only the record in this step. */
   | { readonly do: 'record'; readonly record: UpgradeRecord }
   | { readonly do: 'roll'; readonly part: Part; readonly to: Form }
   | { readonly do: 'take-snapshot'; readonly version: string }
   | { readonly do: 'open-snapshot'; readonly name: string }
   | { readonly do: 'restore'; readonly snapshot: string; readonly version: string }
-  /** Removes the record, and keeps what failed. */
+  /** Removes the record, and keeps the failed version. */
   | { readonly do: 'finish'; readonly version: string; readonly blocked?: BlockedVersion }
 
 export type UpgradeDecision =
   | { readonly is: 'current' }
-  /** Nothing was begun. */
+  /** Nothing was started. */
   | { readonly is: 'refused'; readonly problems: readonly string[] }
   | { readonly is: 'waits'; readonly waitingFor: string; readonly until?: number }
   | { readonly is: 'step'; readonly step: UpgradeStep; readonly because: string }
 
-/** An older snapshot would lose more than what the edge itself costs. */
+/** An older snapshot would lose more than the one-way step itself costs. */
 export const SNAPSHOT_FRESH_MS = 10 * 60_000
-/** New programs that are not ready by then are replaced by the old ones. */
+/** New programs that are not ready within this time are replaced by the old ones. */
 export const READY_WITHIN_MS = 10 * 60_000
 
-/** What serves others is upgraded before what asks it; on the way back it is the other way round. */
+/** Upgrade servers before their clients; on the way back, the reverse. */
 const FORWARD: readonly Part[] = ['etcd', 'apiserver', 'controller-manager', 'scheduler']
 
 export function planUpgrade(
@@ -57,7 +57,7 @@ function planBeginning(seen: UpgradeSeen, request: UpgradeRequest, table: Versio
   return write({ from, to: next, begunAt: now }, `nothing speaks against ${from} to ${next}`)
 }
 
-/** A revert after the upgrade was complete: the snapshot before its edge is the way back, while it is kept. */
+/** A revert after a completed upgrade: the way back is the snapshot from before its one-way step, while it is kept. */
 function planLateReturn(
   { snapshots, approvedRestore }: UpgradeSeen,
   running: string,
@@ -121,12 +121,12 @@ function planForward(
   return write({ ...record, edge: { at: now, snapshot: snapshot.name } }, `snapshot ${snapshot.name} was opened`)
 }
 
-/** What another commit changes before the edge: back, or on to another patch of the same minor. */
+/** What another commit changes before the one-way step: back, or on to another patch of the same minor. */
 function turn(record: UpgradeRecord, request: UpgradeRequest, table: VersionTable): UpgradeDecision | undefined {
   if (request.version === record.to) return undefined
   const [wanted, from, to] = [minorOf(request.version), minorOf(record.from), minorOf(record.to)]
   const row = rowOf(table, request.version)
-  // A typing mistake disrupts nothing; the edge is not passed under it.
+  // A typo disrupts nothing; the one-way step waits until it is fixed.
   if (wanted === undefined || row === undefined)
     return { is: 'waits', waitingFor: `a version that the version table has; ${request.version} is not in it` }
   // This step is on the way there.
@@ -134,7 +134,7 @@ function turn(record: UpgradeRecord, request: UpgradeRequest, table: VersionTabl
   const isSameStep =
     wanted === to &&
     row.emulatesFrom <= (from ?? 0) &&
-    // Another etcd minor is an upgrade of its own.
+    // Another etcd minor is a separate upgrade.
     etcdMinor(row.etcd) === etcdMinor(rowOf(table, record.to)?.etcd ?? '')
   if (isSameStep && request.version !== record.from) {
     const { soakSince: _, ...rest } = record
@@ -144,7 +144,7 @@ function turn(record: UpgradeRecord, request: UpgradeRequest, table: VersionTabl
   return write({ ...record, goingBack: { why, hasFailed: false } }, why)
 }
 
-/** All parts at once: the new programs kept the old behavior, so old and new work together in any order, and others may wait for the broken one. */
+/** All parts at once: the new programs kept the old behavior, so old and new work together in any order, and others may depend on the broken one. */
 function planBack(
   seen: UpgradeSeen,
   { from, to }: UpgradeRecord,
@@ -210,7 +210,7 @@ function planRestoring(seen: UpgradeSeen, record: UpgradeRecord, snapshot: strin
   }
 }
 
-/** The first part that does not have its form yet: rolled, or waited for. One part at a time. */
+/** The first part without its form: roll it, or wait for it. One part at a time. */
 function roll(seen: UpgradeSeen, table: VersionTable, form: Form): UpgradeDecision | undefined {
   for (const part of FORWARD) {
     const step = rollOf(seen, part, form, table)
@@ -234,17 +234,17 @@ const formText = (part: Part, { version, emulates }: Form): string =>
 function aimOf(part: Part, wanted: Form, form: Form, table: VersionTable): Form {
   if (part !== 'etcd') return form
   const etcd = rowOf(table, form.version)?.etcd
-  // A newer minor of etcd serves older API servers; its own way back is not worth the risk.
+  // A newer etcd minor serves older API servers; downgrading it is not worth the risk.
   if (etcd === undefined || (etcdMinor(etcd) ?? 0) < (etcdMinor(wanted.version) ?? 0)) return wanted
   return { version: etcd, emulates: etcdMinor(etcd) ?? 0 }
 }
 
 const isForm = (a: Form, b: Form): boolean => a.version === b.version && a.emulates === b.emulates
 
-/** Taken after the soak, of the version that one would come back to, and still young. */
+/** Taken after the soak, from the version to go back to, and recent. */
 function fresh(snapshots: readonly Snapshot[], version: string, soakSince: number, now: number): Snapshot | undefined {
   const young = snapshots.filter(
-    // One of the future was taken under another clock: how old it is cannot be known.
+    // One from the future was taken by another clock: its age is unknown.
     (s) => s.version === version && s.takenAt >= soakSince && s.takenAt <= now && now - s.takenAt <= SNAPSHOT_FRESH_MS,
   )
   return young.find((s) => s.isOpened) ?? young.toSorted((a, b) => b.takenAt - a.takenAt)[0]
@@ -256,7 +256,7 @@ const write = (record: UpgradeRecord, because: string): UpgradeDecision => ({
   because,
 })
 
-/** What going from one version to another means, for the plan of a commit. Undefined: it is an ordinary way forward. */
+/** What a change between two versions means, for a commit's plan. Undefined for an ordinary upgrade. */
 export function wayBack(
   record: UpgradeRecord | undefined,
   running: string,

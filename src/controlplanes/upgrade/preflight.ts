@@ -1,19 +1,19 @@
-// Everything that speaks against an upgrade, at once and before anything begins. Pure; what could not be read speaks against it too.
+// Everything that blocks an upgrade, collected before anything starts. Pure; a failed read blocks too.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { nextVersion, rowOf, type VersionTable } from './versions.ts'
 import type { Readiness, Reading, UpgradeSeen, UpgradeRequest } from './seen.ts'
 import { someOf } from '#lib/some-of.ts'
 
-/** An etcd above it may be full before the upgrade ends. */
+/** A fuller etcd may hit its quota before the upgrade ends. */
 const MAX_QUOTA_USED = 0.75
 /** A kubelet may be this many minors behind its API server. */
 const MAX_KUBELET_BEHIND = 3
 const MAX_NAMED = 5
 
 export interface Preflight {
-  /** The version that comes next: the wanted one, or one on the way. */
+  /** The next version: the wanted one, or one on the way. */
   readonly next: string
-  /** Empty: it may begin. */
+  /** Empty: it may start. */
   readonly problems: readonly string[]
 }
 
@@ -52,14 +52,14 @@ function stepProblems(from: string, next: string, etcd: string, table: VersionTa
   return etcdProblems(etcd, row.etcd)
 }
 
-/** etcd goes one minor at a time. */
+/** etcd moves one minor at a time. */
 function etcdProblems(before: string, after: string): readonly string[] {
   const [b, a] = [etcdMinor(before), etcdMinor(after)]
   if (b === undefined || a === undefined) return [`the versions of etcd cannot be read: ${before}, ${after}`]
   return a > b + 1 ? [`etcd ${before} to ${after} skips a minor of etcd`] : []
 }
 
-/** 306 of 3.6.5. */
+/** 306 for 3.6.5. */
 export function etcdMinor(version: string): number | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,3})\.\d+/.exec(version) ?? []
   return major === undefined || minor === undefined ? undefined : Number(major) * 100 + Number(minor)

@@ -1,18 +1,18 @@
-// What an upgrade is decided from: what runs, what was asked for, and the record of the upgrade that is under way. Plain data.
+// The input of an upgrade decision: what runs, what was requested, and the record of the upgrade in progress. Plain data.
 import type { Part } from '#api/constructs/control-plane/settings.ts'
 
-/** One way in which a program runs: its version, and the minor whose behavior it keeps. etcd emulates nothing: its minor is its own. */
+/** A program's version, and the minor whose behavior it keeps. etcd emulates nothing: its minor is its own. */
 export interface Form {
   readonly version: string
   readonly emulates: number
 }
 
 interface PartSeen {
-  /** What its workload asks for. */
+  /** What its workload requests. */
   readonly wanted: Form
-  /** What runs, each form once; more than one while it rolls. */
+  /** The running forms, each once; several during a roll. */
   readonly running: readonly Form[]
-  /** All instances run what is wanted and serve. */
+  /** All instances run the desired form and serve. */
   readonly isReady: boolean
   /** Since when it has not been ready. */
   readonly unreadySince?: number
@@ -21,46 +21,46 @@ interface PartSeen {
 export interface Snapshot {
   readonly name: string
   readonly takenAt: number
-  /** It was opened and counted; unverified ones are worth nothing. */
+  /** It was opened and counted; an unverified snapshot is worthless. */
   readonly isOpened: boolean
   /** The version that ran when it was taken. */
   readonly version: string
 }
 
-/** Kept in the status of the Cluster, and written before what it says is done. */
+/** Kept in the Cluster's status, and written before the step it describes. */
 export interface UpgradeRecord {
   readonly from: string
   readonly to: string
   readonly begunAt: number
-  /** Since when everything runs the new programs with the old behavior. */
+  /** Since when everything has been running the new programs with the old behavior. */
   readonly soakSince?: number
   /** From here on, the way back is a restore of this snapshot. */
   readonly edge?: { readonly at: number; readonly snapshot: string }
-  /** Why the old programs return; a version that failed is not tried again until a user asks for it. */
+  /** Why the old programs return. A failed version is not retried until a user requests it. */
   readonly goingBack?: { readonly why: string; readonly hasFailed: boolean }
-  /** A restore that was approved and begun. */
+  /** An approved restore that has started. */
   readonly restoring?: { readonly snapshot: string; readonly at: number }
 }
 
-/** A reading that could not be made blocks. */
+/** A failed reading blocks. */
 export type Reading<T> = { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string }
 
-/** What is asked before anything begins. */
+/** What is checked before anything starts. */
 export interface Readiness {
   /** Oldest and newest kubelet; undefined without nodes. */
   readonly kubelets: Reading<{ readonly oldest: string; readonly newest: string } | undefined>
-  /** Resources that clients use and that the new minor no longer serves. */
+  /** Resources that clients use and the new minor no longer serves. */
   readonly removedApisInUse: Reading<readonly string[]>
   /** Webhooks that fail closed and do not answer now. */
   readonly deafWebhooks: Reading<readonly string[]>
   /** Addons that are not tested with the new minor. */
   readonly unfitAddons: Reading<readonly string[]>
   readonly etcd: Reading<{ readonly isHealthy: boolean; readonly usedOfQuota: number }>
-  /** Why the hub has no place for one API server more; undefined when it has. */
+  /** Why the hub has no room for one more API server; undefined if it has. */
   readonly surgeTrouble: Reading<string | undefined>
 }
 
-/** A version that failed here: refused until the Cluster asks for another one, or a Retry hold names it. */
+/** A version that failed here: refused until the Cluster requests another one, or a Retry hold names it. */
 export interface BlockedVersion {
   readonly version: string
   readonly why: string
@@ -71,16 +71,16 @@ export interface UpgradeSeen {
   readonly record: UpgradeRecord | undefined
   readonly readiness: Readiness
   readonly snapshots: readonly Snapshot[]
-  /** Name of the snapshot whose restore a person approved. */
+  /** Name of the snapshot whose restore a user approved. */
   readonly approvedRestore: string | undefined
-  /** Something else has the control plane: a restore, a member's replacement, the deletion. */
+  /** Another operation uses the control plane: a restore, a member's replacement, the deletion. */
   readonly busyWith: string | undefined
   readonly blocked: readonly BlockedVersion[]
 }
 
 export interface UpgradeRequest {
   readonly version: string
-  /** Minors in between are walked one by one. */
+  /** Walks skipped minors one by one. */
   readonly walksMinors: boolean
   readonly soakMs: number
 }

@@ -1,12 +1,12 @@
-// The version table: which programs make up each version of a control plane, and which older minors they can emulate. Pure data that a fleet extends.
+// The version table: which programs make up each control plane version, and which older minors they can emulate. Pure data that a fleet may extend.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { compareVersions, parseVersion } from '#lib/semver.ts'
 import { someOf } from '#lib/some-of.ts'
 
 export interface ControlPlaneVersion {
-  /** Of Kubernetes, such as 1.36.2. */
+  /** The Kubernetes version, such as 1.36.2. */
   readonly version: string
-  /** Of the etcd that belongs to it. */
+  /** The etcd version that belongs to it. */
   readonly etcd: string
   /** The oldest minor whose behavior its programs can keep: 33 for 1.33. */
   readonly emulatesFrom: number
@@ -17,22 +17,19 @@ export type VersionTable = readonly ControlPlaneVersion[]
 export const rowOf = (table: VersionTable, version: string): ControlPlaneVersion | undefined =>
   table.find((row) => row.version === version)
 
-/** Negative when the first is older. Texts that are no versions are equal to nothing and older than all. */
+/** Negative if the first is older. Invalid versions equal nothing and are older than all. */
 export function orderOf(a: string, b: string): number {
   const [x, y] = [parseVersion(a), parseVersion(b)]
   if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1
   return compareVersions(x, y)
 }
 
-/** The newest version of a minor that the table knows. */
+/** The newest version of a minor in the table. */
 function newestOf(table: VersionTable, minor: number): ControlPlaneVersion | undefined {
   return table.filter((row) => minorOf(row.version) === minor).toSorted((a, b) => orderOf(b.version, a.version))[0]
 }
 
-/**
- * The next version on the way: the wanted one, or the newest of the next minor when minors would be skipped and may be walked.
- * In words when there is no way.
- */
+/** The next version on the way: the wanted one, or the newest of the next minor if minors would be skipped and may be walked. A message if there is no way. */
 export function nextVersion(
   table: VersionTable,
   from: string,

@@ -1,5 +1,5 @@
-// One process that runs control planes, as its host sees it: which of them it runs, and whether its event loop still turns. A process that is stuck is killed;
-// what it has acknowledged is on disk.
+// The host's view of one process that runs control planes: which ones it runs, and whether its event loop is alive. A stuck process is killed; everything it
+// acknowledged is on disk.
 import type { Credentials } from '#lib/x509/server-keys.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
 import type { EngineServer, EngineStart } from '../engine.ts'
@@ -9,18 +9,18 @@ import { HEARTBEAT_MS, type FromProcess, type ToProcess } from './messages.ts'
 export interface Child {
   send(message: ToProcess): void
   kill(): void
-  /** Closes the channel: the process then stops its servers and ends. */
+  /** Closes the channel: the process then stops its servers and exits. */
   disconnect(): void
   listen(onMessage: (message: FromProcess) => void): void
-  /** Resolves with how it ended. */
+  /** Resolves with how it exited. */
   readonly ended: Promise<string>
 }
 
-/** Beats that may be missing in a row. Counted by turns of our own event loop, so that a host that was stopped itself does not kill processes that were not. */
+/** Heartbeats that may be missing in a row. Counted by turns of the host's event loop, so a host that was stopped itself does not kill healthy processes. */
 const MOST_SILENT = 20
-/** While the process loads or a control plane starts: that one reads its objects in one go, up to a gigabyte. */
+/** While the process loads or a control plane starts, which reads up to a gigabyte of objects in one go. */
 const MOST_SILENT_STARTING = 120
-/** What a process gets to stop its servers once it runs none that is wanted. */
+/** Time for a process to stop its servers once none of them is wanted. */
 const END_MS = 10_000
 
 interface Seat {
@@ -52,12 +52,12 @@ export class PlaneProcess {
     this.#look()
   }
 
-  /** Control planes that it runs, or is about to. */
+  /** Control planes that it runs or is about to run. */
   get planes(): number {
     return this.#seats.size
   }
 
-  /** It starts no further control plane. */
+  /** It starts no more control planes. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -95,7 +95,7 @@ export class PlaneProcess {
     }
   }
 
-  /** Of a process without control planes. */
+  /** For a process without control planes. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#child.disconnect()

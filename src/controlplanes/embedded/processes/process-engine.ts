@@ -1,4 +1,4 @@
-// The embedded API server as the engine of control planes, in processes apart from the host: a control plane that is stuck blocks those of its own process only.
+// Runs embedded API servers in processes apart from the host: a stuck control plane only blocks those in its own process.
 import type { Clock } from '#lib/clock.ts'
 import { EMBEDDED } from '../embedded.ts'
 import type { EngineServer, EngineStart, PlaneData, PlaneEngine } from '../engine.ts'
@@ -6,9 +6,9 @@ import { type Child, PlaneProcess } from './plane-process.ts'
 
 export interface ProcessEngineOptions {
   readonly clock: Clock
-  /** What its servers keep; this process reads and replaces it while they do not run. */
+  /** Its servers' data; this process reads and replaces it while they do not run. */
   readonly data: PlaneData
-  /** Control planes that share a process at most; 1: each has its own. */
+  /** Maximum control planes per process; 1: each has its own. */
   readonly perProcess: number
   /** No process serves control planes of two tenants. */
   readonly tenantsApart?: boolean
@@ -23,10 +23,10 @@ export class ProcessEngine implements PlaneEngine {
   readonly restore: PlaneData['restore']
   readonly #o: ProcessEngineOptions
   #processes: readonly PlaneProcess[] = []
-  /** Of each process, whose control planes it served last. */
+  /** The last tenant of each process. */
   readonly #tenants = new WeakMap<PlaneProcess, string>()
 
-  /** The first process starts at once: it loads what it needs while its host does. */
+  /** Starts the first process at once, so that it loads while its host does. */
   constructor(options: ProcessEngineOptions) {
     this.#o = options
     this.mend = options.data.mend
@@ -51,7 +51,7 @@ export class ProcessEngine implements PlaneEngine {
     return !tenantsApart || process.planes === 0 || this.#tenants.get(process) === tenant
   }
 
-  /** Once the host has stopped every control plane. */
+  /** Called once the host has stopped every control plane. */
   async close(): Promise<void> {
     await Promise.all(this.#processes.map((p) => p.end()))
   }
@@ -65,7 +65,7 @@ export class ProcessEngine implements PlaneEngine {
     return added
   }
 
-  /** Of empty processes one stays, for the next control plane. */
+  /** Keeps one empty process for the next control plane. */
   #tidy(): void {
     const [, ...more] = this.#processes.filter((p) => !p.isOver && p.planes === 0)
     for (const each of more) void each.end()

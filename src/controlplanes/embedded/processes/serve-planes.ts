@@ -1,15 +1,15 @@
-// Runs API servers of control planes in this process, as its host asks over the channel. Ends with the host.
+// Runs control planes' API servers in this process, by requests from its host over the channel. Exits with the host.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { EngineServer, PlaneEngine } from '../engine.ts'
 import { HEARTBEAT_MS, type FromProcess, type ToProcess } from './messages.ts'
 
-/** The process itself, as far as its host talks with it. */
+/** The part of the process that the host's channel needs. */
 export interface Channel {
   send(message: FromProcess): void
   /** Called with each message of the host. */
   listen(onMessage: (message: ToProcess) => void): void
-  /** Resolves when the host has ended, or has closed the channel. */
+  /** Resolves when the host has exited or closed the channel. */
   readonly closed: Promise<void>
 }
 

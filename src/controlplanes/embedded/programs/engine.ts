@@ -1,5 +1,5 @@
-// The programs of Kubernetes as the engine of control planes on one machine: etcd, kube-apiserver and kube-controller-manager as processes for each, and a scheduler
-// where there is one. For local fleets: snapshots stop the control plane for the time of a copy, and nothing is spread over machines.
+// Runs control planes from Kubernetes' own programs on one machine: etcd, kube-apiserver, kube-controller-manager and optionally a scheduler as processes of
+// each. For local fleets: snapshots stop the control plane during a copy, and nothing is spread across machines.
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
@@ -58,7 +58,7 @@ class ProgramEngine implements PlaneEngine {
     this.#clock = clock
   }
 
-  /** A restore puts the store in place by two renames. */
+  /** A restore moves the store into place with two renames. */
   mend({ root, data }: PlaneFolder): void {
     const { old } = partsOf(root)
     if (!existsSync(storeIn(data)) && existsSync(old)) renameSync(old, storeIn(data))
@@ -119,7 +119,7 @@ class ProgramEngine implements PlaneEngine {
       await untilAnswer({ what: 'etcd', path: '/health', client: store, failed, clock })
       programs.start('kube-apiserver', this.#file('kube-apiserver'), serverFlags(places))
       await untilAnswer({ what: 'kube-apiserver', path: '/readyz', client, failed, clock })
-      // They end when no server answers them within seconds.
+      // They exit if no server answers them within seconds.
       programs.start('kube-controller-manager', this.#file('kube-controller-manager'), managerFlags(places))
       if (existsSync(this.#file('kube-scheduler')))
         programs.start('kube-scheduler', this.#file('kube-scheduler'), schedulerFlags(places))
@@ -165,7 +165,7 @@ class ProgramEngine implements PlaneEngine {
     const { next, old } = partsOf(root)
     for (const part of [next, old]) rmSync(part, { recursive: true, force: true })
     await halt()
-    // A store that does not open may be what the restore is for.
+    // An unreadable store may be the reason for the restore.
     const before = await storeFacts(this.#store(data)).catch(() => undefined)
     cpSync(copy, storeIn(next), { recursive: true })
     await raiseRevision(this.#store(next), before?.revision ?? 0)

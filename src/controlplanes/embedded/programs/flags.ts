@@ -1,4 +1,4 @@
-// How the programs of one control plane are called. Pure. All of them listen on one machine and know each other by certificates only.
+// Command lines of one control plane's programs. Pure. All listen on one machine and authenticate each other by certificate only.
 import { asFlags } from '#lib/flags.ts'
 import { join } from 'node:path'
 import { DEFAULT_NETWORK } from '../../port.ts'
@@ -6,7 +6,7 @@ import { signerOfAccounts } from './keys.ts'
 
 export interface ProgramPlaces {
   readonly data: string
-  /** Of keys and certificates. */
+  /** Folder of keys and certificates. */
   readonly keys: string
   readonly host: string
   readonly port: number
@@ -35,7 +35,7 @@ export function etcdFlags({
     'listen-peer-urls': peer,
     'initial-advertise-peer-urls': peer,
     'initial-cluster': `default=${peer}`,
-    // The only member waits for no other before it serves.
+    // A single member need not wait for others before it serves.
     'heartbeat-interval': '50',
     'election-timeout': '500',
     'client-cert-auth': 'true',
@@ -107,7 +107,7 @@ export function managerFlags({ keys, managerPort }: ProgramPlaces): readonly str
 export const schedulerFlags = ({ keys, schedulerPort }: ProgramPlaces): readonly string[] =>
   asFlags(clientOf(keys, 'kube-scheduler', schedulerPort))
 
-/** Of one replica: an election would only cost the time of the one before. */
+/** With one replica, an election would only wait for its predecessor's lease. */
 function clientOf(keys: string, name: string, port: number): Readonly<Record<string, string>> {
   const kubeconfig = join(keys, `${name}.kubeconfig`)
   return {

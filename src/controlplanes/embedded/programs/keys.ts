@@ -1,4 +1,5 @@
-// The files that the programs of a control plane read: what the host gives to any API server, and what only these need. Written again before each start.
+// The files that a control plane's programs read: credentials that the host gives any API server, and those only these programs need. Written again before each
+// start.
 import { createPublicKey } from 'node:crypto'
 import { join } from 'node:path'
 import { type Credentials, trustedBy } from '#lib/x509/server-keys.ts'
@@ -10,7 +11,7 @@ import { issueCertificate, type KeyAndCertificate, newAuthority } from '#lib/x50
 const DAYS = 3_650
 const LOOPBACK = '127.0.0.1'
 
-/** Of service accounts. */
+/** Signs service account tokens. */
 export const signerOfAccounts = { key: 'tokens.key', open: 'tokens.pub' } as const
 
 export interface KeysFor {
@@ -19,7 +20,7 @@ export interface KeysFor {
   readonly now: number
 }
 
-/** Returns those of etcd, as whose client it can be asked. */
+/** Returns etcd's keys, for use as its client. */
 export function writeKeys(folder: string, { credentials, url, now }: KeysFor): EtcdKeys {
   makePrivateFolder(folder)
   const write = (name: string, text: string): void => writeWholeFile(join(folder, name), text)
@@ -42,7 +43,7 @@ export function writeKeys(folder: string, { credentials, url, now }: KeysFor): E
     write(`${program}.kubeconfig`, text)
   }
 
-  // Only these programs use it, so each start has its own.
+  // Only these programs use it, so each start creates a new one.
   const frontProxy = newAuthority('front-proxy-ca', validity)
   write('front-proxy-ca.crt', frontProxy.certificate)
   const subject = { commonName: 'front-proxy-client' }
@@ -54,7 +55,7 @@ export function writeKeys(folder: string, { credentials, url, now }: KeysFor): E
   return writeEtcdKeys(folder, now)
 }
 
-/** Another user of the machine reads and writes no object past the API server. */
+/** Without these, another user of the machine could access objects past the API server. */
 export function writeEtcdKeys(folder: string, now: number): EtcdKeys {
   makePrivateFolder(folder)
   const validity = { now, days: DAYS }

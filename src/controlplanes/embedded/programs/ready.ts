@@ -1,4 +1,4 @@
-// Ports for programs that are about to start, and the wait until they answer.
+// Picks ports for programs that are about to start, and waits until they answer.
 import type { KubeClient } from '#kube/client.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -23,7 +23,7 @@ export interface Awaited {
   readonly what: string
   readonly path: string
   readonly client: KubeClient
-  /** Rejects when a program ends before. */
+  /** Rejects if a program exits first. */
   readonly failed: Promise<never>
   readonly clock: Clock
 }

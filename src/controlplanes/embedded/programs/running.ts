@@ -1,4 +1,4 @@
-// The processes of one control plane: they end with it, and those of a host that was killed end before the next start.
+// The processes of one control plane: they exit with it, and those left by a killed host are ended before the next start.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { ProgramName } from '../../programs.ts'
 const GRACE_MS = 10_000
 const POLL_MS = 50
 const PIDS = 'programs.json'
-/** The programs are named by their files; what ends them with us lies here. */
+/** The programs have full paths; the helper that ends them with this process is in here. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 interface Started {
@@ -33,7 +33,7 @@ export class RunningPrograms {
     this.#failure.promise.catch(() => undefined)
   }
 
-  /** Rejects when one of them ends before `stop`. */
+  /** Rejects if one of them exits before `stop`. */
   get failed(): Promise<never> {
     return this.#failure.promise
   }
@@ -56,7 +56,7 @@ export class RunningPrograms {
     writeWholeFile(join(this.#data, PIDS), JSON.stringify({ pids }))
   }
 
-  /** The last one that was started first: the store outlives what writes to it. */
+  /** Stops in reverse order of starting: the store outlives its writers. */
   async stop(): Promise<void> {
     this.#isEnding = true
     for (const { child, ended } of this.#started.toReversed()) {
@@ -77,11 +77,11 @@ export class RunningPrograms {
 
 const SETPRIV = '/usr/bin/setpriv'
 
-/** Where the kernel can be asked to, it ends a program together with this process; elsewhere the next start ends it. */
+/** If the kernel supports it, a program exits together with this process; elsewhere the next start ends it. */
 export const endingWithUs = (file: string, args: readonly string[]): readonly string[] =>
   existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', file, ...args] : [file, ...args]
 
-/** A pid is given to another process sooner or later: only one whose command names this folder is ended. */
+/** Pids are reused: only end a process whose command names this folder. */
 export async function endLeft(data: string, clock: Clock): Promise<void> {
   const file = join(data, PIDS)
   if (!existsSync(file)) return
@@ -90,7 +90,7 @@ export async function endLeft(data: string, clock: Clock): Promise<void> {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has just ended.
+      // It just exited.
     }
     while (isOf(pid, data)) await clock.sleep(POLL_MS)
   }

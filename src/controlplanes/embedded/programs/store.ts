@@ -1,4 +1,4 @@
-// The store of a control plane while its API server is down: etcd is started alone, over a folder, for as long as a question or a change takes.
+// A control plane's store while its API server is down: runs etcd alone over a folder for as long as a read or change takes.
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -9,10 +9,10 @@ import { type EtcdKeys, writeEtcdKeys } from './keys.ts'
 import { freePorts, untilAnswer } from './ready.ts'
 import { RunningPrograms } from './running.ts'
 
-/** Of objects in the store of an API server. */
+/** Keys of an API server's objects. */
 const OBJECTS = { key: '/registry/', end: '/registry0' }
 const RAISED = 'kubenode/raised'
-/** Of writes that only raise the revision. */
+/** Parallel writes that only raise the revision. */
 const AT_ONCE = 64
 
 export interface StoreFacts {
@@ -23,7 +23,7 @@ export interface StoreFacts {
 export interface StoreOf {
   /** The program. */
   readonly etcd: string
-  /** Has the folder etcd. */
+  /** Contains the folder etcd. */
   readonly data: string
   readonly keys: string
   readonly clock: Clock
@@ -54,7 +54,7 @@ async function alone<T>({ etcd, data, keys, clock }: StoreOf, work: (client: Kub
 
 export const storeFacts = (store: StoreOf): Promise<StoreFacts> => alone(store, facts)
 
-/** Above what clients have seen of the store before: none of them takes an old revision for a newer one. */
+/** Raises it above what clients have observed, so that none of them takes an old revision for a newer one. */
 export const raiseRevision = (store: StoreOf, above: number): Promise<void> =>
   alone(store, async (client) => {
     let { revision } = await facts(client)
@@ -65,7 +65,7 @@ export const raiseRevision = (store: StoreOf, above: number): Promise<void> =>
       revision = Math.max(...(await Promise.all(puts)).map(revisionIn))
     }
     const last = revisionIn(await asked(client, '/v3/kv/deleterange', { key: base64(RAISED) }))
-    // A watch since an older one is refused as too old, and its client lists again.
+    // A watch from an older revision is refused as too old, and its client lists again.
     await asked(client, '/v3/kv/compaction', { revision: String(last), physical: true })
   })
 

@@ -1,4 +1,4 @@
-// The end of the log of a program, for a sentence.
+// The end of a program's log, for a message.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { printableLine } from '#lib/printable.ts'
 
