@@ -46,7 +46,7 @@ test('F17 while the folder is away, also over a restart of sync, all objects sta
   const away = `${b.repository.dir}-away`
   renameSync(b.repository.dir, away)
   try {
-    const isMissed = (c: Awaited<ReturnType<typeof readyOf>>) => c?.status === 'False' && c.message.includes('KN70')
+    const isMissed = (c: Awaited<ReturnType<typeof readyOf>>) => c?.status === 'False' && c.message.includes('KN1011')
     const said = await eventually(() => readyOf(b), isMissed)
     expect(said?.message).toContain(b.repository.dir)
     await stop()
