@@ -1,4 +1,4 @@
-// Whether the agent of a machine can be asked, or why not. Pure.
+// Whether a machine's agent can be queried, or why not. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 

@@ -1,4 +1,4 @@
-// What an object asks users to approve now: a permit its operations, a Release its deletions or, without any, everything it applies. Pure.
+// What an object currently asks users to approve: a permit its operations, a Release its deletions or, if there are none, everything it applies. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -10,11 +10,11 @@ import { pruneText } from '#sync/release/cluster-phase.ts'
 
 export interface ApprovalRequest {
   readonly digest: string
-  /** Text of the approved content for users; absent when it is the object as a whole. */
+  /** Text of the approved content for users; absent when it is the whole object. */
   readonly text?: string
 }
 
-/** Another signer agrees to the newest commit, and to those before it. */
+/** Another signer approves the newest commit and the ones before it. */
 function commitRequests({ status }: FleetSource): readonly ApprovalRequest[] {
   const { commit = '', digest, message = '' } = status?.refused ?? {}
   return digest === undefined ? [] : [{ digest, text: `commit ${shortCommit(commit)}: ${message}` }]
@@ -26,7 +26,7 @@ const pruneRequests = ({ status }: FleetSource): readonly ApprovalRequest[] =>
     text: `hub, track ${name}: ${pruneText(held)}`,
   }))
 
-/** Deletions come first: a question about deletions must not approve the whole release. */
+/** Deletions come first: approving deletions must not approve the whole release. */
 export function requestsOf(object: OperationPermit | Release | FleetSource): readonly ApprovalRequest[] {
   switch (object.kind) {
     case 'OperationPermit':

@@ -1,4 +1,4 @@
-// Reads who is asked for an approval of what waits, with the rights of the user who is about to approve it.
+// Reads who can approve a waiting object, with the rights of the user who is about to approve it.
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -11,13 +11,13 @@ import { assertNever } from '#lib/errors.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { type Asker, askersOfCommit, askersOfPermit, askersOfRelease } from './approvers.ts'
 
-/** What an Approval can be of. */
+/** Objects that an Approval can be for. */
 export type Approved =
   | (OperationPermit & { readonly kind: 'OperationPermit' })
   | (Release & { readonly kind: 'Release' })
   | (FleetSource & { readonly kind: 'FleetSource' })
 
-/** Undefined where an approval of any user counts, and without the right to read whose do. */
+/** Undefined if any user's approval counts, or the user may not read whose do. */
 export async function approversAsked(
   client: KubeClient,
   object: Approved,

@@ -1,5 +1,5 @@
-// Who counts an Approval of a user, and who does not: the gates of a release that still ask, the policies that keep a permit waiting, or a source that verifies
-// commits. Pure.
+// Who counts a user's Approval and who does not: the gates that a release still waits for, the policies that a permit waits for, or a source that
+// verifies commits. Pure.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -10,11 +10,11 @@ import { ANY_APPROVER, rulesFor } from '#defender/approvals.ts'
 import type { Person } from '#kube/current-person.ts'
 import { type ApprovalAsk, type Gate, groupOf, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
 
-/** Something that waits for approvals. */
+/** A gate, a policy or a source that waits for approvals. */
 export interface Asker {
   /** "gate board of stage prod". */
   readonly name: string
-  /** Or why it is not known. */
+  /** The accepted approvers, or why they are unknown. */
   readonly asks: ApprovalAsk | string
 }
 
@@ -23,8 +23,8 @@ type StageStatus = NonNullable<NonNullable<Release['status']>['stages']>[number]
 const isOver = ({ phase }: StageStatus): boolean => phase === 'Succeeded' || phase === 'Skipped'
 
 /**
- * The approval gates that the release still has to pass. Where its commit changes the pipeline, the gates from before it bind: the status has what sync judged, and
- * what differs from the pipeline on the hub is quoted, not judged.
+ * The approval gates that the release still has to pass. If its commit changes the pipeline, the gates from before the commit apply. The status has
+ * sync's result; a gate that differs from the pipeline on the hub is quoted, not judged.
  */
 export function askersOfRelease({ status }: Release, pipeline: ReleasePipeline | undefined): readonly Asker[] {
   const stages = pipeline?.spec.stages ?? []
@@ -66,7 +66,7 @@ function askersOfStage(
 const beforeCommit = (seen: string): string =>
   `the commit changes the pipeline, and the gates from before it bind; this one was last read as: ${seen}`
 
-/** The policies by whose approvals the permit waits, as the Defender last reported. Where any user may approve, nothing is left to tell. */
+/** The policies whose approvals the permit waits for, by the Defender's last report. Empty when any user may approve. */
 export function askersOfPermit(
   { spec, status }: OperationPermit,
   policies: readonly DefenderPolicy[],
@@ -83,7 +83,7 @@ export function askersOfPermit(
     )
 }
 
-/** Other signers agree to a commit, each under the user name that is their principal. */
+/** Other signers approve a commit, each with the user name that is their principal. */
 export function askersOfCommit({ spec: { verify } }: FleetSource): readonly Asker[] {
   const name = 'the verification of commits'
   if (verify?.signersFile !== undefined)
@@ -92,14 +92,14 @@ export function askersOfCommit({ spec: { verify } }: FleetSource): readonly Aske
   return people.length === 0 ? [] : [{ name, asks: { from: people.map((s) => s.principal), count: 1 } }]
 }
 
-/** Groups whose members count. */
+/** Groups whose members count as approvers. */
 export const groupsAsked = (askers: readonly Asker[]): readonly string[] =>
   askers.flatMap(({ asks }) => (typeof asks === 'string' ? [] : asks.from.flatMap((f) => groupOf(f) ?? [])))
 
-/** As many as the kind takes. */
+/** The limit of the kind. */
 const MOST_GROUPS = 64
 
-/** The groups that an Approval names: of a person in more of them than it holds, those that count come first. */
+/** The groups that an Approval names. If the user is in more groups than it can hold, the ones that count come first. */
 export const groupsToName = (groups: readonly string[], asked: readonly string[]): readonly string[] =>
   groups
     .toSorted()
@@ -112,7 +112,7 @@ export interface Counts {
   readonly lines: readonly string[]
 }
 
-/** `command` is what others would run. */
+/** `command`: the line that other users would run. */
 export function countsOf(askers: readonly Asker[], { name: by, groups }: Person, command: string): Counts {
   const found = askers.map(({ name, asks }) => {
     if (typeof asks === 'string')

@@ -1,4 +1,4 @@
-// What belongs to a Machine, a Node, a set or a Release: read from the server, as a tree. What holds an object stands right below it.
+// Objects that belong to a Machine, a Node, a set or a Release, read from the server, as a tree. What holds an object is shown directly below it.
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
@@ -23,7 +23,7 @@ import { waitText } from './wait.ts'
 
 const nodes = coreKind('Node')
 
-/** Of each kind of branch; the rest is counted. */
+/** Limit for each kind of branch; the rest is counted. */
 const MOST = 50
 
 const bounded = (branches: readonly Branch[], noun: string): readonly Branch[] =>
@@ -97,7 +97,7 @@ async function machineBranch(client: KubeClient, own: Machine, now: number): Pro
   }
 }
 
-/** A machine of a set, with what it runs of the components that the set declares. */
+/** A machine of a set, with its versions of the set's components. */
 function memberOf({ spec }: MachineComponentSet, { metadata, status }: Machine): Branch {
   const own = spec.components.map(({ name }) => {
     const found = status?.components?.find((c) => c.name === name)

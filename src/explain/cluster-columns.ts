@@ -1,4 +1,5 @@
-// What sync knows of the registered clusters, in columns of `kubenode get clusters`: the newest Releases say what they wait for, and the status of a Cluster whether it answers. Pure.
+// What sync knows about registered clusters, for the columns of `kubenode get clusters`: the newest Releases show what they wait for, and a Cluster's
+// status shows whether it answers. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
@@ -17,7 +18,7 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
   'ReferenceMissing',
 ])
 
-/** Of several tracks the worst state. */
+/** With several tracks, the worst state wins. */
 const FIRST = ['Failed', 'Offline', 'Applying', 'Verifying', 'Waiting', 'Unchanged', 'Healthy']
 
 const NONE = '<none>'
@@ -27,7 +28,7 @@ export interface ClusterKey {
   readonly name: string
 }
 
-/** `releases`: the newest of each track; those of another namespace are about other clusters. */
+/** `releases`: the newest of each track; those in another namespace are about other clusters. */
 export function clusterCells(
   { namespace, name }: ClusterKey,
   releases: readonly Release[],
@@ -74,7 +75,7 @@ interface Answer {
   readonly waits: string
 }
 
-/** What the loop that asks each registered cluster every minute found; it is newer than a Release that has ended. */
+/** The result of the loop that polls each registered cluster every minute; newer than a finished Release. */
 function ownAnswer(status: Cluster['status'], now: number): Answer | undefined {
   const ready = status?.conditions?.find((c) => c.type === 'Ready')
   if (ready?.reason === 'ClusterAnswers' && ready.status === 'True')
@@ -91,7 +92,7 @@ function unreachedBy({ phase, since: at, waitingFor }: Known, now: number): stri
   return phase === 'Offline' ? `No${since(at, now)}` : undefined
 }
 
-/** Sync has not asked one that waits for this commit. */
+/** sync has not contacted a cluster that waits for this commit. */
 const reachable = ({ phase }: Known, answersSince: string, now: number): string =>
   phase === 'Waiting' && answersSince === '' ? 'Unknown' : `Yes${since(answersSince, now)}`
 

@@ -1,4 +1,4 @@
-// What happens to one cluster: the upgrade of its control plane and its way back, and what the newest releases wait for in it. Pure.
+// What happens to one cluster: upgrades and rollbacks of its control plane, and what the newest releases wait for there. Pure.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -9,7 +9,7 @@ import { notesOf, type Finding } from './finding.ts'
 
 const DONE: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
 
-/** None when every track is healthy there. */
+/** Empty when every track is healthy there. */
 export function clusterStory(name: string, releases: readonly Release[], now: number): readonly Finding[] {
   return newestReleases(releases).flatMap(({ metadata, status }) =>
     (status?.clusters ?? [])
@@ -29,7 +29,7 @@ export function clusterStory(name: string, releases: readonly Release[], now: nu
   )
 }
 
-/** Git may no longer declare it, on the hub at once or with a stage of a release: the guard holds it there. */
+/** Git may no longer declare the Cluster, either on the hub directly or with a stage of a release: the guard blocks its removal there. */
 export function removalStory(
   { metadata, spec }: Cluster,
   { source, releases = [] }: { readonly source?: FleetSource | undefined; readonly releases?: readonly Release[] },
@@ -55,7 +55,7 @@ export function removalStory(
   ]
 }
 
-/** One that expired, or is about to, is brought back or kept by the same command. */
+/** The same command restores an expired cluster, or keeps one that is about to expire. */
 export function lifetimeStory({ metadata, spec, status }: Cluster, now: number): readonly Finding[] {
   const { name = '', deletionTimestamp } = metadata
   const { phase, expiresAt } = status ?? {}

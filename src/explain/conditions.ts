@@ -1,4 +1,4 @@
-// Whether a condition says that its object is well, as the catalogue has it. Pure.
+// Whether a condition means that its object is healthy, according to the catalog. Pure.
 import { CONDITIONS } from '#api/catalogue.ts'
 
 export interface ConditionSeen {
@@ -7,9 +7,9 @@ export interface ConditionSeen {
   readonly reason: string
 }
 
-/** Of a type that the catalogue does not know nothing is concluded. */
+/** For a type that the catalog does not list, nothing is concluded. */
 export function isGoodCondition(kind: string, { type, status, reason }: ConditionSeen): boolean {
-  // A Node's other conditions are problems that a detector found.
+  // Other conditions of a Node are problems that a detector found.
   if (kind === 'Node' && type !== 'Ready') return status !== 'True'
   // A released permit is no longer granted, as intended.
   if (kind === 'OperationPermit' && reason === 'AsDeclared') return true

@@ -1,19 +1,19 @@
-// How long switches took before, of what sets keep of the last ones. What was never recorded is assumed, and says so.
+// How long earlier switches took, from the last ones that sets record. If nothing was recorded, the duration is assumed and marked as such.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { quantile } from '#lib/quantile.ts'
 
-/** Longer than most switches take: a promise that is kept early does no harm. */
+/** Longer than most switches take: finishing early does no harm. */
 const ASSUMED_MS = 300_000
 
 interface Duration {
   readonly ms: number
-  /** Nothing was recorded of this component in this set, nor in another. */
+  /** No switch of this component was recorded, in this set or any other. */
   readonly isAssumed: boolean
 }
 
 export type DurationOf = (set: string, component: string) => Duration
 
-/** `share`: 0.5 is what half of them took at most. */
+/** `share`: 0.5 means that half of the switches took at most this long. */
 export function durationsOf(sets: readonly MachineComponentSet[], share: number): DurationOf {
   const own = new Map<string, readonly number[]>()
   const everywhere = new Map<string, number[]>()

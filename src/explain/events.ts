@@ -1,4 +1,4 @@
-// Events of objects as rows, the newest last, as kubectl sorts them.
+// Events of objects as rows, newest last, sorted like kubectl.
 import { API_GROUP } from '#api/kind.ts'
 import { formatAge } from '#lib/duration.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -8,13 +8,13 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 
-/** More than anyone reads; older ones are left out. */
+/** More than anyone reads; older events are left out. */
 const MOST_ROWS = 500
 
 export const eventType = coreKind('Event')
 export type Event = BuiltIn['Event']
 
-/** Undefined: those of our own kinds and of Nodes. */
+/** Undefined: events of KubeNode kinds and of Nodes. */
 export type About = readonly KubeObject[] | undefined
 
 export const isAbout = (event: Event, objects: About): boolean =>
@@ -31,7 +31,7 @@ export async function eventsOf(client: KubeClient, objects: About): Promise<read
 const isOurs = ({ involvedObject: { kind, apiVersion } }: Event): boolean =>
   kind === 'Node' || apiVersion?.startsWith(`${API_GROUP}/`) === true
 
-/** New kinds of events have a null for the times that they do not use. */
+/** Newer event kinds set unused times to null. */
 const stampOf = (event: Event): string =>
   event.lastTimestamp || event.eventTime || (event.metadata.creationTimestamp ?? '')
 

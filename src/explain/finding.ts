@@ -1,39 +1,40 @@
-// A finding: what was found, why, since when, what ends it, and what a person types first. One form that terminals, pages, notifications and programs draw. Pure.
+// A finding: what was found, why, since when, what ends it, and what a user types first. Terminals, pages, notifications and programs all render this
+// form. Pure.
 
-/** What comes first: without its programs nothing continues, what is blocked does not end by itself, what waits may, what progresses does. */
+/** Most urgent first. Without its programs nothing continues; a blocked object does not recover by itself; a waiting one may; a progressing one does. */
 export const URGENCIES = ['Stopped', 'Blocked', 'Failed', 'Waiting', 'Progressing'] as const
 export type Urgency = (typeof URGENCIES)[number]
 
 export interface Finding {
-  /** What, and why. */
+  /** What was found, and why. */
   readonly text: string
-  /** Equal for one cause, in whatever words, object or face it is shown, with its cluster before it in a fleet; absent: it explains another finding. */
+  /** Equal for the same cause, whatever the words, object or interface; in a fleet it starts with the cluster. Absent: it explains another finding. */
   readonly cause?: string
-  /** Absent: it explains, and nothing is to be done about it. */
+  /** Absent: it is an explanation, and needs no action. */
   readonly urgency?: Urgency
   /** Milliseconds since 1970. */
   readonly since?: number
   /** The state that ends it. */
   readonly ends?: string
   readonly command?: Typed
-  /** The page about it, where no command is known. */
+  /** The page about it, if no command is known. */
   readonly runbook?: string
   readonly below?: readonly Finding[]
 }
 
-/** A line for a terminal. */
+/** A command line to type. */
 interface Typed {
   readonly line: string
-  /** What it does; left out when it ends what was found. */
+  /** What the command does; omitted when it ends the finding. */
   readonly does?: string
 }
 
-/** What ends a finding: a state that has to come, or a command. */
+/** What ends a finding: a state that must be reached, or a command. */
 export type WayOn = Pick<Finding, 'ends' | 'command'>
 
 /** The whole explanation of one object. */
 export interface Story extends Finding {
-  /** As people type it. */
+  /** The object as users type it. */
   readonly object: string
 }
 
@@ -42,7 +43,7 @@ export const linesOf = (finding: Finding): readonly string[] => [
   ...[...(finding.below ?? []).flatMap(linesOf), ...endLines(finding)].map((line) => `  ${line}`),
 ]
 
-/** The object comes first; its findings are not indented, and what is typed next for the object as a whole comes last, unless its only finding said so. */
+/** The object first, its findings without indentation, and last the next command for the object as a whole, unless its only finding already has it. */
 export function storyLines({ text, below = [], ...way }: Story): readonly string[] {
   const found = below.flatMap(linesOf)
   const ends = endLines(way)
@@ -58,7 +59,7 @@ export function endLines({ ends, command }: WayOn): readonly string[] {
   ]
 }
 
-/** Each of its texts by a rule. */
+/** Applies a function to each of its texts. */
 export const rewritten = <F extends Finding>(finding: F, by: (text: string) => string): F => ({
   ...finding,
   text: by(finding.text),
@@ -67,11 +68,11 @@ export const rewritten = <F extends Finding>(finding: F, by: (text: string) => s
   ...(finding.below !== undefined && { below: finding.below.map((each) => rewritten(each, by)) }),
 })
 
-/** Texts without anything that is to be done. */
+/** Texts that need no action. */
 export const notesOf = (texts: readonly string[]): readonly Finding[] => texts.map((text) => ({ text }))
 
-/** It, and all that belongs to it. */
+/** The finding and everything below it. */
 export const allOf = (finding: Finding): readonly Finding[] => [finding, ...(finding.below ?? []).flatMap(allOf)]
 
-/** Of one cause in one object: the object as people type it, and the reason. */
+/** The cause for one object: the object as users type it, and the reason. */
 export const causeOf = (word: string, reason: string): string => `${word}/${reason}`

@@ -1,4 +1,4 @@
-// Of everything that several objects wait for, the one line that says what to do first. Pure.
+// Picks one line from everything that several objects wait for: what to do first. Pure.
 import { allOf, type Story, type Finding, URGENCIES } from './finding.ts'
 import { isForPeople } from './unblock.ts'
 
@@ -7,13 +7,13 @@ interface Step {
   /** Lower comes first. */
   readonly rank: number
   readonly text: string
-  /** A person or time can end it; a finding alone says no more than that something is wrong. */
+  /** A user or time can end it; other findings only show that something is wrong. */
   readonly isAction: boolean
-  /** What a person can type now, where others only wait. */
+  /** A user can type it now, while other steps only wait. */
   readonly isCommand: boolean
 }
 
-/** A command beats a condition: it is what a person can do. */
+/** A command beats a condition, because a user can run it. */
 const stepsOf = ({ object, below = [] }: Story): readonly Step[] =>
   below.flatMap(allOf).flatMap((finding) => (finding.urgency === undefined ? [] : [stepOf(object, finding)]))
 
@@ -35,7 +35,7 @@ function stepOf(object: string, finding: Finding): Step {
 
 export function firstStep(stories: readonly Story[]): string {
   const steps = stories.flatMap(stepsOf)
-  // Of what waits alike, a wait may itself wait for the command: the other slices of a step, one of which needs an approval.
+  // Among equal waits prefer the command: some only wait for it, such as the other slices of a step when one slice needs an approval.
   const [first] = steps.toSorted(
     (a, b) => Number(b.isAction) - Number(a.isAction) || a.rank - b.rank || Number(b.isCommand) - Number(a.isCommand),
   )

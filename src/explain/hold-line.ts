@@ -1,4 +1,4 @@
-// One hold in one line: what it does, until when, by whom and why. Pure.
+// One hold in one line: what it does, until when, who created it and why. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 
 export const holdLine = ({ metadata, spec }: Pick<OperationalHold, 'metadata' | 'spec'>): string =>

@@ -1,4 +1,4 @@
-// The steps of a rollout as bars, one line for each component that is being rolled out, with the time that is left. Pure.
+// The steps of a rollout as bars, one line for each component in progress, with the remaining time. Pure.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { activeMachines } from '#api/protocol/part.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -7,7 +7,7 @@ import { type Ladder, ladderOf } from './ladder.ts'
 type Rung = Ladder['rungs'][number]
 
 const BAR = 4
-/** Where the last step repeats, those around the open one are shown. */
+/** When the last step repeats, the ones around the open step are shown. */
 const MOST_SHOWN = 6
 const BEFORE_OPEN = 2
 
@@ -58,7 +58,7 @@ function barOf({ step, state }: Rung, size: number, slices: readonly Slice[]): s
 
 const MINUTE_MS = 60_000
 
-/** Nothing is said where nothing was measured. */
+/** Empty if nothing was measured. */
 function leftOf({ rungs, minutesLeft }: Ladder): string {
   const isStopped = rungs.some((r) => r.state === 'Failed')
   if (minutesLeft === undefined || minutesLeft === 0 || isStopped) return ''

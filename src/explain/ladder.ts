@@ -1,4 +1,4 @@
-// The ladder of a rollout in numbers of machines, how far each component is, and how long it still takes by what was measured. Pure.
+// The ladder of a rollout in machines, the progress of each component, and its remaining time by measured durations. Pure.
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { stepCount, stepSize } from '#controllers/componentset/slices/ladder.ts'
 import { shareOf } from '#controllers/componentset/slices/share.ts'
@@ -20,12 +20,12 @@ export interface Ladder {
   readonly minutesLeft?: number
 }
 
-/** More steps than a ladder may name: the last one repeats. */
+/** More steps than a ladder may list: the last one repeats. */
 const MOST_RUNGS = 40
 
 const OPEN: ReadonlySet<string> = new Set(['Planned', 'AwaitingPermit', 'Switching', 'Inspecting'])
 
-/** Components that are on their way; none when the set is complete. */
+/** Components in progress; empty when the set is complete. */
 export function ladderOf(set: MachineComponentSet, all: readonly MachineComponentSet[]): readonly Ladder[] {
   const slices = set.status?.slices ?? []
   return set.spec.components.flatMap(({ name, version }) => {
@@ -64,7 +64,7 @@ function componentLadder(
   }
 }
 
-/** Steps before the first listed slice passed long ago: finished slices leave the status after a while. */
+/** Steps before the first listed slice have passed: finished slices leave the status after a while. */
 function stateOf(slices: readonly Slice[], step: number): RungState {
   const own = slices.filter((s) => s.step === step)
   if (own.length === 0) return slices.some((s) => s.step > step) ? 'Passed' : 'Waiting'

@@ -1,4 +1,4 @@
-// Machines whose agents miss their heartbeats: until they count as silent, their status is what they reported last. Pure.
+// Machines whose agents miss heartbeats. Until they count as silent, their status shows the last report. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { agentLeaseName } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -20,7 +20,7 @@ export const heartbeatsIn = (leases: readonly Lease[]): ReadonlyMap<string, numb
     }),
   )
 
-/** By the clock of the reader, which may differ from that of the node: a hint, and no verdict. Undefined: in time, or its status tells. */
+/** Uses the reader's clock, which may differ from the node's: a hint, not a verdict. Undefined: in time, or the status already shows it. */
 export function lateSince(
   { phase, silent }: Pick<MachineCondition, 'phase' | 'silent'>,
   renewed: number | undefined,
@@ -30,7 +30,7 @@ export function lateSince(
   return now - renewed < LATE_AFTER_MS ? undefined : renewed
 }
 
-/** What is to be known of a status that may be out of date. */
+/** The note for a status that may be out of date. */
 export const LATE_TEXT = 'this state may be out of date'
 export const LATE_ENDS = 'its agent reports again, or counts as silent'
 

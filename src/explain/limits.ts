@@ -1,4 +1,4 @@
-// What is left of each budget, rate and health floor of the Defender, counted by its own code. Pure.
+// What is left of each budget, rate and health floor of the Defender, counted by the Defender's own code. Pure.
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { builtinPolicy, type CompiledPolicy, compilePolicy } from '#defender/compile-policy.ts'
@@ -20,7 +20,7 @@ export interface Limit {
   readonly limit: number
   readonly used: number
   readonly declared: number | string
-  /** Milliseconds until one more fits; absent when one fits now, or none ever will. */
+  /** Milliseconds until one more is allowed; absent when one is allowed now, or never will be. */
   readonly freesInMs?: number
 }
 
@@ -28,18 +28,18 @@ export interface LimitsSeen {
   readonly policies: readonly DefenderPolicy[]
   readonly ledger: DefenderLedger | undefined
   readonly units: readonly Unit[]
-  /** Finds the unit that a grant was given for. */
+  /** Finds the unit that a grant is for. */
   readonly find: FleetView['find']
   readonly now: number
 }
 
-/** The policies that decide now: without one that is enforced, the built-in one does too. */
+/** The policies that decide now: if none is enforced, the built-in one also decides. */
 export function decidingPolicies(policies: readonly DefenderPolicy[]): readonly CompiledPolicy[] {
   const compiled = policies.map(compilePolicy)
   return compiled.some((p) => p.spec.mode === 'Enforce') ? compiled : [builtinPolicy, ...compiled]
 }
 
-/** A fleet of given units, for counting alone. */
+/** A fleet with these units, only for counting. */
 function fleetOf({ units, find }: Pick<LimitsSeen, 'units' | 'find'>): FleetView {
   const tallies = new Tallies()
   return {
@@ -88,7 +88,7 @@ export function limitsOf({ policies, ledger, units, find, now }: LimitsSeen): re
   })
 }
 
-/** Used: what may still be lost is what the floor leaves. */
+/** The limit is the number of machines that the floor allows to be unavailable. */
 function floorsOf(policy: CompiledPolicy, levels: Levels): readonly Limit[] {
   const { healthFloor, mode } = policy.spec
   if (healthFloor === undefined) return []
@@ -109,7 +109,7 @@ function floorsOf(policy: CompiledPolicy, levels: Levels): readonly Limit[] {
   ]
 }
 
-/** Domains of one budget; more are counted and not listed. */
+/** Domains of one budget; more are counted but not listed. */
 const MOST_DOMAINS = 200
 
 function domainsOf(

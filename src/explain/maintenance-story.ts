@@ -1,11 +1,11 @@
-// The story of the work on a host in lines: what, by whom, when, how far its node is prepared, and the command that ends it. Pure.
+// The story of work on a host in lines: what, by whom, when, how far its node is prepared, and the command that ends it. Pure.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { BILL_LEAD_MS, isOver, phaseOfEvent, plannerOf, standsOff, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 
 const DAY_MS = 86_400_000
 
-/** Work that is not over, the next one first, and work of the last day after which the machine was not well. */
+/** Unfinished work, next first, and work of the last day after which the machine was not healthy. */
 export function shownMaintenance(
   events: readonly MaintenanceEvent[],
   machine: string,
@@ -18,10 +18,10 @@ export function shownMaintenance(
     .toSorted((a, b) => startOf(a) - startOf(b))
 }
 
-/** Without a time: it may begin at any moment. */
+/** Without a time, the work may begin at any moment. */
 const startOf = ({ spec }: MaintenanceEvent): number => Date.parse(spec.notBefore ?? '') || 0
 
-/** Beside what it waits for, which its status says. */
+/** Adds to what it waits for, which its status shows. */
 export function maintenanceStory(event: MaintenanceEvent): readonly string[] {
   const { spec, status = {} } = event
   const reason = spec.description === undefined ? '' : `: ${spec.description}`
@@ -53,14 +53,14 @@ function timesOf({ spec }: MaintenanceEvent): string {
   if (spec.notBefore === undefined && spec.source === PEOPLE)
     return `as soon as the node is drained${spec.notAfter === undefined ? '' : `, until ${spec.notAfter}`}`
   if (spec.notBefore === undefined) return 'at a time that its source does not name'
-  // What people plan has an end; what a provider announces has a latest start.
+  // Work planned by people has an end; work announced by a provider has a latest start.
   if (spec.notAfter === undefined) return `not before ${spec.notBefore}`
   return spec.source === PEOPLE
     ? `from ${spec.notBefore} until ${spec.notAfter}`
     : `to begin between ${spec.notBefore} and ${spec.notAfter}`
 }
 
-/** Only those who announced work can end it. Once it has begun, its wait names the command. */
+/** Only the announcer of the work can end it. After it has begun, its wait names the command. */
 function commandLines(event: MaintenanceEvent): readonly string[] {
   const { metadata, spec } = event
   const isBegun = !['Announced', 'Preparing', 'Prepared'].includes(phaseOfEvent(event))

@@ -1,4 +1,4 @@
-// The holds that keep repairs and rollouts from a Node. A Node has no condition of KubeNode that would say so. Pure.
+// Holds that block repairs and rollouts on a Node. KubeNode sets no condition on a Node for this. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { endOfHold } from '#permits/holds/names.ts'
@@ -12,7 +12,7 @@ export interface HeldNode {
   readonly machine: Machine | undefined
 }
 
-/** Of the Node itself, its Machine, the MachineSet and the cluster. */
+/** Holds on the Node itself, its Machine, the MachineSet and the cluster. */
 export function nodeHolds(
   { node, machine }: HeldNode,
   holds: readonly OperationalHold[],

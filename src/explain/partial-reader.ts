@@ -1,4 +1,5 @@
-// Reads for an explanation what the reader may read, and keeps what the API server refused: a part with its gaps named is worth more than no answer.
+// Reads everything that the user may read for an explanation, and records what the API server refused: an answer with its gaps named is better than
+// none.
 import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
 import { isForbidden, isNotFound } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -42,7 +43,7 @@ export class PartialReader implements Reader {
     }
   }
 
-  /** The missing rights, one line for each. */
+  /** The missing rights, one line each. */
   get gaps(): readonly Finding[] {
     return [...new Set(this.#refused.map(refusalText))].toSorted().map((text) => ({ text }))
   }

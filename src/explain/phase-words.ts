@@ -1,4 +1,4 @@
-// The phase of an object as a sentence says it: some phases are nouns or two words in one, and "cluster/cider-1 is Addons" says nothing. Pure.
+// An object's phase as words in a sentence: some phases are nouns or two words in one, and "cluster/cider-1 is Addons" makes no sense. Pure.
 import type { Phase, PhaseTable } from '#api/phases.ts'
 
 type Words<T extends PhaseTable> = Readonly<Partial<Record<Phase<T>, string>>>
@@ -20,7 +20,7 @@ const BY_KIND: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   MaintenanceEvent: MAINTENANCE,
 }
 
-/** All others are adjectives. A phase of a later version is shown as it is. */
+/** All others are adjectives. An unknown phase from a later version is shown unchanged. */
 export function phaseWords(kind: string, phase: string): string {
   const words = Object.hasOwn(BY_KIND, kind) ? BY_KIND[kind] : undefined
   return words !== undefined && Object.hasOwn(words, phase) ? (words[phase] ?? '') : `is ${phase}`

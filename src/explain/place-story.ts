@@ -1,4 +1,5 @@
-// The story of a rack or a zone in lines: whether it is blamed for the failures of its machines, what waits because of that and when it ends, which of its machines count as away, and the work on its hosts. Pure.
+// The story of a rack or a zone in lines: whether it is blamed for failures of its machines, what waits for that and until when, which of its machines
+// are unavailable, and the work on its hosts. Pure.
 import type { DefenderLedger, LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -19,7 +20,7 @@ export interface PlaceNamed {
 }
 
 export interface PlaceSeen {
-  /** Of the whole cluster. */
+  /** Machines of the whole cluster. */
   readonly machines: readonly Machine[]
   readonly events: readonly MaintenanceEvent[]
   readonly permits: readonly OperationPermit[]
@@ -30,7 +31,7 @@ type Blame = NonNullable<LedgerSpec['blames']>[number]
 type Grant = NonNullable<LedgerSpec['grants']>[number]
 type Reservation = NonNullable<LedgerSpec['reservations']>[number]
 
-/** Names for people; the count says how many there are. */
+/** Limit of listed names; the count has the total. */
 const MOST_NAMED = 20
 
 export const machinesAt = (machines: readonly Machine[], { kind, name }: PlaceNamed): readonly Machine[] =>
@@ -82,7 +83,7 @@ function blameFinding(blame: Blame, waiting: readonly OperationPermit[], now: nu
   return { text, urgency: 'Waiting', ends, below: notesOf(lines) }
 }
 
-/** What its budgets have left is less by these: machines with a granted operation, and machines that work on their hosts takes away. */
+/** Machines that reduce its remaining budgets: those with a granted operation, and those unavailable because of work on their hosts. */
 function awayFindings(here: readonly Machine[], ledger: LedgerSpec | undefined, now: number): readonly Finding[] {
   const uids = new Set(here.map((m) => m.metadata.uid ?? ''))
   const granted = (ledger?.grants ?? []).filter((g) => uids.has(g.target) && g.exempt === undefined)
@@ -111,7 +112,7 @@ function reservationLine({ name, event, from, notBefore }: Reservation, now: num
   return `${name}: has counted for ${formatDuration(Math.max(0, now - Date.parse(from)))}; the work of maintenanceevent/${event} ${work}`
 }
 
-/** Requests for machines of the place that the gate of blame blocks. */
+/** Requests for machines in this place that the blame gate blocks. */
 const waitingFor = (here: readonly Machine[], permits: readonly OperationPermit[]): readonly OperationPermit[] => {
   const uids = new Set(here.map((m) => m.metadata.uid ?? ''))
   return permits.filter(

@@ -1,4 +1,4 @@
-// Racks and zones, which are no objects: what `kubenode why rack/R` reads about one.
+// Racks and zones, which are not objects: what `kubenode why rack/R` reads about one.
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -12,7 +12,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { placeOf } from './objects/place.ts'
 import { inspectErrors } from './objects/objects-errors.ts'
 
-/** Undefined: the word names something else. */
+/** Undefined: the word is not a rack or a zone. */
 export function placeCalled(word: string): PlaceNamed | undefined {
   const [kind = '', name = '', ...rest] = word.split('/')
   const known = (['rack', 'zone'] as const).find((k) => k === kind.toLowerCase())

@@ -1,4 +1,4 @@
-// What the sources of a hub report of their previews, as rows, and whether a wait for one has ended. Pure.
+// The previews of a hub's sources as rows, and whether a wait for one has ended. Pure.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -41,7 +41,7 @@ export const previewRow = (p: SeenPreview, now: number): readonly string[] => [
   p.message,
 ]
 
-/** Whether branches of this name get one of the source. */
+/** Whether the source creates previews for branches with this name. */
 export const isGiven = ({ spec: { previews } }: FleetSource, branch: string): boolean => {
   const folder = previews === undefined ? undefined : `${folderOf(previews)}/`
   return folder !== undefined && branch.startsWith(folder) && branch.length > folder.length
@@ -50,8 +50,8 @@ export const isGiven = ({ spec: { previews } }: FleetSource, branch: string): bo
 export type PreviewWait = { readonly kind: 'Ready' | 'Failed' | 'Waiting'; readonly text: string }
 
 /**
- * The status names the newest commit of the branch in every phase, also while an earlier one still runs: it is there once it is Ready with the commit that was
- * asked for. Without one, the newest that sync knows counts.
+ * The status names the branch's newest commit in every phase, even while an earlier one still runs. The preview is done when it is Ready with the
+ * requested commit. Without one, the newest commit that sync knows counts.
  */
 export function judgePreview(branch: string, found: readonly SeenPreview[], commit: string | undefined): PreviewWait {
   const [preview] = found
@@ -59,7 +59,7 @@ export function judgePreview(branch: string, found: readonly SeenPreview[], comm
     return { kind: 'Waiting', text: `${branch} has no preview yet: sync has not seen the branch` }
   const { phase, message, commit: at = '', cluster } = preview
   const text = `${branch} is ${phase}: ${message}`
-  // It is not made again for this branch, whatever is pushed.
+  // No further push recreates it for this branch.
   if (phase === 'Expired' || phase === 'Deleting') return { kind: 'Failed', text }
   if (commit !== undefined && !at.startsWith(commit))
     return { kind: 'Waiting', text: `${branch} is at commit ${shortCommit(at) || NONE}: ${phase}` }

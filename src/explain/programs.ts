@@ -1,4 +1,4 @@
-// The programs that lead on a Lease: how each is called, which kinds it moves on, and what does not happen while it does not run. Pure.
+// The programs that lead on a Lease: their names, the kinds they handle, and what stops while they do not run. Pure.
 import { timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { Finding } from './finding.ts'
@@ -8,7 +8,7 @@ export type Program = (typeof PROGRAMS)[number]
 
 const OF_MACHINES: readonly Program[] = ['controllers', 'defender']
 
-/** Those that move an object of a kind on. */
+/** The programs that handle each kind. */
 const NEEDED: Readonly<Record<string, readonly Program[]>> = {
   ComponentCanary: OF_MACHINES,
   Machine: OF_MACHINES,

@@ -1,4 +1,4 @@
-// Reads what is related to an object, and explains the object with it, for `kubenode why` and for the page.
+// Reads the objects related to an object, and explains the object with them, for `kubenode why` and for the page.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
@@ -50,27 +50,27 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
   })
 }
 
-/** Where its source is a folder of this machine there is nowhere to push to. A source that may not be read is taken for a remote one. */
+/** If the source is a folder on this machine, there is nowhere to push to. A source that may not be read is treated as remote. */
 export async function isReadInPlace(client: Reader, { metadata, spec }: Release): Promise<boolean> {
   const key = { namespace: metadata.namespace ?? '', name: spec.source }
   const source = await new PartialReader(client).get(fleetSource, key)
   return source !== undefined && isLocal(source.spec.url)
 }
 
-/** A reader without the right to it misses a title, which is no gap of the answer. */
+/** Without the right to read it, only a title is missing; that does not count as a gap. */
 const titlesFor = async (client: Reader, { kind, spec }: KubeObject): Promise<readonly Release[]> =>
   kind === remedyOperationJob.kind && isObject(spec) && spec['commit'] !== undefined
     ? listAll(new PartialReader(client), release, { namespace: SYSTEM_NAMESPACE })
     : []
 
-/** Without the right to its Lease nothing is missing: the controllers report a silent agent on the Machine soon after. */
+/** Without the right to read the Lease nothing is missing: the controllers report a silent agent on the Machine soon after. */
 async function lateOf(client: Reader, own: Machine | undefined, now: number): Promise<readonly Finding[]> {
   if (own === undefined) return []
   const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(own.metadata.name ?? '') }
   return lateHeartbeat(own, await new PartialReader(client).get(leaseType, key), now)
 }
 
-/** The command that ends the hold that stops the object: its own, that of its cluster, and for a Release that of its source. */
+/** The command that ends the hold on the object: its own, its cluster's, or for a Release its source's. */
 function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {
   const { kind, spec } = object as Partial<Release> & KubeObject
   const isOfHub = object.metadata.namespace !== undefined
@@ -85,7 +85,7 @@ function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], no
   return hold && endOfHold(hold)
 }
 
-/** The same as part of a finding. */
+/** The same command, as part of a finding. */
 export function holdEndsOver(
   object: KubeObject,
   holds: readonly OperationalHold[],
@@ -95,7 +95,7 @@ export function holdEndsOver(
   return line === undefined ? undefined : continues(line)
 }
 
-/** Objects related to an object: its jobs, the slices it is in, its machine, the work on its host; what a source rolls out. */
+/** Related objects: its jobs, its slices, its machine, the work on its host; for a source, its Releases. */
 async function relatedTo(reader: Reader, object: KubeObject, now: number): Promise<readonly Related[]> {
   if (object.kind === 'FleetSource') return releasesOf(reader, object as FleetSource)
   if (object.kind !== 'Machine' && object.kind !== 'Node') return []
@@ -131,7 +131,7 @@ async function machineOfNode(reader: Reader, name: string): Promise<Machine | un
   return machines.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
 }
 
-/** What is not rolled out yet, or stands. */
+/** The source's newest Releases that have not succeeded yet. */
 async function releasesOf(reader: Reader, { metadata }: FleetSource): Promise<readonly Related[]> {
   const { name, namespace = '' } = metadata
   const all = await listAll(reader, release, { namespace })
@@ -140,7 +140,7 @@ async function releasesOf(reader: Reader, { metadata }: FleetSource): Promise<re
     .map((r) => ({ label: 'Rolled out by', object: { ...r, kind: release.kind } }))
 }
 
-/** With the rights that the reader lacks for it. */
+/** Includes the rights that the reader lacks for it. */
 export async function unreleasedAfter(client: Reader, own: Release, now: number): Promise<readonly Finding[]> {
   const reader = new PartialReader(client)
   return [...(await unreleasedIn(reader, own, now)), ...reader.gaps]

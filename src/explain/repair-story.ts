@@ -28,7 +28,7 @@ export function repairSummary({ spec, status }: RemedyOperationJob, now: number)
   return `${head}: ${status.outcome ?? 'Done'}${ago(status.finishedAt, now)}: ${status.message ?? ''}`
 }
 
-/** All of it, step by step. */
+/** The whole repair, step by step. */
 export function repairStory(
   job: RemedyOperationJob,
   { now, releases = [] }: { readonly now: number; readonly releases?: readonly Release[] },
@@ -52,7 +52,7 @@ function stepText(step: Step | undefined): string {
   if (step === undefined) return ': not started'
   const took = between(step.startedAt, step.finishedAt)
   const last = (step.output ?? '').trim().split('\n').at(-1) ?? ''
-  // Times are whole seconds: a step of none took less than one.
+  // Times have whole seconds: a step with 0 took less than one.
   const time = took === undefined || took === 0 ? '' : ` in ${formatDuration(took)}`
   return ` by ${step.executor}: ${step.outcome ?? 'running'}${time}${last === '' ? '' : `: ${last}`}`
 }

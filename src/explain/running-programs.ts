@@ -1,4 +1,5 @@
-// Which programs an object depends on do not run: their lease was released, not renewed, or never taken. Without the right to read leases nothing is concluded.
+// Which of an object's programs do not run: their lease was released, not renewed, or never taken. Without the right to read leases, nothing is
+// concluded.
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -15,7 +16,7 @@ interface OldLease extends StoppedProgram {
 /** Leaders renew every two seconds. */
 const RENEWED_WITHIN_MS = 5_000
 
-/** A lease that seems old by our clock is read once more: the clock may be ahead. */
+/** A lease that looks old is read once more, because the local clock may be ahead. */
 export async function stoppedPrograms(
   client: Pick<KubeClient, 'get'>,
   kinds: readonly string[],
@@ -24,7 +25,7 @@ export async function stoppedPrograms(
   return stoppedAmong(client, programsOf(kinds), clock)
 }
 
-/** Of a fleet as a whole: also those that need not run everywhere, where they have run. */
+/** For a whole fleet: includes programs that need not run everywhere, where they have run. */
 export async function readPrograms(
   client: Pick<KubeClient, 'get'>,
   kinds: readonly string[],
@@ -38,7 +39,7 @@ export async function readPrograms(
   return stopped.filter(({ program, since }) => since !== undefined || !OPTIONAL.includes(program))
 }
 
-/** An installation without them is none without a part. */
+/** An installation without these is still complete. */
 const OPTIONAL: readonly Program[] = ['approver', 'cluster']
 
 async function stoppedAmong(
@@ -67,6 +68,6 @@ async function stoppedAmong(
   }
 }
 
-/** A story for each, in the form of those of objects. */
+/** One story each, in the same form as the stories of objects. */
 export const stoppedStories = (stopped: readonly StoppedProgram[], now: number): readonly Story[] =>
   stopped.map((one) => ({ object: one.program, text: one.program, below: [stoppedFinding(one, now)] }))

@@ -1,4 +1,4 @@
-// How kubenode cluster shows one Cluster, in lines. Pure.
+// How `kubenode cluster` shows one Cluster, in lines. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -18,12 +18,12 @@ export interface KubeconfigPlace {
   readonly key: string | undefined
 }
 
-/** Where the kubeconfig is that sync has for the cluster; undefined while none was made. */
+/** Where sync's kubeconfig for the cluster is; undefined while there is none. */
 export function kubeconfigPlace({ metadata, spec, status }: Cluster): KubeconfigPlace | undefined {
   const { name: cluster = '', namespace = '' } = metadata
   const of = spec.kubeconfigSecretRef
   if (of !== undefined) return { namespace: syncSecretsNamespace(namespace), secret: of.name, key: of.key }
-  // It is written once the control plane has an endpoint.
+  // It is written after the control plane has an endpoint.
   if (status?.endpoint === undefined) return undefined
   return { namespace: CLUSTERS_NAMESPACE, secret: hostedKubeconfigName(namespace, cluster), key: KUBECONFIG_KEY }
 }
@@ -107,7 +107,7 @@ const ofControlPlane = (cluster: Cluster): string =>
     ? 'registered by its kubeconfig'
     : `${flavorOf(cluster)}, on the hub${AVAILABILITY[cluster.status?.highAvailability ?? 'Unknown']}`
 
-/** It is not known before a host serves the cluster. */
+/** Unknown until a host serves the cluster. */
 const AVAILABILITY = { Yes: ', highly available', No: ', one API server', Unknown: '' } as const
 
 const ended = (stamp: string, now: number): string => `${stamp} (${inTime(stamp, now)})`

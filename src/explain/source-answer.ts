@@ -1,4 +1,4 @@
-// What sync found when it read a source because a person asked for it. Sync answers in the status with the time of the request. Pure.
+// What sync found when it read a source at a user's request. sync answers in the status, with the time of the request. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -12,7 +12,7 @@ export interface SourceAnswer {
 export function sourceAnswer({ metadata, status = {} }: FleetSource, at: string): SourceAnswer | undefined {
   const word = `source/${metadata.name ?? ''}`
   const handled = status.lastHandledReconcileAt ?? ''
-  // Also by a later request.
+  // A later request counts too.
   if (handled === at || Date.parse(handled) > Date.parse(at)) return found(word, status)
   const paused = findCondition(status.conditions, 'Paused')
   if (paused?.status !== 'True') return undefined

@@ -1,11 +1,11 @@
-// Where an object comes from: the commit that last changed it, and who owns which of its fields since when. Pure.
+// Where an object comes from: the commit that last changed it, and which client owns which of its fields since when. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 
-/** The first levels of a field set, as paths are usually written: `spec.replicas`, `status`. */
+/** The first levels of a field set, as paths in the usual form: `spec.replicas`, `status`. */
 function topFields(entry: ManagedFieldsEntry): readonly string[] {
   const out: string[] = []
   for (const [group, inner] of Object.entries(entry.fieldsV1 ?? {})) {
@@ -18,7 +18,7 @@ function topFields(entry: ManagedFieldsEntry): readonly string[] {
   return out
 }
 
-/** What programs make for something in git says whose commit it was for. */
+/** The commit recorded on an object that a program made for something in git. */
 function carriedCommit({ spec }: KubeObject): string | undefined {
   const commit = isObject(spec) ? spec['commit'] : undefined
   return typeof commit === 'string' ? commit : undefined

@@ -1,4 +1,4 @@
-// A tree in lines; a text that is longer than the window continues below itself. Pure.
+// A tree in lines; a text longer than the window wraps below itself. Pure.
 import { wrapped } from '#lib/terminal/wrap.ts'
 
 export interface Branch {

@@ -1,15 +1,16 @@
-// What ends a wait, as statuses say it in one sentence: a state that has to come, or a command that a user can type. The one place that tells them apart. Pure.
+// What ends a wait, from the one sentence in a status: a state that must be reached, or a command that a user can type. The only place that tells them
+// apart. Pure.
 import { endLines, type WayOn } from './finding.ts'
 
-/** No shell reads more than words in it: statuses and names come from clusters that others own, and users paste what they see. */
+/** A word that no shell reads as more than a word: statuses and names come from clusters with other owners, and users paste what is shown. */
 const WORD = String.raw`(?:[\w./:@=+,~^%-]+|"[\w ./:@=+,-]*"|'[^'\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*')`
 const OWN = String.raw`(?:kubenode|kubectl)(?: ${WORD})+`
-/** Of git only what statuses advise: other commands of git run programs that their options name. */
+/** Only the git commands that statuses recommend: other git commands can run programs given in their options. */
 const GIT = String.raw`git revert --no-edit(?: -m \d+)?(?: [0-9a-f]{4,64})+(?: && git push)?`
 const LINE = `(?:${OWN}|${GIT})`
 const TYPED = new RegExp(`^${LINE}(?:; to [a-z ]+, (?:run )?${LINE})*$`, 'u')
 
-/** Whether it can be pasted into a terminal as it stands. */
+/** Whether the line can be pasted into a terminal unchanged. */
 export const isTyped = (line: string): boolean => TYPED.test(line)
 
 export function unblockOf(sentence: string): WayOn {
@@ -18,13 +19,13 @@ export function unblockOf(sentence: string): WayOn {
   return isOwn && isTyped(line) ? { command: { line } } : sentence === '' ? {} : { ends: sentence }
 }
 
-/** Where sync reads a repository in place, a commit is followed at once, and there may be no remote to push to. */
+/** If sync reads the repository in place, it follows a commit immediately, and there may be no remote to push to. */
 export const withoutPush = (text: string): string => text.replaceAll(' && git push', '')
 
-/** What time does not end: its sentence names who acts, and what is to be done. */
+/** The wait does not end by itself: its sentence names who must act, and how. */
 export const isForPeople = (ends: string): boolean => /^a (?:commit|person) /.test(ends)
 
-/** The command that the sentence for people ends with can be pasted. */
+/** The sentence for users ends with a command that can be pasted. */
 export function endsInCommand(ends: string): boolean {
   const at = ends.lastIndexOf(': ')
   return at !== -1 && isTyped(ends.slice(at + 2)) && !ends.slice(at).includes(', then ')

@@ -1,4 +1,4 @@
-// What a release cannot tell: its source follows a newer commit that is no release yet, because it was refused or could not be rendered. Pure.
+// What a release cannot show: its source follows a newer commit that has no release yet, because it was refused or could not be rendered. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -7,7 +7,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
 import type { Finding } from './finding.ts'
 
-/** Of the newest releases only: an older one was replaced, and what came after it is no news. */
+/** Only for the newest releases: an older one was replaced, so commits after it are not news. */
 export function unreleased(
   release: Release,
   all: readonly Release[],

@@ -1,4 +1,4 @@
-// What a gate of the Defender found: what was observed, the limit, and the policy that has it. Pure.
+// The result of a Defender gate: what was observed, the limit, and the policy that sets it. Pure.
 
 interface Verdict {
   readonly seen?: string

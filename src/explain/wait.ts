@@ -1,4 +1,4 @@
-// A wait, as statuses have it, as a finding: what is waited for, since when, what was observed, and what ends it. Pure.
+// Turns a wait in a status into a finding: what is waited for, since when, what was observed, and what ends it. Pure.
 import { isReason, REASONS } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -6,7 +6,7 @@ import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { causeOf, type Finding, notesOf, type Urgency } from './finding.ts'
 import { wayOf } from './ways-out.ts'
 
-/** The four parts that every wait has. */
+/** The four parts of every wait. */
 export interface Wait {
   readonly predicate: string
   readonly since?: string
@@ -15,31 +15,31 @@ export interface Wait {
 }
 
 export interface Moment {
-  /** Undefined: times are written as they are, for a log in which an age would be another line every second. */
+  /** Undefined: times are written unchanged, for a log in which an age would be a new line every second. */
   readonly now: number | undefined
-  /** What ends the hold of this object; absent where none is known that holds the object itself. */
+  /** The command that ends this object's hold; absent if no hold on the object itself is known. */
   readonly holdEnds?: Pick<Finding, 'command'> | undefined
 }
 
-/** ` for 4m`, or ` since …` in a log; nothing where the time is not known. */
+/** ` for 4m`, or ` since …` in a log; empty when the time is unknown. */
 export function sinceText(stamp: string | undefined, now: number | undefined): string {
   const at = Date.parse(stamp ?? '')
   if (!Number.isFinite(at)) return ''
   return now === undefined ? ` since ${stamp}` : ` for ${formatDuration(Math.max(0, now - at))}`
 }
 
-/** What is waited for: what was observed, else what the reason means, since the reason alone is a word for programs. */
+/** What is waited for: the observation, or else the meaning of the reason, because the reason alone is a word for programs. */
 export function waitText({ predicate, seen = '' }: Wait): string {
   if (seen !== '') return seen
   const [meaning = ''] = (isReason(predicate) ? REASONS[predicate].doc : predicate).split(';')
   return `${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`.replace(/\.$/, '')
 }
 
-/** For a column: the reason, and what was observed. */
+/** For a column: the reason, and the observation. */
 export const waitCell = ({ predicate, seen }: Wait): string =>
   seen === undefined ? predicate : `${predicate}: ${seen}`
 
-/** Failures block until a user or a commit acts; everything else ends when its condition holds. */
+/** Failures block until a user or a commit acts; any other wait ends when its condition is met. */
 const urgencyOf = (predicate: string): Urgency =>
   predicate === 'Progressing' ? 'Progressing' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
 
@@ -48,14 +48,14 @@ const TITLES: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In pr
 /** The command that ends a hold. */
 export const continues = (line: string): Pick<Finding, 'command'> => ({ command: { line, does: 'continue' } })
 
-/** `word`: the object as people type it. `part`: what of it waits. */
+/** `word`: the object as users type it. `part`: the part of it that waits. */
 export function waitFinding(wait: Wait, { now, holdEnds }: Moment, word: string, part?: string): Finding {
   const { predicate, since, seen = '', unblock = '' } = wait
   const urgency = urgencyOf(predicate)
   const what = TITLES[urgency] ?? urgency
   const head = part === undefined ? what : `${part}: ${what.toLowerCase()}`
   const at = Date.parse(since ?? '')
-  // The explanation of an object does not advise itself.
+  // The explanation of an object must not recommend itself.
   const { ends, command } = wayOf({ predicate, unblock }, word)
   const advice = `: kubenode why ${word}`
   const state = ends?.endsWith(advice) === true ? ends.slice(0, -advice.length) : ends
@@ -70,6 +70,6 @@ export function waitFinding(wait: Wait, { now, holdEnds }: Moment, word: string,
   }
 }
 
-/** None where nothing is waited for. */
+/** Empty when there is no wait. */
 export const waitFindings = (wait: Wait | undefined, moment: Moment, word: string, part?: string): readonly Finding[] =>
   wait === undefined || wait.predicate === '' ? [] : [waitFinding(wait, moment, word, part)]

@@ -1,16 +1,19 @@
-// Who ends what a reason names: time, a commit, or a person, and what that person types first. One row for each reason of the catalogue. Pure.
+// Who resolves a reason: time, a commit, or a user, and what that user types first. One row for each reason in the catalog. Pure.
 import { isReason, type Reason } from '#api/catalogue.ts'
 import type { WayOn } from './finding.ts'
 import { endsInCommand, isForPeople, isTyped, unblockOf } from './unblock.ts'
 
-/** `Nobody`: nothing is wrong, or it is over. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a person at a host, a provider, the network or a cluster. */
+/**
+ * `Nobody`: nothing is wrong, or it has ended. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a user at a host, a provider,
+ * the network or a cluster.
+ */
 export type WayOut =
   | { readonly who: 'Nobody' | 'KubeNode' }
   | {
       readonly who: 'Author' | 'Operator'
-      /** What they do, after `a commit` or `a person`. */
+      /** The action, after `a commit` or `a person`. */
       readonly does: string
-      /** What is typed first; `OBJECT` is the object as people type it, `NAME` for its name alone. */
+      /** What to type first; `OBJECT` is the object as users type it, `NAME` only its name. */
       readonly command: string
     }
 
@@ -21,7 +24,7 @@ const operator = (does: string, command: string): WayOut => ({ who: 'Operator', 
 
 const WHY = 'kubenode why OBJECT'
 const DESCRIBE = 'kubenode describe OBJECT'
-/** Of a Cluster: its versions, snapshots and limits, and where its kubeconfig is. Statuses of other kinds have the same reasons. */
+/** For a Cluster: its versions, snapshots and limits, and where its kubeconfig is. Statuses of other kinds have the same reasons. */
 const CLUSTER = 'kubenode cluster show NAME'
 const COMPONENTS = 'kubectl get machinecomponents.kubenode.io -o wide'
 
@@ -208,10 +211,10 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
 
 const isTimeOf = ({ who }: WayOut): boolean => who === 'Nobody' || who === 'KubeNode'
 
-/** Whether time does not end it. */
+/** Whether it does not end by itself. */
 export const needsPeople = (reason: string): boolean => isReason(reason) && !isTimeOf(WAYS_OUT[reason])
 
-/** As the sentences of statuses say it; undefined where time ends it, or where the catalogue has no such reason. `word`: the object as people type it. */
+/** The sentence as statuses phrase it; undefined if the reason ends by itself, or the catalog does not have it. `word`: the object as users type it. */
 export function peopleSentence(reason: string, word: string): string | undefined {
   const way = isReason(reason) ? WAYS_OUT[reason] : undefined
   if (way === undefined || !('command' in way)) return undefined
@@ -219,7 +222,7 @@ export function peopleSentence(reason: string, word: string): string | undefined
   return `${way.who === 'Author' ? 'a commit' : 'a person'} ${way.does}${line === undefined ? '' : `: ${line}`}`
 }
 
-/** What is typed first; undefined where time ends it, or where the name is more than a word to a shell. */
+/** What to type first; undefined if the reason ends by itself, or a shell would read the name as more than a word. */
 function commandFor(reason: string, word: string): string | undefined {
   const way = isReason(reason) ? WAYS_OUT[reason] : undefined
   if (way === undefined || !('command' in way)) return undefined
@@ -228,7 +231,7 @@ function commandFor(reason: string, word: string): string | undefined {
   return isTyped(line) ? line : undefined
 }
 
-/** What ends a wait. A sentence that names who acts has the command that they type first, also where its status has none. */
+/** What ends a wait. If the sentence names who must act, their first command is added, even if the status has none. */
 export function wayOf(
   { predicate, unblock = '' }: { readonly predicate: string; readonly unblock?: string },
   word: string,

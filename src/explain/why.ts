@@ -32,13 +32,13 @@ const since = (stamp: unknown, now: number): string => sinceText(text(stamp), no
 
 interface Moment {
   readonly now: number
-  /** Ends the hold of this object; absent where none is known that holds the object itself. */
+  /** Ends this object's hold; absent if no hold on the object itself is known. */
   readonly holdEnds?: Pick<Finding, 'command'>
-  /** They know what commits are called. */
+  /** Used for the titles of commits. */
   readonly releases?: readonly Release[]
 }
 
-/** Of any object, such as a later version writes them. */
+/** Accepts any object, also one written by a later version. */
 function waitOf(waiting: unknown, moment: Moment, word: string, part?: string): readonly Finding[] {
   const w = fieldsOf(waiting)
   const wait = {
@@ -53,26 +53,26 @@ function waitOf(waiting: unknown, moment: Moment, word: string, part?: string): 
 const isGood = (kind: string, c: Fields): boolean =>
   isGoodCondition(kind, { type: text(c['type']), status: text(c['status']), reason: text(c['reason']) })
 
-/** Of a source: a commit may have several, each longer than the message of a condition. */
+/** Errors of a source: one commit may have several, each longer than a condition's message. */
 function errorsOf({ status }: KubeObject): readonly string[] {
   const errors = fieldsOf(status)['renderErrors']
   return Array.isArray(errors) ? errors.map(text) : []
 }
 
-/** A condition has the beginning of the error only. */
+/** A condition has only the beginning of the error. */
 const wholeOf = (message: string, errors: readonly string[]): string =>
   (message.endsWith('…') && errors.find((e) => e.startsWith(message.slice(0, -1)))) || message
 
-/** A release that a newer one replaced, and that waits for nothing, is history: nothing is to be done about it. */
+/** A release that a newer one replaced, and that waits for nothing, is history and needs no action. */
 const REPLACED = 'NewerRelease'
 
-/** Where no wait of the object says who acts. The explanation does not advise itself. */
+/** Used when none of the object's waits names who must act. The explanation must not recommend itself. */
 function peopleEnd(reason: string, word: string): Pick<Finding, 'ends'> {
   const sentence = peopleSentence(reason, word)?.replace(`: kubenode why ${word}`, '')
   return sentence === undefined ? {} : { ends: sentence }
 }
 
-/** A message of several conditions, or of a condition and a wait, is shown once. */
+/** A message that several conditions, or a condition and a wait, share is shown once. */
 function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): readonly Finding[] {
   const bad = objectsIn(fieldsOf(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const { predicate, seen } = fieldsOf(fieldsOf(object['status'])['waitingFor'])
@@ -91,7 +91,7 @@ function conditionFindings(object: KubeObject, { now, holdEnds }: Moment): reado
     return {
       cause: causeOf(wordOf(object), reason),
       text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isShown ? '' : `: ${message}`}`,
-      // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
+      // A condition that is bad when True, such as a node fault, is a finding; a pause is a wait.
       ...(!isOver && { urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const) }),
       ...(known !== undefined && {
         below: notesOf([
@@ -128,7 +128,7 @@ function failedSlice(slice: Fields): readonly Finding[] {
   ]
 }
 
-/** Slices of one step that wait for the same are one entry, with the time of the first. */
+/** Slices of one step with the same wait are one entry, with the earliest time. */
 function waitingSlices(slices: readonly Fields[], moment: Moment, word: string): readonly Finding[] {
   const stepOf = (w: Fields) => `${text(w['component'])} ${text(w['version'])} step ${Number(w['step']) + 1}`
   const same = Map.groupBy(slices, (w) => {
@@ -149,8 +149,8 @@ const waitKey = (waiting: unknown, of = ''): string => {
 }
 
 /**
- * Stages and clusters that wait for the same are one entry. What the whole or a larger part has said is not repeated: a stage that waits for one cluster
- * has its wait with the name of the cluster before it, and so does the Release.
+ * Stages and clusters with the same wait are one entry. A wait that a larger part already shows is not repeated: a stage that waits for one cluster
+ * repeats that cluster's wait with the cluster's name in front, and so does the Release.
  */
 function partWaits(
   what: 'Stage' | 'Cluster',
@@ -163,7 +163,7 @@ function partWaits(
     shownWaits.has(waitKey(p['waitingFor'])) || shownWaits.has(waitKey(p['waitingFor'], `${text(p['name'])}: `))
   const [before, fresh] = [parts.filter(isShown), parts.filter((p) => !isShown(p))]
   for (const p of fresh) shownWaits.add(waitKey(p['waitingFor']))
-  // What is approved differs from cluster to cluster.
+  // Each cluster has its own content to approve.
   const groups = Map.groupBy(fresh, (p) => JSON.stringify([waitKey(p['waitingFor']), fieldsOf(p['prune'])['digest']]))
   const waits = [...groups.values()].flatMap((group) => {
     const names = group.map((p) => text(p['name'])).join(', ')
@@ -228,7 +228,7 @@ function partFindings(object: KubeObject, moment: Moment): readonly Finding[] {
   return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...notesOf(steps)]
 }
 
-/** The slice or batch behind what the machine is doing with a component. */
+/** The slice or batch that ordered the machine's current work on a component. */
 function orderedBy({ spec }: KubeObject, component: string): readonly string[] {
   const order = objectsIn(fieldsOf(spec)['components']).find((c) => c['name'] === component)
   const part = text(order?.['part'])
@@ -237,14 +237,14 @@ function orderedBy({ spec }: KubeObject, component: string): readonly string[] {
 
 const HAS_FAILED: ReadonlySet<string> = new Set(['Failed', 'RolledBack'])
 
-/** A permit that waits for people. A verdict of before stays in a permit that ended. */
+/** A permit that waits for users. An ended permit keeps its old verdict. */
 const isAsked = ({ kind, status }: KubeObject, verdict: Fields): boolean =>
   kind === 'OperationPermit' &&
   text(fieldsOf(status)['phase']) === 'Requested' &&
   text(verdict['gate']) === 'Approval' &&
   text(verdict['verdict']) === 'Waiting'
 
-/** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */
+/** Deletions that the guard blocks: what an Approval must name, and the command that creates it. */
 function withApproval(object: KubeObject, waits: readonly Finding[], prune: unknown): readonly Finding[] {
   const digest = text(fieldsOf(prune)['digest'])
   if (digest === '') return waits
@@ -260,7 +260,7 @@ export interface Related {
   readonly object: KubeObject
 }
 
-/** Sync reports in the status which request it handled last. */
+/** sync reports in the status which request it handled last. */
 function askedToRead({ metadata, status }: KubeObject, now: number): readonly Finding[] {
   const asked = metadata.annotations?.[ANNOTATIONS.reconcile] ?? ''
   const age = now - Date.parse(asked)
@@ -269,18 +269,18 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly Fi
     : []
 }
 
-/** KubeNode cordons with a taint of its own; this is what kubectl cordon sets, and only a user takes it off. */
+/** KubeNode cordons with its own taint. This is what kubectl cordon sets, and only a user removes it. */
 function cordonFindings({ kind, metadata, spec }: KubeObject): readonly Finding[] {
   if (kind !== 'Node' || fieldsOf(spec)['unschedulable'] !== true) return []
   const command = { line: `kubectl uncordon ${metadata.name ?? ''}`, does: 'let it take pods again' }
   return [{ text: 'cordoned by a user: it takes no new pods', command }]
 }
 
-/** A repair that waits for nothing is blocked by nothing. */
+/** A repair without a wait is not blocked. */
 const isRunningRepair = ({ object: { kind, status } }: Related): boolean =>
   kind === 'RemedyOperationJob' && fieldsOf(status)['phase'] !== 'Done' && fieldsOf(status)['waitingFor'] === undefined
 
-/** A node with a problem is repaired, or its repair is blocked. */
+/** A node's problem is being repaired, or its repair is blocked. */
 function withWayOn(
   { kind, metadata }: KubeObject,
   conditions: readonly Finding[],
@@ -292,7 +292,7 @@ function withWayOn(
   return [...conditions.slice(0, -1), { ...last, command }]
 }
 
-/** As people type it. */
+/** The object as users type it. */
 const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toLowerCase()}/${metadata.name ?? ''}`)
 
 const isReporting = (shownWaits: Finding): boolean => (shownWaits.below ?? []).length > 0
@@ -303,20 +303,20 @@ function storyOf(object: KubeObject, moment: Moment): readonly Finding[] {
   return partFindings(object, moment)
 }
 
-/** What is said of a related object before its waits. */
+/** The lines about a related object before its waits. */
 function summaryOf(object: KubeObject, now: number): readonly Finding[] {
   if (object.kind === 'RemedyOperationJob') return notesOf([repairSummary(object as RemedyOperationJob, now)])
   if (object.kind === 'MaintenanceEvent') return notesOf(maintenanceStory(object as MaintenanceEvent))
   return []
 }
 
-/** What follows its word: what a permit is for, which its name says in letters and digits. */
+/** The text after the object's word: for example what a permit is for, because its name is only letters and digits. */
 function titleOf(object: KubeObject): string {
   const part = object.kind === 'OperationPermit' ? partOfPermit((object as OperationPermit).spec ?? {}) : undefined
   return part === undefined ? commitOf(object) : `: ${fullPartName(part)}`
 }
 
-/** What people call the change that a Release carries out, or that a source follows; the hash alone says nothing that its name does not. */
+/** The title of the commit that a Release carries out, or that a source follows. The hash alone adds nothing to the name. */
 function commitOf({ kind, spec, status }: KubeObject): string {
   const isSource = kind === 'FleetSource'
   const { commit, subject, author } = fieldsOf(isSource ? status : kind === 'Release' ? spec : undefined)
@@ -326,19 +326,19 @@ function commitOf({ kind, spec, status }: KubeObject): string {
 }
 
 export interface Around {
-  /** Objects that block this one or change it. */
+  /** Objects that block or change this one. */
   readonly related?: readonly Related[]
-  /** What other objects report of it. */
+  /** What other objects report about it. */
   readonly more?: readonly Finding[]
-  /** Where the object has a hold. */
+  /** Set when a hold applies to the object. */
   readonly holdEnds?: Pick<Finding, 'command'> | undefined
-  /** What commits are called. */
+  /** Used for the titles of commits. */
   readonly releases?: readonly Release[]
   /** What the reader may not read. */
   readonly gaps?: readonly Finding[]
 }
 
-/** What a story says that has found nothing. */
+/** The text of a story without findings. */
 export const ALL_DONE = 'Up to date; nothing pending.'
 
 export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {

@@ -1,5 +1,5 @@
-// What an object that git declares cannot tell: the hub refuses the newest commit, and where sync reads the repository in place nothing is pushed.
-// The hub is the own server of the object, or another one that the reader can reach.
+// What a git-declared object cannot show: the hub refuses the newest commit, or sync reads the repository in place and nothing is pushed. The hub is the
+// object's own server, or another one that the reader can reach.
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -12,7 +12,7 @@ import { type Finding, rewritten, type Story } from './finding.ts'
 import { withoutPush } from './unblock.ts'
 import { ALL_DONE } from './why.ts'
 
-/** Of one question to one server. */
+/** Limit for one request to one server. */
 const WITHIN_MS = 3_000
 
 type Reader = Pick<KubeClient, 'get' | 'list'>
@@ -24,11 +24,11 @@ export interface OtherCluster {
 
 interface FoundSource {
   readonly source: FleetSource
-  /** Undefined: of the own server. */
+  /** Undefined: on the object's own server. */
   readonly context: string | undefined
 }
 
-/** They tell themselves whether a commit is followed; their source tells where the repository is. */
+/** These kinds show themselves whether a commit is followed; their source shows where the repository is. */
 const EXPLAINS_ITSELF: ReadonlySet<string> = new Set(['FleetSource', 'Release', 'Cluster'])
 
 function sourceOf(object: KubeObject): { readonly namespace: string; readonly name: string } | undefined {
@@ -39,7 +39,7 @@ function sourceOf(object: KubeObject): { readonly namespace: string; readonly na
   return name === '' ? undefined : { namespace, name }
 }
 
-/** Undefined: git does not declare the object. `Unknown`: no server that answers has its source. */
+/** Undefined: git does not declare the object. `Unknown`: no reachable server has its source. */
 async function findSource(
   object: KubeObject,
   own: Reader,
@@ -50,7 +50,7 @@ async function findSource(
   const ask = (client: Reader) => client.get(fleetSource, key, { timeoutMs: WITHIN_MS }).catch(() => undefined)
   const here = await ask(own)
   if (here !== undefined) return { source: here, context: undefined }
-  // These are on the same server as their source.
+  // These kinds are on the same server as their source.
   if (EXPLAINS_ITSELF.has(object.kind)) return 'Unknown'
   const all = await Promise.all(
     (await others()).map(async ({ context, read }) => ({ context, source: await read(ask).catch(() => undefined) })),

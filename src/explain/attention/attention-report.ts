@@ -1,4 +1,4 @@
-// The attention of a whole fleet as text and as data: one sentence, then each cause once, worst first, and what to do first. Pure.
+// What needs attention in a whole fleet, as text and as data: one sentence, then each cause once, worst first, and what to do first. Pure.
 import { defined } from '#lib/defined.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import { attentionOf, summaryOfAttention } from './attention.ts'
@@ -10,7 +10,7 @@ const ORDER: readonly Weight[] = ['Act', 'Unknown', 'Wait']
 
 export interface AttentionReport {
   readonly lines: readonly string[]
-  /** For programs. */
+  /** Machine-readable form. */
   readonly data: object
   readonly needsPerson: number
 }

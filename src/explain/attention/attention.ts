@@ -1,5 +1,5 @@
-// Everything that is wrong or waits in the fleet, each cause once, and whether that is all there is to know. The console's Home, `local status` and
-// `kubenode why` draw from it: an unknown part is never well. Pure.
+// Everything that is wrong or waits in the fleet, each cause once, and whether the picture is complete. The console's Home, `local status` and `kubenode
+// why` use it. An unknown part never counts as healthy. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { counted } from '#lib/counted.ts'
 import { isLocal } from '#sync/git/local-url.ts'
@@ -36,7 +36,7 @@ function readsInPlace(clusters: readonly ObservedCluster[]): boolean {
   return sources.length > 0 && sources.every(isReadInPlace)
 }
 
-/** Without its address it is not known to be a folder of this machine. */
+/** Without its URL, the source is not known to be a folder on this machine. */
 const isReadInPlace = ({ spec }: Partial<FleetSource>): boolean => spec?.url !== undefined && isLocal(spec.url)
 
 function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now: number): readonly FleetFinding[] {
@@ -66,7 +66,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
   ]
 }
 
-/** A release that stopped because a set is blocked in a cluster is blocked by that set, and not a second thing to do. */
+/** A release that stopped because a set is blocked in a cluster is blocked by that set; it is not a second task. */
 function withCauses(findings: readonly FleetFinding[], clusters: readonly ObservedCluster[]): readonly FleetFinding[] {
   const held = new Map<FleetFinding, readonly FleetFinding[]>()
   for (const one of findings) {
@@ -105,11 +105,11 @@ export interface Attention {
   readonly sentence: string
   readonly needsPerson: number
   readonly waits: number
-  /** Clusters that are known only in part, or not yet. Above 0 nothing is known to be well. */
+  /** Clusters that are only partly known, or not yet. Above 0, nothing is known to be healthy. */
   readonly unknown: number
 }
 
-/** The first one of weight `Act` is named, in the order of the findings. */
+/** Names the first finding of weight `Act`, in the order of the findings. */
 export function summaryOfAttention(
   findings: readonly FleetFinding[],
   clusters: readonly ObservedCluster[],
@@ -137,7 +137,7 @@ export function summaryOfAttention(
 interface Counts {
   readonly acting: readonly FleetFinding[]
   readonly waits: number
-  /** Of those that wait. */
+  /** Number of holds among the waiting ones. */
   readonly holds: number
   /** Machines whose agents miss heartbeats: no change waits for them. */
   readonly late: number
@@ -160,12 +160,12 @@ function sentenceOf(counts: Counts, clusters: readonly ObservedCluster[]): strin
     ...(late === 0 ? [] : [`; no heartbeat from ${counted(late, 'machine')}`]),
   ].join('')
   if (unknown > 0) return `Nothing known needs attention${changes}; ${counted(unknown, 'cluster')} known only in part.`
-  // Where nothing was declared, nothing can be wrong: "nothing needs attention" would be read as "all is well".
+  // If nothing was declared, nothing can be wrong, but "nothing needs attention" would read as "all is well".
   if (waits === 0 && clusters.every(isEmpty)) return 'No release and no machine yet.'
   return `Nothing needs attention${changes}.`
 }
 
-/** One line at the top: what was seen, and what it stops, is in the list below. */
+/** One line at the top; the list below has what was observed and what it blocks. */
 const headline = (text: string): string => text.split(': ', 1)[0] ?? text
 
 const isEmpty = (cluster: ObservedCluster): boolean =>

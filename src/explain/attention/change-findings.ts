@@ -1,4 +1,4 @@
-// What is wrong with changes on their way, or what they wait for: commits, releases, sets, canaries, clusters, approvals, work on hosts. Pure.
+// What is wrong with changes in progress, or what they wait for: commits, releases, sets, canaries, clusters, approvals, work on hosts. Pure.
 import { phaseWords } from '../phase-words.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -54,7 +54,7 @@ export function releaseFindings(cluster: ObservedCluster, now: number): readonly
     })
 }
 
-/** What may keep the newest commit from being followed, in the order in which sync does it, and what to say of each. */
+/** What may prevent the newest commit from being followed, in sync's order, with the text for each. */
 const WAY_OF_A_COMMIT = {
   Fetched: 'cannot be fetched',
   SourceVerified: 'refuses the newest commit',
@@ -62,7 +62,7 @@ const WAY_OF_A_COMMIT = {
   Applied: 'does not apply the newest commit',
 } as const
 
-/** Only a commit whose signature is in order has a title. */
+/** Only a commit with a valid signature has a title. */
 const isRead = (type: keyof typeof WAY_OF_A_COMMIT): boolean => type === 'Rendered' || type === 'Applied'
 
 export interface Refusal {
@@ -72,10 +72,10 @@ export interface Refusal {
   readonly since: string | undefined
 }
 
-/** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
+/** Why the newest commit is not followed. The status holds more of the first error than its condition can. */
 export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | undefined {
   const { conditions = [], refused, renderErrors, subject } = status ?? {}
-  // A change of the hub that waits for its stage is not refused: its source is Ready.
+  // A change on the hub that waits for its stage is not refused: its source is Ready.
   if (conditions.some((c) => c.type === 'Ready' && c.status === 'True')) return undefined
   const bad = (Object.keys(WAY_OF_A_COMMIT) as (keyof typeof WAY_OF_A_COMMIT)[])
     .map((type) => findCondition(conditions, type))
@@ -86,7 +86,7 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
   const message = problem ?? bad?.message ?? ''
   const newest = isRead(type) && subject !== undefined ? newestCommitText(status ?? {}) : undefined
   return {
-    // Errors of a render name the commit themselves.
+    // Render errors name the commit themselves.
     how:
       newest === undefined || message.includes(newest) ? WAY_OF_A_COMMIT[type] : `${WAY_OF_A_COMMIT[type]} ${newest}`,
     message,
@@ -97,7 +97,7 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
 
 export const refusalText = (name: string, { how, message }: Refusal): string => `source/${name} ${how}: ${message}`
 
-/** The condition says what would be deleted; how to allow it is said beside. */
+/** The condition lists what would be deleted; how to allow it is shown separately. */
 const heldText = (source: string, count: number, message = ''): string =>
   message === ''
     ? `source/${source}: ${counted(count, 'deletion')} on the hub for approval`
@@ -149,10 +149,10 @@ export const sourceFindings = (cluster: ObservedCluster): readonly FleetFinding[
     ]
   })
 
-/** A fetch may succeed at the next try, and one commit declares a set and the machines for it: only a wait that lasts is one for people. */
+/** A fetch may succeed at the next try, and one commit may declare a set and its machines together. So a wait is for users only if it lasts this long. */
 const PEOPLE_AFTER_MS = 120_000
 
-/** It says itself who has to act. */
+/** The wait names who must act. */
 const waitsForPeople = (
   wait: { readonly unblock?: string; readonly since?: string } | undefined,
   now: number,
@@ -182,14 +182,14 @@ export const setFindings = (cluster: ObservedCluster, now: number): readonly Fle
     'sets',
   )
 
-/** Conditions of a MachineSet that no time ends. */
+/** MachineSet conditions that do not end by themselves. */
 const STUCK_SET = ['Stalled', 'ScalingFrozen'] as const
 
 export const machineSetFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster.list('machineSets').flatMap(({ metadata, status = {} }) => {
       const object = objectIn(cluster.name, 'MachineSet', metadata)
-      // A hold has an entry of its own.
+      // A hold has its own finding.
       const stuck = STUCK_SET.map((type) => findCondition(status.conditions, type)).find(
         (c) => c?.status === 'True' && !HOLD_REASONS.has(c.reason),
       )
@@ -243,7 +243,7 @@ export const canaryFindings = (cluster: ObservedCluster, now: number): readonly 
     'canaries',
   )
 
-/** Phases of a Cluster that end when its program is done. */
+/** Cluster phases that end when the clusters program is done. */
 const CLUSTER_WORK: ReadonlySet<string> = new Set([
   'Pending',
   'Creating',
@@ -253,7 +253,7 @@ const CLUSTER_WORK: ReadonlySet<string> = new Set([
   'Restoring',
   'Deleting',
 ])
-/** Nothing is expected of it any more, as declared. */
+/** The Cluster has expired as declared, so nothing more is expected of it. */
 const EXPIRED = 'Expired'
 
 export const clusterObjectFindings = (cluster: ObservedCluster, others: ReadonlySet<string>): readonly FleetFinding[] =>
@@ -271,7 +271,7 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
       const seen = waitingFor === undefined ? ready?.message : waitText(waitingFor)
       const reason = waitingFor?.predicate ?? ready?.reason
       const isWork = CLUSTER_WORK.has(phase)
-      // One that we cannot reach either has its own finding.
+      // An unreachable cluster has its own finding.
       const isCovered = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
       return [
         ...(isCovered

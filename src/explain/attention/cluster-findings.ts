@@ -1,4 +1,5 @@
-// What is wrong with a cluster as a whole: it does not answer, its programs are away, parts of it are unknown or missing, people hold something in it. Pure.
+// What is wrong with a cluster as a whole: it does not answer, its programs are unavailable, parts of it are unknown or missing, or users hold something
+// in it. Pure.
 import type { HOLD_EFFECTS, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { shortWord } from '#api/nouns.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
@@ -45,12 +46,12 @@ export const programFindings = ({ name, stopped }: ObservedCluster): readonly Fl
     }),
   )
 
-/** Policies in the text of a finding. */
+/** Number of policies named in a finding. */
 const MOST_POLICIES = 5
 
 const HOW = { Missing: 'missing', Changed: 'changed since the installation' } as const
 
-/** What they refuse is permitted meanwhile. The Defender restores those that are missing, where it can. */
+/** Until it is fixed, everything that the policies refuse is permitted. The Defender restores missing ones where it can. */
 export const policyFindings = ({ name, list }: ObservedCluster): readonly FleetFinding[] => {
   const altered = list('ledgers')[0]?.spec.alteredPolicies ?? []
   return (['Missing', 'Changed'] as const).flatMap((how) => {
@@ -88,7 +89,7 @@ export const gapFindings = ({ name, gap }: ObservedCluster): readonly FleetFindi
         }),
       ]
 
-/** What is not known of a cluster in part. */
+/** The unknown parts of a cluster. */
 export interface Gap {
   /** Kinds that the reader may not read. */
   readonly hidden: readonly string[]
@@ -104,7 +105,7 @@ export function gapText(cluster: string, { hidden, failing }: Gap): string | und
   return parts.length === 0 ? undefined : `cluster/${cluster} is known in part: ${parts.join('. ')}`
 }
 
-/** The effects that stop something; the others let something start, or are asked for once. */
+/** Effects that stop something; the others start something, or are one-time requests. */
 const STOPPING: Readonly<Partial<Record<(typeof HOLD_EFFECTS)[number], string>>> = {
   Freeze: 'frozen',
   Pause: 'paused',
@@ -112,7 +113,7 @@ const STOPPING: Readonly<Partial<Record<(typeof HOLD_EFFECTS)[number], string>>>
   Abort: 'aborted',
 }
 
-/** Of each hold in force, also where no object waits for it at the moment: the next one would. */
+/** One finding for each hold in force, even if no object waits for it at the moment: the next one would. */
 export function holdFindings(cluster: ObservedCluster, now: number): readonly FleetFinding[] {
   const found = cluster
     .list('holds')

@@ -1,4 +1,4 @@
-// Findings of a whole fleet: with the object, the cluster, and who acts, in one wording for the console, `local status` and `kubenode why`. Pure.
+// Findings of a whole fleet: with the object, the cluster, and who must act, in the same words for the console, `local status` and `kubenode why`. Pure.
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -7,7 +7,7 @@ import { isTyped } from '../unblock.ts'
 import type { Wait } from '../wait.ts'
 import { wayOf } from '../ways-out.ts'
 
-/** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: it may not, or cannot, be read, and unknown is never well. */
+/** `Act`: a user must act. `Wait`: it continues by itself. `Unknown`: it may not, or cannot, be read; unknown never counts as healthy. */
 export type Weight = 'Act' | 'Wait' | 'Unknown'
 
 export interface FoundObject {
@@ -17,18 +17,18 @@ export interface FoundObject {
   readonly namespace?: string
 }
 
-/** One thing that is wrong or waits somewhere in the fleet. */
+/** One thing in the fleet that is wrong or waits. */
 export interface FleetFinding extends Finding {
   readonly id: string
-  /** Findings of one cause are one finding; across clusters they have the same cause. */
+  /** Findings with the same cause are one finding, also across clusters. */
   readonly cause: string
-  /** The first object of it. */
+  /** Its first object. */
   readonly object: FoundObject
-  /** Number of objects that have it. */
+  /** Number of affected objects. */
   readonly count: number
   readonly weight: Weight
   readonly urgency: Urgency
-  /** A person holds something, by other means than an OperationalHold. */
+  /** A user holds it, by other means than an OperationalHold. */
   readonly isHold?: true
   /** What it blocks elsewhere. */
   readonly holdsUp?: readonly string[]
@@ -38,15 +38,15 @@ export interface Point {
   readonly weight: Weight
   readonly urgency: Urgency
   readonly text: string
-  /** Absent: that of its object. */
+  /** Default: the cause of its object. */
   readonly cause?: string | undefined
   readonly count?: number
   readonly since?: string | number | undefined
-  /** What ends it, and what is typed first. */
+  /** What ends it, and what to type first. */
   readonly first?: WayOn | undefined
   readonly runbook?: string | undefined
   readonly isHold?: true | undefined
-  /** Distinguishes several points of one object. */
+  /** Distinguishes several findings of one object. */
   readonly part?: string
 }
 
@@ -74,14 +74,14 @@ export function finding(object: FoundObject, point: Point): FleetFinding {
   }
 }
 
-/** Of one object: in each cluster it is another. */
+/** The cause for one object; each cluster has its own. */
 export const causeIn = ({ cluster }: FoundObject, word: string, reason: string): string =>
   `${cluster}/${causeOf(word, reason)}`
 
-/** A name that a shell would read as more than a word is shown, and not offered to be copied. */
+/** If a shell would read the name as more than a word, the line is shown but not offered for copying. */
 export const commandStep = (line: string): WayOn => (isTyped(line) ? { command: { line } } : { ends: line })
 
-/** What ends a wait; undefined where its status does not say. */
+/** What ends a wait; undefined if its status does not name it. */
 export const stepOf = (wait: Wait | undefined, word: string): WayOn | undefined =>
   wait === undefined || (wait.unblock ?? '') === '' ? undefined : wayOf(wait, word)
 
@@ -91,17 +91,17 @@ export const objectIn = (
   { name = '', namespace }: { readonly name?: string; readonly namespace?: string },
 ): FoundObject => ({ cluster, kind, name, ...defined({ namespace }) })
 
-/** Names in the text of a finding of many objects. */
+/** Number of names in a finding about many objects. */
 const MOST_NAMES = 3
 
 /** `node/a`, or `3 nodes (a, b, c)`. */
 export const objectsText = (noun: string, names: readonly string[]): string =>
   names.length === 1 ? `${noun}/${names[0] ?? ''}` : `${counted(names.length, noun)} (${someOf(names, MOST_NAMES)})`
 
-/** Of each kind and cluster: the list of that kind has all. */
+/** For each kind and cluster; the list of that kind shows all. */
 export const MOST_FINDINGS = 20
 
-/** The first ones, and one that counts the rest: a page of a thousand rows is not read, and a row left out in silence would be a lie. */
+/** The first findings, plus one that counts the rest. A page with a thousand rows is useless, but a row left out silently would be a lie. */
 export function bounded(findings: readonly FleetFinding[], what: string): readonly FleetFinding[] {
   if (findings.length <= MOST_FINDINGS) return findings
   const shown = findings.slice(0, MOST_FINDINGS)
@@ -116,7 +116,7 @@ export function bounded(findings: readonly FleetFinding[], what: string): readon
 
 const WEIGHTS: readonly Weight[] = ['Act', 'Unknown', 'Wait']
 
-/** Worst first: `Act`, then `Unknown`, then `Wait`; of these by urgency, then the oldest. */
+/** Worst first: `Act`, then `Unknown`, then `Wait`; within each by urgency, then oldest first. */
 export const worstFirst = (findings: readonly FleetFinding[]): readonly FleetFinding[] =>
   findings.toSorted(
     (a, b) =>

@@ -1,4 +1,4 @@
-// The findings of the fleet as lines of a terminal, the same cause in several clusters once. Pure.
+// The fleet's findings as terminal lines; a cause that several clusters share appears once. Pure.
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -7,12 +7,12 @@ import { endsInCommand, isForPeople } from '../unblock.ts'
 import type { WayOn } from '../finding.ts'
 import type { FleetFinding, Weight } from './finding.ts'
 
-/** One cause, wherever it is. */
+/** One cause, in all its clusters. */
 export interface Cause {
-  /** The worst one. */
+  /** The worst finding. */
   readonly finding: FleetFinding
   readonly clusters: readonly string[]
-  /** Number of objects in all of them. */
+  /** Number of objects in all clusters. */
   readonly count: number
 }
 
@@ -35,10 +35,10 @@ export const TITLES: Readonly<Record<Weight, string>> = {
   Wait: 'Waits, and continues by itself',
 }
 
-/** A command names its cluster where there are several: pasted, it must not reach the one that is chosen there. */
+/** With several clusters, a command names its cluster: a pasted command must not reach the currently selected one. */
 export type InContext = (command: string, cluster: string) => string
 
-/** What a person does; undefined: nothing, a state has to come. */
+/** What a user does. Undefined: nothing, a state must be reached. */
 export function stepText({ ends, command }: WayOn, cluster: string, inContext: InContext): string | undefined {
   if (command !== undefined) return inContext(command.line, cluster)
   if (ends === undefined || !isForPeople(ends)) return undefined
@@ -60,7 +60,7 @@ export function causeLines(cause: Cause, now: number, inContext: InContext): rea
   ]
 }
 
-/** For programs. */
+/** Machine-readable form. */
 export const causeData = ({ finding, clusters, count }: Cause): object => {
   const { cause, object, weight, urgency, text, since, ends, command, runbook, holdsUp } = finding
   return {

@@ -1,4 +1,4 @@
-// What is wrong with machines and their Nodes, and why it is not repaired: many machines with the same cause are one finding. Pure.
+// What is wrong with machines and their Nodes, and why it is not repaired. Many machines with the same cause are one finding. Pure.
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { isReason, REASONS, runbookPath } from '#api/catalogue.ts'
 import { DETECTION_INCOMPLETE } from '#api/node-conditions.ts'
@@ -29,11 +29,11 @@ const oldest = (times: readonly (string | number | undefined)[]): number | undef
 const runbookOf = (reason: string): string | undefined =>
   isReason(reason) ? runbookPath(REASONS[reason].runbook) : undefined
 
-/** Phases of a Machine that end only when a person acts. */
+/** Machine phases that only end when a user acts. */
 const ENDED: ReadonlySet<string> = new Set(['Failed', 'Lost'])
-/** Finding by what does it: the set that switches it, the job that repairs it. */
+/** These show up as findings of the set that switches the machine, or the job that repairs it. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['Ready', 'Updating', 'Repairing'])
-/** Work on the machine is under way, during which its Node may have problems. */
+/** The machine is being changed, and meanwhile its Node may have problems. */
 const AT_WORK: ReadonlySet<string> = new Set([
   'Provisioning',
   'Joining',
@@ -44,7 +44,7 @@ const AT_WORK: ReadonlySet<string> = new Set([
   'Draining',
   'Deleting',
 ])
-/** Reasons that no time ends. */
+/** Reasons that do not end by themselves. */
 const NEEDS_PERSON: ReadonlySet<string> = new Set([
   'JoinCommandMissing',
   'CertificateDenied',
@@ -94,7 +94,7 @@ function peopleStep(reason: string, word: string): WayOn | undefined {
   return sentence === undefined ? undefined : unblockOf(sentence)
 }
 
-/** `repaired`: Nodes whose repair has a finding of its own. */
+/** `repaired`: Nodes whose repair has its own finding. */
 export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<string>): readonly FleetFinding[] {
   const same = new Map<string, { readonly judged: Judged; readonly machines: ObservedMachine[] }>()
   for (const machine of cluster.list('machines'))
@@ -155,7 +155,7 @@ export function lateFindings(
   ]
 }
 
-/** Why a rule does nothing for a Node where it is true, until a person acts. Other reasons are waits that end by themselves. */
+/** Why a matching rule does nothing for a Node until a user acts. Other reasons are waits that end by themselves. */
 const REFUSED: Readonly<Record<string, string>> = {
   LadderExhausted: 'ladder exhausted',
   HoldAbort: 'repair aborted',
@@ -165,14 +165,14 @@ const REFUSED: Readonly<Record<string, string>> = {
   ShadowOnly: 'the rule only counts',
   ObservedOnly: 'only observed',
 }
-/** A person lets the rule try again. */
+/** Reasons for which a user can let the rule retry. */
 const RETRIED: ReadonlySet<string> = new Set(['LadderExhausted', 'HoldAbort'])
-/** Finding by the hold itself. */
+/** The hold itself is the finding. */
 const HELD: ReadonlySet<string> = new Set(['HoldPause', 'HoldFreeze'])
 
 type Matching = NonNullable<NonNullable<NodeRemedier['status']>['matching']>[number]
 
-/** Nodes where a rule is true and that have no job. */
+/** Nodes that match a rule but have no job. */
 function matchingFindings(cluster: ObservedCluster, isHeld: boolean): readonly FleetFinding[] {
   return cluster.list('rules').flatMap(({ metadata, status }) => {
     const { name: rule = '' } = metadata
@@ -221,7 +221,7 @@ function repairText({ nodes, rule, refused, waits, why }: RepairTexts): string {
   return why === '' ? what : `${what}: ${why}`
 }
 
-/** Rules that are not evaluated as declared: what they were to find is found by an older version, or not at all. */
+/** Rules that are not evaluated as declared: an older version of the rule runs, or none. */
 const brokenRules = (cluster: ObservedCluster): readonly FleetFinding[] =>
   cluster.list('rules').flatMap(({ metadata, status }) => {
     const broken = status?.conditions?.find((c) => c.type === 'RuleActive' && c.status === 'False')
@@ -240,14 +240,14 @@ const brokenRules = (cluster: ObservedCluster): readonly FleetFinding[] =>
         ]
   })
 
-/** Reasons for which a repair that has begun waits until a person acts. */
+/** Reasons why a started repair waits until a user acts. */
 const STUCK_JOB: Readonly<Record<string, string>> = {
   CohortBlamed: 'mass fault',
   ReferenceMissing: 'its machine is missing',
   ReconcileFailed: 'failing',
 }
 
-/** `asked`: permits that wait for a person, whose jobs are not told again. */
+/** `asked`: permits that wait for a user; their jobs are not reported again. */
 function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHeld: boolean): readonly FleetFinding[] {
   const open = cluster.list('jobs').filter(({ metadata, spec, status }) => {
     if (status?.phase === 'Done' || spec.dryRun) return false
@@ -281,14 +281,14 @@ function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHel
         since: oldest(jobs.map(({ status, metadata }) => status?.waitingFor?.since ?? metadata.creationTimestamp)),
         first:
           stepOf(wait, `job/${job.metadata.name ?? ''}`) ??
-          // Nothing blocks one that runs.
+          // A running repair is not blocked.
           commandStep(`kubenode ${isRunning ? 'why' : 'why-not'} node/${nodes[0] ?? ''}`),
       }),
     ]
   })
 }
 
-/** The condition types that a rule asks about, by its tree as written. */
+/** The condition types that a rule reads, from its tree as written. */
 function conditionsIn(tree: unknown): readonly string[] {
   if (Array.isArray(tree)) return tree.flatMap(conditionsIn)
   if (!isObject(tree)) return []
@@ -299,9 +299,9 @@ function conditionsIn(tree: unknown): readonly string[] {
 
 export interface RepairFindings {
   readonly findings: readonly FleetFinding[]
-  /** Nodes that have one of them, or a job. */
+  /** Nodes with such a finding, or a job. */
   readonly nodes: ReadonlySet<string>
-  /** `NODE\nTYPE` of the conditions that they are about. */
+  /** `NODE\nTYPE` of the conditions that the findings cover. */
   readonly conditions: ReadonlySet<string>
 }
 
@@ -326,7 +326,7 @@ export function repairFindings(cluster: ObservedCluster, asked: ReadonlySet<stri
 
 const DETECTION_PAGE = 'docs/concepts/detection.md'
 
-/** Conditions that no finding of a repair is about, and cordons by users. */
+/** Conditions that no repair finding covers, and cordons by users. */
 export function nodeFindings(cluster: ObservedCluster, covered: ReadonlySet<string>): readonly FleetFinding[] {
   const phases = new Map(cluster.list('machines').map((m) => [nodeNameOf(m), m.state.phase]))
   const same = new Map<string, { readonly isAtWork: boolean; readonly nodes: string[]; readonly all: NodeProblem[] }>()
@@ -369,7 +369,7 @@ export function nodeFindings(cluster: ObservedCluster, covered: ReadonlySet<stri
 }
 
 const problemText = (problem: NodeProblem | undefined): string => {
-  // A server leaves out what is empty.
+  // A server omits empty fields.
   const [text] = [problem?.message, problem?.reason].filter((t) => t !== undefined && t !== '')
   return text === undefined ? '' : `: ${text}`
 }

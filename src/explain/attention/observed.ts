@@ -1,4 +1,4 @@
-// What the attention model reads of a cluster: objects as caches or one reading have them, Machines and Nodes cut down to what is judged. Pure.
+// The attention model's input from a cluster: objects from caches or from one read, with Machines and Nodes reduced to the judged fields. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
@@ -18,12 +18,12 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { StoppedProgram } from '../programs.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Of a Machine, what is judged. */
+/** The judged fields of a Machine. */
 export interface ObservedMachine {
   readonly metadata: { readonly name?: string }
-  /** Name of its Node; empty when it is that of the Machine, or when there is none yet. */
+  /** Name of its Node; empty when it equals the Machine's name, or when there is no Node yet. */
   readonly node: string
-  /** Seconds since 1970: since when Ready has its status; 0 when unknown. */
+  /** When Ready got its current status, in seconds since 1970; 0 when unknown. */
   readonly since: number
   readonly state: MachineCondition
 }
@@ -37,7 +37,7 @@ export interface MachineCondition {
   readonly isFrozen: boolean
 }
 
-/** A condition of a Node other than Ready that is True: a detector found a problem. Or Ready itself, where it is not True. */
+/** A Node condition other than Ready that is True, because a detector found a problem. Or Ready itself, if it is not True. */
 export interface NodeProblem {
   readonly type: string
   readonly reason: string
@@ -47,7 +47,7 @@ export interface NodeProblem {
 
 export interface ObservedNode extends KubeObject {
   readonly problems: readonly NodeProblem[]
-  /** By a user: KubeNode cordons with a taint of its own. */
+  /** Cordoned by a user: KubeNode cordons with its own taint. */
   readonly isCordoned: boolean
 }
 
@@ -73,12 +73,12 @@ export interface ObservedCluster {
   readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
   /** Why it does not answer. */
   readonly message?: string | undefined
-  /** Empty for a kind that was not read; `gap` says so. */
+  /** Empty for a kind that was not read; `gap` then explains it. */
   readonly list: <K extends keyof ObservedKinds>(kind: K) => readonly ObservedKinds[K][]
   readonly stopped: readonly StoppedProgram[]
-  /** What is not known of a cluster that answers; undefined: all is. */
+  /** The unknown part of a cluster that answers; undefined if everything is known. */
   readonly gap: string | undefined
-  /** By machine, when its agent renewed its Lease last; absent where Leases are not read: the controllers report a silent agent soon after. */
+  /** When each machine's agent last renewed its Lease. Absent where Leases are not read: the controllers report a silent agent soon after. */
   readonly heartbeats?: ReadonlyMap<string, number> | undefined
 }
 
@@ -112,7 +112,7 @@ const NO_PROBLEMS: readonly NodeProblem[] = []
 const isProblem = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
   type === 'Ready' ? status !== 'True' : status === 'True'
 
-/** With so little of it that ten thousand can be kept. */
+/** Small enough to keep ten thousand of them. */
 export function observedNode(node: Node): ObservedNode {
   const { name, uid, resourceVersion } = node.metadata
   const bad = (node.status?.conditions ?? []).filter(isProblem)

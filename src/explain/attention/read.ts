@@ -1,4 +1,5 @@
-// Reads of one cluster what the attention model judges. A cluster that does not answer, and what may not be read, is part of the answer; nothing waits longer than a bound.
+// Reads the attention model's input from one cluster. If the cluster does not answer, or a kind may not be read, that is part of the result. Every read
+// has a time limit.
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
@@ -26,9 +27,9 @@ import { heartbeatsIn } from '../late-heartbeat.ts'
 import { gapText } from './cluster-findings.ts'
 import { type ObservedCluster, observedMachine, observedNode, type ObservedKinds } from './observed.ts'
 
-/** Of one page of a list. */
+/** Limit for one page of a list. */
 const PAGE_WITHIN_MS = 10_000
-/** Of all pages of all kinds: a cluster that needs longer is known in part. */
+/** Limit for all pages of all kinds: a slower cluster is only partly known. */
 const CLUSTER_WITHIN_MS = 30_000
 
 const TYPES: Readonly<Record<keyof ObservedKinds, ResourceType>> = {
@@ -49,7 +50,7 @@ const TYPES: Readonly<Record<keyof ObservedKinds, ResourceType>> = {
 }
 const KINDS = Object.keys(TYPES) as unknown as readonly (keyof ObservedKinds)[]
 
-/** The programs that the cluster needs and that do not run; `Hidden`: their Leases may not be read. */
+/** The cluster's programs that do not run but should. `Hidden`: their Leases may not be read. */
 export type ReadPrograms = (kinds: readonly string[]) => Promise<readonly StoppedProgram[] | 'Hidden'>
 
 type Outcome =
@@ -57,7 +58,7 @@ type Outcome =
   | { readonly how: 'Unserved' | 'Hidden' }
   | { readonly how: 'Failed'; readonly error: unknown }
 
-/** Undefined: the server has no kind of KubeNode, so it is no part of the fleet. */
+/** Undefined: the server has no KubeNode kinds, so it is not part of the fleet. */
 export async function readObserved(
   name: string,
   client: Pick<KubeClient, 'list'>,
@@ -79,7 +80,7 @@ export async function readObserved(
     const outcome = outcomes.get(kind)
     return (outcome?.how === 'Read' ? outcome.items : []) as unknown as readonly ObservedKinds[K][]
   }
-  // Nodes are there with and without KubeNode.
+  // Nodes exist with and without KubeNode.
   const kinds = KINDS.filter((kind) => kind !== 'nodes' && list(kind).length > 0).map((kind) => TYPES[kind].kind)
   const stopped = await readPrograms(kinds)
   const hidden = [...withHow('Hidden').map(pluralOf), ...(stopped === 'Hidden' ? ['leases of the programs'] : [])]
@@ -93,7 +94,7 @@ export async function readObserved(
   }
 }
 
-/** Without them nothing is missing: the controllers report a silent agent on its Machine soon after. */
+/** They are optional: the controllers report a silent agent on its Machine soon after. */
 const readHeartbeats = (
   client: Pick<KubeClient, 'list'>,
   signal: AbortSignal,
@@ -111,7 +112,7 @@ function unreached(name: string, outcome: Outcome | undefined): ObservedCluster 
   return notConnected(name, isRefused ? 'Refused' : 'Unreachable', messageOf(error))
 }
 
-/** Nothing is known of it, which is never well. */
+/** The cluster's state is unknown, which never counts as healthy. */
 export const notConnected = (name: string, state: 'Refused' | 'Unreachable', message: string): ObservedCluster => ({
   name,
   state,

@@ -2,11 +2,11 @@
 import type { ErrorCode } from '#lib/error-table.ts'
 
 interface Advised {
-  /** What happened, whichever sentence names it. */
+  /** What happened, whichever message reports it. */
   readonly cause: string
   /** What to check before doing anything. */
   readonly check: string
-  /** What to do. Two numbers never ask for the same: they would be one. */
+  /** What to do. No two numbers have the same remedy: otherwise they would be one number. */
   readonly do: string
 }
 export type Advice = Readonly<Record<ErrorCode, Advised>>

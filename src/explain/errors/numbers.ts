@@ -1,4 +1,4 @@
-// Every error number, its cause and what to do: `kubenode explain` and docs/reference/errors.md are drawn from it.
+// Every error number, with its cause and what to do. `kubenode explain` and docs/reference/errors.md are generated from it.
 import type { Advice } from './advice.ts'
 import { agent } from './agent.ts'
 import { apiServer } from './api-server.ts'
@@ -24,7 +24,7 @@ export const ADVICE: Advice = {
   ...providers,
 }
 
-/** By thousands: 8 owns the 8,000s. */
+/** By thousands: 8 covers the 8,000s. */
 export const ERROR_PARTS: Readonly<Record<number, string>> = {
   1: 'command line, input, local fleet, installation',
   2: 'Kubernetes client',

@@ -1,4 +1,4 @@
-// Finds the object that a user named. A missing one is an error that names similar ones, so that a typo never looks like success.
+// Finds the object that a user named. A missing object is an error that suggests similar names, so that a typo never looks like success.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -9,20 +9,20 @@ import type { ResourceType } from '#api/schema/resource.ts'
 import { inspectErrors } from './objects-errors.ts'
 import { placeOf } from './place.ts'
 
-/** What Kubernetes accepts as a name; anything else names nothing. */
+/** What Kubernetes accepts as a name; other words name no object. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 /** Limit of names searched for a suggestion. */
 const MOST_NAMES = 500
 
-/** As kubectl: what the user says, else what the context says; but KubeNode keeps nothing in `default`, so the last resort is its own namespace. */
+/** As kubectl: the user's namespace, else the context's. But KubeNode keeps nothing in `default`, so the last resort is its own namespace. */
 export const shownNamespace = (given: string | undefined, ofContext: string | undefined): string =>
   given ?? ofContext ?? SYSTEM_NAMESPACE
 
 const namespaceOf = (type: ResourceType, namespace = SYSTEM_NAMESPACE): { readonly namespace?: string } =>
   type.namespaced ? { namespace } : {}
 
-/** A name, where its namespace may be another than that of our own programs. */
+/** A name, possibly in another namespace than KubeNode's own. */
 export type Place = string | { readonly name: string; readonly namespace: string | undefined }
 
 const placed = (place: Place) => (typeof place === 'string' ? { name: place, namespace: undefined } : place)
@@ -30,7 +30,7 @@ const placed = (place: Place) => (typeof place === 'string' ? { name: place, nam
 const isNamespace = (text: string | undefined): boolean =>
   text === undefined || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
 
-/** A word that cannot be a name names nothing, and never becomes part of an address. */
+/** A word that cannot be a name matches no object, and never becomes part of an address. */
 export const findOne = async <T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
@@ -42,7 +42,7 @@ export const findOne = async <T extends KubeObject>(
     : undefined
 }
 
-/** `noun` is the user's word for the kind. */
+/** `noun`: the user's word for the kind. */
 export async function findObject<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,
@@ -58,17 +58,17 @@ export async function findObject<T extends KubeObject>(
   throw absent({ client, noun, name, known, plural: type.plural }, hint)
 }
 
-/** Machines are named after their set: `workers` is the begin of `workers-x7k2p`. */
+/** Machines are named after their set: `workers` is the beginning of `workers-x7k2p`. */
 export const nearName = (name: string, known: readonly string[]): string | undefined =>
   didYouMean(
     name,
     known.filter((one) => isTypo(name, one)),
   ) ?? known.find((one) => one.startsWith(`${name}-`))
 
-/** What a set, or Kubernetes, adds to names that it makes. */
+/** The suffix that a set, or Kubernetes, adds to generated names. */
 const GENERATED = /^(.+-)([a-z0-9]{5})$/
 
-/** Two machines of one set have most of their names in common, and neither is meant by the other: their ends are compared alone. */
+/** Two machines of one set share most of their names, but one is not a typo of the other: compare only their suffixes. */
 function isTypo(name: string, one: string): boolean {
   const [, asked, end = ''] = GENERATED.exec(name) ?? []
   const [, stem, own = ''] = GENERATED.exec(one) ?? []
@@ -79,7 +79,7 @@ export interface Absent {
   readonly client: Pick<KubeClient, 'place'>
   readonly noun: string
   readonly name: string
-  /** Names of the kind that exist. */
+  /** Existing names of the kind. */
   readonly known: readonly string[]
   readonly plural: string
 }
@@ -90,7 +90,7 @@ export function absent({ client, noun, name, known, plural }: Absent, otherwise 
   return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, place: placeOf(client), hint, plural }))
 }
 
-/** Without the right to list, or the kind, there is no suggestion. */
+/** Without the right to list, or without the kind, there is no suggestion. */
 export async function namesOf(client: KubeClient, type: ResourceType, namespace?: string): Promise<readonly string[]> {
   try {
     const { items } = await client.list(type, { limit: MOST_NAMES, ...namespaceOf(type, namespace) })

@@ -1,4 +1,4 @@
-// Sources, releases, pipelines and clusters are objects of the hub. A server without any of them may be a member, where finding none means nothing.
+// Sources, releases, pipelines and clusters are on the hub. A server without any of them may be a member, where finding none means nothing.
 import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -7,7 +7,7 @@ import { placeOf } from './place.ts'
 
 const MOST_NAMED = 5
 
-/** A hub that is no cluster of nodes itself has none of their objects: the first thing a new user asks of it. Empty elsewhere. */
+/** A hub without nodes of its own has none of their objects, and a new user looks for them first. Empty elsewhere. */
 export async function clustersHint(client: Pick<KubeClient, 'list'>): Promise<string> {
   const clusters = await client.list(cluster, { limit: MOST_NAMED }).catch(() => undefined)
   const names = (clusters?.items ?? []).map((c) => c.metadata.name ?? '')
@@ -15,7 +15,7 @@ export async function clustersHint(client: Pick<KubeClient, 'list'>): Promise<st
   return `; it is the hub of ${printableLine(names.join(', '))}; name the context of a cluster with --context`
 }
 
-/** `nothing` and on a server that is not the hub where to ask instead; on the hub `atHub`, which a user who may not list sources reads too. */
+/** On a server that is not the hub: `nothing`, plus where to look instead. On the hub, or for a user who may not list sources: `atHub`. */
 export async function withHubHint(
   client: Pick<KubeClient, 'list' | 'place'>,
   nothing: string,

@@ -1,4 +1,4 @@
-// What needs attention in a fleet on this machine, the worst first. Pure.
+// What needs attention in a fleet on this machine, worst first. Pure.
 import { HUB_TARGET } from '#api/names.ts'
 import { attentionOf } from '../attention/attention.ts'
 import { type FleetFinding, worstFirst } from '../attention/finding.ts'
@@ -6,10 +6,10 @@ import { type ObservedCluster, type ObservedKinds, observedMachine } from '../at
 import type { StoppedProgram } from '../programs.ts'
 import type { ClusterSeen, FleetSeen, Progress } from './seen.ts'
 
-/** `local status` and `why` have all. */
+/** `local status` and `why` show all. */
 const MOST_LINES = 5
 
-/** Machines whose agents have not reported since the start have the status of before. */
+/** A machine whose agent has not reported since the start still has its old status. */
 export function attentionProgress(
   { hub, clusters, at = 0 }: FleetSeen,
   isReporting: (cluster: ClusterSeen, machine: ClusterSeen['machines'][number]) => boolean,

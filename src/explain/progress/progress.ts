@@ -1,4 +1,4 @@
-// How far a fleet on this machine is, in a few findings that a person can watch. Pure.
+// The progress of a fleet on this machine, in a few lines that a user can watch. Pure.
 import { phaseWords } from '../phase-words.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -29,7 +29,7 @@ export const readyMachines = (c: ClusterSeen): number => c.machines.filter((m) =
 export const openJobs = (c: ClusterSeen): readonly RemedyOperationJob[] =>
   c.jobs.filter((j) => j.status?.phase !== 'Done')
 
-/** `beacon 1.1.0 ×3, 1.0.0 ×2`, of what is in use, by component. */
+/** Versions in use by component: `beacon 1.1.0 ×3, 1.0.0 ×2`. */
 export function componentsLine(machines: readonly Machine[]): string {
   const counts = new Map<string, Map<string, number>>()
   for (const m of machines)
@@ -48,7 +48,7 @@ export function componentsLine(machines: readonly Machine[]): string {
   return parts.join('   ')
 }
 
-/** The one wait that ends at a time of day: it is said with it. */
+/** The rate limit is the one wait that ends at a time of day, so the time is shown. */
 export const rateOf = (waiting: { readonly predicate: string; readonly seen?: string } | undefined): string =>
   waiting?.predicate === 'RateExceeded' && waiting.seen !== undefined ? `, ${waiting.seen}` : ''
 
@@ -58,24 +58,24 @@ function rolloutText(set: MachineComponentSet): string | undefined {
   if (slice !== undefined) {
     return `${sliceName(slice)}: ${slice.phase}, ${counted(activeMachines(slice).length, 'machine')}${rateOf(slice.waitingFor)}`
   }
-  // One that is blocked needs attention, which is said above.
+  // A blocked set needs attention, and is reported above.
   if (set.status?.phase === 'Blocked') return undefined
   return set.status?.waitingFor === undefined ? undefined : waitText(set.status.waitingFor)
 }
 
-/** Statuses outlive their agents: a machine counts as Ready here once its agent has reported since the start. */
+/** Statuses outlive their agents: here a machine counts as Ready only after its agent reported since the start. */
 export const isReporting = (c: ClusterSeen, m: Machine, since: number): boolean =>
   (c.lastHeartbeats.get(m.metadata.name ?? '') ?? 0) >= since
 
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`
 
-/** More repairs at once are counted. */
+/** With more repairs at once, they are only counted. */
 const MOST_REPAIRS = 3
 
 function ofCluster(c: ClusterSeen, since: number, hasBars: boolean): readonly Progress[] {
   const of = c.name
-  // The line of the hub as a hub says it already.
+  // The hub's own line already reports it.
   if (!c.isReachable) return of === HUB_TARGET ? [] : [{ of, text: 'does not answer' }]
   const rollouts = c.sets.flatMap((set) => [
     ...[rolloutText(set)].filter((text) => text !== undefined),
@@ -108,17 +108,17 @@ function releaseText(hub: HubSeen): string {
     return isAlone(hub) ? `commit ${newestCommitText(hub.sources[0]?.status ?? {})}: applied` : 'no release yet'
   const stages = (release.status?.stages ?? []).map((s) => `${s.name} ${s.phase}`).join(', ')
   const { waitingFor } = release.status ?? {}
-  // A stage that failed has a line of its own.
+  // A failed stage has its own line.
   const hasFailed = release.status?.stages?.some((s) => s.phase === 'Failed') === true
   const waits = waitingFor === undefined || hasFailed ? '' : `   ${waitText(waitingFor)}`
   return `commit ${commitText(release.spec.commit, release.spec)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
 }
 
-/** What git dropped on the hub, such as a Cluster, and a person must approve. */
+/** Deletions on the hub that git requests, such as a Cluster, and that a user must approve. */
 export const heldPrune = (source: FleetSource | undefined): string | undefined =>
   source?.status?.conditions?.find((c) => c.type === 'PruneBlocked' && c.status === 'True')?.message
 
-/** A commit without a release, such as the revert of a refused one: otherwise the release before it looks like the newest commit. */
+/** A commit without a release, such as the revert of a refused one: otherwise the previous release looks like the newest commit. */
 function unreleasedTexts({ isReachable, sources, releases }: HubSeen): readonly string[] {
   const [source] = sources
   const { commit, ...title } = source?.status ?? {}
@@ -135,7 +135,7 @@ interface OnTheWay {
   readonly how: string
 }
 
-/** Clusters on this machine that are being made or removed. */
+/** Clusters on this machine that are being created or removed. */
 export function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
   if (hub.clusters === undefined || !hub.isReachable) return []
   const here = new Set(clusters.map((c) => c.name))
@@ -157,7 +157,7 @@ export function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
   ]
 }
 
-/** By their names here. Their control planes are stopped as declared, so nothing of them answers. */
+/** By their local names. Their control planes are stopped as declared, so they do not answer. */
 const expiredNames = ({ clusters = [] }: HubSeen): readonly string[] =>
   clusters.flatMap((c) => {
     const isExpired = c.status?.phase === 'Expired' && c.metadata.deletionTimestamp === undefined
@@ -169,18 +169,18 @@ export function withoutExpired(seen: FleetSeen): FleetSeen {
   return expired.size === 0 ? seen : { ...seen, clusters: seen.clusters.filter((c) => !expired.has(c.name)) }
 }
 
-/** Clusters that are expected to answer: neither expired nor being made or removed. */
+/** Clusters that should answer: not expired, and not being created or removed. */
 export function expectedClusters(seen: FleetSeen): ReadonlySet<string> {
   const way = new Set(onTheWay(seen).map(({ name }) => name))
   return new Set(withoutExpired(seen).clusters.flatMap(({ name }) => (way.has(name) ? [] : [name])))
 }
 
 interface Wanted {
-  /** When the fleet was started; 0 when that is not known. */
+  /** When the fleet was started; 0 when unknown. */
   readonly since: number
-  /** For a terminal; a log has a line for each change, and bars would double them. */
+  /** For a terminal. A log has a line for each change, and bars would double them. */
   readonly hasBars?: boolean
-  /** Absent where all that needs attention is listed below. */
+  /** Absent where everything that needs attention is listed below. */
   readonly hasAttention?: boolean
 }
 
@@ -199,7 +199,7 @@ export function progressOf(
   ]
 }
 
-/** A change reaches them in this order; what no stage names comes last. */
+/** A change reaches the clusters in this order; those that no stage names come last. */
 function inStages({ clusters = [], releases }: HubSeen, seen: readonly ClusterSeen[]): readonly ClusterSeen[] {
   const stages = (newest(releases)?.status?.stages ?? []).map((s) => s.name)
   const stageOf = new Map(clusters.flatMap((c) => (nameHere(c) === undefined ? [] : [[nameHere(c), c.spec.stage]])))
@@ -213,6 +213,6 @@ function inStages({ clusters = [], releases }: HubSeen, seen: readonly ClusterSe
 export const refusal = (source: FleetSource | undefined): string | undefined =>
   source === undefined ? undefined : refusalOf(source)?.message
 
-/** A hub without further clusters: what git declares is applied to it at once, without a release. */
+/** A hub without other clusters: git's objects are applied to it directly, without a release. */
 export const isAlone = ({ clusters, sources: [source] }: HubSeen): boolean =>
   clusters?.length === 0 && source !== undefined && isTrue(source, 'Ready')

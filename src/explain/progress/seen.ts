@@ -1,4 +1,4 @@
-// What was read of a fleet on this machine, for its progress and for what it still waits for.
+// Data read from a fleet on this machine, for its progress and its remaining waits.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -10,7 +10,7 @@ import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { StoppedProgram } from '../programs.ts'
 
-/** What was read of a business cluster; undefined parts could not be read. */
+/** Data read from a business cluster; undefined parts could not be read. */
 export interface ClusterSeen {
   readonly name: string
   readonly isReachable: boolean
@@ -19,7 +19,7 @@ export interface ClusterSeen {
   readonly sets: readonly MachineComponentSet[]
   readonly jobs: readonly RemedyOperationJob[]
   readonly remediers?: readonly NodeRemedier[]
-  /** By machine, when its agent said last that it lives. */
+  /** When each machine's agent last sent a heartbeat. */
   readonly lastHeartbeats: ReadonlyMap<string, number>
   readonly stopped?: readonly StoppedProgram[]
 }
@@ -28,25 +28,25 @@ export interface HubSeen {
   readonly isReachable: boolean
   readonly sources: readonly FleetSource[]
   readonly releases: readonly Release[]
-  /** All Clusters; undefined where they could not be read. */
+  /** All Clusters; undefined when they could not be read. */
   readonly clusters?: readonly Cluster[]
   readonly stopped?: readonly StoppedProgram[]
 }
 
 export interface FleetSeen {
-  /** When it was read, by the clock on the wall. */
+  /** When it was read, in wall clock time. */
   readonly at?: number
   readonly hub: HubSeen
   readonly clusters: readonly ClusterSeen[]
 }
 
-/** The Cluster on this machine, by its name here; undefined for one that is registered, and runs elsewhere. */
+/** The local name of the Cluster; undefined for a registered one that runs elsewhere. */
 export function nameHere({ spec, metadata: { namespace = '', name = '' } }: Cluster): string | undefined {
   if (spec.controlPlane === undefined) return undefined
   return namespace === SYSTEM_NAMESPACE ? name : `${namespace}.${name}`
 }
 
-/** What is said of one cluster, under a label where a cluster has several. */
+/** A line about one cluster, with a label if the cluster has several. */
 export interface Progress {
   /** Name of the cluster. */
   readonly of: string

@@ -1,10 +1,10 @@
-// What a cluster that has just been given its repository still waits for, until it is as one commit says. Pure.
+// What a cluster with a new repository still waits for, until it matches one commit. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
 
 export type SourceProgress = { readonly kind: 'Applied' } | { readonly kind: 'Waiting'; readonly why: string }
 
-/** Whether the cluster is as the commit says: the hub, and all further clusters where the fleet has any. */
+/** Whether everything matches the commit: the hub, and all other clusters if the fleet has any. */
 export function sourceProgress(source: FleetSource | undefined, commit: string): SourceProgress {
   if (source === undefined) return waiting('the FleetSource is not readable yet')
   const { commit: seen, conditions = [], tracks = [] } = source.status ?? {}

@@ -1,4 +1,4 @@
-// Why a fleet on this machine is not yet as git says, and what is something else here than in git. Pure.
+// Why a fleet on this machine does not match git yet, and what differs here from git. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -41,7 +41,7 @@ function unmetByHub(hub: HubSeen, commit: string, called: string): readonly stri
   if (held !== undefined) return [`deletions wait for a person: ${held}`]
   const release = newest(releases)
   if (release === undefined) return isAlone(hub) ? [] : ['no release created yet']
-  // Without it the release before it would pass for the newest.
+  // Otherwise the release before it would be taken for the newest.
   const deleted = source.status?.tracks?.find(
     (t) => !releases.some((r) => r.metadata.name === (t.release ?? r.metadata.name)),
   )
@@ -52,21 +52,21 @@ function unmetByHub(hub: HubSeen, commit: string, called: string): readonly stri
   return [`release ${release.metadata.name ?? ''} is ${release.status?.phase ?? 'new'}${why}`]
 }
 
-/** The render of a commit before this one failed, and sync has not come to this one. */
+/** An earlier commit failed to render, and sync has not reached this one yet. */
 const isOfBefore = ({ status = {} }: FleetSource, commit: string): boolean =>
   status.commit !== commit &&
   status.refused === undefined &&
   findCondition(status.conditions, 'Rendered')?.status === 'False' &&
   findCondition(status.conditions, 'Fetched')?.status !== 'False'
 
-/** After a start the statuses still describe the time before: a cluster is not Ready until its agents have reported since. */
+/** After a start the statuses are still the old ones: a cluster is not Ready until its agents have reported since. */
 export const silentMachines = (seen: FleetSeen, since: number): readonly string[] =>
   withoutExpired(seen).clusters.flatMap((c) => {
     const silent = c.machines.filter((m) => !isReporting(c, m, since)).length
     return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents have not reported since the start`]
   })
 
-/** What is something else here than in git, in the words that sync left on it. */
+/** What differs here from git, in the words that sync left on the object. */
 export function rehearsalNotes({ hub, clusters }: FleetSeen): readonly string[] {
   const wasOf = ({ metadata }: { readonly metadata: KubeObject['metadata'] }) =>
     metadata.annotations?.[ANNOTATIONS.rehearsalOf]
@@ -88,7 +88,7 @@ export function rehearsalNotes({ hub, clusters }: FleetSeen): readonly string[] 
 const editOf = (o: MachineComponentSet | MachineSet): string =>
   o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
 
-/** Empty when it is as git says. `called`: the commit as people call it. */
+/** Empty when it matches git. `called`: the commit with its title. */
 export function unmet(all: FleetSeen, commit: string, called = shortCommit(commit)): readonly string[] {
   const seen = withoutExpired(all)
   const { hub, clusters } = seen
@@ -100,7 +100,7 @@ export function unmet(all: FleetSeen, commit: string, called = shortCommit(commi
       continue
     }
     out.push(...notRunning(c.name, c.stopped))
-    // A fleet of a person may have none in a cluster; once the release has succeeded, all that git declares is there.
+    // A user's fleet may have none in a cluster; after the release has succeeded, everything that git declares exists.
     if (declared(c) === 0 && out.length > 0) out.push(`${c.name} has no MachineSet yet`)
     if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
     const edited = [...c.sets.map((s) => ['set', s] as const), ...c.machineSets.map((s) => ['machineset', s] as const)]

@@ -1,4 +1,4 @@
-// The commits that reached the fleet or one cluster, the newest first: when, through which gates, who approved, and how each ended. Pure.
+// The commits that reached the fleet or one cluster, newest first: when, through which gates, who approved, and how each ended. Pure.
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs } from '#api/schema/object-meta.ts'
@@ -9,11 +9,11 @@ type Status = NonNullable<Release['status']>
 type Stage = NonNullable<Status['stages']>[number]
 type Rows = readonly (readonly string[])[]
 
-/** More than a person reads; older ones are in git. */
+/** More than a user reads; older ones are in git. */
 const MAX_ROWS = 200
 const SHORT = 12
 
-/** Those of the whole fleet, or of one cluster. */
+/** Releases of the whole fleet, or of one cluster. */
 export const releasesOf = (cluster: string | undefined, all: readonly Release[]): readonly Release[] =>
   newestFirst(cluster === undefined ? all : all.filter((r) => Object.hasOwn(r.spec.digests, cluster)))
 
@@ -48,7 +48,7 @@ export const CLUSTER_HEAD = [
   'APPROVED-BY',
 ]
 
-/** Of the Releases that have the cluster, also where it still waits for its stage. */
+/** From the Releases that include the cluster, even while it waits for its stage. */
 export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =>
   releasesOf(cluster, seen.releases).map((release) => {
     const { spec, status } = release
@@ -82,7 +82,7 @@ function resultText({ spec, status }: Release, all: readonly Release[]): string 
   return `${phase}${phase === 'Reverted' ? by : ''}${of}`
 }
 
-/** The name alone: it passed. */
+/** A gate's name alone means that it passed. */
 function gatesText(stages: readonly Stage[]): string {
   const all = stages
     .flatMap((s) => s.gates ?? [])

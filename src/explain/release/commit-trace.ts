@@ -1,4 +1,4 @@
-// What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
+// What happened to a commit: each track's Release, by stage and cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
 import { commitText, shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { stagePart } from '#api/protocol/part.ts'
@@ -9,7 +9,7 @@ type Status = NonNullable<Release['status']>
 type Stage = NonNullable<Status['stages']>[number]
 type Cluster = NonNullable<Status['clusters']>[number]
 
-/** Whole or abbreviated, as git shows it. */
+/** Full or abbreviated, as git shows it. */
 export const isCommit = (word: string): boolean => /^[0-9a-f]{7,40}$/.test(word)
 
 export interface CommitTrace extends ApprovalsSeen {
@@ -86,7 +86,7 @@ function revertLines(
   return [`  reverted by ${titledCommit(by, all)}${branch}${release}`]
 }
 
-/** Clusters that two Releases give different objects, and the plan that shows which. */
+/** Clusters whose objects differ between two Releases, and the plan command that shows the differences. */
 export function differenceLines(from: Release, to: Release): readonly string[] {
   const names = [...new Set([...Object.keys(from.spec.digests), ...Object.keys(to.spec.digests)])].toSorted()
   const digest = (id: string | undefined) => (id === undefined ? 'nothing' : shortCommit(id))

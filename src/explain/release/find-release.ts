@@ -1,4 +1,4 @@
-// Finds the Releases of a hub, which live in our own namespace.
+// Finds the Releases of a hub, which are in KubeNode's own namespace.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { release, type Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -13,7 +13,7 @@ export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
 
 export const approvalsOn = (client: KubeClient): Promise<readonly Approval[]> => listAll(client, approval)
 
-/** By its name, or by the commit as `history` shows it, where one track has a Release of it. */
+/** By name, or by the commit as `history` shows it if only one track has a Release of it. */
 export async function releaseCalled(client: KubeClient, word: string): Promise<Release> {
   if (isCommit(word)) {
     const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(word))
@@ -22,7 +22,7 @@ export async function releaseCalled(client: KubeClient, word: string): Promise<R
   const own = await findOne(client, release, word)
   if (own !== undefined) return own
   const newest = await newestOf(client, word)
-  // Of several that begin with the word, the one in progress is meant.
+  // If several start with the word, the one in progress is meant.
   const known = newest === undefined ? await namesOf(client, release) : [newest.metadata.name ?? '']
   throw absent({ client, noun: 'release', name: word, known, plural: release.plural })
 }
@@ -30,7 +30,7 @@ export async function releaseCalled(client: KubeClient, word: string): Promise<R
 const newestOf = async (client: KubeClient, track: string): Promise<Release | undefined> =>
   newestReleases(await releasesOn(client).catch(() => [])).find((r) => r.spec.track === track)
 
-/** For what only shows: the name of a track is that of its newest Release, too. */
+/** For commands that only show: a track's name also means its newest Release. */
 export async function releaseOrNewestOf(client: KubeClient, word: string): Promise<Release> {
   return (await newestOf(client, word)) ?? releaseCalled(client, word)
 }

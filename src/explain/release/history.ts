@@ -1,10 +1,10 @@
-// The Releases of tracks as rows, the newest first. Pure.
+// The Releases of tracks as rows, newest first. Pure.
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { createdMs } from '#api/schema/object-meta.ts'
 import { formatAge } from '#lib/duration.ts'
 
-/** More than a person reads; older ones are in git. */
+/** More than a user reads; older ones are in git. */
 const MOST_ROWS = 200
 
 export const historyOf = (all: readonly Release[], track: string | undefined): readonly Release[] =>

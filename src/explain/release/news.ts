@@ -1,4 +1,4 @@
-// What there is to notify of: the event that a Release or a FleetSource is at now, in words, if any. Pure.
+// The news to notify about: the current event of a Release or a FleetSource, in words, if there is one. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { type CommitTitle, shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
@@ -7,15 +7,15 @@ import { printableLine } from '#lib/printable.ts'
 import type { NewsFound, NewsReader, NotifyEvent } from '#sync/notify/news.ts'
 import { waitText } from '../wait.ts'
 
-/** A gate that opens by itself within this time is no news. */
+/** A gate that opens by itself within this time is not news. */
 const WAITING_MS = 60_000
 const MAX_KEY = 160
 const MAX_MESSAGE = 300
 
-/** What waits for people; the others end by themselves. */
+/** Waits for users; other waits end by themselves. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(['GateClosed', 'PruneGuard', 'RevertedBefore'])
 
-/** `releases`: where a commit that reverted this one has its title. */
+/** `releases`: used to find the title of the reverting commit. */
 function newsOfRelease(release: Release, releases: readonly Release[], now: number): NewsFound {
   const { metadata, spec, status } = release
   if (status?.phase === undefined || status.phase === 'Pending') return {}
@@ -35,7 +35,7 @@ function newsOfRelease(release: Release, releases: readonly Release[], now: numb
     message: printableLine(message).slice(0, MAX_MESSAGE),
     next: printableLine(next ?? `kubenode release status ${name}`),
   }
-  // A retry begins again: what fails then is news.
+  // A retry starts over: a new failure is news again.
   const round = status.retries?.length ?? 0
   const about = event === 'Waiting' ? (waits?.predicate ?? '') : event === 'Reverted' ? (status.revertCommit ?? '') : ''
   const key = [event, stage, about, round === 0 ? '' : `retry ${round}`].filter(Boolean).join(' ').slice(0, MAX_KEY)
@@ -93,7 +93,7 @@ function stateOf(status: ReleaseStatus, releases: readonly Release[], isWaitNews
       }
 }
 
-/** Only that the newest commit is not followed: its Releases report the rest. */
+/** Only reports that the newest commit is not followed: its Releases report the rest. */
 function newsOfSource({ metadata, status }: FleetSource): NewsFound {
   const conditionOf = (type: string) => status?.conditions?.find((c) => c.type === type && c.status === 'False')
   const refused = status?.refused
@@ -108,7 +108,7 @@ function newsOfSource({ metadata, status }: FleetSource): NewsFound {
     release: '',
     track: '',
     commit: shortCommit(commit),
-    // Nothing is read of a commit that is refused.
+    // The content of a refused commit is not read.
     ...titleFacts(refused === undefined ? status : undefined),
     stage: '',
     phase: '',
@@ -119,5 +119,5 @@ function newsOfSource({ metadata, status }: FleetSource): NewsFound {
   return { news: { event: 'Refused', key, commit, facts, isLast: true } }
 }
 
-/** For sync, which sends them. */
+/** For sync, which sends the notifications. */
 export const newsReader: NewsReader = { ofRelease: newsOfRelease, ofSource: newsOfSource }

@@ -1,4 +1,4 @@
-// Reads what the status of a Release does not have: the hold that stops it, what its source follows since, and whether its repository is read in place.
+// Reads what a Release's status lacks: the hold that stops it, what its source follows since, and whether its repository is read in place.
 import { type Release, release as releaseType } from '#api/kinds/release.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { rewritten, type Story } from '../finding.ts'

@@ -21,9 +21,9 @@ export const healthyText = ({ healthy = 0, total = 0 }: Pick<StageStatus, 'healt
   total === 0 ? 'no clusters' : `${healthy} of ${counted(total, 'cluster')} healthy`
 
 interface Around extends Moment {
-  /** They know what commits are called. */
+  /** Used for the titles of commits. */
   readonly all?: readonly Release[]
-  /** What other objects report of it. */
+  /** What other objects report about it. */
   readonly more?: readonly Finding[]
 }
 
@@ -58,7 +58,7 @@ export function releaseStory(release: Release, around: Around): Story {
 const gateText = ({ name, when, phase, seen }: NonNullable<StageStatus['gates']>[number]): string =>
   `gate ${name} (${when.toLowerCase()}): ${phase}${seen === undefined ? '' : `, ${seen}`}`
 
-/** The hold of a user, also where a stage failed too: it explains why a retry does nothing. */
+/** A user's hold, even if a stage failed too: it explains why a retry does nothing. */
 function held(status: Status, { holdEnds }: Moment, word: string): readonly Finding[] {
   const paused = findCondition(status.conditions, 'Paused')
   if (paused?.status === 'True')
@@ -74,7 +74,7 @@ function held(status: Status, { holdEnds }: Moment, word: string): readonly Find
   return holdEnds === undefined ? [] : [{ text: 'held: sync has not reported it yet', urgency: 'Waiting', ...holdEnds }]
 }
 
-/** A hold on the hub is none in the clusters: one that has the objects already rolls them out to its machines. */
+/** A hold on the hub does not apply in the clusters: a cluster that already has the objects keeps rolling them out to its machines. */
 export function continuingLines({ clusters = [] }: Status): readonly string[] {
   const names = clusters.filter((c) => isAtWork(c) && c.name !== HUB_TARGET).map((c) => c.name)
   if (names.length === 0) return []
@@ -111,7 +111,7 @@ function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] 
       text: `${name}: ${phase}${sinceText(cluster.since, now)}, ${counted(fresh, 'new failure')}${old}`,
       below: notesOf([
         ...(message === undefined ? [] : [message]),
-        // What ends it is said of the stage.
+        // The stage's finding names what ends it.
         ...(waitingFor?.seen === undefined ? [] : [waitCell(waitingFor)]),
         ...(prune === undefined || prune.permit !== undefined ? [] : [`digest to approve: ${prune.digest}`]),
       ]),
@@ -121,14 +121,14 @@ function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] 
 
 type Prune = NonNullable<ClusterStatus['prune']>
 
-/** Deletions of one cluster that the guard holds, or held until they were approved. */
+/** Deletions in one cluster that the guard blocks, or blocked until they were approved. */
 export function deletionText(cluster: string, { count, allowed, first, machines = 0, permit, digest }: Prune): string {
   const lost = machines === 0 ? '' : `${counted(machines, 'machine')} and `
   const text = `${cluster}: deletes ${lost}${counted(count, 'object')} (limit ${allowed}), the first is ${first}; digest sha256:${digest}`
   return permit === undefined ? text : `${text}; approved`
 }
 
-/** What a person types next. */
+/** What a user types next. */
 function nextOf(name: string, { clusters = [], stages = [], phase }: Status): Pick<Finding, 'command'> {
   const types = (line: string, does: string) => ({ command: { line, does } })
   if (soakingStage({ status: { stages } }) !== undefined)
@@ -138,7 +138,7 @@ function nextOf(name: string, { clusters = [], stages = [], phase }: Status): Pi
     return types(`kubenode approve release/${name} --reason WHY`, 'approve its deletions')
   const [asked] = pruning
   if (asked?.prune?.permit !== undefined) {
-    // The permit is in the cluster, and the reader is on the hub.
+    // The permit is in the cluster, but the reader is on the hub.
     const place = asked.name === HUB_TARGET ? '' : ` --context ${shellWord(asked.name)}`
     return types(`kubenode why operationpermit/${asked.prune.permit}${place}`, 'see what the deletions wait for')
   }
@@ -147,7 +147,7 @@ function nextOf(name: string, { clusters = [], stages = [], phase }: Status): Pi
     : {}
 }
 
-/** Only the soak is a matter of patience, and can be ended. */
+/** Only a soak just takes time, and can be ended early. */
 export const soakingStage = ({ status }: Pick<Release, 'status'>): StageStatus | undefined =>
   status?.stages?.find((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime')
 
@@ -161,7 +161,7 @@ export function stateText({ status }: Release): string {
 
 const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])
 
-/** Nothing of it can be stopped any more. */
+/** No part of it can be stopped any more. */
 export const isOver = ({ phase }: Pick<Status, 'phase'>): boolean => ENDED.has(phase ?? '') || phase === 'Succeeded'
 
 /** Only failed clusters and gates are retried. */

@@ -1,20 +1,20 @@
-// One reason that blocks the repair of a node, its text, and the texts that several causes share. Pure.
+// One reason that blocks a node's repair, its text, and the texts that several causes share. Pure.
 import { shellWord } from '#lib/shell-word.ts'
 import type { RepairsSeen } from './observe.ts'
 
 export interface Blocker {
-  /** One word, the same for the same cause. */
+  /** One word, equal for the same cause. */
   readonly id: string
   /** The blocked rule or job. */
   readonly of: string
   readonly text: string
-  /** Unblocks it. Absent: only the action described in the text does. */
+  /** Unblocks it. Absent: only the action in the text does. */
   readonly command?: string
-  /** A declaration of git returns with the next commit unless it is changed there too. */
+  /** Git's declaration returns with the next commit unless it is changed there too. */
   readonly isDeclared?: boolean
 }
 
-/** The caller knows what is blocked. */
+/** Without `of`, because the caller knows what is blocked. */
 export type Cause = Omit<Blocker, 'of'>
 
 export const patch = (plural: string, name: string, spec: object): string =>
@@ -32,10 +32,10 @@ export function heldBy(name: string | undefined, text: string, { holds }: Repair
   }
 }
 
-/** Of an agent that does not report its own. */
+/** For an agent that does not report its own folder. */
 const AGENT_FOLDER = '/var/lib/kubenode'
 
-/** Only on the node itself, since it must work while no server does. */
+/** Only possible on the node itself, because it must work while no server does. */
 export function frozenByFile({ frozen = '', agentFolder = AGENT_FOLDER }: RepairsSeen): Cause {
   return {
     id: 'FrozenByFile',
@@ -44,7 +44,7 @@ export function frozenByFile({ frozen = '', agentFolder = AGENT_FOLDER }: Repair
   }
 }
 
-/** No command lifts it: to repair many nodes with one cause one by one would take away what still serves. */
+/** No command lifts it: repairing many nodes with the same cause one by one would take down the remaining capacity. */
 export const massFault = (text: string): Cause => ({
   id: 'MassFault',
   text: `${text}; find what these nodes share (the last changes: kubenode history) and correct it there; repairs begin by themselves once fewer have the fault, and no request overrides it`,

@@ -1,4 +1,4 @@
-// What blocks the repair of one node, and the command that unblocks it. Pure; every reason of the controllers and the Defender has a text.
+// What blocks one node's repair, and the command that unblocks it. Pure. Every reason of the controllers and the Defender has a text.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy, massFault } from './blocker.ts'
@@ -9,7 +9,7 @@ import type { RepairsSeen, RuleSeen } from './observe.ts'
 import { OF_RULES } from './rule-blockers.ts'
 import { someOf } from '#lib/some-of.ts'
 
-/** Reasons with a text of their own here; others would appear only as their reason. */
+/** Reasons with their own text here; any other would appear only as its reason. */
 export const COVERED: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
   reasons: Object.keys(OF_RULES),
   gates: Object.keys(OF_GATES),
@@ -40,7 +40,7 @@ export function blockers(seen: RepairsSeen): readonly Blocker[] {
   return [...new Map(found.map((b) => [`${b.id} ${b.command ?? b.of}`, b])).values()]
 }
 
-/** The last repair was refused for good. Causes removed since no longer block. */
+/** The last repair was refused for good. Causes that were removed since no longer block. */
 function ofDenial(seen: RepairsSeen): readonly Blocker[] {
   const verdict = seen.denied?.status?.verdicts?.find((v) => v.verdict === 'Denied')
   const row = verdict && OF_GATES[verdict.gate]
@@ -116,7 +116,7 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
   return row === undefined ? { id: verdict.gate, text: gateText(verdict) } : row(verdict, seen)
 }
 
-/** Text from objects and nodes must not look like a line of KubeNode with a command in it. */
+/** Text from objects and nodes must not look like a KubeNode line with a command. */
 const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
 
 export const blockerFindings = (seen: RepairsSeen): readonly Finding[] => [
@@ -126,7 +126,7 @@ export const blockerFindings = (seen: RepairsSeen): readonly Finding[] => [
 
 export const blockerLines = (seen: RepairsSeen): readonly string[] => blockerFindings(seen).flatMap(linesOf)
 
-/** Rules with the same cause share a line: a node without a detector has as many as there are rules. */
+/** Rules with the same cause share a line: a node without a detector would have one for every rule. */
 function unknownLines({ rules }: RepairsSeen): readonly string[] {
   const unknown = rules.flatMap(({ remedier, unknownBecause: why }) =>
     why === undefined ? [] : [{ name: remedier.metadata.name ?? '', why }],
@@ -144,7 +144,7 @@ function unknownLines({ rules }: RepairsSeen): readonly string[] {
   ]
 }
 
-/** Names of one cause, and causes: `rules simulate` shows every rule. */
+/** Limit of rule names per cause, and of causes: `rules simulate` shows every rule. */
 const MOST_RULES = 3
 const MOST_CAUSES = 3
 

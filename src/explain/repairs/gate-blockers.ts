@@ -1,10 +1,10 @@
-// The meaning of each Defender gate to a user whose repair it blocks, and the command that unblocks it. Pure.
+// What each Defender gate means to a user whose repair it blocks, and the command that unblocks it. Pure.
 import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
 import { verdictNote } from '../verdict.ts'
 import type { RepairsSeen } from './observe.ts'
 import { type Verdict, policyPatch } from './policy-patch.ts'
 
-/** The built-in policy has no name: it no longer applies once a user's policy decides. */
+/** The built-in policy has no name: it stops applying when a user's policy decides. */
 function raising(verdict: Verdict, { policies }: RepairsSeen): Pick<Blocker, 'command' | 'isDeclared'> {
   const policy = policies.find((p) => p.metadata.name === verdict.policy)
   const spec = policy && policyPatch(verdict, policy)
@@ -15,7 +15,7 @@ type GateRow = (verdict: Verdict, seen: RepairsSeen) => Cause
 
 export const gateText = (verdict: Verdict): string => `gate ${verdict.gate} of the Defender: ${verdictNote(verdict)}`
 
-/** Gates that the Defender names. */
+/** Gates in the Defender's verdicts. */
 export const OF_GATES: Readonly<Record<string, GateRow>> = {
   Hold: (v, seen) =>
     v.hold === undefined && seen.frozen !== undefined

@@ -1,4 +1,4 @@
-// Reads everything that decides about the repairs of one node, and runs the controller's own plan on it: no decision is implemented twice.
+// Reads everything that decides about one node's repairs, and runs the controller's own plan on it: no decision is implemented twice.
 import { listAll } from '#kube/list-all.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
@@ -31,9 +31,9 @@ export interface RuleSeen {
   /** Undefined: the rule is not true for the node. */
   readonly fault: Fault | undefined
   readonly isSelected: boolean
-  /** The condition that keeps it from being true or false for the node. */
+  /** The condition that keeps the rule from being true or false for the node. */
   readonly unknownBecause?: string | undefined
-  /** Why no version of it is evaluated. */
+  /** Why no version of the rule is evaluated. */
   readonly broken: string | undefined
 }
 
@@ -50,9 +50,9 @@ export interface RepairsSeen {
   readonly policies: readonly DefenderPolicy[]
   /** The agent's report about the file on the node that forbids every disruption. */
   readonly frozen: string | undefined
-  /** Where the agent of the node keeps it. */
+  /** The agent's folder, which contains that file. */
   readonly agentFolder: string | undefined
-  /** Refused for good to the last repair of the node, which ended because of it. */
+  /** Refused for good to the node's last repair, which ended because of it. */
   readonly denied: OperationPermit | undefined
   readonly now: number
 }
@@ -100,13 +100,13 @@ async function readRepairs(client: Reader, now: number) {
   return { nodes, machines, byNode, views, jobs, jobsOf, holds, policies, question, planned: plan(seen, now), planWith }
 }
 
-/** What a user's request for a repair would do. `MassFault`: nothing, since so many nodes have the fault at once that it is not repaired one by one. */
+/** What a user's repair request would do. `MassFault`: nothing, because so many nodes have the fault at once that they are not repaired one by one. */
 type RequestOutlook =
   | { readonly kind: 'Acts' }
   | { readonly kind: 'Nothing' }
   | { readonly kind: 'MassFault'; readonly rule: string; readonly why: string }
 
-/** The controller's own plan with the request in force: it is refused where it would be accepted and change nothing. */
+/** Runs the controller's own plan with the request in force: if it would be accepted and change nothing, it is refused. */
 export async function requestOutlook(client: Reader, request: OperationalHold, now: number): Promise<RequestOutlook> {
   const { planWith, jobs, machines } = await readRepairs(client, now)
   const { kind, name = '' } = request.spec.target
@@ -115,7 +115,7 @@ export async function requestOutlook(client: Reader, request: OperationalHold, n
   const open = jobs.filter(
     ({ spec, status }) => status?.phase !== 'Done' && isMeant(spec.remedierRef.name, spec.node.name),
   )
-  // A request counts for what ended before it: stamps have whole seconds.
+  // A request covers failures that ended before it, and stamps have whole seconds.
   const asked = { ...request, metadata: { ...request.metadata, creationTimestamp: timestamp(now + 1_000) } }
   const faults = planWith(asked).verdicts.flatMap(({ reading, faults: of }) => {
     const rule = reading.remedier.metadata.name ?? ''
@@ -135,7 +135,7 @@ export async function requestOutlook(client: Reader, request: OperationalHold, n
 
 const MASS = 'CohortBlamed'
 
-/** Undefined: there is no such Node. */
+/** Undefined: the Node does not exist. */
 export async function observeRepairs(client: Reader, name: string, now: number): Promise<RepairsSeen | undefined> {
   const { nodes, byNode, views, jobsOf, holds, policies, question, planned } = await readRepairs(client, now)
   const node = nodes.find((n) => n.metadata.name === name)
@@ -167,7 +167,7 @@ export async function observeRepairs(client: Reader, name: string, now: number):
   }
 }
 
-/** For a silent node only the silence matters; the report of the node says so. */
+/** For a silent node only the silence matters, and the node's report shows it. */
 function unknownOf(
   views: readonly NodeView[],
   view: NodeView | undefined,
@@ -198,7 +198,7 @@ function frozenBy(machine: Machine | undefined): string | undefined {
   return frozen?.status === 'True' ? frozen.message : undefined
 }
 
-/** A repair that the Defender denied before its start ends, and is retried later: the denial explains more than the wait. */
+/** A repair that the Defender denied before its start ends and is retried later: the denial explains more than the wait. */
 async function deniedTo(client: Reader, jobs: readonly RemedyOperationJob[]): Promise<OperationPermit | undefined> {
   const endOf = (j: RemedyOperationJob): string => j.status?.finishedAt ?? ''
   const last = jobs.toSorted((a, b) => (endOf(a) < endOf(b) ? 1 : -1)).at(0)

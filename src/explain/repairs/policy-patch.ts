@@ -1,13 +1,13 @@
-// The smallest change of a DefenderPolicy that permits one more operation at the gate that blocks: the reached limit, raised by what is missing. Pure.
+// The smallest change of a DefenderPolicy that permits one more operation at the blocking gate: the reached limit, raised by what is missing. Pure.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 
 export type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
-/** Merge patch for the spec; undefined where another policy decided, or no limit of it can be raised. */
+/** Merge patch for the spec; undefined if another policy decided, or none of its limits can be raised. */
 export function policyPatch(verdict: Verdict, { metadata, spec }: DefenderPolicy): object | undefined {
   const { gate, field, generation, count } = verdict
-  // A breaker has no limit that was met: the gate is the field.
+  // A breaker has no limit to raise: the gate itself is the field.
   if (gate === 'Breaker') return { breaker: null }
   if (field === undefined || generation !== metadata.generation) return undefined
   const [, list = '', at = ''] = field.split('/')
@@ -29,7 +29,7 @@ export function policyPatch(verdict: Verdict, { metadata, spec }: DefenderPolicy
   }
 }
 
-/** A list is merged as a whole: the others stay as they are. */
+/** A merge patch replaces a list as a whole, so the other items are included unchanged. */
 const raised = (field: string, list: readonly object[] = [], at: number, max: number): object => ({
   [field]: list.map((entry, n) => (n === at ? { ...entry, max } : entry)),
 })

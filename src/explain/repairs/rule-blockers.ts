@@ -1,4 +1,4 @@
-// The meaning of each reason why the remedy controller makes no job, and the command that unblocks it. Pure.
+// What each reason means for which the remedy controller creates no job, and the command that unblocks it. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { type Cause, heldBy, massFault, patch } from './blocker.ts'
 import type { RepairsSeen, RuleSeen } from './observe.ts'
@@ -14,7 +14,7 @@ const patchRule = ({ remedier }: RuleSeen, spec: object): string =>
   patch('noderemediers', remedier.metadata.name ?? '', spec)
 const retry = (node: string): string => `kubenode repair node/${node} --reason "checked by hand"`
 
-/** Doubling is enough to continue, and little enough to stay careful. */
+/** Doubling is enough to continue, and still careful. */
 const doubled = (n: number): number => 2 * n
 
 const limit =
@@ -26,7 +26,7 @@ const limit =
     isDeclared: true,
   })
 
-/** Reasons for which the remedy controller makes no job. */
+/** Reasons for which the remedy controller creates no job. */
 export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
   ShadowOnly: ({ rule, text }) =>
     rule.remedier.spec.mode === 'Shadow'

@@ -1,4 +1,4 @@
-// The commit that a user has to make, as far as it can be prepared here: what changes in which set, and its components afterwards. Pure.
+// The commit that a user must make, as far as it can be prepared here: what changes in which set, and its components afterwards. Pure.
 import { stringify } from 'yaml'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -12,7 +12,7 @@ export interface SetChange {
   readonly components: readonly Component[]
 }
 
-/** The change as text: for users, and as the part of the set that the commit has to render. */
+/** The change as text: for users, and as the part of the set that the commit must render. */
 export function changeText({ set, changes, components }: SetChange): string {
   const spec = stringify({ spec: { components } }, { lineWidth: 0 })
   return [`# set/${set}`, ...changes.map((c) => `#   ${c}`), spec.trimEnd(), ''].join('\n')
@@ -23,7 +23,7 @@ export function rollbackChange(set: MachineComponentSet, to: Revision): SetChang
   return { set: set.metadata.name ?? '', changes, components: to.components }
 }
 
-/** The sets from which the canary's machines have its components, with its versions. */
+/** The sets that the canary's machines get its components from, with the canary's versions. */
 export function promotion(canary: ComponentCanary, sets: readonly MachineComponentSet[]): readonly SetChange[] {
   const { name = '' } = canary.metadata
   const { phase = 'Pending', promotedBy, waitingFor } = canary.status ?? {}

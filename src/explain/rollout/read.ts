@@ -1,4 +1,4 @@
-// What the commands of rollouts read of a cluster: sets with their revisions, canaries, and the holds over them.
+// What rollout commands read from a cluster: sets with their revisions, canaries, and the holds on them.
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -29,7 +29,7 @@ export async function holdsOver(client: KubeClient, kind: string, name: string):
   })
 }
 
-/** Those whose selector matches a machine of the canary. */
+/** Sets whose selector matches a machine of the canary. */
 export async function setsOfMachines(
   client: KubeClient,
   { status }: ComponentCanary,

@@ -27,7 +27,7 @@ export interface Revision {
   readonly isCompleted: boolean
 }
 
-/** The newest first. */
+/** Newest first. */
 export function revisionsOf(set: MachineComponentSet, objects: readonly KubeObject[]): readonly Revision[] {
   return objects
     .filter((o) => isRecordOf(o, set))
@@ -75,7 +75,7 @@ function failuresIn(
   }
 }
 
-/** A newer revision lifts a block but proves nothing about this one: only its own rollout does, during a retry or on completion. */
+/** A newer revision lifts a block but proves nothing about this one. Only its own rollout does, during a retry or on completion. */
 function isOver(
   failure: Readonly<Record<string, unknown>>,
   completed: ReadonlyMap<string, Completed>,
@@ -86,7 +86,7 @@ function isOver(
   return isTarget || (at !== undefined && Date.parse(at) > Date.parse(String(failure['since'])))
 }
 
-/** By number, by name, or the newest previous one whose rollout is known to have completed. */
+/** By number, by name, or the newest earlier one whose rollout is known to have completed. */
 export function revisionCalled(
   set: MachineComponentSet,
   revisions: readonly Revision[],
@@ -110,7 +110,7 @@ export function revisionCalled(
 function completedBefore(revisions: readonly Revision[], now: Revision | undefined): Revision | undefined {
   const found = revisions.find((r) => r.isCompleted && r.failed.length === 0 && r.number < (now?.number ?? Infinity))
   if (found === undefined || now === undefined) return undefined
-  // Removals leave no record: whether this one removed a component, or was replaced before it could, is unknown.
+  // Removals leave no record: it is unknown whether this revision removed a component, or was replaced before it could.
   const has = (r: Revision, name: string) => r.components.some((c) => c.name === name)
   const isRemovalUnknown = now.components.some(
     ({ name }) => !has(found, name) && revisions.some((r) => r.number < found.number && has(r, name)),
@@ -118,14 +118,14 @@ function completedBefore(revisions: readonly Revision[], now: Revision | undefin
   return isRemovalUnknown ? undefined : found
 }
 
-/** For a user who names a revision that is not known to have been healthy. */
+/** For a user who picks a revision that is not known to have been healthy. */
 export function warningsOf(set: MachineComponentSet, { number, failed, isCompleted }: Revision): readonly string[] {
   const name = `set/${set.metadata.name}`
   if (failed.length > 0) return failed.map((line) => `warning: revision ${number} failed on ${name}: ${line}`)
   return isCompleted ? [] : [`warning: no completed rollout of revision ${number} is recorded on ${name}`]
 }
 
-/** One line a component that differs. */
+/** One line for each component that differs. */
 export function changesBetween(from: readonly Component[], to: readonly Component[]): readonly string[] {
   const names = [...new Set([...from, ...to].map((c) => c.name))].toSorted()
   return names.flatMap((name) => {

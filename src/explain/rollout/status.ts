@@ -31,7 +31,7 @@ export function historyRows(
 }
 
 interface Around extends Moment {
-  /** Over the set; those who follow it see what ends them alone. */
+  /** Holds on the set. Followers of a rollout leave them out, and only show the command that ends one. */
   readonly holds?: readonly OperationalHold[]
 }
 
@@ -39,9 +39,9 @@ export function setStory(set: MachineComponentSet, { holds = [], ...moment }: Ar
   const { phase = 'Pending', counts, waitingFor, slices = [], skipped = [], revisions } = set.status ?? {}
   const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
   const blocked = revisions?.blocked ?? []
-  // The machines that are not updated serve as before: a bare "0 healthy" would read as an outage.
+  // Machines that are not updated serve as before: a bare "0 healthy" would read as an outage.
   const ofThem = updated === 0 ? '' : ` (${healthy} of them healthy)`
-  // A machine that went back by itself serves, and is no failed one any more: the reason of the block names it.
+  // A machine that reverted by itself serves again and no longer counts as failed; the block's reason names it.
   const ofFailed = failed === 0 && blocked.length > 0 ? '' : `, ${failed} failed`
   const word = `set/${set.metadata.name ?? ''}`
   return {
@@ -73,7 +73,7 @@ export function setStory(set: MachineComponentSet, { holds = [], ...moment }: Ar
 
 const MOST_SKIPPED = 10
 
-/** A hold that the set met while it waited for nothing. */
+/** A hold that took effect while the set waited for nothing. */
 function paused({ status }: MachineComponentSet, { holdEnds }: Moment): readonly Finding[] {
   const condition = findCondition(status?.conditions, 'Paused')
   return holdEnds === undefined || condition === undefined
@@ -81,13 +81,13 @@ function paused({ status }: MachineComponentSet, { holdEnds }: Moment): readonly
     : [{ text: `paused: ${condition.message}`, urgency: 'Waiting', ...holdEnds }]
 }
 
-/** A retry is of the failures before it: that it stays until it expires says nothing. */
+/** A retry only covers earlier failures, so its expiry is not shown. */
 const holdText = ({ metadata, spec }: OperationalHold): string =>
   `${spec.effect === 'Retry' ? `Retry at ${metadata.creationTimestamp ?? 'an unknown time'}` : `${spec.effect} until ${spec.until}`} by ${spec.author}: ${spec.reason}`
 
 const FAILURES: ReadonlySet<string> = new Set(['RevisionFailed', 'RolledBackByAgent', 'TooManyFailures'])
 
-/** A retry of what did not fail would do nothing now, and retry a failure that comes later. */
+/** Retrying a set that did not fail would do nothing now, but retry a later failure. */
 export function refuseUnlessFailed({ metadata, status = {} }: MachineComponentSet): void {
   const { phase = 'Pending', revisions, counts, slices = [], conditions = [] } = status
   const hasFailed =
