@@ -1,4 +1,4 @@
-// The facts about the cluster that rules of a DefenderPolicy may name.
+// The cluster facts that rules of a DefenderPolicy may use.
 import type { Vocabulary } from './vocabulary.ts'
 
 const number = (doc: string) => ({ type: 'number', doc }) as const

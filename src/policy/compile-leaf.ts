@@ -1,4 +1,5 @@
-// Compiles one leaf `{fact, path?, operator, value, for?}` against the vocabulary. Whatever could make it silently false is a problem here.
+// Compiles one leaf `{fact, path?, operator, value, for?}` against the vocabulary. Anything that could make it silently false is reported as a problem
+// here.
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Json } from '#lib/json.ts'
@@ -16,7 +17,7 @@ import type { Leaf, Term } from './rule.ts'
 import { describeShape, factNames, factShape, walkShape } from './vocabulary.ts'
 import type { Shape, Vocabulary } from './vocabulary.ts'
 
-/** Takes problems; the pointer is that of the leaf plus what is wrong in it. */
+/** Receives problems; the pointer is the leaf's plus the wrong part in it. */
 export type Report = (problem: RuleProblem) => void
 
 type Written = Readonly<Record<string, unknown>>
@@ -37,7 +38,7 @@ export function reportUnknownFields(written: Written, known: readonly string[], 
   }
 }
 
-/** The leaf, or with `for` the leaf and how long it has held; undefined when problems were reported. */
+/** The leaf, or with `for` the leaf plus how long it has been true; undefined when problems were reported. */
 export function compileLeaf(
   written: Written,
   pointer: string,
@@ -65,7 +66,7 @@ export function compileLeaf(
   return Object.hasOwn(written, 'for') ? withDuration(leaf, shape, written['for'], report) : leaf
 }
 
-/** A rule that names the word for "not known", in its value or a pattern, asks about that very word. */
+/** If a rule's value or pattern contains the word for "not known", the rule tests for that word. */
 function placeOf({ fact, path, shape }: SeenPlace, { readAs }: Operator, value: unknown): Place {
   const word = shape.type === 'string' ? shape.unknownAs : undefined
   const isNamed = word === undefined || (!isFactReference(value) && JSON.stringify(value ?? '').includes(word))
@@ -132,7 +133,7 @@ function resolveTokens(path: unknown, pointer: string, report: Report): readonly
   return tokens
 }
 
-/** `$.a.b` and `a.b` as a pointer, when they are as plain as that. */
+/** Converts `$.a.b` and `a.b` to a pointer, if they are that simple. */
 function pointerFromJsonPath(path: string): string | undefined {
   const plain = path.startsWith('$.') ? path.slice(2) : path
   return /^[\w-]+(\.[\w-]+)*$/.test(plain) ? pointerTo(plain.split('.')) : undefined
@@ -182,7 +183,7 @@ function resolveValue(
   return undefined
 }
 
-/** `for` means: so now, and so since at least then; the vocabulary says which field holds the since. */
+/** `for` means: true now, and for at least this long; the vocabulary defines which field has the start time. */
 function withDuration(leaf: Leaf, shape: Shape, duration: unknown, report: Report): Term | undefined {
   const pointer = `${leaf.pointer}/for`
   const since = shape.type === 'string' ? shape.since : undefined

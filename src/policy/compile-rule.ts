@@ -1,5 +1,5 @@
-// Compiles a rule of json-rules-engine's form (all, any, not over leaves) against a vocabulary, or says everything that is wrong with it.
-// A rule that compiles can be false or unknown only because of what is seen, never because of how it was written.
+// Compiles a rule in json-rules-engine's form (all, any, not over leaves) against a vocabulary, or reports everything that is wrong with it. A rule that
+// compiles can only be false or unknown because of the observed facts, never because of how it was written.
 import { cloneJson, isObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import { compileLeaf, reportUnknownFields } from './compile-leaf.ts'

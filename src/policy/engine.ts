@@ -1,5 +1,5 @@
-// The one file that knows json-rules-engine. Every evaluation gets an engine, rules and an almanac of its own: an engine that two runs share stops
-// the second run's rules when the first one finishes, without a word. Making them costs 5 % of a run.
+// The only file that knows json-rules-engine. Every evaluation gets its own engine, rules and almanac: with a shared engine, the first run to finish
+// would silently stop the rules of the second. Creating them costs 5 % of a run.
 import { Almanac, Engine, Operator as EngineOperator } from 'json-rules-engine'
 import type { TopLevelCondition } from 'json-rules-engine'
 import { findOperator, isMisfit } from './operators/decorated.ts'
@@ -13,7 +13,7 @@ import type { CompiledRule, Term } from './rule.ts'
 import type { Verdict } from './verdict.ts'
 import { defined } from '#lib/defined.ts'
 
-/** What is made once for a rule: conditions in normal form and the operators they name. Nothing in it changes in a run. */
+/** Created once per rule: conditions in normal form and their operators. A run changes nothing in it. */
 export interface EngineRule {
   readonly name: string
   readonly conditions: TopLevelCondition
@@ -21,12 +21,12 @@ export interface EngineRule {
 }
 
 export function engineRule(rule: CompiledRule): EngineRule {
-  // The engine's own types know neither readonly data nor functions as values; both are fine with it.
+  // The engine's types allow neither readonly data nor functions as values; the engine itself accepts both.
   const conditions = engineConditions(rule.root) as unknown as TopLevelCondition
   return { name: rule.name, conditions, operators: [...operatorNames(rule.root)].flatMap(engineOperators) }
 }
 
-/** The names of the rules that are true for certain, in no order. */
+/** Names of the rules that are certainly true, in no particular order. */
 export async function askEngine(rules: readonly EngineRule[], facts: Facts, now: number): Promise<readonly string[]> {
   const engine = new Engine([], { allowUndefinedFacts: true, pathResolver })
   for (const { name, conditions, operators } of rules) {
@@ -42,7 +42,7 @@ const EVENT = { type: 'true' }
 /** Never JSONPath, whose expressions are code. */
 const pathResolver = (value: object, path: string): unknown => valueAt(value, pointerTokens(path) ?? [''])
 
-/** Reads facts where they lie: nothing is copied, hashed or cached. */
+/** Reads facts in place: nothing is copied, hashed or cached. */
 class FactsAlmanac extends Almanac {
   readonly #facts: Facts
   readonly #now: number

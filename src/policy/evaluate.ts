@@ -1,4 +1,4 @@
-// Asks a set of rules about one set of facts at one time. A rule fires when it is true for certain; what is unknown never fires anything.
+// Evaluates a set of rules against one set of facts at one time. A rule fires only when it is certainly true; an unknown rule never fires.
 import { KubeNodeError } from '#lib/errors.ts'
 import { askEngine } from './engine.ts'
 import { explainTerm } from './explanation.ts'
@@ -9,17 +9,17 @@ import type { Ruleset } from './ruleset.ts'
 import type { Verdict } from './verdict.ts'
 
 export interface Evaluation {
-  /** Names of the rules that are true for certain, in the order of the set. */
+  /** Names of the rules that are certainly true, in the order of the set. */
   readonly fired: readonly string[]
   /** How many rules the index let through. */
   readonly asked: number
-  /** Of any rule of the set, asked or not; undefined for a name that the set does not have. */
+  /** For any rule of the set, evaluated or not; undefined for a name that the set does not have. */
   verdict(name: string): Verdict | undefined
-  /** The tree behind it, read from the facts that were handed in; they must not have changed since. */
+  /** The tree behind the verdict, read from the same facts; they must not have changed since. */
   explain(name: string): Explanation | undefined
 }
 
-/** `now` in milliseconds since 1970. Facts are read where they lie and must not change before the promise resolves. */
+/** `now` in milliseconds since 1970. Facts are read in place and must not change before the promise resolves. */
 export async function evaluate(ruleset: Ruleset, facts: Facts, now: number): Promise<Evaluation> {
   if (!Number.isFinite(now) || Math.abs(now) > LAST_DATE_MS) throw new KubeNodeError(policyErrors.KN1000_time({ now }))
   const candidates = ruleset.index.candidates(facts)
@@ -31,7 +31,7 @@ export async function evaluate(ruleset: Ruleset, facts: Facts, now: number): Pro
   return { fired, asked: candidates.length, explain, verdict: (name) => explain(name)?.verdict }
 }
 
-/** The end of what a Date can hold. */
+/** The latest time that a Date can hold. */
 const LAST_DATE_MS = 8.64e15
 
 async function fire(

@@ -1,5 +1,5 @@
-// Why a rule is true, false or unknown: the tree its author wrote, each leaf with the expected and the observed value. Built only on request, with the same
-// bound tests that the engine ran; a property compares its verdict with the engine's.
+// Why a rule is true, false or unknown: the tree as its author wrote it, with the expected and the observed value of each leaf. Built only on request,
+// with the same bound tests as the engine; a property test compares the verdicts.
 import { isObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import { MAX_SHOWN_CHARS, MAX_SHOWN_ITEMS } from './limits.ts'
@@ -17,9 +17,9 @@ export interface LeafExplanation {
   readonly operator: string
   /** As written. With a second fact: `{fact, path}`. */
   readonly wanted: Json | undefined
-  /** Undefined when there is nothing. */
+  /** Undefined when there is no value. */
   readonly seen: unknown
-  /** What the second fact was. */
+  /** The value of the second fact. */
   readonly against?: unknown
   /** Why the verdict is unknown. */
   readonly because?: string
@@ -77,7 +77,7 @@ function whyUnknown(place: Place, read: unknown, facts: Facts, seen: unknown, co
   return comparesFacts ? 'one of the two cannot be compared' : 'the observed value cannot be compared'
 }
 
-/** The tree as indented lines, one a leaf or group. */
+/** The tree as indented lines, one for each leaf or group. */
 export function renderExplanation(explanation: Explanation, indent = ''): string {
   const head = `${explanation.verdict.padEnd(7)} ${indent}`
   if (explanation.kind !== 'leaf') {
@@ -92,7 +92,7 @@ export function renderExplanation(explanation: Explanation, indent = ''): string
   return `${head}${fact}${path} ${operator}${asked}${against}, seen ${shown(seen)}${why}`
 }
 
-/** Cut to a readable length and depth; control characters stay escaped, so that a fact cannot paint the terminal. */
+/** Cut to a readable length and depth. Control characters stay escaped, so that a fact cannot manipulate the terminal. */
 export function shown(value: unknown): string {
   const text = Array.isArray(value)
     ? `[${value.slice(0, MAX_SHOWN_ITEMS).map(shownScalar).join(', ')}${value.length > MAX_SHOWN_ITEMS ? ', …' : ''}]`

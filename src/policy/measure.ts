@@ -1,5 +1,5 @@
-// Checks untrusted input against the bounds before anything recurses into it. Counts as it goes and stops at the bound, so that shared references (YAML
-// aliases) cannot blow up, and anything but JSON is refused.
+// Checks untrusted input against the limits before any recursion. Counts as it goes and stops at the limit, so that shared references (YAML aliases)
+// cannot blow up. Refuses anything but JSON.
 import { MAX_RULE_BYTES, MAX_RULE_JSON_DEPTH } from './limits.ts'
 import { pointerTo } from './pointer.ts'
 import { RULE_CODES } from './problem.ts'
@@ -10,7 +10,7 @@ interface Place {
   readonly tokens: readonly (string | number)[]
 }
 
-/** The first bound that is broken; undefined when the value is JSON within bounds. */
+/** The first exceeded limit; undefined when the value is JSON within limits. */
 export function measureRule(rule: unknown): RuleProblem | undefined {
   const stack: Place[] = [{ value: rule, tokens: [] }]
   let bytes = 0
@@ -35,7 +35,7 @@ export function measureRule(rule: unknown): RuleProblem | undefined {
   return undefined
 }
 
-/** Undefined for what JSON does not have: functions, dates, class instances, NaN. */
+/** Undefined for anything that JSON does not have: functions, dates, class instances, NaN. */
 function childrenOf(value: unknown): readonly (readonly [string | number, unknown])[] | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return []
   if (typeof value === 'number') return Number.isFinite(value) ? [] : undefined
@@ -45,7 +45,7 @@ function childrenOf(value: unknown): readonly (readonly [string | number, unknow
   return prototype === null || prototype === Object.prototype ? Object.entries(value) : undefined
 }
 
-/** Bytes as JSON, never fewer than there are and counted without building the text. */
+/** Size as JSON, never too low, counted without building the text. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length > MAX_RULE_BYTES ? value.length : Buffer.byteLength(value) + 2
   if (typeof value !== 'object' || value === null) return String(value).length

@@ -1,5 +1,5 @@
-// The facts about one node that remedy rules may name, and how they are read from the Node object. Maps are keyed by the type or name of a thing,
-// since a list index means nothing; what the node does not report stays undefined, which is unknown to every rule.
+// The node facts that remedy rules may use, and how they are read from the Node object. Maps are keyed by type or name, because a list index means
+// nothing. A value that the node does not report stays undefined, which is unknown to every rule.
 import { defined } from '#lib/defined.ts'
 import { setOwn } from '#lib/json.ts'
 import { fieldsOf } from '#lib/fields.ts'
@@ -11,7 +11,7 @@ const time = (doc: string): Shape => ({ type: 'time', doc })
 const version = (doc: string): Shape => ({ type: 'version', doc })
 const number = (doc: string): Shape => ({ type: 'number', doc })
 
-/** As a repair job writes them. */
+/** The outcomes that repair jobs write. */
 const JOB_OUTCOMES = ['Succeeded', 'Escalated', 'Transient', 'Permanent', 'Superseded', 'Cancelled'] as const
 
 const condition: Shape = {
@@ -38,7 +38,7 @@ const peerGroup: Shape = {
 }
 
 export interface NodeVocabularyOptions {
-  /** All condition types that detectors of this cluster report; with them a mistyped one is refused. */
+  /** All condition types that detectors of this cluster report, so that a mistyped one is refused. */
   readonly conditionTypes?: readonly string[]
 }
 
@@ -129,7 +129,7 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
 
 const own = (o: Record<string, unknown>, key: string): unknown => (Object.hasOwn(o, key) ? o[key] : undefined)
 
-/** Facts in a Node object itself; a controller adds `machine`, `components`, `repairs`, `cluster` and `peers`. */
+/** Facts from a Node object; a controller adds `machine`, `components`, `repairs`, `cluster` and `peers`. */
 export function nodeFacts(node: unknown): Facts {
   const metadata = fieldsOf(own(fieldsOf(node), 'metadata'))
   const spec = fieldsOf(own(fieldsOf(node), 'spec'))
@@ -155,13 +155,13 @@ export function nodeFacts(node: unknown): Facts {
   }
 }
 
-/** A node without taints has none; that is known. */
+/** A node without taints has zero, and that is known. */
 function taintKeys(taints: unknown): unknown {
   if (taints === undefined || taints === null) return []
   return Array.isArray(taints) ? taints.map((t) => own(fieldsOf(t), 'key')) : undefined
 }
 
-/** A list of maps as a map; a node that reported no conditions at all was not observed. */
+/** A list of maps as a map. A node that reported no conditions at all counts as not observed. */
 function byKey(list: unknown, key: string): unknown {
   if (!Array.isArray(list)) return undefined
   const map = {}

@@ -1,7 +1,7 @@
-// Turns a rule into what json-rules-engine is asked. The engine knows true and false only, and its `not` makes true of everything that is not
-// true, the unknown included: a repair because a reading is missing. So negations are pushed down to the leaves (all and any swap), and a leaf asks
-// either `operator` (true for certain?) or `fails:operator` (false for certain?). Both answer no to the unknown; nothing above them negates.
-// With Kleene's connectives the engine's yes is then exactly "the rule is true for certain".
+// Turns a rule into the form that json-rules-engine evaluates. The engine only knows true and false, and its `not` turns everything that is not true
+// into true, including unknown: that would start a repair because a reading is missing. So negations are pushed down to the leaves (all and any swap),
+// and a leaf evaluates either `operator` (certainly true?) or `fails:operator` (certainly false?). Both return no for unknown, and nothing above them
+// negates. With Kleene's connectives, the engine's yes then means exactly "the rule is certainly true".
 import type { Place, ReadAs } from './reading.ts'
 import type { Test } from './operators/operator.ts'
 import type { Leaf, Term } from './rule.ts'
@@ -37,7 +37,7 @@ function normal(term: Term, positive: boolean): EngineCondition {
   return (term.kind === 'all') === positive ? { all: children } : { any: children }
 }
 
-/** The engine copies every condition deeply at each run; a function is passed on as it is, so the value travels as its bound test. */
+/** The engine copies every condition deeply for each run, but passes functions on unchanged. So the value is passed as its bound test. */
 function engineLeaf({ place, operator, against }: Leaf, positive: boolean): EngineLeaf {
   const { fact, path } = place
   return {

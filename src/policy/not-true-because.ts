@@ -1,4 +1,4 @@
-// Says in a few words which condition keeps a rule from being true. Pure.
+// Names in a few words the condition that keeps a rule from being true. Pure.
 import { shown, type Explanation, type LeafExplanation } from './explanation.ts'
 
 /** Undefined when the rule is true. */
@@ -17,7 +17,7 @@ interface Deciding {
   readonly isNegated: boolean
 }
 
-/** The first condition that is not as the tree needs it; of several unknown or false ones one is enough to start with. */
+/** The first condition that does not have the required verdict; if there are several, one is enough to start with. */
 function deciding(explanation: Explanation, isNegated: boolean): Deciding {
   if (explanation.kind === 'leaf') return { leaf: explanation, isNegated }
   const isInner = explanation.kind === 'not' ? !isNegated : isNegated

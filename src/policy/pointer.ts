@@ -1,7 +1,7 @@
-// JSON pointers (RFC 6901): the only way a rule reaches into a fact. Only own properties are read, so `__proto__` is data like any other key.
+// JSON pointers (RFC 6901): the only way for a rule to read inside a fact. Only own properties are read, so `__proto__` is data like any other key.
 import { isObject } from '#lib/json.ts'
 
-/** The segments, or undefined when the text is no pointer. The empty pointer is the whole fact. */
+/** The segments, or undefined when the text is not a pointer. The empty pointer is the whole fact. */
 export function pointerTokens(pointer: string): readonly string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/')) return undefined
@@ -14,7 +14,7 @@ export function pointerTokens(pointer: string): readonly string[] | undefined {
 export const pointerTo = (tokens: readonly (string | number)[]): string =>
   tokens.map((t) => `/${String(t).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-/** What lies there, or undefined. Lists are never walked into: an index into a Kubernetes list means nothing. */
+/** The value at this path, or undefined. Never enters lists: an index into a Kubernetes list means nothing. */
 export function valueAt(value: unknown, tokens: readonly string[]): unknown {
   let at = value
   for (const token of tokens) {

@@ -1,4 +1,4 @@
-// The numbered errors of rules. Findings of compiling a rule have their numbers in problem.ts.
+// The numbered errors of rules. Problems found while compiling a rule have their numbers in problem.ts.
 import { errorTable } from '#lib/error-table.ts'
 
 export const policyErrors = errorTable({

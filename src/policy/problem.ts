@@ -1,4 +1,4 @@
-// What is wrong with a rule: a number, where in the rule, what was seen, and what to write instead.
+// A problem in a rule: its number, its place in the rule, the observed value, and what to write instead.
 import type { ErrorCode } from '#lib/errors.ts'
 
 export const RULE_CODES = {
@@ -29,7 +29,7 @@ export interface RuleProblem {
   readonly known?: readonly string[]
 }
 
-/** One line for users: number, place, what is wrong, what was meant, and the actual value last: a status cuts off the end. */
+/** One line for users: number, place, problem, suggestion, and the actual value last, because a status cuts off the end. */
 export function describeProblem({ code, pointer, message, didYouMean, known }: RuleProblem): string {
   const hint = didYouMean === undefined ? '' : `; did you mean ${didYouMean}?`
   const rest = known === undefined ? '' : `${hint === '' ? '; there' : ' There'} are ${known.join(', ')}`

@@ -1,24 +1,24 @@
-// Reads one place of the facts for one leaf. Not seen is not the same as not there: a fact that is undefined was not observed; a path that is
-// missing (or null) inside a fact that was observed is known to be absent. Only `exists` and `absent` tell them apart; all else calls both unknown.
+// Reads one place of the facts for one leaf. "Not observed" differs from "absent": an undefined fact was not observed, but a path that is missing (or
+// null) inside an observed fact is known to be absent. Only `exists` and `absent` tell them apart; all other operators treat both as unknown.
 import { isObject } from '#lib/json.ts'
 import { pointerTokens, valueAt } from './pointer.ts'
 import { NOW } from './vocabulary.ts'
 
 export type Facts = { readonly [fact: string]: unknown }
 
-/** As it is; as milliseconds since 1970; as milliseconds until now; as whether it is there. */
+/** As the value itself; as milliseconds since 1970; as age in milliseconds; as presence. */
 export type ReadAs = 'value' | 'instant' | 'age' | 'presence'
 
 export interface Place {
   readonly fact: string
-  /** JSON pointer, empty for the whole fact. */
+  /** JSON pointer; empty for the whole fact. */
   readonly path: string
   readonly readAs: ReadAs
-  /** Reading this value is like not having observed any: its reporter says that it does not know. */
+  /** This value counts as not observed: with it, the reporter means that it does not know. */
   readonly unknownAs?: string
 }
 
-/** Kubernetes' first commit: a stamp from before it is a clock that was not set, and would make everything "held for years". */
+/** Kubernetes' first commit: an earlier timestamp comes from an unset clock, and would make everything "true for years". */
 const EARLIEST_STAMP_MS = Date.UTC(2014, 5, 6)
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
@@ -30,13 +30,13 @@ export function instantMs(text: unknown): number | undefined {
   return Number.isNaN(ms) || ms < EARLIEST_STAMP_MS ? undefined : ms
 }
 
-/** How long ago; undefined when it lies in the future (a clock is wrong, so nothing can be said) or is no time. */
+/** The age; undefined for a time in the future (a clock is wrong, so nothing can be concluded) or an invalid time. */
 export function ageMs(text: unknown, now: number): number | undefined {
   const at = instantMs(text)
   return at === undefined || at > now ? undefined : now - at
 }
 
-/** The plain value at a place; undefined when it was not observed or is not there. */
+/** The plain value at a place; undefined when it was not observed or is absent. */
 export function rawAt(facts: Facts, fact: string, path: string, now: number): unknown {
   if (fact === NOW) return new Date(now).toISOString()
   const root = Object.hasOwn(facts, fact) ? facts[fact] : undefined
@@ -53,11 +53,11 @@ export function readPlace(facts: Facts, { fact, path, readAs, unknownAs }: Place
   return readAs === 'age' ? ageMs(raw, now) : instantMs(raw)
 }
 
-/** Null is an observation: looked, and nothing there. */
+/** Null is an observation: checked, and absent. */
 export const isObserved = (facts: Facts, fact: string): boolean =>
   fact === NOW || (Object.hasOwn(facts, fact) && facts[fact] !== undefined)
 
-/** Whether something is there; undefined when that was not observed, or what was observed has no such places at all. */
+/** Whether a value exists; undefined when that was not observed, or the observed value cannot have such a path. */
 function presenceAt(facts: Facts, fact: string, path: string): boolean | undefined {
   if (!isObserved(facts, fact)) return undefined
   let at: unknown = fact === NOW ? '' : facts[fact]

@@ -1,4 +1,4 @@
-// The facts that custom gates of a ReleasePipeline may name: a cluster, its labels, its stage, and the release.
+// The facts that custom gates of a ReleasePipeline may use: a cluster, its labels, its stage, and the release.
 import type { Vocabulary } from './vocabulary.ts'
 
 const number = (doc: string) => ({ type: 'number', doc }) as const

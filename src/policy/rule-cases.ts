@@ -1,5 +1,5 @@
-// Checks a rule against its cases: does each give the stated result, does the rule fire in one and not in another, and does every leaf decide at least one
-// case.
+// Checks a rule against its cases: whether each gives the stated result, whether the rule fires in one and not in another, and whether every leaf
+// decides at least one case.
 import type { RuleCase } from '#api/rule-case.ts'
 import { type Explanation, type LeafExplanation, explainTerm } from './explanation.ts'
 import { nodeFacts } from './node-vocabulary.ts'
@@ -8,7 +8,7 @@ import type { CompiledRule } from './rule.ts'
 import { type Verdict, conjunction, disjunction, negate } from './verdict.ts'
 import { defined } from '#lib/defined.ts'
 
-/** When every case is asked: times in cases are written against it. */
+/** The time at which every case is evaluated; times in cases refer to it. */
 export const CASES_NOW = Date.parse('2026-01-31T12:00:00Z')
 
 export const CASE_VERDICTS: Readonly<Record<RuleCase['verdict'], Verdict>> = {
@@ -38,7 +38,7 @@ export function caseFacts({
 export const explainCase = (rule: CompiledRule, one: RuleCase): Explanation =>
   explainTerm(rule.root, caseFacts(one), CASES_NOW)
 
-/** The values that a case lacks: those of leaves that cannot be decided, as a rule names them. */
+/** The values that a case lacks: those of undecidable leaves, by the names that a rule uses. */
 export const undecidedIn = (e: Explanation): readonly string[] => [
   ...new Set(
     leavesOf(e)
@@ -52,7 +52,7 @@ export interface LeafCoverage {
   readonly text: string
   readonly isTrue: boolean
   readonly isFalse: boolean
-  /** In some case the verdict of the rule would be another if this leaf alone were the other way round. */
+  /** In at least one case, inverting only this leaf changes the rule's verdict. */
   readonly decides: boolean
 }
 
@@ -72,7 +72,7 @@ export function coverageOf(rule: CompiledRule, cases: readonly RuleCase[]): read
 
 export const isCovered = ({ isTrue, isFalse, decides }: LeafCoverage): boolean => isTrue && isFalse && decides
 
-/** What is wrong, in sentences; none when the rule and its cases agree. */
+/** What is wrong, in sentences; empty when the rule and its cases agree. */
 export function caseProblems(rule: CompiledRule, cases: readonly RuleCase[]): readonly string[] {
   const wrong = cases.flatMap((c) => {
     const { verdict } = explainCase(rule, c)
@@ -97,7 +97,7 @@ export function caseProblems(rule: CompiledRule, cases: readonly RuleCase[]): re
 const leavesOf = (e: Explanation): readonly LeafExplanation[] =>
   e.kind === 'leaf' ? [e] : e.children.flatMap(leavesOf)
 
-/** The verdict of the tree if this one leaf were the other way round. */
+/** The verdict of the tree with this one leaf inverted. */
 function verdictFlipped(e: Explanation, pointer: string): Verdict {
   if (e.kind === 'leaf') return e.pointer === pointer ? negate(e.verdict) : e.verdict
   const verdicts = e.children.map((c) => verdictFlipped(c, pointer))

@@ -1,6 +1,6 @@
-// Narrows which rules are worth evaluating for one set of facts. Each rule provides one necessary condition: a set of (place, value) pairs of which at least
-// one must be present, or the rule cannot be true. A rule without such a set is always evaluated. Narrowing never changes a result; a property compares it with
-// evaluating every rule.
+// Selects which rules are worth evaluating for a set of facts. Each rule provides one necessary condition: a set of (place, value) pairs of which at
+// least one must be present, or the rule cannot be true. A rule without such a set is always evaluated. The selection never changes a result; a property
+// test compares it with evaluating every rule.
 import type { Scalar } from './operators/operator.ts'
 import { pointerTokens, valueAt } from './pointer.ts'
 import type { Facts } from './reading.ts'
@@ -16,14 +16,14 @@ interface Key {
 interface Slot {
   readonly fact: string
   readonly tokens: readonly string[]
-  /** Positions of the rules by the value that must be seen. */
+  /** Positions of the rules by the value that must be observed. */
   readonly byValue: Map<Scalar, number[]>
 }
 
 export interface RuleIndex {
   /** Positions, ascending, of the rules that could be true. */
   candidates(facts: Facts): readonly number[]
-  /** How many rules are asked whatever is seen. */
+  /** How many rules are evaluated for any facts. */
   readonly always: number
 }
 
@@ -34,7 +34,7 @@ export function indexRules(rules: readonly CompiledRule[]): RuleIndex {
   const uses = new Map<string, number>()
   for (const rule of rules)
     for (const id of new Set(allKeys(rule.root, true).map(keyId))) uses.set(id, (uses.get(id) ?? 0) + 1)
-  /** How many rules share the keys: the fewer, the less often this rule is asked in vain. */
+  /** How many rules share the keys: with fewer, this rule is evaluated in vain less often. */
   const cost = (keys: readonly Key[]) => keys.reduce((sum, k) => sum + (uses.get(keyId(k)) ?? 0), 0)
 
   const always: number[] = []
@@ -71,7 +71,7 @@ function candidatesOf(facts: Facts, slots: readonly Slot[], always: readonly num
 
 const isScalar = (v: unknown): v is Scalar => typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean'
 
-/** The cheapest set of keys of which one must be seen for the term to be true (or, with `positive` false, to be false). */
+/** The cheapest set of keys of which one must be observed for the term to be true (or, if `positive` is false, to be false). */
 function necessaryKeys(
   term: Term,
   positive: boolean,

@@ -1,4 +1,4 @@
-// A rule as compiled: the tree that its author wrote, every leaf bound to its operator. Immutable; safe to ask from everywhere at once.
+// A compiled rule: the tree as its author wrote it, with every leaf bound to its operator. Immutable; safe for concurrent evaluation.
 import type { Json } from '#lib/json.ts'
 import type { Bound, Operator } from './operators/operator.ts'
 import type { Place } from './reading.ts'
@@ -9,7 +9,7 @@ export interface Leaf {
   /** As written, decorators included. */
   readonly operator: string
   readonly wanted: Json | undefined
-  /** A second fact stands where a value would; otherwise the test is bound to the value. */
+  /** A second fact instead of a value; otherwise the test is bound to the value. */
   readonly against:
     | { readonly kind: 'value'; readonly bound: Bound }
     | { readonly kind: 'fact'; readonly place: Place; readonly compare: NonNullable<Operator['compare']> }
@@ -35,6 +35,6 @@ export interface CompiledRule {
   readonly name: string
   readonly definition: Json
   readonly root: Term
-  /** As asked: `for` makes a second leaf. */
+  /** Leaves to evaluate: `for` adds a second one. */
   readonly leafCount: number
 }

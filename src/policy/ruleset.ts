@@ -1,4 +1,4 @@
-// The rules that are asked together. Immutable: a changed rule makes a new set, so an evaluation that is under way keeps the set it began with.
+// The rules that are evaluated together. Immutable: a changed rule makes a new set, so a running evaluation keeps the set that it started with.
 import { KubeNodeError } from '#lib/errors.ts'
 import { engineRule } from './engine.ts'
 import type { EngineRule } from './engine.ts'
@@ -9,7 +9,7 @@ import type { RuleIndex } from './rule-index.ts'
 import type { CompiledRule } from './rule.ts'
 
 export interface Ruleset {
-  /** In the order given, which is the order in which they are said to have fired. */
+  /** In the given order; fired rules are reported in this order. */
   readonly rules: readonly CompiledRule[]
   readonly positions: ReadonlyMap<string, number>
   readonly engineRules: readonly EngineRule[]
@@ -17,7 +17,7 @@ export interface Ruleset {
 }
 
 export interface RulesetOptions {
-  /** Without it every rule is asked: slower, same result. */
+  /** Without it every rule is evaluated: slower, same result. */
   readonly indexed?: boolean
 }
 

@@ -1,11 +1,11 @@
-// Whether a rule can be true for any facts at all. It says no only where that is certain: each way in which the rule could be true asks one place for
-// two things that no value has. What it cannot enumerate, such as a regex or a version range, it takes for possible.
+// Whether a rule can be true for any facts at all. Returns no only if that is certain: every way for the rule to be true requires two things of one
+// place that no value can have. Anything that it cannot enumerate, such as a regex or a version range, counts as possible.
 import { show } from './operators/operator.ts'
 import { pointerTokens } from './pointer.ts'
 import type { Leaf, Term } from './rule.ts'
 import { type Vocabulary, factShape, walkShape } from './vocabulary.ts'
 
-/** A leaf that must be true, or false, for certain. */
+/** A leaf that must certainly be true, or false. */
 interface Literal {
   readonly leaf: Leaf
   readonly isTrue: boolean
@@ -13,11 +13,11 @@ interface Literal {
 
 type Way = readonly Literal[]
 
-/** Rules of people have a handful; with more the answer is "possible". */
+/** Handwritten rules have a handful; with more, the answer is "possible". */
 const MAX_WAYS = 2_048
 
 export interface Impossible {
-  /** Of the leaves that contradict each other. */
+  /** Pointers of the leaves that contradict each other. */
   readonly pointers: readonly string[]
   readonly message: string
 }
@@ -44,7 +44,7 @@ export function neverTrue(root: Term, vocabulary: Vocabulary): Impossible | unde
 const asText = ({ leaf, isTrue }: Literal): string =>
   `${isTrue ? '' : 'not '}${leaf.operator}${leaf.wanted === undefined ? '' : ` ${show(leaf.wanted)}`}`
 
-/** Ways in which a term is true (or false), each a conjunction; undefined when there are too many. */
+/** Ways for a term to be true (or false), each a conjunction; undefined when there are too many. */
 function waysOf(term: Term, isTrue: boolean): readonly Way[] | undefined {
   if (term.kind === 'leaf') return [[{ leaf: term, isTrue }]]
   if (term.kind === 'not') return waysOf(term.child, !isTrue)
@@ -71,7 +71,7 @@ const distinct = (literals: readonly Literal[]): readonly Literal[] => [
   ...new Map(literals.map((l) => [asText(l), l])).values(),
 ]
 
-/** Not there. */
+/** The value is absent. */
 const ABSENT = Symbol('absent')
 
 function canHold(literals: readonly Literal[], vocabulary: Vocabulary): boolean {
@@ -81,7 +81,7 @@ function canHold(literals: readonly Literal[], vocabulary: Vocabulary): boolean 
   return candidates.some((value) => literals.every((l) => fits(l, value)))
 }
 
-/** One leaf that must be true and false at once, whatever it asks. */
+/** A leaf that would have to be true and false at once, whatever it tests. */
 function areOpposite(literals: readonly Literal[]): boolean {
   const asked = (isTrue: boolean) =>
     new Set(literals.filter((l) => l.isTrue === isTrue).map(({ leaf }) => JSON.stringify([leaf.operator, leaf.wanted])))
@@ -98,7 +98,7 @@ function fits({ leaf: { place, against }, isTrue }: Literal, value: unknown): bo
   return against.bound.test(read) === wanted
 }
 
-/** Every value that could make all of them hold, or one for each that could; undefined when they cannot be listed. */
+/** Values that cover every case in which all of them could be true; undefined when they cannot be listed. */
 function candidatesOf(literals: readonly Literal[], vocabulary: Vocabulary): readonly unknown[] | undefined {
   for (const { leaf, isTrue } of literals) {
     if (leaf.against.kind === 'fact' || leaf.place.readAs !== 'value') continue
@@ -119,7 +119,7 @@ function shapeOf({ place }: Leaf, vocabulary: Vocabulary) {
   return walk?.found === true ? walk.shape : undefined
 }
 
-/** Comparisons change their answer only at the numbers that they name. */
+/** Comparisons only change their result at the numbers in the rule. */
 function numbersAround(literals: readonly Literal[]): readonly unknown[] | undefined {
   const named = literals.flatMap(({ leaf }) => (leaf.place.readAs === 'value' ? [leaf.wanted] : []))
   if (!named.every((n) => typeof n === 'number')) return undefined
@@ -128,7 +128,7 @@ function numbersAround(literals: readonly Literal[]): readonly unknown[] | undef
   return [(sorted[0] ?? 0) - 1, ...sorted, ...between, (sorted.at(-1) ?? 0) + 1, ABSENT]
 }
 
-/** The fact must be present, since its value is tested. */
+/** The fact must be present, because its value is tested. */
 function presenceFits(literals: readonly Literal[]): boolean {
   const presence = literals.filter((l) => l.leaf.place.readAs === 'presence')
   const options = presence.length < literals.length ? [true] : [true, ABSENT]

@@ -1,5 +1,5 @@
-// How many peers of a group meet a test: the facts behind counts and ratios. Unknown peers leave both ends open: the true count lies between `count` and `count
-// + unknown`.
+// How many peers of a group meet a test: the facts behind counts and ratios. Unknown peers leave a range: the true count is between `count` and `count +
+// unknown`.
 import { isObject } from '#lib/json.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -26,7 +26,7 @@ export function tallyOf<T>(peers: Iterable<T>, verdict: (peer: T) => Verdict): T
 
 const isCount = (n: unknown): n is number => typeof n === 'number' && Number.isSafeInteger(n) && n >= 0
 
-/** A tally whose numbers fit together; a missing `unknown` means none. */
+/** A tally with consistent numbers; a missing `unknown` means zero. */
 export function seenTally(seen: unknown): Tally | undefined {
   if (!isObject(seen)) return undefined
   const own = (k: string) => (Object.hasOwn(seen, k) ? seen[k] : undefined)

@@ -1,4 +1,4 @@
-// Says in a few words which reading keeps a rule from being true or false. Pure.
+// Names in a few words the reading that keeps a rule from being true or false. Pure.
 import type { Explanation, LeafExplanation } from './explanation.ts'
 import { pointerTokens } from './pointer.ts'
 
@@ -8,7 +8,7 @@ export function unknownBecause(explanation: Explanation): string | undefined {
   return leaf && `${leafText(leaf)} ${leaf.because === 'not there' ? 'not reported' : (leaf.because ?? 'unknown')}`
 }
 
-/** A known part below an unknown group decides nothing. */
+/** Skips known parts: below an unknown group they decide nothing. */
 function firstUnknown(explanation: Explanation): LeafExplanation | undefined {
   if (explanation.verdict !== 'unknown') return undefined
   if (explanation.kind === 'leaf') return explanation

@@ -1,19 +1,19 @@
-// Three-valued truth (Kleene's strong logic): a thing not known stays not known through every connective, unless the rest decides alone.
+// Three-valued truth (Kleene's strong logic): unknown stays unknown through every connective, unless the other operands decide alone.
 
-/** Strings, not booleans: an unknown must never pass for true by being truthy. */
+/** Strings, not booleans: an unknown verdict must never count as true just because it is truthy. */
 export type Verdict = 'true' | 'false' | 'unknown'
 
 export const verdictOf = (b: boolean): Verdict => (b ? 'true' : 'false')
 
 export const negate = (v: Verdict): Verdict => (v === 'unknown' ? v : verdictOf(v === 'false'))
 
-/** False as soon as one is false; of nothing: true. */
+/** False if any is false; for none: true. */
 export const conjunction = (verdicts: Iterable<Verdict>): Verdict => decided(verdicts, 'false', 'true')
 
-/** True as soon as one is true; of nothing: false. */
+/** True if any is true; for none: false. */
 export const disjunction = (verdicts: Iterable<Verdict>): Verdict => decided(verdicts, 'true', 'false')
 
-/** One decisive verdict decides alone; without it, one unknown leaves the whole unknown. */
+/** One decisive verdict is enough; otherwise a single unknown makes the result unknown. */
 function decided(verdicts: Iterable<Verdict>, decisive: Verdict, otherwise: Verdict): Verdict {
   let whole = otherwise
   for (const v of verdicts) {

@@ -1,23 +1,23 @@
-// The words a rule may use: each fact with the shape beneath it. A rule is checked against it when it is written, so that a typing mistake is an error and not
-// a rule that never fires.
+// The words that a rule may use: each fact with its shape. A rule is checked against the vocabulary when it is written, so that a typo is an error
+// instead of a rule that never fires.
 
 export type Shape =
   | {
       readonly type: 'string'
       readonly doc?: string
-      /** All values there are. */
+      /** All possible values. */
       readonly values?: readonly string[]
-      /** The sibling field (a time) since when the string has been what it is; allows `for`. */
+      /** The sibling field with the time since when the string has had its value; allows `for`. */
       readonly since?: string
-      /** The value by which a reporter says that it does not know. A rule that does not name it cannot be judged by it. */
+      /** The value by which a reporter means that it does not know. A rule that does not mention this value cannot be judged by it. */
       readonly unknownAs?: string
     }
   | { readonly type: 'number' | 'boolean' | 'time' | 'version'; readonly doc?: string }
-  /** `{ count, total, unknown }`: of `total` peers `count` meet the test, and for `unknown` more it is not known. */
+  /** `{ count, total, unknown }`: of `total` peers, `count` meet the test, and `unknown` more may or may not. */
   | { readonly type: 'tally'; readonly doc?: string }
   | { readonly type: 'list'; readonly items: Shape; readonly doc?: string }
   | { readonly type: 'object'; readonly fields: { readonly [field: string]: Shape }; readonly doc?: string }
-  /** Free keys (condition types, labels); `keys` closes them. */
+  /** Free keys (condition types, labels); `keys` restricts them. */
   | { readonly type: 'map'; readonly of: Shape; readonly keys?: readonly string[]; readonly doc?: string }
 
 type ShapeType = Shape['type']
@@ -26,7 +26,7 @@ export interface Vocabulary {
   readonly facts: { readonly [fact: string]: Shape }
 }
 
-/** The one fact that every vocabulary has: the time of the evaluation, handed in. */
+/** The one fact in every vocabulary: the evaluation's time. */
 export const NOW = 'now'
 const NOW_SHAPE: Shape = { type: 'time', doc: 'When the rules are evaluated.' }
 
@@ -37,7 +37,7 @@ export const factNames = (vocabulary: Vocabulary): readonly string[] => [...Obje
 
 export type Walk =
   | { readonly found: true; readonly shape: Shape }
-  /** `token` (the n-th) is not there; `known` are the names that are. */
+  /** `token` (the n-th) does not exist; `known` are the existing names. */
   | { readonly found: false; readonly n: number; readonly known: readonly string[]; readonly type: ShapeType }
 
 /** Follows the segments of a path through a shape. */

@@ -1,4 +1,4 @@
-// Resolves a name such as `not:someFact:startsWith` to its operator: one operator under json-rules-engine's decorators, three-valued.
+// Resolves a name such as `not:someFact:startsWith` to its operator: one operator with json-rules-engine's decorators, three-valued.
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { MAX_DECORATORS, MAX_SEEN_LIST_CHARS } from '../limits.ts'
@@ -112,7 +112,7 @@ interface Decorator {
 }
 const decorator = (doc: string, decorate: Decorate): Decorator => ({ doc, decorate })
 
-/** Written before an operator, as in `not:equal`. */
+/** Prefix of an operator, as in `not:equal`. */
 export const DECORATORS: ReadonlyMap<string, Decorator> = new Map([
   ['not', decorator('The opposite; unknown stays unknown.', inverted)],
   [
@@ -126,7 +126,7 @@ export const DECORATORS: ReadonlyMap<string, Decorator> = new Map([
     'everyFact',
     decorator(
       'Of a fact that is a list: all elements; of an empty list unknown.',
-      // Of an empty list everything is true of every element; a rule must not fire on that.
+      // In an empty list, every test is true of every element; a rule must not fire because of that.
       overElements((test, list) => (list.length === 0 ? 'unknown' : conjunction(list.map(test)))),
     ),
   ],

@@ -1,5 +1,4 @@
-// Operators over lists of plain values, read as sets. A list with an element of another type than declared is judged only where that
-// element cannot matter.
+// Operators over lists of plain values, read as sets. A list with an element of the wrong type is judged only if that element cannot matter.
 import { MAX_SEEN_ITEMS } from '../limits.ts'
 import { conjunction, disjunction, negate, verdictOf } from '../verdict.ts'
 import type { Verdict } from '../verdict.ts'

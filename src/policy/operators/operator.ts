@@ -1,5 +1,5 @@
-// What an operator is: the shapes it accepts, the values it is compared with, and a test that answers unknown for anything it cannot judge. The value is bound
-// once, when the rule is compiled, so wrong types, regexes and ranges are found then, not at three in the morning.
+// What an operator is: the shapes it accepts, the values it compares with, and a test that returns unknown for anything it cannot judge. The value is
+// bound once, when the rule is compiled, so wrong types, regexes and ranges are found then, not at three in the morning.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { MAX_VALUE_CHARS, MAX_VALUE_ITEMS } from '../limits.ts'
@@ -17,11 +17,11 @@ export type Test = (seen: unknown) => Verdict
 export interface Bound {
   readonly kind: 'bound'
   readonly test: Test
-  /** The test is true for these values at most; what the index lives on. */
+  /** The test can be true only for these values; used by the index. */
   readonly onlyFor?: readonly Scalar[]
-  /** The test is false for these values at most. */
+  /** The test can be false only for these values. */
   readonly falseOnlyFor?: readonly Scalar[]
-  /** Instructions of the regexes in it; bounded for a whole rule. */
+  /** Instructions of its regexes; limited for a whole rule. */
   readonly cost?: number
 }
 
@@ -37,7 +37,7 @@ export interface Operator {
   readonly accepts: string
   readonly fits: (shape: Shape) => boolean
   readonly bind: (value: unknown, shape: Shape) => Bound | Misfit
-  /** With a second fact instead of a value. */
+  /** For a second fact instead of a value. */
   readonly compare?: (seen: unknown, other: unknown) => Verdict
 }
 
@@ -64,7 +64,7 @@ export function show(value: unknown): string {
   return json.length > 80 ? `${json.slice(0, 77)}...` : json
 }
 
-/** A string, number or boolean that a fact of this shape can have; otherwise what is wrong. */
+/** What is wrong with the value; undefined for a string, number or boolean that a fact of this shape can have. */
 export function scalarMisfit(value: unknown, shape: Shape): Misfit | undefined {
   if (typeof value === 'string') {
     if (value.length > MAX_VALUE_CHARS) return badValue(`the text is longer than ${MAX_VALUE_CHARS} characters`)
@@ -82,7 +82,7 @@ export function scalarMisfit(value: unknown, shape: Shape): Misfit | undefined {
   return wrongType(describeShape(shape), value)
 }
 
-/** A list of 1 to MAX_VALUE_ITEMS values. */
+/** What is wrong with the list; it needs 1 to MAX_VALUE_ITEMS values. */
 export function listMisfit(value: unknown): Misfit | undefined {
   if (!Array.isArray(value)) return wrongType('a list', value)
   if (value.length === 0) return badValue('the list is empty, so nothing could match')

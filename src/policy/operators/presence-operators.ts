@@ -1,4 +1,4 @@
-// Whether something is there at all. The only operators to which a missing value says something; a fact that was not observed says nothing to them either.
+// Whether a value exists. Only these operators can judge a missing value; for a fact that was not observed they return unknown too.
 import { verdictOf } from '../verdict.ts'
 import { badValue, bound } from './operator.ts'
 import type { Operator } from './operator.ts'

@@ -1,4 +1,4 @@
-// json-rules-engine's own comparisons of one value, made strict: a seen value of another type is unknown, never coerced.
+// json-rules-engine's own comparisons of single values, made strict: an observed value of another type is unknown, never coerced.
 import { verdictOf } from '../verdict.ts'
 import type { Verdict } from '../verdict.ts'
 import { bound, isScalarShape, listMisfit, scalarMisfit } from './operator.ts'

@@ -1,4 +1,4 @@
-// Operators over tallies: counts and ratios over peers. Decided only when the unknown peers could not change the answer.
+// Operators over tallies: counts and ratios over peers. They decide only when the unknown peers could not change the result.
 import { seenTally } from '../tally.ts'
 import type { Tally } from '../tally.ts'
 import { badValue, bound, wrongType } from './operator.ts'
@@ -6,10 +6,10 @@ import type { Misfit, Operator } from './operator.ts'
 import { negate } from '../verdict.ts'
 import type { Verdict } from '../verdict.ts'
 
-/** Ratios are held in millionths, so that 0.1 of 30 is exactly 3: both sides of a comparison stay whole numbers. */
+/** Ratios are stored in millionths, so that 0.1 of 30 is exactly 3: both sides of a comparison stay integers. */
 const MILLION = 1_000_000
 
-/** Is the count so high for certain, or so low for certain? `needed(total)` and the counts are in the same unit. */
+/** Whether the count is certainly high enough, or certainly too low. `needed(total)` and the counts use the same unit. */
 function reaches(tally: Tally, unit: number, needed: number): Verdict {
   if (tally.count * unit >= needed) return 'true'
   return (tally.count + tally.unknown) * unit < needed ? 'false' : 'unknown'
@@ -58,7 +58,7 @@ const judging = (
 const countAtLeast = (tally: Tally, n: number): Verdict => reaches(tally, 1, n)
 const countAbove = (tally: Tally, n: number): Verdict => reaches(tally, 1, n + 1)
 
-/** Of no peers there is no ratio. */
+/** Without peers there is no ratio. */
 const ratioAtLeast = (tally: Tally, millionths: number): Verdict =>
   tally.total === 0 ? 'unknown' : reaches(tally, MILLION, millionths * tally.total)
 const ratioAbove = (tally: Tally, millionths: number): Verdict =>

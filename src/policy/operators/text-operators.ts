@@ -1,4 +1,4 @@
-// Operators over text. Regexes are RE2: time is linear in the text, whatever the pattern.
+// Operators over text. Regexes are RE2: linear time in the text, whatever the pattern.
 import { compileRegex, regexProblem } from '#lib/regex.ts'
 import { MAX_REGEX_CHARS, MAX_REGEX_PROGRAM, MAX_REGEX_SEEN_CHARS, MAX_SEEN_CHARS } from '../limits.ts'
 import { verdictOf } from '../verdict.ts'

@@ -1,5 +1,5 @@
-// Operators over times. Ages are worked out from the time that the evaluation was handed; a stamp in the future is unknown, so that a
-// wrong clock neither repairs nor clears anything.
+// Operators over times. Ages are computed from the evaluation's own time. A timestamp in the future is unknown, so that a wrong clock neither repairs
+// nor clears anything.
 import { durationMs } from '#lib/duration.ts'
 import { instantMs } from '../reading.ts'
 import { verdictOf } from '../verdict.ts'

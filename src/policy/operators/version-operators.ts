@@ -1,5 +1,5 @@
-// Operators over versions (kubelet, kernel, container runtime). A text that is no version is unknown. Nodes report what vendors build, so a suffix is
-// a release made from that version (5.10.134-16.al8 is after 5.10.134) unless it begins like a prerelease (v1.33.0-rc.1 is before v1.33.0).
+// Operators over versions (kubelet, kernel, container runtime). A text that is not a version is unknown. Nodes report vendor builds. So a suffix means a
+// release built from that version (5.10.134-16.al8 is after 5.10.134), unless it starts like a prerelease (v1.33.0-rc.1 is before v1.33.0).
 import { compareVersions, parseRange, parseVersion } from '#lib/semver.ts'
 import { verdictOf } from '../verdict.ts'
 import type { Verdict } from '../verdict.ts'
