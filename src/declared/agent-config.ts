@@ -1,4 +1,4 @@
-// The configuration of agents that a commit declares for a cluster: refused when an agent would leave out any of it. Pure.
+// The agent configuration that a commit declares for a cluster: refused if an agent would ignore any part of it. Pure.
 import { AGENT_CONFIG_KEY, agentConfigText, isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { type AgentConfigProblem, agentConfigProblems } from '#api/agent-config/config-problems.ts'
 import { HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
@@ -19,7 +19,7 @@ export function agentConfigMapProblems(object: KubeObject): readonly DeclaredPro
 export const agentConfigError = ({ kind, why }: Pick<AgentConfigProblem, 'kind' | 'why'>) =>
   kind === 'Mistake' ? declaredErrors.KN3072({ why }) : declaredErrors.KN3074({ why, hostFile: HOST_CONFIG_NAME })
 
-/** The usable texts among the objects: one, where there is any. */
+/** The usable texts among the objects: at most one. */
 export const agentConfigIn = (objects: readonly KubeObject[]): readonly string[] =>
   objects.filter(isAgentConfigMap).flatMap((object) => {
     const text = agentConfigText(object)

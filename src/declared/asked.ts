@@ -1,4 +1,4 @@
-// Requests of gates and inspections that are refused whatever the other side is: one that never passes fails its stage or its step only after its timeout.
+// Requests of gates and inspections that are refused whatever the target: otherwise a stage or step would only fail after its timeout.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { stagePart } from '#api/protocol/part.ts'
@@ -47,7 +47,7 @@ function askedBy(object: KubeObject): readonly Asked[] {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The credentials of a URL are not repeated. */
+/** Does not repeat the URL's credentials. */
 function refusalOf(text: string): string | undefined {
   const url = URL.parse(text)
   if (url !== null && isLocalName(url)) return 'it is the host of the program that asks'

@@ -1,6 +1,6 @@
-// Which content of an object controllers may act on: what git declares, even while an edit is present, unless a hold allows the edit.
-// Objects that git never declared act as they are; one whose Inventory was deleted keeps acting on what sync last wrote beside it.
-// While a cache is stale, nothing acts and nothing is reported. Content counts, not its writer: an edit that is reverted by hand acts at once.
+// Which content of an object controllers may act on: what git declares, even while the object is edited, unless a hold allows the edit. Objects that git
+// never declared are used as they are; one whose Inventory was deleted keeps using the content that sync last recorded on it. While a cache is stale,
+// nothing acts and nothing is reported. Content counts, not its writer: an edit that is reverted by hand counts as reverted at once.
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type CommittedContent, contentOf, editDigest, isRolloutKind, readKept } from '#api/protocol/committed.ts'
@@ -13,26 +13,26 @@ import { kindAndName } from '#api/schema/object-meta.ts'
 export interface Edit {
   readonly kind: string
   readonly name: string
-  /** Of the live content. */
+  /** Digest of the live content. */
   readonly digest: string
-  /** Of the declared content. */
+  /** Digest of the declared content. */
   readonly committed: string
-  /** A hold lets the edit act. */
+  /** A hold allows the edit to take effect. */
   readonly allowed?: { readonly hold: string; readonly until: string }
 }
 
 export interface View<T> {
-  /** The content to act on: unchanged, or with the declared spec in place of the edited one. */
+  /** The content to act on: unchanged, or with the declared spec instead of the edited one. */
   readonly object: T
   readonly edit?: Edit
-  /** The declared content is unknown: nothing is started. Without an edit the cache is stale, which ends within moments. */
+  /** The declared content is unknown, so nothing is started. Without an edit the cache is stale, which ends within seconds. */
   readonly isHeld: boolean
 }
 
-/** In place of a digest: the object may stay away. */
+/** Replaces a digest: the object may stay deleted. */
 export const DELETED = 'deleted'
 
-/** The hold that lets exactly this content of this object act. */
+/** The hold that allows exactly this content of this object. */
 export const allowing = (
   holds: readonly OperationalHold[],
   { kind, metadata }: KubeObject,
@@ -48,7 +48,7 @@ export const allowing = (
       isInForce(hold, now),
   )
 
-/** Replicas that were set through the scale subresource, as autoscalers and `kubectl scale` do: they are no edit. */
+/** Replicas set through the scale subresource, as by autoscalers and `kubectl scale`, do not count as an edit. */
 const isScaled = ({ metadata }: KubeObject): boolean =>
   (metadata.managedFields ?? []).some(({ subresource, fieldsV1 }) => {
     const spec = subresource === 'scale' ? fieldsV1?.['f:spec'] : undefined
@@ -59,7 +59,7 @@ const isContent = (committed: CommittedContent, found: CommittedContent, hasScal
   committed.digest === found.digest &&
   (committed.replicas === undefined || committed.replicas === found.replicas || hasScaled)
 
-/** `committed` undefined: no Inventory lists the object, or it says nothing of its content. Pure. */
+/** `committed` undefined: no Inventory lists the object, or the Inventory does not record its content. Pure. */
 export function viewOf<T extends KubeObject>(
   object: T,
   committed: readonly CommittedContent[] | undefined,
@@ -89,23 +89,23 @@ export function viewOf<T extends KubeObject>(
     const spec = replicas === undefined ? kept.spec : { ...kept.spec, replicas }
     return { object: { ...object, spec }, edit, isHeld: false }
   }
-  // As sync wrote it, and newer or older than the Inventory that is cached.
+  // Written by sync, but newer or older than the cached Inventory.
   const isOfSync = kept !== undefined && isContent(kept.content, found, hasScaled)
   return isOfSync ? { object, isHeld: true } : { object, edit, isHeld: true }
 }
 
-/** A stale cache catches up within moments; content that is unrecorded after this time is an edit, whatever it claims. */
+/** A stale cache catches up within seconds. Content still unrecorded after this time is an edit, whatever its annotations claim. */
 const BEHIND_MS = 10_000
 /** Requeue delay while a cache is stale. */
 export const BEHIND_REQUEUE_MS = 1_000
-/** Objects that are waited for at the same time; beyond it the wait begins again. */
+/** Number of objects that are waited for at the same time; above it, the waits restart. */
 const MOST_BEHIND = 1_000
 
 interface Known {
   readonly committed: readonly CommittedContent[] | undefined
   readonly view: View<KubeObject>
   readonly holds: readonly OperationalHold[]
-  /** Until then the view holds. */
+  /** The view is valid until this time. */
   readonly until: number
 }
 
@@ -114,7 +114,7 @@ export interface ContentCaches {
   readonly holds: SharedInformer<OperationalHold>
 }
 
-/** What git declares of an object. Deleting Inventories must not set every edit free: where none lists it, what sync noted on it still counts. Pure. */
+/** What git declares for an object. Deleting Inventories must not release every edit: if none lists the object, sync's record on it still counts. Pure. */
 export function committedOf(
   object: KubeObject,
   listed: ReadonlyMap<string, readonly CommittedContent[] | undefined>,
@@ -124,14 +124,14 @@ export function committedOf(
   return kept === undefined ? undefined : [kept.content]
 }
 
-/** The views of one process, cached by object: a caller with a thousand machines asks for the same few sets each time. */
+/** The views of one process, cached by object: a caller with a thousand machines reads the same few sets every time. */
 export class CommittedContents {
   readonly #inventories: SharedInformer<Inventory>
   readonly #holds: SharedInformer<OperationalHold>
   readonly #known = new WeakMap<KubeObject, Known>()
-  /** What objects that no Inventory lists note of themselves: objects of a cache never change, so it is read once. */
+  /** Records on objects that no Inventory lists. Cached objects never change, so each is read once. */
   readonly #unlisted = new WeakMap<KubeObject, Pick<Known, 'committed'>>()
-  /** When content was first found that no Inventory has, by uid and generation. */
+  /** When content was first found that is in no Inventory, by uid and generation. */
   readonly #behindSince = new Map<string, number>()
   #listed: ReadonlyMap<string, readonly CommittedContent[] | undefined> | undefined
   #allowing: readonly OperationalHold[] | undefined
@@ -152,7 +152,7 @@ export class CommittedContents {
     return [this.#inventories, this.#holds]
   }
 
-  /** Calls back whenever the declared or allowed content may have changed. */
+  /** Calls back when the declared or allowed content may have changed. */
   onChange(changed: () => void): void {
     this.#inventories.onChange(changed)
     this.#holds.onChange(changed)
@@ -173,13 +173,13 @@ export class CommittedContents {
     return view
   }
 
-  /** Objects of a kind as they may be acted on; the same list when nothing differs. */
+  /** Objects of a kind with the content to act on; returns the same list when nothing differs. */
   all<T extends KubeObject>(objects: readonly T[], now: number): readonly T[] {
     const seen = objects.map((o) => this.view(o, now).object)
     return seen.every((o, i) => o === objects[i]) ? objects : seen
   }
 
-  /** Objects that git declares, by kind, with their declarations: also deleted ones. */
+  /** Objects that git declares, by kind, with their declarations. Includes deleted objects. */
   declared(kind: string): ReadonlyMap<string, readonly CommittedContent[]> {
     const prefix = `${kind}/`
     return new Map(
@@ -189,12 +189,12 @@ export class CommittedContents {
     )
   }
 
-  /** Whether git declares it and no hold lets it stay deleted. */
+  /** Whether git declares it and no hold allows it to stay deleted. */
   isDeclared(kind: string, name: string, now: number): boolean {
     return this.#index().get(`${kind}/${name}`) !== undefined && !this.isDeletionAllowed(kind, name, now)
   }
 
-  /** A hold says that an object that git declares may stay deleted for now. */
+  /** A hold allows an object that git declares to stay deleted for now. */
   isDeletionAllowed(kind: string, name: string, now: number): boolean {
     return this.#allowingHolds().some(
       (hold) =>
@@ -245,7 +245,7 @@ export class CommittedContents {
   }
 }
 
-/** An object may be on its way from one track to another: what either says may act, and where one says nothing, all may. Pure. */
+/** While an object moves from one track to another, either track's content counts. If one track records no content, any content counts. Pure. */
 export function committedIn(
   inventories: readonly Inventory[],
 ): ReadonlyMap<string, readonly CommittedContent[] | undefined> {

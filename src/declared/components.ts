@@ -1,4 +1,4 @@
-// Checks the component versions that sets, canaries and repairs name against the declared ones.
+// Checks the component versions that sets, canaries and repairs use against the declared ones.
 import { someOf } from '#lib/some-of.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
@@ -11,7 +11,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.ts'
 
-/** Named in a message. */
+/** Limit of versions listed in a message. */
 const MAX_VERSIONS = 10
 
 interface Reference {
@@ -24,7 +24,7 @@ interface Reference {
 
 export function componentProblems(objects: readonly KubeObject[]): readonly DeclaredProblem[] {
   const components = objects.filter(isComponent)
-  // A fleet that declares none gets them all from elsewhere.
+  // A fleet that declares no components gets all of them from elsewhere.
   if (components.length === 0) return []
   const byName = Map.groupBy(components, (c) => c.spec.component)
   return [
@@ -86,7 +86,7 @@ function isElsewhere({ metadata }: KubeObject, component: string): boolean {
   return names.includes(component) || names.includes('*')
 }
 
-/** What a repair restarts or reinstalls: with a wrong name it fails when it is needed. */
+/** What a repair restarts or reinstalls: with a wrong name, the repair fails when it is needed. */
 function repairProblems(
   rule: NodeRemedier,
   byName: ReadonlyMap<string, readonly MachineComponent[]>,
@@ -103,10 +103,10 @@ function repairProblems(
       }
       const near = didYouMean(component, [...byName.keys()])
       const annotation = ANNOTATIONS.declaredElsewhere
-      // A name that is nearly a declared one is a typing error.
+      // A name that is nearly a declared one is a typo.
       if (near !== undefined)
         return [certain(at, declaredErrors.KN3062({ component, hint: ` (did you mean ${near}?)`, annotation }))]
-      // Agents restart the unit of that name where there is no such component, and a rule of a library may repair what only some fleets have.
+      // Without such a component, agents restart the unit of that name, and a library rule may repair something that only some fleets have.
       return name === 'restartComponent' ? [] : [doubtful(at, declaredErrors.KN3062_step({ component, annotation }))]
     }),
   )
@@ -116,7 +116,7 @@ const isRemedier = (object: KubeObject): object is NodeRemedier => object.kind =
 
 const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
 
-/** Another set may provide a requirement; a circle within one set can never be satisfied. */
+/** Another set may meet a requirement; a cycle within one set can never be satisfied. */
 function requirementsOf(
   set: MachineComponentSet,
   byName: ReadonlyMap<string, readonly MachineComponent[]>,

@@ -1,4 +1,4 @@
-// What cannot hold, or is probably a mistake, in all the objects that are declared for one cluster. Pure; asks no cluster.
+// What cannot work, or is probably a mistake, in all the objects declared for one cluster. Pure; contacts no cluster.
 import { conditionsOfComponents, conditionsReportedBy } from '#api/agent-config/config-problems.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
@@ -17,15 +17,15 @@ import { selectorProblems } from './selectors.ts'
 import { trustProblems } from './trust.ts'
 
 export interface DeclaredContext {
-  /** The newest trust document beside the objects. */
+  /** The newest trust document next to the objects. */
   readonly trust?: SignedTrust | undefined
-  /** Texts of agent.json beside the objects: the conditions they report are known. Those among the objects need not be named. */
+  /** Texts of agent.json next to the objects: the conditions that they report are known. Those among the objects need not be passed. */
   readonly agentConfigs?: readonly string[]
-  /** What the controllers serve; left out: not known. */
+  /** The providers that the controllers serve; absent when unknown. */
   readonly providers?: ReadonlySet<string> | undefined
 }
 
-/** Objects of our kinds must be valid for their schema; others are left alone, but for the configuration of agents. */
+/** Objects of KubeNode kinds must match their schema. Other objects are not checked, except the agent configuration. */
 export function declaredProblems(
   all: readonly KubeObject[],
   { trust, agentConfigs = [], providers }: DeclaredContext = {},

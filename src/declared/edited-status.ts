@@ -32,7 +32,7 @@ type Conditions = readonly Condition[]
 
 const TYPE = 'UncommittedChange'
 
-/** The conditions without the edit, plus the edit itself: a client that waits for the object must not take it for done. */
+/** The conditions without the edit, plus the edit itself: a client that waits for the object must not consider it done. */
 export function editedConditions(
   conditions: Conditions | undefined,
   before: Conditions | undefined,
@@ -72,7 +72,7 @@ interface EditableStatus {
   }
 }
 
-/** The whole status of kinds that say what they wait for. */
+/** The whole status, for kinds with a wait in their status. */
 export function withEdit<S extends EditableStatus>(
   status: S,
   before: EditableStatus | undefined,

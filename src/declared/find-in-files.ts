@@ -1,25 +1,25 @@
-// Where in the files of a fleet an object most likely is declared: code made it, so only its words can be found.
-// Pure, and bounded, since files and words are untrusted.
+// Where in a fleet's files an object is most likely declared: code made it, so only its words can be found. Pure, and bounded, because files and words
+// are untrusted.
 
-/** More places than these help no reader. */
+/** Listing more places than this does not help. */
 const MAX_PLACES = 3
 /** Each place costs a search through all files, and users fix only a few at a time. */
 const MAX_SEARCHES = 20
-/** The first words tell places apart; a selector may have thousands. */
+/** The first words distinguish places; a selector may have thousands. */
 const MAX_WORDS = 8
 /** Names and versions are shorter. */
 const MAX_WORD_CHARS = 256
-/** Larger files are data that a program made. */
+/** Larger files are generated data. */
 const MAX_FILE_CHARS = 512 * 1024
-/** The files of a fleet of a thousand clusters, ten times over; searching them takes some 20 ms. */
+/** Ten times the files of a fleet with a thousand clusters; searching them takes about 20 ms. */
 const MAX_CHARS = 8 * 1024 * 1024
 
 type Files = Readonly<Record<string, string>>
 
-/** Finds the place of an object with these words; undefined when no file has the first of them, or after the maximum number of searches. */
+/** Finds the place of an object with these words; undefined when no file contains the first word, or after the maximum number of searches. */
 export type PlaceOf = (words: readonly string[]) => string | undefined
 
-/** `fleet/machines/workers.ts:14`, of the file that has most of the words; all of several that have as many. */
+/** `fleet/machines/workers.ts:14`, from the file with the most matching words; all files if several have equally many. */
 export function placesIn(all: Files): PlaceOf {
   let files: Files | undefined
   const known = new Map<string, string | undefined>()
@@ -35,7 +35,7 @@ export function placesIn(all: Files): PlaceOf {
   }
 }
 
-/** In the order of their names, until there are enough: which are searched depends on nothing else. */
+/** In name order, until there are enough: the choice must not depend on anything else. */
 function searched(files: Files): Files {
   let chars = 0
   const entries = Object.entries(files).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -65,7 +65,7 @@ function placeOf(files: Files, words: readonly string[]): string | undefined {
   return places.length === 0 ? undefined : places.join(' or ')
 }
 
-/** 1.0.0 is no part of 11.0.0 or 1.0.0.1, and beacon none of beacons. */
+/** 1.0.0 does not match in 11.0.0 or 1.0.0.1, nor beacon in beacons. */
 function wholeWord(word: string): RegExp {
   const before = /^\d/.test(word) ? '(?<!\\d|\\d\\.)' : /^\w/.test(word) ? '(?<!\\w)' : ''
   const after = /\w$/.test(word) ? '(?!\\w|\\.\\d)' : ''

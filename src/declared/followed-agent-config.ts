@@ -1,5 +1,5 @@
-// The agent.json that providers give to agents: what git declares for this cluster in a ConfigMap. What is deleted, unusable or edited by hand changes
-// nothing on any node, and an event says so. Before the caches are complete, nothing is known and nothing changes.
+// The agent.json that providers give to agents: what git declares for this cluster in a ConfigMap. If the ConfigMap is deleted, unusable or edited by
+// hand, no node changes, and an event reports it. Until the caches are complete, nothing is known and nothing changes.
 import {
   AGENT_CONFIG_MAP,
   AGENT_CONFIG_NAME,
@@ -21,14 +21,14 @@ const configMapType = coreKind('ConfigMap')
 
 export type AgentConfigVerdict =
   | { readonly kind: 'Give'; readonly text: string }
-  /** Agents keep what they have. */
+  /** Agents keep their current configuration. */
   | {
       readonly kind: 'Keep'
       readonly reason: 'AgentConfigUnusable' | 'AgentConfigRefused' | 'UncommittedChange'
       readonly note: string
     }
 
-/** `committed` undefined: no Inventory says what git declares, so the object may be foreign. Pure. */
+/** `committed` undefined: no Inventory records what git declares, so the object may be foreign. Pure. */
 function judgeAgentConfig(object: KubeObject, committed: readonly CommittedContent[] | undefined): AgentConfigVerdict {
   const found = contentOf(object)
   if (committed === undefined)
@@ -54,7 +54,7 @@ function judgeAgentConfig(object: KubeObject, committed: readonly CommittedConte
   return { kind: 'Keep', reason: 'AgentConfigRefused', note }
 }
 
-/** What git declares of the ConfigMap, by any of the sources; undefined when no Inventory says, or one that lists it does not. Pure. */
+/** What git declares for the ConfigMap, from any source; undefined when no Inventory lists it, or one lists it without its content. Pure. */
 function committedConfig(inventories: readonly Inventory[]): readonly CommittedContent[] | undefined {
   const refs = inventories.flatMap(({ spec }) =>
     spec.refs.filter(({ group, kind, namespace, name }) =>
@@ -66,7 +66,7 @@ function committedConfig(inventories: readonly Inventory[]): readonly CommittedC
     : refs.flatMap((r) => r.committed ?? [])
 }
 
-/** An Inventory arrives shortly after the object that it lists; an edit that has resolved by then is not reported. */
+/** An Inventory arrives shortly after the object that it lists; an edit that is resolved by then is not reported. */
 const REPORT_AFTER_MS = 5_000
 
 export interface DeclaredAgentConfigDeps {
@@ -87,7 +87,7 @@ export class DeclaredAgentConfig {
   readonly #configs: SharedInformer
   readonly #inventories: SharedInformer<Inventory>
   readonly #deps: DeclaredAgentConfigDeps
-  /** What agents were last to be given. */
+  /** The last text for agents. */
   #text: string | undefined
   #lastSeen: KubeObject | undefined
   #verdict: AgentConfigVerdict | undefined
@@ -105,7 +105,10 @@ export class DeclaredAgentConfig {
     this.#inventories.onChange(changed)
   }
 
-  /** Undefined: nothing was declared yet, or nothing is known. Costs nothing while nothing changes: it is asked for each node, many times a minute. */
+  /**
+   * Undefined: nothing was declared yet, or nothing is known. Costs nothing while nothing changes, because it is called for each node, many times a
+   * minute.
+   */
   text(): string | undefined {
     if (!this.#configs.isSynced || !this.#inventories.isSynced) return this.#text
     const object = this.#configs.get(AGENT_CONFIG_MAP)

@@ -1,4 +1,5 @@
-// What a commit makes sync follow or open: a FleetSource with all of its rights, and a kubeconfig that may be of another Cluster. Pure; asks no cluster.
+// What a commit makes sync follow or open: a FleetSource with all of its rights, and a kubeconfig that may belong to another Cluster. Pure; contacts no
+// cluster.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -33,7 +34,7 @@ function nameProblems(cluster: Cluster): readonly DeclaredProblem[] {
   ]
 }
 
-/** Everything else of the commit can be applied. */
+/** Everything else in the commit can be applied. */
 function specProblems(cluster: Cluster): readonly DeclaredProblem[] {
   const { name = '' } = cluster.metadata
   const why = clusterMistake(cluster.spec)
@@ -43,7 +44,7 @@ function specProblems(cluster: Cluster): readonly DeclaredProblem[] {
   ]
 }
 
-/** The annotation is on a Secret, which git does not declare: whether it is there is unknown. */
+/** The annotation is on a Secret, which git does not declare: whether it exists is unknown. */
 function secretProblems(cluster: Cluster): readonly DeclaredProblem[] {
   const { name = '', namespace = '' } = cluster.metadata
   const secret = cluster.spec.kubeconfigSecretRef?.name

@@ -1,4 +1,4 @@
-// Whether what names an object is safe to use in paths, plans and logs. Decided once, before anything else reads the object. Pure.
+// Whether an object's identifying fields are safe to use in paths, plans and logs. Checked once, before anything else reads the object. Pure.
 import { isObject } from '#lib/json.ts'
 
 export interface IdentityProblem {
@@ -11,7 +11,7 @@ const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?'
 const API_VERSION = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*/)?[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$`)
 const KIND = /^[A-Za-z](?:[-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
 const NAMESPACE = new RegExp(`^(?:${LABEL})?$`)
-/** Roles have colons, versions of components a plus. A slash or a percent sign would change the path of a request. */
+/** Roles have colons, component versions a plus. A slash or a percent sign would change a request's path. */
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.:+]{0,251}[A-Za-z0-9])?$/
 const KEY = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
@@ -19,7 +19,7 @@ const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 const MAX_API_VERSION = 253 + 1 + 63
 const MAX_KEY = MAX_API_VERSION
 
-/** The first problem; undefined when every part that names the object is as Kubernetes allows it. */
+/** The first problem; undefined when every identifying part is valid for Kubernetes. */
 export function identityProblem(value: Readonly<Record<string, unknown>>): IdentityProblem | undefined {
   const { apiVersion, kind, metadata } = value
   if (typeof apiVersion !== 'string' || typeof kind !== 'string')
@@ -54,7 +54,7 @@ function mapProblem(
 /** Texts in messages are cut: a name of a megabyte would fill a status. */
 const MAX_QUOTED = 80
 
-/** In ASCII, so that nothing in it can steer a terminal or begin a line. */
+/** ASCII only, so that it cannot control a terminal or start a new line. */
 const quoted = (value: unknown): string =>
   (JSON.stringify(value) ?? typeof value)
     .slice(0, MAX_QUOTED)

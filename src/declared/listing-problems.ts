@@ -1,4 +1,4 @@
-// Tells the author of a commit which objects a cluster refuses unless its installer listed them. The list is unknown here, so this is only a warning.
+// Warns a commit's author about objects that a cluster refuses unless its installer listed them. The list is unknown here, so it is only a warning.
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -6,7 +6,7 @@ import { declaredErrors } from './declared-errors.ts'
 import { listingsOf, listingsOfSource } from './listings.ts'
 import { type DeclaredProblem, doubtful } from './problem.ts'
 
-/** Empty for what every installation lists. */
+/** Empty for objects that every installation lists. */
 export function listingProblems(object: KubeObject): readonly DeclaredProblem[] {
   if (isAgentConfigMap(object)) return []
   const { name: named = '' } = object.metadata

@@ -1,5 +1,5 @@
-// Which objects of a commit only the installer of a cluster can allow, and what has to be listed for each: those in system namespaces, workloads that name
-// a service account or Secrets, and what has the power of a node. Pure; admission policy kubenode-declared holds the same.
+// Which objects of a commit only a cluster's installer can allow, and what must be listed for each: objects in system namespaces, workloads that use a
+// service account or Secrets, and anything with a node's power. Pure; admission policy kubenode-declared enforces the same.
 import { API_GROUP } from '#api/kind.ts'
 import { NOTIFY_KINDS } from '#api/kinds/notify.ts'
 import { DECLARE_HOST_VERB, DECLARE_VERB, DEFAULT_NAMESPACE, isInTrustZone, syncSecretsNamespace } from '#api/names.ts'
@@ -9,14 +9,14 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { groupOf } from '#api/schema/resource.ts'
 import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
 
-/** What the installer has to have listed, as a right in our API group. */
+/** What the installer must list, as a right in KubeNode's API group. */
 export interface Listing {
   readonly verb: string
   /** `daemonsets`, or `daemonsets/<account>`. */
   readonly resource: string
   readonly namespace: string
   readonly name: string
-  /** Why it needs one. */
+  /** Why it needs a listing. */
   readonly why: string
 }
 
@@ -36,10 +36,10 @@ const PLURALS: Readonly<Record<string, string>> = {
   '/ServiceAccount': 'serviceaccounts',
 }
 
-/** Not even the installer lists one. */
+/** Not even the installer may list such a namespace. */
 export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFAULT_NAMESPACE || isInTrustZone(name)
 
-/** Where traffic is routed and which servers clients trust, in any namespace. */
+/** Objects that decide where traffic is routed and which servers clients trust, in any namespace. */
 function whyReserved(plural: string, namespace: string, name: string): string | undefined {
   if (isInTrustZone(namespace)) return `${namespace} is a system namespace`
   if (plural === 'services' && namespace === DEFAULT_NAMESPACE && name === 'kubernetes')
@@ -49,7 +49,7 @@ function whyReserved(plural: string, namespace: string, name: string): string | 
   return undefined
 }
 
-/** Annotations of others give an account an identity outside of the cluster. */
+/** Other programs' annotations give an account an identity outside the cluster. */
 const isForeign = (annotation: string): boolean => !annotation.startsWith(`${API_GROUP}/`)
 
 function whyOfTheHost(object: KubeObject, plural: string, namespace: string): string | undefined {
@@ -66,11 +66,11 @@ function whyOfTheHost(object: KubeObject, plural: string, namespace: string): st
   return field === undefined ? undefined : `its pods use ${field}, which gives them power over their node`
 }
 
-/** Every kind counts in such a namespace but KubeNode objects, which have rights of their own. */
+/** In such a namespace every kind counts, except KubeNode objects, which have their own rights. */
 const reservedPlural = ({ apiVersion, kind, metadata: { namespace = '' } }: KubeObject): string | undefined =>
   isInTrustZone(namespace) && groupOf(apiVersion) !== API_GROUP ? pluralOf(kind.toLowerCase()) : undefined
 
-/** Empty for the objects that a commit may declare by itself. */
+/** Empty for objects that a commit may declare without a listing. */
 export function listingsOf(object: KubeObject): readonly Listing[] {
   const { namespace = '', name = '' } = object.metadata
   const plural = PLURALS[`${groupOf(object.apiVersion)}/${object.kind}`] ?? reservedPlural(object)
@@ -101,7 +101,10 @@ export function listingsOf(object: KubeObject): readonly Listing[] {
   ]
 }
 
-/** Sync would show it to the address beside it. Policy kubenode-sources asks only when the Secret, or the address, is new: one that a person named stays. */
+/**
+ * sync would send the Secret to the address next to it. Policy kubenode-sources checks only when the Secret or the address is new: one that a user set
+ * stays.
+ */
 export function listingsOfSource(object: KubeObject): readonly Listing[] {
   if (object.kind !== 'FleetSource' || groupOf(object.apiVersion) !== API_GROUP) return []
   const { namespace = '' } = object.metadata

@@ -10,11 +10,11 @@ export interface OwnershipProblem {
   /** JSON pointer into the object. */
   readonly pointer: string
   readonly message: ErrorMessage
-  /** People may make such an object, but not through a commit. */
+  /** Users may create such an object, but not through a commit. */
   readonly isForPeople: boolean
 }
 
-/** A forged one would be believed: an Inventory makes sync delete, a permit or a ledger allows disruption. */
+/** A forged one would be trusted: an Inventory makes sync delete, a permit or a ledger allows disruption. */
 const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'ComponentConfig',
   'DefenderLedger',
@@ -24,10 +24,10 @@ const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'Release',
   'RemedyOperationJob',
 ])
-/** They say who decided, which a commit cannot. */
+/** These record who decided, which a commit cannot. */
 const MADE_BY_PEOPLE: ReadonlySet<string> = new Set(['Approval', 'OperationalHold'])
 
-/** Programs act on these as their own notes. */
+/** Programs use these annotations as their own notes. */
 const NOTES: ReadonlySet<string> = new Set([
   ANNOTATIONS.commit,
   ANNOTATIONS.committed,
@@ -39,7 +39,7 @@ const NOTES: ReadonlySet<string> = new Set([
   ANNOTATIONS.letGo,
 ])
 
-/** A finalizer that no program removes blocks deletion for ever; an owner reference hands the deletion to another object. */
+/** A finalizer that no program removes blocks deletion forever; an owner reference ties the deletion to another object. */
 const DELETION_FIELDS = ['finalizers', 'ownerReferences'] as const
 const SERVER_FIELDS = [
   'creationTimestamp',
@@ -53,14 +53,14 @@ const SERVER_FIELDS = [
   'uid',
 ] as const
 
-/** Generators write `status: {}`, `finalizers: []` and `creationTimestamp: null`, which say nothing. */
+/** Generators write `status: {}`, `finalizers: []` and `creationTimestamp: null`, which mean nothing. */
 const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   (Array.isArray(value) && value.length === 0) ||
   (isObject(value) && Object.keys(value).length === 0)
 
-/** The first problem of a well-named object. */
+/** The first problem of an object with a valid name. */
 export function ownershipProblem(object: KubeObject): OwnershipProblem | undefined {
   const { apiVersion, kind } = object
   const metadata = object.metadata as unknown as Readonly<Record<string, unknown>>

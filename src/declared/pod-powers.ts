@@ -1,4 +1,4 @@
-// What a declared pod uses beside its own containers: fields with the power of its node, Secrets, service accounts. Pure.
+// What a declared pod uses beyond its own containers: fields with its node's power, Secrets, service accounts. Pure.
 import {
   ASKS,
   CLAIM_FIELDS,
@@ -30,7 +30,7 @@ export const texts = (values: readonly unknown[]): readonly string[] => [
 
 const WHEN_TRUE: ReadonlySet<string> = new Set(POWERS_WHEN_TRUE)
 
-/** Generators write what is not set as null. */
+/** Generators write unset fields as null. */
 const beyond = (value: unknown, fields: readonly string[]): readonly string[] =>
   keysOf(value).filter((k) => {
     const given = at(value, k)
@@ -90,7 +90,7 @@ const volumePowers = (volume: unknown): readonly string[] =>
     ...claimPowers(at(volume, 'ephemeral', 'volumeClaimTemplate')),
   ].map((f) => `volumes.${f}`)
 
-/** Of a claim that is made for a pod. */
+/** Powers of a claim that is created for a pod. */
 export const claimPowers = (claim: unknown): readonly string[] =>
   beyond(at(claim, 'spec'), CLAIM_FIELDS).map((f) => `volumeClaimTemplate.${f}`)
 
@@ -106,6 +106,6 @@ export function secretsOf(pod: unknown): readonly string[] {
   return texts([...sources, ...variables, ...listOf(at(pod, 'imagePullSecrets')).map((s) => at(s, 'name'))])
 }
 
-/** The account that every namespace has, with no rights of its own, needs no list. */
+/** Every namespace has a default account without rights; it needs no listing. */
 export const accountsOf = (pod: unknown): readonly string[] =>
   texts(['serviceAccountName', 'serviceAccount'].map((field) => at(pod, field))).filter((a) => a !== 'default')

@@ -1,4 +1,4 @@
-// A finding about objects that are declared together: certain ones cannot work on any cluster and are refused; others may be intended and are reported.
+// A problem in objects that are declared together. A certain one cannot work on any cluster and is refused; others may be intended and are reported.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { ErrorCode, ErrorMessage } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'

@@ -1,5 +1,5 @@
-// Refuses providers that no controller serves: a set that names one gets no machines, ever. Pure. The fleet may list what its controllers serve; otherwise a name
-// that KubeNode does not bring is only doubtful, since controllers may have a remote provider of that name.
+// Refuses providers that no controller serves, because a set with such a provider never gets machines. Pure. The fleet may list the providers that its
+// controllers serve. Otherwise an unknown name is only doubtful, because controllers may have a remote provider with that name.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { OWN_PROVIDERS } from '#api/own-providers.ts'
@@ -9,10 +9,10 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
-/** The file in which a fleet says which providers its controllers serve: as `--providers` takes it, options are not read. */
+/** The file in which a fleet lists the providers that its controllers serve, in the format of `--providers`; options are ignored. */
 const PROVIDERS_FILE = 'fleet/providers.json'
 
-/** Undefined: the fleet does not say it, or not in a way that can be read. */
+/** Undefined: the fleet has no such list, or it cannot be read. */
 export function providersIn(files: Readonly<Record<string, string>>): ReadonlySet<string> | undefined {
   const text = files[PROVIDERS_FILE]
   return text === undefined ? undefined : servedBy(text)
@@ -28,7 +28,7 @@ function servedBy(text: string): ReadonlySet<string> | undefined {
   }
 }
 
-/** Of a remote provider the name that its options give it. */
+/** A remote provider's name comes from its options. */
 function servedName(entry: unknown): readonly string[] {
   if (!isObject(entry)) return []
   const { name, options } = entry
@@ -49,7 +49,7 @@ export function providerProblems(
   return objects.flatMap(providersNamedBy).flatMap((named) => problemOf(named, served) ?? [])
 }
 
-/** What an object of a fleet names: a set for its machines, a Machine for itself. */
+/** The providers that an object uses: a set for its machines, a Machine for itself. */
 export function providersNamedBy(object: KubeObject): readonly NamedProvider[] {
   if (object.kind === 'MachineSet') {
     const { provider } = (object as MachineSet).spec.template.spec

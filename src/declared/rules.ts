@@ -1,4 +1,4 @@
-// Rules that cannot be compiled or can never be true, and conditions that nothing known reports.
+// Rules that do not compile or can never be true, and conditions that nothing known reports.
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -22,7 +22,7 @@ import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...NODE_CONDITION_TYPES, ...Object.keys(NODE_CONDITIONS)])
 
-/** The fleet's own detectors may report any type, so an unknown type is reported and never refused. `reported`: by the agents' configuration. */
+/** The fleet's own detectors may report any type, so an unknown type is reported and never refused. `reported`: the types from the agents' configuration. */
 export const isKnownCondition = (type: string, reported: ReadonlySet<string>): boolean =>
   KNOWN.has(type) || reported.has(type) || /^(ComponentUnhealthy|LogProblem)(-|$)/.test(type)
 
@@ -51,7 +51,7 @@ interface Written {
   readonly at: string
 }
 
-/** Its problems, and its tree when it compiles. */
+/** Its problems, and its tree if it compiles. */
 function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
   const result = compileRule(name, when, vocabulary)
   if (!result.ok) {
@@ -59,7 +59,7 @@ function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
       object,
       pointer: `${at}${p.pointer}`,
       code: p.code,
-      // The pointer has the place.
+      // The pointer already has the place.
       message: describeProblem(p).replace(/^KN\d+: at (?:the top|\S+): /, ''),
       isCertain: true,
       words: [name],
@@ -95,7 +95,7 @@ export const verifiedConditions = (ladder: NodeRemedier['spec']['ladder']): read
       : [{ type: verify.conditionCleared, pointer: `/spec/ladder/${rung}/verify/conditionCleared` }],
   )
 
-/** The condition of the rule that a verification probably means: one that is never reported looks cleared at once. */
+/** The rule's condition that a verification probably means: a condition that is never reported looks cleared immediately. */
 export const meantCondition = (
   type: string,
   ofRule: readonly string[],

@@ -1,4 +1,4 @@
-// Selectors that contradict themselves, and those that no machine declared here can match.
+// Selectors that contradict themselves, and selectors that match no machine declared here.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { isObject } from '#lib/json.ts'
@@ -9,7 +9,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
-/** Selectors that choose machines by their labels; others choose Nodes, which kubelets and users label too. */
+/** Kinds whose selectors match machine labels; other selectors match Nodes, which kubelets and users label too. */
 const OF_MACHINES: ReadonlySet<string> = new Set(['MachineComponentSet', 'ComponentCanary'])
 
 interface Found {
@@ -46,7 +46,7 @@ function problemOf(
   const words = selector.flatMap((r) => [r.key, ...r.values])
   const why = neverMatches(selector)
   if (why !== undefined) return certain({ object, pointer, words }, declaredErrors.KN3067({ why }))
-  // A fleet that declares no machine observes or imports them, with labels that are unknown here.
+  // A fleet without declared machines observes or imports them, with labels that are unknown here.
   if (!OF_MACHINES.has(object.kind) || labels.length === 0) return undefined
   if (labels.some((l) => matchesSelector(selector, l))) return undefined
   const wanted = selector.map((r) => `${r.key} ${r.operator} ${r.values.join(',')}`.trimEnd()).join('; ')

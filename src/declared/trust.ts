@@ -1,4 +1,4 @@
-// Components that agents will certainly refuse, by the trust document beside them. Ignores time: a document that expires may be renewed.
+// Components that agents will certainly refuse, by the trust document next to them. Ignores time: an expiring document may be renewed.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { judgeStatement } from '#api/trust/statement.ts'
 import type { TrustDocument } from '#api/trust/trust-document.ts'
@@ -6,10 +6,10 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.ts'
 
-/** What agents verify before they install it; workloads are verified by the cluster. */
+/** Types that agents verify before installing; the cluster verifies workloads. */
 const INSTALLED: ReadonlySet<string> = new Set(['Package', 'Script'])
 
-/** Every nibble the same: a placeholder until the digest is known. */
+/** All hex digits equal: a placeholder until the digest is known. */
 const PLACEHOLDER = /^([0-9a-f])\1{63}$/
 
 export function trustProblems(objects: readonly KubeObject[], trust: TrustDocument): readonly DeclaredProblem[] {
@@ -34,12 +34,12 @@ function problemsOf(object: MachineComponent, trust: TrustDocument): readonly De
         ]
       : [],
   )
-  // Signing waits for the digest.
+  // Signing has to wait for the digest.
   if (placeholders.length > 0) return placeholders
   const verdict = judgeStatement(spec, trust, Number.NEGATIVE_INFINITY)
   if (verdict.kind === 'Trusted') return []
   const at = { object, pointer: '/spec/signatures', words: declaring }
   const message = declaredErrors.KN1108_agents({ component, version, why: verdict.reason })
-  // A version that was revoked, or is below the floor, may still be declared until nothing needs it.
+  // A version that is revoked, or below the floor, may stay declared until nothing needs it.
   return [verdict.reason.startsWith('signed by') ? certain(at, message) : doubtful(at, message)]
 }
