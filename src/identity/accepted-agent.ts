@@ -1,5 +1,5 @@
-// For the embedded server: whether the holder of a certificate still counts as the agent of its machine. Pure. On a kube-apiserver
-// policies refuse the holder's writes instead.
+// For the embedded server: whether a certificate's holder still counts as its machine's agent. Pure. On a kube-apiserver, policies reject the holder's
+// writes instead.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#api/schema/object.ts'

@@ -1,5 +1,5 @@
-// The common form of every certificate request of an agent, whichever Machine it is for. Pure. The approver, the Defender that reviews its approvals and the
-// embedded server that signs check it independently: a thief of one program's key still faces the others.
+// The common form of all certificate requests by agents, for any Machine. Pure. The approver, the Defender that reviews its approvals, and the embedded
+// server that signs each check it independently: stealing one program's key does not get past the others.
 import {
   AGENTS_GROUP,
   AGENT_ACCOUNTS_GROUP,
@@ -33,10 +33,10 @@ const TOKEN_KEY = /^[\w-]{43}$/
 
 type Spec = CertificateRequest['spec']
 
-/** Of the token that was shown. */
+/** Id of the presented token. */
 export const tokenIdIn = (username: string): string | undefined => TOKEN_USER.exec(username)?.[1]
 
-/** Of the Machine whose join account asks. */
+/** UID of the Machine whose join account sends the request. */
 export const joinerUidIn = ({ username = '', groups = [] }: Pick<Spec, 'username' | 'groups'>): string | undefined =>
   username.startsWith(JOIN_ACCOUNT_PREFIX) && groups.includes(JOIN_ACCOUNTS_GROUP)
     ? username.slice(JOIN_ACCOUNT_PREFIX.length)
@@ -50,7 +50,7 @@ export function tokenKeyIn({ organizations }: Pick<RequestContent, 'organization
   return key !== undefined && others.length === 0 && TOKEN_KEY.test(key) ? key : undefined
 }
 
-/** The machine that a user name is of; undefined for a name that no Machine could have. */
+/** The machine of a user name; undefined for a name that no Machine could have. */
 export function machineIn(user: string): string | undefined {
   if (!user.startsWith(USER_PREFIX)) return undefined
   const name = user.slice(USER_PREFIX.length)
@@ -60,21 +60,21 @@ export function machineIn(user: string): string | undefined {
 interface Subject {
   readonly commonNames: readonly string[]
   readonly organizations: readonly string[]
-  /** Fingerprint of the public key; without it any may be named. */
+  /** Fingerprint of the public key; without it, any key may be named. */
   readonly key?: string
 }
 
 const isGroupOf = (prefix: string) => (organization: string) =>
   organization.startsWith(prefix) && organization.length > prefix.length
 
-/** An agent, its Node and its Machine's uid: not a part of it, and nothing beside it. */
+/** Exactly an agent, its Node and its Machine's uid: no part missing, nothing added. */
 function subjectProblem({ commonNames, organizations, key }: Subject): string | undefined {
   const [name = '', ...others] = commonNames
   if (machineIn(name) === undefined || others.length > 0) return `the common name must be ${USER_PREFIX}<machine>`
   const wanted = [(o: string) => o === AGENTS_GROUP, isGroupOf(agentNodeGroup('')), isGroupOf(machineUidGroup(''))]
   const isOfKey = key === undefined ? isGroupOf(agentKeyGroup('')) : (o: string) => o === agentKeyGroup(key)
   const [ofKey, ...more] = organizations.filter((o) => !wanted.some((is) => is(o)))
-  // Agents of earlier versions do not name their key.
+  // Earlier agent versions do not name their key.
   const isExact =
     wanted.every((is) => organizations.filter((o) => is(o)).length === 1) &&
     more.length === 0 &&
@@ -84,7 +84,7 @@ function subjectProblem({ commonNames, organizations, key }: Subject): string | 
     : `the organizations must be ${AGENTS_GROUP}, ${agentNodeGroup('<node>')}, ${machineUidGroup('<uid>')} and ${agentKeyGroup('<key>')}`
 }
 
-/** For the embedded server's signer: who joins, or is an agent, gets the name of an agent and no other. */
+/** For the embedded server's signer: joining hosts and agents get an agent's name and no other. */
 export function joinersAreAgents(
   { name, groups }: { readonly name?: string; readonly groups: readonly string[] },
   { commonName, organizations }: { readonly commonName: string; readonly organizations: readonly string[] },
@@ -113,7 +113,7 @@ export const lifeProblem = (
 export const extrasProblem = ({ extras }: RequestContent): string | undefined =>
   extras.length > 0 ? `the request has unsupported fields: ${extras.join(', ').slice(0, 80)}` : undefined
 
-/** The key that was proved at the door for the machine and uid that the request names; undefined when none was. */
+/** The key proved at the door for the request's machine and uid; undefined when there was no proof. */
 export function keyProvedIn(
   { metadata, spec }: Pick<CertificateRequest, 'metadata' | 'spec'>,
   { commonNames, organizations }: RequestContent,
@@ -124,7 +124,7 @@ export function keyProvedIn(
   return provedKey(proof, Buffer.from(spec.request, 'base64').toString('utf8'))
 }
 
-/** A join token, the certificate that is renewed, or a proof at the door. */
+/** A join token, the certificate being renewed, or a proof at the door. */
 function requesterProblem(request: Pick<CertificateRequest, 'metadata' | 'spec'>, content: RequestContent) {
   const { username = '', groups = [] } = request.spec
   const { commonNames } = content
@@ -137,7 +137,7 @@ function requesterProblem(request: Pick<CertificateRequest, 'metadata' | 'spec'>
   return `${username.slice(0, 80)} may not ask for the identity of an agent`
 }
 
-/** Why no Machine's agent can have asked this; undefined when one may have. */
+/** Why no agent can have sent this request; undefined when one may have. */
 export function agentRequestProblem(
   request: Pick<CertificateRequest, 'metadata' | 'spec'>,
   content: RequestContent,

@@ -13,7 +13,7 @@ interface NewRequest {
   readonly seconds: number
 }
 
-/** For a certificate that a client identifies itself with. */
+/** For a client certificate. */
 export const clientRequest = ({ metadata, pem, signerName, seconds }: NewRequest): CertificateRequest => ({
   apiVersion: 'certificates.k8s.io/v1',
   kind: certificateRequestType.kind,

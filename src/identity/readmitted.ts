@@ -1,4 +1,4 @@
-// A user's decision about an agent that lost its identity: that the host is the same one, and how it may rejoin. Pure.
+// A user's decision about an agent that lost its identity: the host is confirmed as the same one, and may rejoin in this way. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -8,9 +8,9 @@ import { hasAcceptedKey, recordedKey } from './agent-key.ts'
 export interface Readmission {
   readonly uid: string
   readonly until: string
-  /** The key on record when it was said, empty for none: once the host is back, it is over. */
+  /** The key on record at the time of the decision, empty for none. When the host is back, the decision has been used. */
   readonly replaces: string
-  /** With a join token as well: also for a host whose certificate has expired. */
+  /** Includes a join token: also for a host whose certificate has expired. */
   readonly token: boolean
 }
 
@@ -20,13 +20,13 @@ export function readmission(machine: Machine, untilMs: number, token: boolean): 
   return JSON.stringify(recorded)
 }
 
-/** For this very Machine, and while it lasts. A policy lets only those write it who may create machines/readmit. */
+/** For exactly this Machine, and until it expires. A policy allows only users who may create machines/readmit to write it. */
 export function readmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
   const recorded = recordedOf(machine, nowMs)
   return recorded !== undefined && (recordedKey(machine) ?? '') === recorded.replaces ? recorded : undefined
 }
 
-/** A host came back by a join token: its key is on record, and it may not have its answer yet. */
+/** A host rejoined with a join token: its key is on record, but it may not have its answer yet. */
 export function usedReadmissionOf(machine: Machine, nowMs: number): Readmission | undefined {
   const recorded = recordedOf(machine, nowMs)
   const key = recordedKey(machine)

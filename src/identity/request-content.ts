@@ -1,16 +1,16 @@
-// Parses a certificate request and checks its key and its proof of possession. A request that cannot be read completely is unreadable.
+// Parses a certificate request and checks its key and its proof of possession. A request that cannot be parsed completely counts as unreadable.
 import { messageOf } from '#lib/errors.ts'
 import { readName } from '#lib/x509/name.ts'
 import { requestParts } from '#lib/x509/read-request.ts'
 import { sha256Hex } from '#lib/sha256.ts'
 
-/** The content of the request itself, with its signature already checked. */
+/** The content of the request itself, after its signature was checked. */
 export interface RequestContent {
   readonly commonNames: readonly string[]
   readonly organizations: readonly string[]
-  /** Other parts of the subject, and extensions that ask for names. */
+  /** Other parts of the subject, and extensions that request names. */
   readonly extras: readonly string[]
-  /** Of the public key: SHA-256 of its SubjectPublicKeyInfo, in hex. */
+  /** Print of the public key: SHA-256 of its SubjectPublicKeyInfo, in hex. */
   readonly key: string
 }
 
@@ -18,7 +18,7 @@ export type ContentRead =
   | { readonly kind: 'Content'; readonly content: RequestContent }
   | { readonly kind: 'Unreadable'; readonly why: string }
 
-/** A request of an agent has some 400 bytes. */
+/** An agent's request takes about 400 bytes. */
 const MAX_REQUEST_CHARS = 16_384
 
 export const readContent = (base64Pem: string): Promise<ContentRead> => Promise.resolve(contentOf(base64Pem))

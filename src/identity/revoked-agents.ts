@@ -1,4 +1,4 @@
-// Which agents are revoked, as one ConfigMap says it to admission policies: these can compare a certificate with a parameter, but cannot read a Machine. Pure.
+// The revoked agents, as one ConfigMap for admission policies: policies can compare a certificate with a parameter, but cannot read a Machine. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -6,12 +6,12 @@ import { isObject } from '#lib/json.ts'
 import { acceptedKeys, isRevoked, type Marked, shortKey } from './agent-key.ts'
 import { LONGEST_LIFE_SECONDS } from './certificate-life.ts'
 
-/** By uid of the Machine: until when the entry is needed, and the keys that count nevertheless. */
+/** By uid of the Machine: when the entry can be dropped, and the keys that still count. */
 export type RevokedAgents = Readonly<Record<string, string>>
 
-/** A line has 130 characters and a ConfigMap a mebibyte. */
+/** A line takes 130 characters, and a ConfigMap holds one MiB. */
 export const MAX_REVOKED = 4_096
-/** No certificate lives longer; an entry is of no use after it. */
+/** No certificate lives longer, so an older entry is useless. */
 const KEPT_MS = LONGEST_LIFE_SECONDS * 1_000
 
 const untilOf = (entry: string): number => Date.parse(entry.split(' ')[0] ?? '')
@@ -23,12 +23,12 @@ function revokedAt({ metadata }: Marked): number {
     const recorded: unknown = JSON.parse(metadata.annotations?.[ANNOTATIONS.revoked] ?? '')
     return isObject(recorded) && typeof recorded['at'] === 'string' ? Date.parse(recorded['at']) : Number.NaN
   } catch {
-    // A revocation that cannot be read is one all the same, from now on.
+    // An unreadable revocation still counts, from now on.
     return Number.NaN
   }
 }
 
-/** The entries that follow from the Machines. A deleted Machine keeps its entry, without any key, until its certificates have expired. */
+/** The entries for these Machines. A deleted Machine keeps its entry, without any key, until its certificates have expired. */
 export function revokedAgents(before: RevokedAgents, machines: readonly Machine[], nowMs: number): RevokedAgents {
   const live = new Map(machines.map((m) => [m.metadata.uid ?? '', m]))
   const expired = Object.entries(before).flatMap(([uid, entry]): [string, string][] =>

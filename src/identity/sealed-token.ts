@@ -1,4 +1,4 @@
-// A token on its way to one agent: sealed to a key that follows from the agent's own, so that other readers have nothing. Pure.
+// A token on its way to one agent: sealed to a key derived from the agent's own, so that it is useless to other readers. Pure.
 import { createPrivateKey, hkdfSync } from 'node:crypto'
 import { AGENTS_NAMESPACE, agentAccountName } from '#api/names.ts'
 import { openSealed, publicKeyOf, seal } from '#api/sealed.ts'
@@ -8,7 +8,7 @@ import type { ObjectKey } from '#api/schema/resource.ts'
 interface AgentToken {
   readonly token: string
   readonly lifeSeconds: number
-  /** When the agent asks for the next one. */
+  /** When the agent requests the next one. */
   readonly askAgainSeconds: number
 }
 
@@ -21,7 +21,7 @@ const PURPOSE = 'kubenode agent token, version 1'
 const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex')
 const RAW_KEY = 32
 
-/** PEM. The same key gives the same one: an agent keeps a single secret. */
+/** PEM. Derived deterministically, so that an agent keeps only one secret. */
 function tokenPrivateKey(keyPem: string): string {
   const own = createPrivateKey(keyPem).export({ type: 'pkcs8', format: 'der' })
   const raw = Buffer.from(hkdfSync('sha256', own, Buffer.alloc(0), PURPOSE, RAW_KEY))
@@ -29,20 +29,20 @@ function tokenPrivateKey(keyPem: string): string {
   return sealing.export({ type: 'pkcs8', format: 'pem' })
 }
 
-/** As certificate requests name it: base64url. */
+/** In the form of certificate requests: base64url. */
 export const tokenPublicKey = (keyPem: string): string =>
   Buffer.from(publicKeyOf(tokenPrivateKey(keyPem)), 'base64').toString('base64url')
 
-/** Another Machine's does not open, even with the same key. */
+/** A token for another Machine does not open, even with the same key. */
 const placeOf = (uid: string) => ({ machine: uid, component: 'kubenode-agent', path: SEALED_TOKEN_FIELD })
 
-/** `tokenKey`: the public one. */
+/** `tokenKey`: the public key. */
 export const sealToken = (tokenKey: string, uid: string, token: AgentToken): string =>
   seal(Buffer.from(tokenKey, 'base64url').toString('base64'), placeOf(uid), JSON.stringify(token))
 
 const isSeconds = (v: unknown): v is number => typeof v === 'number' && v > 0 && v <= 86_400
 
-/** `keyPem`: of the agent. Undefined for what is sealed to another key, or damaged. */
+/** `keyPem`: the agent's key. Undefined if the token is sealed to another key, or damaged. */
 export function openToken(keyPem: string, uid: string, sealed: string): AgentToken | undefined {
   const opened = openSealed(tokenPrivateKey(keyPem), placeOf(uid), sealed)
   if (opened.kind !== 'Opened') return undefined

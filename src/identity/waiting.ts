@@ -1,4 +1,5 @@
-// Which agents wait for a user: those with an expired certificate at the rejoin endpoint, and those with a certificate of an earlier Machine of the name.
+// Which agents wait for a user: those with an expired certificate at the rejoin endpoint, and those with a certificate of an earlier Machine with the
+// same name.
 import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, machineUidGroup } from '#api/names.ts'
@@ -59,7 +60,7 @@ function ofEarlierMachine(request: CertificateRequest, machines: Machines): Wait
 
 const HEAD = ['MACHINE', 'WAITING', 'WHY'] as const
 
-/** Lines of a table. */
+/** The lines of a table. */
 export function waitingTable(waiting: readonly WaitingMachine[], now: number): readonly string[] {
   const rows = waiting.map((w) => [w.name, formatAge(now - (Date.parse(w.since) || now)), w.why])
   const all = [HEAD, ...rows]

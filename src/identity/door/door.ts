@@ -1,9 +1,8 @@
-// The door: the endpoint at which hosts rejoin whose certificates expired while approver or API server was down. It only queues: an accepted request gives
-// no rights, and waits for a user's `kubenode machine readmit` and for the approver, who checks the proof again. It is independent of the transport: the
-// embedded server serves it, and a role can too.
-//
-// Bounds: a request is read up to REQUEST_BYTES; rates by place and for all (rates.ts); AT_ONCE in progress; one entry per Machine, a new one at most every
-// EACH_ENTRY_MS; MOST_ENTRIES in all, and only for live Machines whose key on record was proved, so strangers take no place in the queue.
+// The door: the endpoint where hosts rejoin whose certificates expired while the approver or API server was unavailable. It only queues: an accepted
+// request grants no rights, and waits for a user's `kubenode machine readmit` and for the approver, which checks the proof again. It is independent of
+// the transport: the embedded server serves it, and a role can too. Limits: REQUEST_BYTES per request; rates by place and in total (rates.ts); AT_ONCE
+// in progress; one entry per Machine, replaced at most every EACH_ENTRY_MS; MOST_ENTRIES in total, only for existing Machines with a proved recorded
+// key, so strangers take no place in the queue.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { AGENTS_GROUP, agentKeyGroup, agentNodeGroup, agentUser, machineUidGroup } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -19,23 +18,23 @@ import { claimedKey, parseProof, provedKey, type DoorProof } from './proof.ts'
 import { type DoorQueue, entryName, entryOf, isOfDoor, isUndecided } from './queue.ts'
 import { DoorRates } from './rates.ts'
 
-/** A request and its proof have some 1,500 bytes. */
+/** A request with its proof takes about 1,500 bytes. */
 export const REQUEST_BYTES = 4_096
 const MOST_ENTRIES = 20_000
 const AT_ONCE = 16
-/** A holder of the key that makes up new keys makes as many writes as this lets through. */
+/** A key holder that keeps generating new keys causes at most this rate of writes. */
 const EACH_ENTRY_MS = 60_000
 const NONCE_GOOD_MS = 5 * 60_000
-/** How often a host asks: the more of them wait, the less often each, so that all of them stay below a quarter of the rate. */
+/** Shortest retry interval of a host. With more waiting hosts each asks less often, so that together they stay below a quarter of the rate. */
 const LEAST_RETRY_SECONDS = 10
 const ENTRIES_A_SECOND = 10
-/** Entries that were answered or deleted are noticed when the queue looks full, at most this often. */
+/** Answered or deleted entries are noticed when the queue looks full, at most this often. */
 const COUNT_AGAIN_MS = 60_000
 
 export interface DoorRequest {
   readonly method: string
   readonly body: string
-  /** Where it comes from, as `placeOf` says it. */
+  /** The sender's place, from `placeOf`. */
   readonly place: string
 }
 
@@ -44,7 +43,7 @@ export interface DoorAnswer {
   readonly body: DoorReply
 }
 
-/** What the agent reads. */
+/** The answer that the agent reads. */
 export type DoorReply =
   | { readonly state: 'Open'; readonly nonce: string }
   | { readonly state: 'Waiting'; readonly retryAfterSeconds: number }
@@ -55,13 +54,13 @@ export type DoorReply =
 
 export interface DoorOptions {
   readonly queue: DoorQueue
-  /** As `authorityPrint` says it. */
+  /** The server's prints, from `authorityPrint`. */
   readonly server: () => readonly string[]
-  /** How long the next certificate of a Machine is to live. */
+  /** Lifetime of the Machine's next certificate. */
   readonly seconds: (machine: Machine) => number
   readonly clock: Clock
   readonly log: Logger
-  /** Fewer than MOST_ENTRIES, for tests. */
+  /** Lowers MOST_ENTRIES for tests. */
   readonly most?: number
 }
 
@@ -70,7 +69,7 @@ const busy = (status: number, retryAfterSeconds: number, message: string): DoorA
   status,
   body: { state: 'Busy', retryAfterSeconds, message },
 })
-/** The same for every unknown name: a stranger learns no names of machines, nor which keys were revoked. */
+/** The same for every unknown name, so that a stranger learns neither machine names nor which keys were revoked. */
 const unknown = (): DoorAnswer => refused(403, 'no machine of this name and uid has this key on record')
 
 export class Door {
@@ -78,7 +77,7 @@ export class Door {
   readonly #rates: DoorRates
   readonly #secret = randomBytes(32)
   readonly #most: number
-  /** By the uid of the Machine. */
+  /** By the Machine's uid. */
   readonly #entries = new Map<string, Entry>()
   #counted: Promise<void> | undefined
   #countedAt = Number.NEGATIVE_INFINITY
@@ -115,7 +114,7 @@ export class Door {
     const machine = await queue.machine(proof.machine)
     if (machine === undefined || machine.metadata.uid !== proof.uid) return unknown()
     if (machine.metadata.deletionTimestamp !== undefined) return unknown()
-    // The claim first, for it costs nothing.
+    // Check the claim first, because that is cheap.
     if (!acceptsProvedKey(machine, claimedKey(proof))) return unknown()
     const key = provedKey(proof, request)
     if (key === undefined || !acceptsProvedKey(machine, key)) return unknown()
@@ -129,10 +128,10 @@ export class Door {
     return found === undefined ? this.#enter(name, { request, proof }, machine) : this.#state(found)
   }
 
-  /** Lays it into the queue, in the place of an earlier one of the Machine. */
+  /** Adds it to the queue, replacing an earlier entry of the Machine. */
   async #enter(name: string, { request, proof }: Asked, machine: Machine): Promise<DoorAnswer> {
     const { queue, clock, log, seconds } = this.#options
-    // What waits since before this door was opened counts, too.
+    // Entries from before this process started count too.
     await this.#count()
     const before = this.#entries.get(proof.uid)
     const now = clock.monotonic()
@@ -183,11 +182,11 @@ export class Door {
     const waiting = new Map((await queue.waiting()).map(({ name, uid }) => [uid, name]))
     for (const uid of this.#entries.keys()) if (!waiting.has(uid) && !this.#inWork.has(uid)) this.#entries.delete(uid)
     for (const [uid, name] of waiting)
-      // For entries older than this process the time is unknown.
+      // For entries older than this process, the time is unknown.
       if (!this.#entries.has(uid)) this.#entries.set(uid, { name, at: Number.NEGATIVE_INFINITY })
   }
 
-  /** Not stored: it contains its own time of issue. */
+  /** Not stored: it contains its own issue time. */
   #nonce(): string {
     const at = Math.floor(this.#options.clock.monotonic()).toString(36)
     return `${at}.${this.#mark(at)}`
@@ -232,7 +231,7 @@ function askedIn(body: string): Asked | undefined {
 const hasNo = (conditions: readonly { readonly type: string }[]): boolean =>
   conditions.some((c) => c.type === 'Denied' || c.type === 'Failed')
 
-/** The approver says so as well; here it keeps what can never be approved out of the queue. */
+/** The approver checks this too; here it keeps requests out of the queue that can never be approved. */
 function subjectProblem(
   machine: Machine,
   { commonNames, organizations, extras, key }: RequestContent,

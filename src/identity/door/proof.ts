@@ -1,5 +1,5 @@
-// How a host whose certificate expired proves that it holds the old key: a signature over the request for the next certificate, the Machine, the server and
-// a challenge that the endpoint just issued. Agents make proofs; endpoint, approver and Defender check them independently. Pure.
+// How a host with an expired certificate proves that it holds the old key: a signature over the request for the next certificate, the Machine, the
+// server and a challenge that the endpoint just issued. Agents make proofs; endpoint, approver and Defender verify them independently. Pure.
 import { createHash, createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
 import { isObject } from '#lib/json.ts'
 import { sha256Hex } from '#lib/sha256.ts'
@@ -7,9 +7,9 @@ import { sha256Hex } from '#lib/sha256.ts'
 export interface DoorFacts {
   readonly machine: string
   readonly uid: string
-  /** Of the authority that the agent trusts: a proof for one cluster is none for another. */
+  /** Print of the authority that the agent trusts: a proof for one cluster is not valid for another. */
   readonly server: string
-  /** Issued by the endpoint, valid for some minutes: an intercepted proof is useless later. */
+  /** Issued by the endpoint and valid for a few minutes: an intercepted proof is useless later. */
   readonly nonce: string
 }
 
@@ -25,7 +25,7 @@ export const authorityPrint = (caPem: string): string => new X509Certificate(caP
 
 const PURPOSE = 'kubenode door, version 1'
 
-/** Lines: no part may hold a line break, which `parseProof` sees to. */
+/** One part per line; `parseProof` ensures that no part contains a line break. */
 const signedText = ({ machine, uid, server, nonce }: DoorFacts, requestPem: string): Buffer =>
   Buffer.from([PURPOSE, server, machine, uid, nonce, createHash('sha256').update(requestPem).digest('hex')].join('\n'))
 
@@ -36,7 +36,7 @@ export function makeProof(oldKeyPem: string, facts: DoorFacts, requestPem: strin
   return { ...facts, key: spki.toString('base64'), signature: signature.toString('base64') }
 }
 
-/** Names of Machines have up to 253 characters, our keys 91 bytes, their signatures 72. */
+/** Machine names have up to 253 characters, agent keys 91 bytes, their signatures 72. */
 const LONGEST: Readonly<Record<keyof DoorProof, number>> = {
   machine: 253,
   uid: 64,
@@ -72,14 +72,14 @@ export function proofIn(text: string | undefined): DoorProof | undefined {
   }
 }
 
-/** What the proof claims to be made with; not checked yet, and cheap. */
+/** The key that the proof claims to use; cheap, and not verified yet. */
 export const claimedKey = ({ key }: DoorProof): string => sha256Hex(Buffer.from(key, 'base64'))
 
-/** Fingerprint of the key that signed; undefined when the signature is of another key, or over another request. */
+/** Fingerprint of the key that signed; undefined when the signature is from another key, or over another request. */
 export function provedKey(proof: DoorProof, requestPem: string): string | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(proof.key, 'base64'), format: 'der', type: 'spki' })
-    // Agents make no others, and checking some of the others takes as long as their maker likes.
+    // Agents make no other keys, and verifying some of the others can take as long as an attacker likes.
     if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return undefined
     const isSigned = verify('sha256', signedText(proof, requestPem), key, Buffer.from(proof.signature, 'base64'))
     return isSigned ? sha256Hex(key.export({ type: 'spki', format: 'der' })) : undefined

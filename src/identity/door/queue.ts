@@ -1,5 +1,5 @@
-// Where verified rejoin requests wait: certificate requests in the API server. They survive restarts of endpoint and approver, users see them, and the
-// cluster deletes unanswered ones by itself.
+// Where verified rejoin requests wait: as certificate requests in the API server. They survive restarts of endpoint and approver, users can list them,
+// and the cluster deletes unanswered ones itself.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, ANNOTATIONS, DOOR_USER, LABELS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -9,11 +9,11 @@ import type { DoorProof } from './proof.ts'
 
 interface WaitingEntry {
   readonly name: string
-  /** Of the Machine. */
+  /** UID of the Machine. */
   readonly uid: string
 }
 
-/** What the door needs of the world. */
+/** The door's dependencies. */
 export interface DoorQueue {
   machine(name: string): Promise<Machine | undefined>
   request(name: string): Promise<CertificateRequest | undefined>
@@ -29,7 +29,7 @@ export const isUndecided = ({ status }: CertificateRequest): boolean =>
 
 const KEY_DIGITS = 16
 
-/** One for each Machine and new key: asked again after a crash it is the same. */
+/** One for each Machine and new key: a repeated request after a crash has the same name. */
 export const entryName = (uid: string, key: string): string => `kubenode-door-${uid}-${key.slice(0, KEY_DIGITS)}`
 
 export function entryOf(
@@ -72,7 +72,7 @@ export function queueIn(client: Pick<KubeClient, 'get' | 'list' | 'create' | 'de
       try {
         await client.create(certificateRequestType, request)
       } catch (e) {
-        // Of the same key: it is the same host's.
+        // It has the same key, so it is from the same host.
         if (!isAlreadyExists(e)) throw e
       }
     },

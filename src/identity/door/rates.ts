@@ -1,4 +1,4 @@
-// How often the door answers: a bucket for each place that asks, and one for all of them. What it keeps does not grow with who asks.
+// How often the door answers: one bucket for each place, and one in total. Its memory does not grow with the number of senders.
 
 export interface Rate {
   readonly perSecond: number
@@ -7,9 +7,9 @@ export interface Rate {
 
 /** Many hosts behind one address return at once; a flood from there gets a quarter of the total. */
 export const EACH_PLACE: Rate = { perSecond: 10, burst: 40 }
-/** Each costs some milliseconds: half of a processor at the very most, while strangers that prove nothing cost a fraction of it. */
+/** Each request costs a few milliseconds: at most half a CPU, and strangers without a proof cost a fraction of it. */
 export const ALL_PLACES: Rate = { perSecond: 40, burst: 160 }
-/** Places that are remembered; beyond it the one that asked longest ago begins with a full bucket again. */
+/** Number of remembered places; above it, the least recent one starts with a full bucket again. */
 const MOST_PLACES = 1_024
 
 interface Bucket {
@@ -46,7 +46,7 @@ export class DoorRates {
 
   #bucketOf(place: string): Bucket {
     const bucket = this.#places.get(place) ?? { tokens: EACH_PLACE.burst, at: this.#now() }
-    // Last in the map is who asked last.
+    // The most recent sender is last in the map.
     this.#places.delete(place)
     const [oldest] = this.#places.size >= MOST_PLACES ? this.#places.keys() : []
     if (oldest !== undefined) this.#places.delete(oldest)
@@ -68,7 +68,7 @@ const waitFor = ({ tokens }: Bucket, { perSecond }: Rate): number =>
 const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/
 const GROUPS_OF_A_NETWORK = 4
 
-/** One address; of IPv6 the network of 64 bits, whose addresses all belong to one host as a rule. */
+/** One address; for IPv6 the /64 network, whose addresses usually all belong to one host. */
 export function placeOf(address: string): string {
   const plain = address.replace(IPV4_IN_IPV6, '').split('%', 1)[0] ?? ''
   if (!plain.includes(':')) return plain

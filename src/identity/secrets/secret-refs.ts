@@ -1,4 +1,4 @@
-// What a decision needs to know of Secrets: whether a configuration names any, and how often they are read. Pure.
+// What decisions need to know about Secrets: whether a configuration refers to any, and how often they are read. Pure.
 import type { ConfiguredComponent } from '#api/kinds/component-config.ts'
 
 /** Polling interval of objects that depend on Secrets. */

@@ -1,5 +1,5 @@
-// Secret values that components are configured with: reads the named Secrets, and names their content by a keyed hash, so that a change shows in the name
-// and nothing of the value does. A value leaves this module only to be sealed.
+// Secret values in component configurations: reads the referenced Secrets, and names their content by a keyed hash, so that a change shows up in the
+// name without revealing the value. A value leaves this module only to be sealed.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { SecretPlace } from '#api/kinds/component-config.ts'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -13,16 +13,16 @@ import { type Secret, secretType } from '#nodes/objects.ts'
 import { hasSecretRefs, type SecretReference, type WithReferences } from './secret-refs.ts'
 import { secretsErrors } from './secrets-errors.ts'
 
-/** Holds the key of the hashes. A value of few bits could be guessed from a plain hash in an object that many may read. */
+/** Holds the key of the hashes. Many users may read the object, and a weak value could be guessed from a plain hash. */
 const HASH_KEY_SECRET = 'kubenode-sealing'
 const HASH_KEY_BYTES = 32
 const HASH_CHARS = 16
 
-/** Secrets are not watched, so a change is found by polling; reads within this time share one. */
+/** Secrets are not watched, so polling finds changes; reads within this time share one. */
 export const SECRET_AGE_MS = 15_000
-/** Sealed and in base64 it must fit where it is read. */
+/** Sealed and base64-encoded, the value must fit where it is read. */
 const MAX_VALUE_BYTES = 64 * 1_024
-/** Where a reference names no key. */
+/** Used when a reference names no key. */
 const DEFAULT_KEY = 'value'
 /** KubeNode's own Secrets are excluded: certificates, kubeconfigs, the key of the hashes. */
 const OWN_PREFIX = 'kubenode-'
@@ -82,7 +82,7 @@ export class SecretValues {
     return { components: resolved, ...defined({ missing }) }
   }
 
-  /** The values of these places, if they are still those that the places are named by. */
+  /** The values of these places, if they still match the names. */
   async valuesAt(
     component: string,
     places: readonly SecretPlace[],
@@ -108,7 +108,7 @@ export class SecretValues {
     if (secret === undefined) return missing(`${full} not found`)
     if (secret.type !== undefined && secret.type !== 'Opaque')
       return missing(`${full} is of type ${secret.type}; only Opaque ones are given to components`)
-    // The right to commit a set does not include reading every Secret here: the owner of a Secret must permit its use.
+    // The right to commit a set does not include reading every Secret here: a Secret's owner must permit its use.
     if (secret.metadata.labels?.[LABELS.forComponents] !== 'true')
       return missing(`${full} is not for components; label it ${LABELS.forComponents}=true if it is`)
     const data = secret.data ?? {}
@@ -143,7 +143,7 @@ export class SecretValues {
       .slice(0, HASH_CHARS)
   }
 
-  /** Made once. Who makes it at the same moment loses and reads what the other made. */
+  /** Created once. If two clients create it at the same moment, the loser reads the winner's. */
   async #hashKey(signal: AbortSignal | undefined): Promise<Buffer> {
     const found = keyIn(await this.#get(HASH_KEY_SECRET, signal))
     if (found !== undefined) return found

@@ -1,4 +1,4 @@
-// The numbered errors of Secrets that components are configured with.
+// The numbered errors of Secrets used in component configurations.
 import { errorTable } from '#lib/error-table.ts'
 
 export const secretsErrors = errorTable({
