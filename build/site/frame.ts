@@ -65,9 +65,9 @@ export const STYLE = `:root { color-scheme: light dark; --back: #fff; --ink: #1d
 * { box-sizing: border-box }
 body { margin: 0; background: var(--back); color: var(--ink); font: 16px/1.55 system-ui, sans-serif }
 a { color: var(--link) }
-header { position: sticky; top: 0; z-index: 1; display: flex; gap: 1rem; align-items: center; padding: .6rem 1rem; background: var(--back); border-bottom: 1px solid var(--line) }
+header { position: sticky; top: 0; z-index: 1; display: flex; gap: .6rem; align-items: center; padding: .6rem 1rem; background: var(--back); border-bottom: 1px solid var(--line) }
 header > a { font-weight: 700; color: inherit; text-decoration: none }
-#search { flex: 1; max-width: 28rem; padding: .4rem .6rem; font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px }
+#search { flex: 1; min-width: 0; max-width: 28rem; padding: .4rem .6rem; font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px }
 #found { position: absolute; top: 100%; left: 1rem; right: 1rem; max-width: 44rem; max-height: 70vh; overflow: auto; margin: 0; padding: .5rem; list-style: none; background: var(--back); border: 1px solid var(--line); border-radius: 6px }
 #found a { display: block; padding: .3rem .5rem; text-decoration: none }
 #found small { color: var(--dim) }
@@ -87,7 +87,7 @@ table { border-collapse: collapse }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border: 1px solid var(--line) }
 img { max-width: 100%; height: auto }
 footer { margin-top: 3rem; padding-top: .6rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .88em }
-#versions { font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .35rem }
+#versions { max-width: 9rem; font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: 6px; padding: .35rem }
 @media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } nav { border-bottom: 1px solid var(--line); margin-bottom: 1rem } }
 `
 
