@@ -30,7 +30,6 @@ import { systemctlOf } from './supervise/choose.ts'
 import { watchNamed } from './watch.ts'
 
 export interface AgentOptions {
-  /** The node's folder. */
   readonly path: string
   /** The node is this host, not a folder: paths are the host's, and systemd runs the components if it runs the host. */
   readonly host?: boolean

@@ -1,5 +1,4 @@
-// What a commit makes sync follow or open: a FleetSource with all of its rights, and a kubeconfig that may belong to another Cluster. Pure; contacts no
-// cluster.
+// What a commit makes sync follow or open: a FleetSource with all of its rights, and a kubeconfig that may belong to another Cluster. Pure; contacts no cluster.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'

@@ -1,5 +1,4 @@
-// A finding: what was found, why, since when, what ends it, and what a user types first. Terminals, pages, notifications and programs all render this
-// form. Pure.
+// A finding: what was found, why, since when, what ends it, and what a user types first. Terminals, pages, notifications and programs all render this form. Pure.
 
 /** Most urgent first. Without its programs nothing continues; a blocked object does not recover by itself; a waiting one may; a progressing one does. */
 export const URGENCIES = ['Stopped', 'Blocked', 'Failed', 'Waiting', 'Progressing'] as const

@@ -1,5 +1,4 @@
-// Reads everything that the user may read for an explanation, and records what the API server refused: an answer with its gaps named is better than
-// none.
+// Reads everything that the user may read for an explanation, and records what the API server refused: an answer with its gaps named is better than none.
 import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
 import { isForbidden, isNotFound } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'

@@ -1,5 +1,4 @@
-// Which of an object's programs do not run: their lease was released, not renewed, or never taken. Without the right to read leases, nothing is
-// concluded.
+// Which of an object's programs do not run: their lease was released, not renewed, or never taken. Without the right to read leases, nothing is concluded.
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock } from '#lib/clock.ts'
 import { systemClock } from '#lib/system-clock.ts'

@@ -1,5 +1,4 @@
-// What ends a wait, from the one sentence in a status: a state that must be reached, or a command that a user can type. The only place that tells them
-// apart. Pure.
+// What ends a wait, from the one sentence in a status: a state that must be reached, or a command that a user can type. The only place that tells them apart. Pure.
 import { endLines, type WayOn } from './finding.ts'
 
 /** A word that no shell reads as more than a word: statuses and names come from clusters with other owners, and users paste what is shown. */

@@ -64,7 +64,7 @@ export const hasLeft = (machine: Reporting): boolean =>
 /** Each agent creates its own key for secret values, and publishes it. */
 const markOfLeft = ({ status }: Reporting): string => shortKey(status?.agent?.publicKey ?? 'none')
 
-/** An agent that left keeps its recorded key, but gets no more tokens. */
+/** An agent that left keeps its recorded key, but no longer gets tokens. */
 export function recordOfLeft(machine: Reporting): string {
   const { tokenKey: _, ...rest } = ofThisMachine(machine) ?? {}
   return JSON.stringify({ ...rest, left: markOfLeft(machine) })

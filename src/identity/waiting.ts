@@ -1,5 +1,4 @@
-// Which agents wait for a user: those with an expired certificate at the rejoin endpoint, and those with a certificate of an earlier Machine with the
-// same name.
+// Which agents wait for a user: those with an expired certificate at the rejoin endpoint, and those with a certificate of an earlier Machine with the same name.
 import { listAll } from '#kube/list-all.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENT_SIGNER, AGENTS_GROUP, ANNOTATIONS, machineUidGroup } from '#api/names.ts'

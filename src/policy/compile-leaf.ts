@@ -1,5 +1,4 @@
-// Compiles one leaf `{fact, path?, operator, value, for?}` against the vocabulary. Anything that could make it silently false is reported as a problem
-// here.
+// Compiles one leaf `{fact, path?, operator, value, for?}` against the vocabulary. Anything that could make it silently false is reported as a problem here.
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Json } from '#lib/json.ts'

@@ -1,5 +1,4 @@
-// How many peers of a group meet a test: the facts behind counts and ratios. Unknown peers leave a range: the true count is between `count` and `count +
-// unknown`.
+// How many peers of a group meet a test: the facts behind counts and ratios. Unknown peers leave a range: the true count is between `count` and `count + unknown`.
 import { isObject } from '#lib/json.ts'
 import type { Verdict } from './verdict.ts'
 

@@ -1,5 +1,4 @@
-// Compares a staged version with the files that other programs have at its paths: which are equal, which differ, and what adopting would replace and
-// restart.
+// Compares a staged version with the files that other programs have at its paths: which are equal, which differ, and what adopting would replace and restart.
 import { join } from 'node:path'
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'

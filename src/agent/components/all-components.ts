@@ -1,5 +1,4 @@
-// All components of the node, one worker each. A worker is created when the component is in the Machine or on the disk, and dropped when it is in
-// neither.
+// All components of the node, one worker each. A worker is created when the component is in the Machine or on the disk, and dropped when it is in neither.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'

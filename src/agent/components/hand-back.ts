@@ -1,5 +1,4 @@
-// Takes a component off the node in one of three ways. Every step can be repeated: a path that is no longer ours is already done, or belongs to another
-// program.
+// Takes a component off the node in one of three ways. Every step can be repeated: a path that is no longer ours is already done, or belongs to another program.
 import { dirname, join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
@@ -30,7 +29,6 @@ export interface HandBackDeps extends KeptDeps {
   readonly processes: Processes
 }
 
-/** The version in use, in its slot. */
 export interface InUse {
   readonly component: string
   readonly slot: string

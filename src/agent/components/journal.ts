@@ -12,7 +12,7 @@ import { SLOT_ID, parseRecord, type ComponentRecord } from './record.ts'
 import { slotByFolder } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
 
-/** `undefined` removes a field. */
+/** `undefined` removes the field. */
 export type RecordChange = { readonly [K in keyof ComponentRecord]?: ComponentRecord[K] | undefined }
 
 /** Messages end up in a status field of this length. */

@@ -268,7 +268,6 @@ function downBecause(seen: ComponentSeen): { readonly because: Reason; readonly 
   return { because: 'CrashLooping', reason: seen.end?.how ?? `the process is ${seen.process}` }
 }
 
-/** Keeps the version in use running. */
 function planHealth(seen: ComponentSeen): ComponentPlan | undefined {
   const { record, process, brakeMs, isNodeFrozen, startFailure } = seen
   if (record?.current === undefined) return undefined

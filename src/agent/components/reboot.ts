@@ -6,10 +6,8 @@ import { formatDuration } from '#lib/duration.ts'
 import type { PermitReading } from './permit-reading.ts'
 import type { OpenSwitch, PendingReboot, Slot } from './record.ts'
 
-/** The current boot. */
 export interface Boot {
   readonly id: string
-  /** How long the machine has run. */
   readonly upMs: number
   /** This agent has already requested a reboot, for any reason, and is exiting. */
   readonly isRequested: boolean

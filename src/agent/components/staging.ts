@@ -38,7 +38,6 @@ export class Staging {
     this.#deps = deps
   }
 
-  /** The version that is being fetched. */
   get target(): Attempt | undefined {
     return this.#open?.target
   }

@@ -20,7 +20,6 @@ export class StartTries {
     this.#log = log
   }
 
-  /** Set while the last start failed. */
   get failure(): StartFailure | undefined {
     if (this.#failed === undefined) return undefined
     const { problem, until } = this.#failed

@@ -12,7 +12,6 @@ export interface ComponentObservation {
   readonly process: ProcessReading
   readonly why: string | undefined
   readonly probes: ProbeReading
-  /** Why the last start failed. */
   readonly startProblem?: string | undefined
 }
 

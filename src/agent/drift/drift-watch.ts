@@ -21,7 +21,6 @@ export interface DriftDeps extends RestoreDeps {
   readonly log: Logger
   readonly processes: Processes
   readonly workers: () => readonly ComponentWorker[]
-  /** A periodic task. */
   readonly tidy?: () => Promise<void>
   readonly inspectRunning: (inUse: InUse) => Promise<readonly Finding[]>
   readonly watchFolder?: WatchFolder

@@ -1,5 +1,4 @@
-// Checks that a component's process runs the installed program. The disk check finds a replaced file; this check finds a process that was started from
-// it.
+// Checks that a component's process runs the installed program. The disk check finds a replaced file; this check finds a process that was started from it.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, readlink } from 'node:fs/promises'

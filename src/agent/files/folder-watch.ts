@@ -1,5 +1,4 @@
-// Gets kernel events about changed names in a folder. Costs nothing while nothing changes. Events can be lost, so callers must also poll, only less
-// often.
+// Gets kernel events about changed names in a folder. Costs nothing while nothing changes. Events can be lost, so callers must also poll, only less often.
 import { watch } from 'node:fs'
 import { basename } from 'node:path'
 

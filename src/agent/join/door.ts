@@ -1,5 +1,4 @@
-// How an agent with a rejected certificate requests to rejoin: at an endpoint that only queues, with a request signed by a new key and a proof by the
-// old one.
+// How an agent with a rejected certificate requests to rejoin: at an endpoint that only queues, with a request signed by a new key and a proof by the old one.
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 import type { DoorReply } from '#identity/door/door.ts'
 import { DOOR_PATH } from '#api/names.ts'

@@ -29,7 +29,6 @@ import { agentErrors } from '../agent-errors.ts'
 export interface JoinHost {
   /** The join bundle as JSON, or as base64 of JSON. */
   readonly bundle: string
-  /** The agent's folder. */
   readonly root: string
   /** Where the programs are installed. */
   readonly prefix: string

@@ -17,7 +17,6 @@ export interface HostOptions {
   readonly proxyExcept?: string
   /** The API server is behind the same proxy. */
   readonly proxyApi?: boolean
-  /** The Node's address. */
   readonly address?: string
   /** Where the programs are installed. */
   readonly prefix?: string

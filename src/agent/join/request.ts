@@ -1,5 +1,4 @@
-// Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash gives the same
-// request.
+// Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash gives the same request.
 import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'

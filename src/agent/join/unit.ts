@@ -4,7 +4,6 @@ export interface UnitPlace {
   readonly node: string
   /** Contains agent.mjs and supervisor.mjs. */
   readonly folder: string
-  /** The agent's own folder. */
   readonly root: string
 }
 

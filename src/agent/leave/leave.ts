@@ -12,7 +12,6 @@ export interface LeaveDeps {
   readonly dir: NodeDir
   readonly clock: Clock
   readonly log: Logger
-  /** All components are off the node. */
   readonly areComponentsOff: () => boolean
   /** Removes the agent's conditions from the Node, then reports Left. */
   readonly report: () => Promise<void>

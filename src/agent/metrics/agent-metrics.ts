@@ -1,5 +1,4 @@
-// The content of one /metrics response: problems under node-problem-detector's names, the host, the node's components, detectors and repairs, and the
-// agent itself.
+// The content of one /metrics response: problems under node-problem-detector's names, the host, the node's components, detectors and repairs, and the agent itself.
 import type { Detection } from '../detect/detection.ts'
 import type { Problem } from '../detect/problems.ts'
 import type { ComponentRecord } from '../components/record.ts'

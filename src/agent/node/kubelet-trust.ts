@@ -1,6 +1,5 @@
 // Which API server authorities this host's kubelet trusts, and which authority signed its certificate: the cluster keeps an authority as long as a
-// kubelet depends on it. Only reads: the files belong to the kubelet. Anything unreadable is unknown, and an unknown kubelet never counts as having
-// followed.
+// kubelet depends on it. Only reads: the files belong to the kubelet. Anything unreadable is unknown, and an unknown kubelet never counts as having followed.
 import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import type { Clock } from '#lib/clock.ts'

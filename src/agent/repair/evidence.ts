@@ -1,5 +1,4 @@
-// Saves evidence that a repair may destroy: small text files below the agent's state, each bounded in size and time, without secrets from a process's
-// environment.
+// Saves evidence that a repair may destroy: small text files below the agent's state, each bounded in size and time, without secrets from a process's environment.
 import { readFileSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'

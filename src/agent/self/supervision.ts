@@ -1,5 +1,4 @@
-// Pure: what the agent's supervisor does next. One rule: a copy on trial must report within a limited time and number of starts, or the previous one is
-// restored.
+// Pure: what the agent's supervisor does next. One rule: a copy on trial must report within a limited time and number of starts, or the previous one is restored.
 import type { AgentSwitch } from './switch-file.ts'
 
 export interface Trial {

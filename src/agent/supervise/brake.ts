@@ -1,5 +1,4 @@
-// The local brake: how soon a crashed process may be restarted without a permit. Each crash doubles the wait. A component that ran well for a while
-// starts over.
+// The local brake: how soon a crashed process may be restarted without a permit. Each crash doubles the wait. A component that ran well for a while starts over.
 export interface BrakeLimits {
   readonly firstMs: number
   readonly mostMs: number

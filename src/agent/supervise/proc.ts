@@ -1,5 +1,4 @@
-// A process's state in the kernel: whether it is alive, since when, and whether it is stopped. A pid alone does not identify a process; pid and start
-// time do.
+// A process's state in the kernel: whether it is alive, since when, and whether it is stopped. A pid alone does not identify a process; pid and start time do.
 import { readFileSync, readdirSync } from 'node:fs'
 import { kill } from 'node:process'
 

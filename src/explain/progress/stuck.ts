@@ -1,5 +1,4 @@
-// Whether a fleet that does not match git yet can get there without a user: not if the commit is refused or does not render, or its release stopped.
-// Pure.
+// Whether a fleet that does not match git yet can get there without a user: not if the commit is refused or does not render, or its release stopped. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'

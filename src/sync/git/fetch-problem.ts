@@ -11,7 +11,6 @@ export interface FailedFetch {
   readonly url: string
   readonly access: GitAccess
   readonly reach: GitReach
-  /** What git printed. */
   readonly output: string
 }
 

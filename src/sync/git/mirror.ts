@@ -19,7 +19,6 @@ import { fetchRef, hasGit, listRefs, type RefSpec, type ServerCall } from './ser
 import { syncErrors } from '../sync-errors.ts'
 
 export interface MirrorOptions {
-  /** Where copies are kept. */
   readonly cacheDir: string
   /** The only environment that git gets: PATH, to find itself and ssh. */
   readonly env?: Readonly<Record<string, string>>

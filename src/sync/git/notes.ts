@@ -17,7 +17,6 @@ export interface Note {
   readonly url: string
   readonly commit: string
   readonly text: string
-  /** Contains the commit. */
   readonly repository: LocalRepository
   readonly access: GitAccess
 }

@@ -1,5 +1,4 @@
-// Arguments of every git call that override its configuration: nothing in a repository can make git run a program, ask a question or write through a
-// link.
+// Arguments of every git call that override its configuration: nothing in a repository can make git run a program, ask a question or write through a link.
 
 /** Settings that a repository's own config could set; all of them name programs, or where to find them. */
 const OFF = [

@@ -1,5 +1,4 @@
-// What a Secret provides for a source over ssh: its own key and the trusted host keys, plus the ssh settings of one fetch. The host's own configuration
-// is ignored.
+// What a Secret provides for a source over ssh: its own key and the trusted host keys, plus the ssh settings of one fetch. The host's own configuration is ignored.
 import { createHash } from 'node:crypto'
 import type { Unusable } from './https-access.ts'
 import { Malformed, WireReader } from '../trust/ssh-wire.ts'

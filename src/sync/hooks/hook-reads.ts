@@ -1,5 +1,4 @@
-// Turns authentic requests into reads of a source. A repeated request counts once, and a source is read at most every few seconds, however many requests
-// arrive.
+// Turns authentic requests into reads of a source. A repeated request counts once, and a source is read at most every few seconds, however many requests arrive.
 import type { Clock, Timer } from '#lib/clock.ts'
 
 /** A commit every second causes one read in this time. None is lost, because a read fetches the newest commit. */

@@ -31,7 +31,6 @@ const bindingOf = (exempt: ReadonlySet<Exemption>): readonly ('Pause' | 'Freeze'
 ]
 
 export interface HoldsOver {
-  /** Why a hold stops the Release. */
   readonly paused?: string
   /** The hold that the Release is exempt from, because it only restores healthy content. */
   readonly passed?: string

@@ -1,5 +1,4 @@
-// The pipeline of a Release as it was before its commit: a failing commit must not choose what happens next, and no commit may drop the gates that it
-// has to pass.
+// The pipeline of a Release as it was before its commit: a failing commit must not choose what happens next, and no commit may drop the gates that it has to pass.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'

@@ -1,5 +1,4 @@
-// What the hub's loops share: what they read from it, and what renders, verifies and connects for all of them. A loop creates its own private memory
-// itself.
+// What the hub's loops share: what they read from it, and what renders, verifies and connects for all of them. A loop creates its own private memory itself.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'

@@ -25,7 +25,6 @@ interface Branch {
 }
 
 interface PreviewsPlan {
-  /** Clusters whose branch was deleted. */
   readonly remove: readonly Cluster[]
   readonly keep: readonly (Branch & { readonly cluster: Cluster })[]
   /** In this order, while there is room. */

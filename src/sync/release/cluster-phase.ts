@@ -58,7 +58,6 @@ export type ClusterAnswer =
       readonly isOfPlane?: true
       /** The objects of this release are applied. */
       readonly isApplied: boolean
-      /** Objects that could not be applied. */
       readonly failures: readonly string[]
       /** Unhealthy objects, whether or not this release caused it. */
       readonly failing: readonly Failure[]
@@ -260,7 +259,6 @@ function fromHealthy(input: AdvanceInput, at: ClusterStatus, plain: Plain): Clus
   return moved(plain, 'Verifying', now)
 }
 
-/** When the soak of a cluster ends. */
 export function soakUntil({ healthySince }: Pick<ClusterStatus, 'healthySince'>, { minSuccessTime }: Stage): number {
   return healthySince === undefined ? 0 : Date.parse(healthySince) + parseDuration(minSuccessTime)
 }

@@ -48,7 +48,6 @@ export interface Approver {
 
 export interface GateFacts {
   readonly now: number
-  /** The approvers of the release. */
   readonly approvedBy: readonly Approver[]
   /** What was failing before the release; absent: no earlier failures are known. */
   readonly baseline?: Baseline | undefined

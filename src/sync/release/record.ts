@@ -1,5 +1,4 @@
-// What happened to a Release in each cluster that it reached: times, gates with their evidence, approvers. Bounded; a finished entry no longer changes.
-// Pure.
+// What happened to a Release in each cluster that it reached: times, gates with their evidence, approvers. Bounded; a finished entry no longer changes. Pure.
 import {
   MAX_ALL_RECORDED_GATES,
   MAX_ALL_RECORDED_SWITCHES,

@@ -14,7 +14,6 @@ export interface ReleaseSeen {
   readonly clusters: ReadonlyMap<string, SeenCluster>
   /** The name of the newer Release of the track, if there is one. */
   readonly newer: string | undefined
-  /** Why a hold pauses it. */
   readonly paused: string | undefined
   /** Inputs for judging gates. */
   readonly sight: GateSight

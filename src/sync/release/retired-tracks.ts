@@ -1,5 +1,4 @@
-// Tracks that the FleetSource dropped, but that applied objects. They declare nothing now, so their objects are deleted like any others that git
-// removes. Pure.
+// Tracks that the FleetSource dropped, but that applied objects. They declare nothing now, so their objects are deleted like any others that git removes. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
 import type { Release } from '#api/kinds/release.ts'

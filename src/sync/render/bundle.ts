@@ -1,5 +1,4 @@
-// The built files of a cage: its program, and what a fleet may import. If the set is damaged or incomplete it is ignored, and the sources are loaded
-// instead.
+// The built files of a cage: its program, and what a fleet may import. If the set is damaged or incomplete it is ignored, and the sources are loaded instead.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '#lib/json.ts'

@@ -1,5 +1,4 @@
-// Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, every run bounded. A failed run reports nothing and is
-// counted.
+// Runs the built-in detectors: each at its interval with jitter, one run per detector at a time, every run bounded. A failed run reports nothing and is counted.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
@@ -80,7 +79,6 @@ export class Detectors {
     this.#deps = deps
   }
 
-  /** Failed runs, by detector. */
   get failures(): ReadonlyMap<DetectorName, number> {
     return this.#failures
   }

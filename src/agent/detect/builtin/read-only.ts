@@ -7,9 +7,7 @@ export interface Mount {
   readonly source: string
   readonly mountPoint: string
   readonly type: string
-  /** Options of this mount. */
   readonly options: readonly string[]
-  /** Options of the file system itself. */
   readonly superOptions: readonly string[]
 }
 

@@ -8,7 +8,6 @@ export type HealthComponent = (typeof HEALTH_COMPONENTS)[number]
 
 export interface HealthOptions {
   readonly component: HealthComponent
-  /** The systemd unit of the component. */
   readonly service: string
   readonly mayRepair: boolean
   readonly timeoutMs: number

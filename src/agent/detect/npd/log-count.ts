@@ -1,5 +1,4 @@
-// Does what node-problem-detector's log counter does: counts matching lines in a journal within a time window, minus the lines that match the revert
-// pattern.
+// Does what node-problem-detector's log counter does: counts matching lines in a journal within a time window, minus the lines that match the revert pattern.
 import { spawn } from 'node:child_process'
 import { durationMs } from '#lib/duration.ts'
 import { logPatternProblem } from '#api/agent-config/log-pattern.ts'

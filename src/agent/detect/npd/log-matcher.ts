@@ -5,7 +5,6 @@ import { compileRegex, type Regex } from '#lib/regex.ts'
 import { traitsOf } from './pattern-traits.ts'
 
 export interface Match {
-  /** Index of the rule. */
   readonly rule: number
   /** The lines that the match spans. */
   readonly message: string

@@ -5,7 +5,6 @@ import type { ConditionNow, Judgement, MonitorEvent } from './judge.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 import type { ProblemMetrics } from './problem-metrics.ts'
 
-/** The conditions of one source. */
 export interface ConditionStore {
   /** What this source found. */
   problem(type: string): Problem | undefined

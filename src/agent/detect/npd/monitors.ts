@@ -1,5 +1,4 @@
-// All monitors of a node: loads their files, reloads them when they change, saves the read positions of their logs, and reports unusable parts as a node
-// condition.
+// All monitors of a node: loads their files, reloads them when they change, saves the read positions of their logs, and reports unusable parts as a node condition.
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'

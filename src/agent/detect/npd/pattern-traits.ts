@@ -4,7 +4,6 @@
 export interface PatternTraits {
   /** A substring of every matching text; undefined when none is known. Never contains a newline. */
   readonly literal: string | undefined
-  /** A match is within one line. */
   readonly isOneLine: boolean
 }
 

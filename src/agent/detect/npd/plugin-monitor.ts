@@ -16,7 +16,6 @@ export class PluginMonitor {
   readonly #waiting: PluginRule[] = []
   readonly #busy = new Set<PluginRule>()
   readonly #timers = new Map<PluginRule, { cancel(): void }>()
-  /** Whether its conditions are shown. */
   #isShown = false
   #isClosed = false
 

@@ -10,7 +10,6 @@ export interface PluginCall {
   readonly timeoutMs: number
   readonly maxOutput: number
   readonly environment: Readonly<Record<string, string>>
-  /** The working folder. */
   readonly folder: string
   readonly clock: Clock
 }

@@ -103,7 +103,6 @@ export class UnitFiles {
     await this.#deps.systemctl.run('daemon-reload')
   }
 
-  /** Removes the component's files. */
   async remove(component: string, unit: string): Promise<void> {
     const { files, systemctl } = this.#deps
     let hasChanged = await this.#disableBrought(component, unit)

@@ -43,7 +43,6 @@ export interface Planned {
   readonly source: FleetSource
   readonly repository: LocalRepository
   readonly commit: Commit
-  /** The commit's rendering. */
   readonly targets: Targets
 }
 

@@ -30,7 +30,6 @@ export interface Commit {
   readonly note?: string
 }
 
-/** What a commit declares. */
 export interface Declared {
   readonly kind: 'Declared'
   readonly commit: Commit

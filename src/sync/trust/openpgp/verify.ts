@@ -1,5 +1,4 @@
-// Verifies a detached OpenPGP signature over bytes with the keys of known certificates: same as gpg --verify, without a program, a key ring or a trust
-// model.
+// Verifies a detached OpenPGP signature over bytes with the keys of known certificates: same as gpg --verify, without a program, a key ring or a trust model.
 import type { SignaturePacket } from 'openpgp'
 import { Malformed } from '../ssh-wire.ts'
 import type { PgpSigningKey } from './certificate.ts'
