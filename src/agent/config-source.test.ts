@@ -1,4 +1,4 @@
-// What an agent accepts from agent.json, which may come from a compromised cluster, and from the file of its host.
+// What an agent accepts from agent.json, which may come from a compromised cluster, and from the host's file.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -34,7 +34,7 @@ test('a field goes from every item of a list, and nothing else goes', () => {
   expect(withoutField(value, ['other', 'hint'])).toBe(value)
 })
 
-/** Refuses fields that its schema does not declare, as a server older than the agent does. */
+/** Rejects fields that its schema does not declare, like a server older than the agent. */
 function olderServer() {
   const applied: KubeObject[] = []
   let tries = 0

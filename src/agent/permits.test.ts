@@ -52,7 +52,7 @@ const CASES: readonly [what: string, permit: OperationPermit | undefined, says: 
     'not for operation SwitchComponent',
   ],
   ['for another component', permit({ component: { name: 'c', version: '1.0.0' } }), 'granted for c 1.0.0'],
-  // A permit that names no version grants the removal of the component.
+  // A permit without a version grants the removal of the component.
   ['for the removal of the component', permit({ component: { name: 'b' } }), 'granted for the removal of b'],
   ['for the removal of another', permit({ component: { name: 'c' } }), 'granted for the removal of c'],
   ['for another version', permit({ component: { name: 'b', version: '2' } }), 'granted for b 2'],

@@ -1,4 +1,4 @@
-// Agents and controllers of different versions: each ignores fields it does not know yet, and an absent field has its old meaning.
+// Agents and controllers of different versions: each ignores fields that it does not know yet, and an absent field has its old meaning.
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { parseRecord } from './components/record.ts'

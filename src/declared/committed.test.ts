@@ -155,7 +155,7 @@ test('F45 deleting every Inventory sets no edit free: what sync noted on the obj
     false,
     'MachineSet',
   ])
-  // Without the note there is no sign that git ever declared it: a user works with kubectl alone.
+  // Without the note nothing shows that git ever declared it, as when a user works only with kubectl.
   const own = { ...make(edited), metadata: { name: 'workers', uid: 'v', generation: 1 } }
   expect(contents.view(own, NOW)).toEqual({ object: own, isHeld: false })
 })

@@ -1,4 +1,4 @@
-// What is refused before a merge, and what is only reported: one case per common mistake.
+// What is refused before a merge, and what is only reported: one case for each common mistake.
 import { describe, expect, test } from 'vitest'
 import { Signer, generateKey } from '#api/trust/keys.ts'
 import { signStatement } from '#api/trust/statement.ts'

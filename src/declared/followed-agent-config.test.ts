@@ -1,4 +1,4 @@
-// What agents are given of the ConfigMap that git declares, and what happens when it is deleted, broken or edited by hand.
+// What agents get from the ConfigMap that git declares, and what happens when it is deleted, broken or edited by hand.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AGENT_CONFIG_MAP } from '#api/agent-config/agent-config-map.ts'
 import { inventory } from '#api/kinds/inventory.ts'
@@ -22,7 +22,7 @@ const map = (text: string): KubeObject => ({
   metadata: { ...AGENT_CONFIG_MAP },
   data: { 'agent.json': text },
 })
-/** As sync records what git declares. */
+/** In the form in which sync records what git declares. */
 const listing = (text: string): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'Inventory',
@@ -67,7 +67,7 @@ async function started(): Promise<DeclaredAgentConfig> {
   return declared
 }
 
-/** The changes of the server arrive, and agents are looked after for a while, as providers do. */
+/** Delivers the server's changes and runs for a while, as providers do. */
 async function settled(declared: DeclaredAgentConfig): Promise<string | undefined> {
   for (let i = 0; i < 12; i++) {
     await clock.advance(500)
@@ -148,7 +148,7 @@ test('an Inventory that arrives a moment after the change is no trouble', async 
   expect(events).toEqual([])
 })
 
-/** What runs a shell as root on every node when agents take it. */
+/** Runs a shell as root on every node if agents accept it. */
 const SHELL = JSON.stringify({
   monitors: [
     {

@@ -26,7 +26,7 @@ test('a provider that the fleet says is not served is refused, with the name tha
     },
   ])
   expect([...said('process', served(FILE)), ...said('own', served(FILE)), ...said(undefined, served(FILE))]).toEqual([])
-  // One that KubeNode brings is not served by itself.
+  // A provider that KubeNode includes is not served automatically.
   expect(said('aws', served(FILE))).toHaveLength(1)
 })
 

@@ -18,7 +18,7 @@ test('a Cluster that is deleted, or that git no longer declares, says so', () =>
   expect(texts(cluster({ name: 'one-2' }), { source }, NOW)).toEqual([])
   expect(texts(cluster({ namespace: 'other' }), { source }, NOW)).toEqual([])
   expect(texts(cluster(), {}, NOW)).toEqual([])
-  // A hub that is a stage of the pipeline has it in its Release.
+  // If the hub is a stage of the pipeline, its Release includes the hub.
   const release = {
     metadata: { name: 'r' },
     spec: { source: 's', track: 't' },

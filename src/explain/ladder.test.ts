@@ -1,4 +1,4 @@
-// The ladder of a rollout: machines reached by each step, the state of each step, and the minutes left by what was measured.
+// The ladder of a rollout: machines reached by each step, the state of each step, and the remaining minutes by measured durations.
 import { expect, test } from 'vitest'
 import type { MachineComponentSet, Slice } from '#api/kinds/machine-component-set.ts'
 import { componentSet } from '#test/support/fleets/rollout-fleet.ts'
@@ -53,7 +53,7 @@ test('slices of another version do not count, and a component without slices has
 
 test('minutes left are those of the switches that are still to come and of every soak; without a measured switch there are none', () => {
   expect(one(setWith([slice(0, 'Switching')]))).not.toHaveProperty('minutesLeft')
-  // Two at once, a minute each: 1, 3, 5 and 2 turns, and four soaks.
+  // Two at once, one minute each: 1, 3, 5 and 2 turns, and four soaks.
   expect(one(setWith([slice(0, 'Switching')], { seconds: [60] }))?.minutesLeft).toBe(1 + 3 + 5 + 2 + 4)
   expect(one(setWith([slice(0, 'Soaking')], { seconds: [60] }))?.minutesLeft).toBe(3 + 5 + 2 + 4)
   expect(one(setWith([slice(3, 'Soaking')], { seconds: [60] }))?.minutesLeft).toBe(1)

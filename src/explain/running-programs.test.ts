@@ -13,7 +13,7 @@ const lease = (program: string, ageMs: number, version = '1', holder = 'pod-a'):
   spec: { holderIdentity: holder, leaseDurationSeconds: 15, renewTime: microTimestamp(NOW - ageMs) },
 })
 
-/** Each read of a lease takes the next answer; the last one stays. */
+/** Each read of a lease takes the next answer; the last one repeats. */
 const client = (answers: Readonly<Record<string, readonly (Lease | undefined | Error)[]>>) => {
   const left = new Map(Object.entries(answers).map(([name, list]) => [`kubenode-${name}`, [...list]]))
   return {

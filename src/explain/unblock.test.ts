@@ -22,7 +22,7 @@ test.each([
     'kubenode repair node/n --reason "checked by hand"',
     ['to unblock: kubenode repair node/n --reason "checked by hand"'],
   ],
-  // What follows a command is no part of it.
+  // Text after a command does not belong to it.
   ['run kubenode approve release/r as soon as…', ['unblocks when: run kubenode approve release/r as soon as…']],
   ['', []],
 ])('%s reads as %s', (unblock, lines) => expect(unblockLines(unblock)).toEqual(lines))

@@ -1,4 +1,4 @@
-// What is said of commits that came after a release and are none.
+// What is reported about commits that came after a release and have none.
 import { expect, test } from 'vitest'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'

@@ -1,4 +1,4 @@
-// Which keys a revocation refuses, and which one ends it.
+// Which keys a revocation refuses, and which key ends it.
 import { ANNOTATIONS, agentKeyGroup } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { describe, expect, test } from 'vitest'

@@ -12,7 +12,7 @@ test('the host with the key opens its token, and the same key always names the s
   expect(openToken(key, UID, sealToken(tokenPublicKey(key), UID, TOKEN))).toEqual(TOKEN)
 })
 
-/** Another character at a place that is inside the sealed bytes: the last one may hold bits that mean nothing. */
+/** Replaces a character inside the sealed bytes: the last character may contain unused bits. */
 const changedAt = (text: string, at: number): string =>
   `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
 

@@ -31,7 +31,7 @@ describe('asking the rules', () => {
       }),
       { numRuns: 300 },
     )
-    // The property says nothing when no rule fires or nothing is narrowed.
+    // The property proves nothing if no rule fires or the index excludes none.
     expect([narrowed > 50, fired > 50]).toEqual([true, true])
   })
 
@@ -98,7 +98,7 @@ describe('asking the rules', () => {
 const leavesOf = (e: Explanation): number =>
   e.kind === 'leaf' ? 1 : e.children.reduce((n, child) => n + leavesOf(child), 0)
 
-/** What two-valued logic could make of the tree, each unknown leaf being either: Kleene is exact about it or says unknown. */
+/** Results of two-valued logic for the tree, with each unknown leaf being either: Kleene's result is exact, or unknown. */
 function possible(e: Explanation): readonly boolean[] {
   if (e.kind === 'leaf') return e.verdict === 'unknown' ? [true, false] : [e.verdict === 'true']
   const each = e.children.map(possible)

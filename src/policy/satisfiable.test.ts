@@ -63,7 +63,7 @@ test.each([
   ],
 ])('can be true, or is undecidable: %s', (name, when) => {
   const result = neverTrue(rootOf(when), vocabulary)
-  // A status that is Unknown is unknown to the second leaf, which does not name it.
+  // A status of Unknown is unknown to the second leaf, which does not mention it.
   if (name.startsWith('unknown')) expect(result).toBeDefined()
   else expect(result).toBeUndefined()
 })

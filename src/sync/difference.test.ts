@@ -181,7 +181,7 @@ test('encrypted values show as a hash that tells whether they change in this pla
   expect(first.map((f) => f.path)).toEqual(['data.a'])
   expect(first[0]?.before).toMatch(/^\*\*\* \([0-9a-f]{8}\)$/)
   expect(first[0]?.before).not.toBe(first[0]?.after)
-  // The same values beside another one.
+  // The same values next to a different one.
   expect(first[0]?.before).not.toBe(other[0]?.before)
   expect(shown(secret({ a: '1', b: '1' }), secret({ a: '2', b: '1' }))).toEqual(first)
 })

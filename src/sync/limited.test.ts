@@ -5,7 +5,7 @@ import { limited } from './limited.ts'
 
 const LIMITS = { cpuSeconds: '7', openFiles: 64, fileBytes: 1_048_576, dataBytes: 2_147_483_648 }
 
-/** As the started program sees them. */
+/** The limits as the started program reads them. */
 function limitsOf(hasShell: boolean, limits = LIMITS): Readonly<Record<string, string>> {
   const { file, args } = limited(limits, ['/bin/cat', '/proc/self/limits'], hasShell)
   const text = execFileSync(file, args, { encoding: 'utf8' })

@@ -41,6 +41,6 @@ test('the plans that a message names', () => {
   expect(plansIn('kubenode-plan: sha256:1 \nKubenode-Plan: sha256:1')).toEqual(['sha256:1'])
   expect(plansIn('Kubenode-Plan: sha256:1\nKubenode-Plan: sha256:2')).toHaveLength(2)
   expect(plansIn('see Kubenode-Plan: sha256:1')).toEqual([])
-  // Written wrongly, but meant: none of them is a message without a plan.
+  // Malformed but intended: none of these counts as a message without a plan.
   expect(plansIn('Kubenode-Plan:\nKubenode-Plan : a b')).toEqual(['', 'a b'])
 })

@@ -1,4 +1,4 @@
-// What the loops of the hub do when its objects change.
+// How the hub's loops react when their objects change.
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster } from '#api/kinds/cluster.ts'
@@ -13,7 +13,7 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { SECRET } from './hub/connections.ts'
 import { syncModule } from './role.ts'
 
-/** Until each Cluster was asked once. */
+/** Time until each Cluster was polled once. */
 const ROUND_MS = 80_000
 
 test('connections to a Cluster are closed when it is deleted on the hub, and those to others stay', async () => {

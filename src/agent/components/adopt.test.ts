@@ -1,4 +1,4 @@
-// A component of other programs is adopted, upgraded and handed back: content, mode, owner and links are as before, whatever interrupts it.
+// Another program's component is adopted, upgraded and handed back: content, mode, owner and links are as before, whatever interrupts it.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
@@ -14,7 +14,7 @@ import { nodeDir } from '../node-dir.ts'
 import type { ProbeAnswer } from './probe.ts'
 import { readSlot } from './slot.ts'
 
-/** Of the changes of the disk, so many are passed over in the quick run. */
+/** The quick run tests only every n-th disk change. */
 const STRIDE = 13
 
 const publisher = newPublisher()
@@ -49,14 +49,14 @@ const UNIT = {
 } as const
 
 interface Host {
-  /** What the config of the distribution says. */
+  /** Content of the distribution's config. */
   readonly config?: string
   readonly program?: string
 }
 
-/** As kubeadm and a distribution leave it. */
+/** The host as kubeadm and a distribution leave it. */
 async function host({ config = 'declared', program = 'kubelet 1.36.2' }: Host = {}): Promise<MemoryFiles> {
-  // Each write has a time of its own.
+  // Every write has its own time.
   let now = 1_000
   const files = new MemoryFiles({ now: () => now++ })
   const put = async (path: string, content: string, mode: number, owner: { uid: number; gid: number }) => {
@@ -300,7 +300,7 @@ test('after an upgrade the newer version stays, as plain files, and comes back u
   const leaving = { files: left, dir: nodeDir('/node') }
   expect([await saveOriginals(leaving), await saveOriginals(leaving)]).toEqual([saved, saved])
   expect(await Promise.all(saved.map((path) => content(left, path)))).toEqual(['kubelet 1.36.2', 'original'])
-  // A copy that is damaged is left out, and does not keep the agent.
+  // A damaged copy is left out, and does not keep the agent on the host.
   const [copy = ''] = (await left.list('/node/state/kept/kubelet')).filter((name) => name !== 'kept.json')
   const damaged = disk.durable()
   await damaged.remove(`/node/state/kept/kubelet/${copy}`)
@@ -381,7 +381,7 @@ test.each(['Uninstall', undefined] as const)('a kubelet that we brought is never
   expect([await content(disk, PROGRAM), processes.stops]).toEqual(['kubelet 1.36.2', 0])
 })
 
-/** Other bytes of the same number, as a failing disk leaves them. */
+/** Replaces content with other bytes of the same length, as a failing disk does. */
 async function damage(disk: MemoryFiles, path: string): Promise<void> {
   const size = (await disk.stat(path))?.size ?? 0
   await disk.remove(path)

@@ -1,4 +1,4 @@
-// The slot of the version in use was damaged: the next version, or a fresh copy of the same one, still replaces it.
+// The slot in use was damaged: the next version, or a fresh copy of the same one, still replaces it.
 import { expect, test } from 'vitest'
 import { slotFolder } from '../node-dir.ts'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'

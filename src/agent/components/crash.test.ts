@@ -1,5 +1,5 @@
-// Power is cut before every single disk change during install, upgrade, revert and uninstall: afterwards the node has the complete old
-// or the complete new version, and the next agent finishes the operation.
+// Power is cut before every single disk change during install, upgrade, revert and uninstall: afterwards the node has the complete old or the complete
+// new version, and the next agent finishes the operation.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses, type FakeNodeOptions, type TestOrder } from '#test/doubles/node/fake-node.ts'
@@ -38,12 +38,12 @@ async function run({ clock, node }: Machine, order: TestOrder | undefined): Prom
 
 interface Story {
   readonly name: string
-  /** Installed before, one after the other. */
+  /** Versions installed before, in order. */
   readonly from: readonly string[]
   readonly order: TestOrder | undefined
   /** Allowed states after the power cut. */
   readonly allowed: readonly (string | undefined)[]
-  /** The order that the next agent gets; absent: the same order. */
+  /** The order for the next agent; absent: the same order. */
   readonly afterwards?: TestOrder
   readonly end: { readonly content: string | undefined; readonly state: string | undefined }
 }
@@ -93,7 +93,7 @@ const STORIES: readonly Story[] = [
   },
 ]
 
-/** A disk with these versions installed one after the other, and what runs on it. */
+/** A disk with these versions installed in order, and the running processes. */
 async function prepared(versions: readonly string[]): Promise<{ disk: MemoryFiles; processes: FakeProcesses }> {
   const disk = new MemoryFiles()
   const processes = new FakeProcesses()
@@ -102,7 +102,7 @@ async function prepared(versions: readonly string[]): Promise<{ disk: MemoryFile
   return { disk: disk.afterCrash('Power'), processes }
 }
 
-/** After a power cut nothing runs; after a kill of the agent components keep running. */
+/** After a power cut nothing runs; after only the agent was killed, components keep running. */
 function processesAfter(mode: CrashMode, before: FakeProcesses): FakeProcesses {
   const next = new FakeProcesses()
   if (mode === 'Kill')
@@ -137,7 +137,7 @@ describe.each(STORIES.map((s) => [s.name, s] as const))('%s', (_name, story) => 
         if (isOver) break
         crashes++
       }
-      // Otherwise the loop above proved nothing.
+      // Otherwise the loop above would prove nothing.
       expect(crashes).toBeGreaterThan(6)
     },
   )

@@ -1,4 +1,4 @@
-// An adopted component leaves a host whose disk damaged what the agent knows of it: nothing of the host is lost, and nothing is half restored.
+// An adopted component leaves a host whose disk damaged the agent's records: no host file is lost, and nothing is half restored.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
@@ -58,7 +58,7 @@ const switched = (version: string, attempt: number): TestOrder => ({
   switch: { attempt, permit: 'p' },
 })
 
-/** With files and a unit of a distribution, which the agent has adopted. */
+/** Files and a unit from a distribution, adopted by the agent. */
 async function adopted(): Promise<MemoryFiles> {
   const files = new MemoryFiles()
   await put(files, `/node/root${PROGRAM}`, 'lamp 1.0.0')

@@ -1,4 +1,4 @@
-// A disk that is full, read-only or broken for a while, and state files that KubeNode did not write.
+// The disk is full, read-only or broken for a while, or has state files that KubeNode did not write.
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
@@ -15,7 +15,7 @@ const spec = {
 }
 const releases = ['1.0.0', '1.1.0'].map((version) => release(publisher, { version, spec }))
 
-/** Every change fails from the n-th on, until the test repairs the disk. */
+/** Every change from the n-th on fails, until the test repairs the disk. */
 class FaultyFiles extends MemoryFiles {
   #left = Number.POSITIVE_INFINITY
   #code = ''
@@ -96,7 +96,7 @@ describe.each(['ENOSPC', 'EROFS', 'EIO', 'EDQUOT'])('F31 a disk that says %s', (
       await clock.advance(600_000)
       const { record } = node.worker
       const content = await node.contentInUse()
-      // A switch that the disk interrupted is abandoned, one that had not started continues.
+      // A switch that the disk interrupted is abandoned; one that had not started continues.
       expect(
         [
           ['beacon 1.1.0', 'Healthy', undefined],
@@ -159,7 +159,7 @@ describe('F34 a record that', () => {
     await writeDurably(files, recordFile(before.dir, 'beacon'), text)
     const starts = processes.starts.length
     const clock = new VirtualClock()
-    // The node takes pods by now: reinstalling needs an order.
+    // By now the node takes pods, so reinstalling needs an order.
     const node = new FakeNode({ publisher, releases, clock, disk: files, processes, pending: () => false })
     await node.start()
     node.obey({ version: '1.0.0', attempt: 1 })
@@ -185,7 +185,7 @@ test('F35 a day without the API server: what runs goes on, nothing grows, and th
   const [changes, starts] = [files.changes, processes.starts.length]
   await clock.advance(24 * 3_600_000)
   expect([await node.contentInUse(), processes.starts.length]).toEqual(['beacon 1.0.0', starts])
-  // One journal line for each try that the backoff allows, each replacing the one before.
+  // One journal line for each try that the backoff allows; each replaces the previous one.
   expect(files.changes - changes).toBeLessThan(24 * 12 * 12)
   expect((await files.list(`${node.dir.state}/components/beacon/slots`)).length).toBe(1)
   node.apiIsAway = false

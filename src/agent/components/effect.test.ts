@@ -30,7 +30,7 @@ const spec = {
 }
 const [one, two] = ['1.0.0', '1.1.0'].map((version) => release(publisher, { version, spec }).spec)
 
-/** Two slots whose files a, b, c hold these texts. */
+/** Two slots whose files a, b, c have these texts. */
 async function slots(from: string, to: string) {
   const files = new MemoryFiles()
   for (const [id, texts] of [

@@ -1,4 +1,4 @@
-// Downloads from misbehaving servers of every kind: the result is the complete artifact, or an error that says what to do.
+// Downloads from all kinds of misbehaving servers: the result is the complete artifact, or an error with instructions.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -18,7 +18,7 @@ const dir = nodeDir('/n')
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void
 let server: http.Server | undefined
 const asked: string[] = []
-/** Places that fall silent cost this much each; a busy machine answers within it. */
+/** Each silent server costs this much time; a busy machine still answers within it. */
 const IDLE_MS = 1_000
 
 afterEach(async () => {
@@ -79,7 +79,7 @@ async function bring(
   return result
 }
 
-/** As servers that support ranges do. */
+/** Like a server that supports ranges. */
 const ranged: Handler = (request, response) => {
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
   if (from === 0) return void response.end(whole)

@@ -1,4 +1,4 @@
-// What a component's loop does while the break-glass file exists on the node: a disk in memory, recorded processes.
+// A component's loop while the break-glass file exists on the node, with an in-memory disk and recorded processes.
 import { expect, test } from 'vitest'
 import { writeDurably } from '../files/durable.ts'
 import { frozenFile } from '../node-dir.ts'
@@ -59,7 +59,7 @@ test('a fresh copy that was fetched while the node was being frozen is not put t
   const slot = node.worker.record?.current?.id
   const before = await node.linkInUse()
   hooks.onServe = freeze
-  // Fetched again: the kept artifact was deleted.
+  // Fetched again, because the kept artifact was deleted.
   await node.files.remove(`${node.dir.state}/artifacts`)
   const answer = node.worker.ask('Reinstall')
   await clock.advance(10_000)

@@ -1,4 +1,4 @@
-// A component that brings a unit meets a host that has one: the host's stays in force where it starts the component's program.
+// A component brings a unit that the host already has: the host's stays in force if it starts the component's program.
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
@@ -146,7 +146,7 @@ test.each<[string, Readonly<Record<string, string>>, string, number]>([
     `[Service]\nExecStart=${PROGRAM} --ours\n`,
     starts,
   ])
-  // A package that is installed later does not take it away.
+  // A package installed later does not take the unit away.
   await put(disk, OF_PACKAGE, unitOf(PROGRAM))
   const later = await run(disk, processes, switched(v, 1))
   expect([later.worker.record?.state, await content(disk, OURS)]).toEqual([
@@ -206,7 +206,7 @@ test.each(['1.36.2', '1.36.4'])(
   async (v) => {
     const disk = await host({ [OF_PACKAGE]: unitOf(PROGRAM) })
     const processes = running()
-    // The original, whatever its unit.
+    // The original, whichever unit it has.
     await put(disk, PROGRAM, `kubelet ${v}`)
     await run(disk, processes, switched(v, 1))
     await mask(disk)

@@ -1,4 +1,4 @@
-// What is kept and put back on a real file system: content, mode, owner, times to the nanosecond, and extended attributes.
+// Keeping and restoring on a real file system: content, mode, owner, times to the nanosecond, and extended attributes.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -38,7 +38,7 @@ const whyNoAttributes = (): string | undefined => {
   return set.status === 0 ? undefined : 'python3 is not there, or the file system has no extended attributes'
 }
 
-/** All that a program could notice. */
+/** Everything that a program could notice. */
 const seen = (path: string): unknown => {
   const { mode, uid, gid, size, mtimeNs, nlink } = lstatSync(path, { bigint: true })
   const isLink = lstatSync(path).isSymbolicLink()

@@ -1,4 +1,4 @@
-// A component whose start is refused, because its unit is masked or its user does not exist; and what is reported while a step takes long.
+// A component's start is refused because its unit is masked or its user does not exist; and reports during a long step.
 import { expect, test } from 'vitest'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'

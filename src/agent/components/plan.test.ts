@@ -378,7 +378,7 @@ describe('whatever is seen', () => {
           asked: undefined,
         }
         const { action } = planComponent(blind)
-        // An operation begun under a permit is finished or reverted; nothing else is touched.
+        // An operation that started under a permit is finished or reverted; nothing else is touched.
         if (blind.record?.open === undefined) expect(DISRUPTS.has(action?.kind ?? 'Start')).toBe(false)
       }),
       { numRuns: 1_000 },

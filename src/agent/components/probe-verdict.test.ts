@@ -6,7 +6,7 @@ const PASS: ProbeAnswer = { kind: 'Pass' }
 const NO: ProbeAnswer = { kind: 'Fail', message: 'HTTP 500' }
 const SILENT: ProbeAnswer = { kind: 'NoAnswer', message: 'refused' }
 
-/** Answers one second apart, the first at once; evaluated when the last arrived. */
+/** Answers one second apart, the first immediately; evaluated when the last arrived. */
 const verdict = (answers: readonly ProbeAnswer[], everyMs = 1_000) => {
   const last = answers.reduce((h, answer, n) => afterAnswer(h, answer, n * everyMs), newHistory(2_000, 0))
   const { verdict: v, isSettled } = probeReading(new Map([['p', last]]), (answers.length - 1) * everyMs)

@@ -1,4 +1,4 @@
-// Probes that ask a container runtime and the kubelet's Lease: what answers well passes, what is unknown fails nothing.
+// Probes of a container runtime and of the kubelet's Lease: a good answer passes, and an unknown one fails nothing.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import http2 from 'node:http2'
@@ -28,7 +28,7 @@ const place = (renewal: LeaseRenewal = { kind: 'Unknown' }): ProbePlace => ({
   leaseRenewal: () => Promise.resolve(renewal),
 })
 
-/** A StatusResponse with one condition, as protobuf, in a frame of gRPC. */
+/** A StatusResponse with one condition, as protobuf in a gRPC frame. */
 function statusOf(type: string, isReady: boolean): Buffer {
   const field = (n: number, bytes: Buffer) => Buffer.concat([Buffer.from([(n << 3) | 2, bytes.length]), bytes])
   const condition = Buffer.concat([

@@ -13,7 +13,7 @@ const probe: Probe = {
   settle: '1s',
 }
 
-/** As on a real machine: time passes between two readings of the clock, and timers fire a little early. */
+/** Like a real machine: time passes between two clock readings, and timers fire slightly early. */
 class RealClock extends VirtualClock {
   readonly #earlyMs: number
   #looks = 0
@@ -63,7 +63,7 @@ test.each(PROBES.flatMap((row) => EARLY_MS.map((earlyMs) => ({ ...row, earlyMs }
   },
 )
 
-/** The agent is stopped with a signal: time passes, and the agent does nothing until it is continued. */
+/** A signal stops the agent: time passes, and the agent does nothing until it is continued. */
 class StoppableClock extends VirtualClock {
   #offset = 0
 

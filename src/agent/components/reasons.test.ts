@@ -1,4 +1,4 @@
-// Which reason a component's status gives, and what it quotes from the log: as listed in the runbook "A component on a machine is not well".
+// The reason in a component's status, and what it quotes from the log, as in the runbook "A component on a machine is not well".
 import { expect, test } from 'vitest'
 import { componentStatus } from '../status/machine-status.ts'
 import { FakeNode, type TestOrder } from '#test/doubles/node/fake-node.ts'

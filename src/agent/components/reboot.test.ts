@@ -1,5 +1,5 @@
-// A version with `disruption: Reboot`: the machine reboots once for it and at most once back, under a permit that names it and was just read, whatever ends in
-// between. A machine here is a disk that stays, and a boot after the other.
+// A version with `disruption: Reboot`: the machine reboots once for it and at most once back, under a permit that names it and was just read, whatever
+// fails in between. A machine here is a disk that stays, and a sequence of boots.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses, type FakeNodeOptions, type TestOrder } from '#test/doubles/node/fake-node.ts'
@@ -27,7 +27,7 @@ class Machine {
   disk = new MemoryFiles()
   processes = new FakeProcesses()
   boots = 1
-  /** What was in place at each reboot that an agent requested. */
+  /** The version in place at each reboot that an agent requested. */
   readonly requested: (string | undefined)[] = []
   readonly requestedIn = new Set<number>()
   options: Partial<FakeNodeOptions> = {}
@@ -48,7 +48,7 @@ class Machine {
     if (order !== 'Unread') this.node.obey(order)
   }
 
-  /** The agent alone ends and comes again; with the power, all of the machine. */
+  /** Agent: only the agent restarts. Machine: a power cut ends everything. */
   async end(how: 'Agent' | 'Machine'): Promise<void> {
     await this.node.worker.close()
     if (how === 'Agent') return
@@ -56,7 +56,7 @@ class Machine {
     this.boots++
   }
 
-  /** Until this time is over, through every reboot that is requested. */
+  /** Runs for this time, through every requested reboot. */
   async run(order: TestOrder | undefined, forMs = 8_000): Promise<void> {
     await this.start(order)
     for (let ms = 0; ms < forMs; ms += 50) {
@@ -298,7 +298,7 @@ describe.each(STORIES)('%s with reboots', (_, version, content, state) => {
           at,
           machine.node.worker.record?.current?.id,
         ])
-        // Two requests in one boot are one reboot. A cut of the power may take the place of one.
+        // Two requests in one boot are one reboot. A power cut may replace one.
         expect(machine.requestedIn.size, `cut off before change ${at}`).toBeLessThanOrEqual(version === BAD ? 2 : 1)
         if (isOver) break
         crashes++

@@ -1,4 +1,4 @@
-// What a component's loop reports, and how often: each report is a write to the API server.
+// What a component's loop reports, and how often, because each report is a write to the API server.
 import { expect, test } from 'vitest'
 import { FakeNode } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'

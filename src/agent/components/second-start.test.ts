@@ -1,4 +1,4 @@
-// One exit in the settle window that is no evidence against the version restarts the window; the second exit counts, and so does a crash of its own.
+// One exit in the settle window without evidence against the version restarts the window. A second exit counts, and so does the version's own crash.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
@@ -27,7 +27,7 @@ const order = (version: string, attempt: number): TestOrder => ({
   ...(attempt > 1 && { switch: { attempt, permit: 'p' } }),
 })
 
-/** In the middle of the settle window of the last version, with the earlier ones installed. */
+/** Halfway through the settle window of the last version, with the earlier ones installed. */
 async function settling(versions: readonly string[]) {
   const [disk, processes, clock] = [new MemoryFiles(), new FakeProcesses(), new VirtualClock()]
   const node = new FakeNode({ publisher, releases, clock, disk, processes })

@@ -1,4 +1,4 @@
-// What must never reach a node, even from a trusted sender: other bytes, other statements, older trust.
+// What must never reach a node, even from a trusted sender: changed bytes, changed statements, older trust.
 import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
@@ -133,7 +133,7 @@ const swapped = release(publisher, {
   entries: [{ name: 'bin/beacon', content: 'evil', mode: 0o755 }],
 }).artifact
 
-/** Its artifact is replaced on the disk after it was checked, `times` times. */
+/** Replaces the artifact on the disk after it was checked, `times` times. */
 class SwappedFiles extends MemoryFiles {
   #times: number
   constructor(times: number) {
@@ -275,7 +275,7 @@ describe('the trust document', () => {
     await writeDurably(files, path, JSON.stringify(successor.trust({ sequence: 4 })))
     expect(await sequenceOf(store(files, undefined))).toBe(4)
     expect(await files.read(path)).toBeUndefined()
-    // From now on the old keys sign nothing.
+    // From now on the old keys are not accepted.
     expect(await sequenceOf(store(files, publisher.trust({ sequence: 5 })))).toBe(4)
   })
 

@@ -53,7 +53,7 @@ const config = {
   ],
 }
 
-/** Waits of seconds are waits of milliseconds. */
+/** Waits of seconds become milliseconds. */
 const QUICK: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms / 100, fn) }
 
 interface Agent {
@@ -63,7 +63,7 @@ interface Agent {
   stop(): Promise<void>
 }
 
-/** An agent's detection, from its start to its end. */
+/** Runs an agent's detection, from start to end. */
 async function agent(
   monitors: readonly unknown[],
   bootId = 'boot-1',
@@ -242,7 +242,7 @@ describe('F37 whatever happens to a log', () => {
   })
 
   test('the kernel overwrites records before they are read: what was lost is counted, nothing comes twice', async () => {
-    // A reader that exits as `cat` does when the kernel reports an overrun; the next one starts further on.
+    // A reader that exits like `cat` when the kernel reports an overrun; the next one starts further on.
     const state = join(folder, 'turn')
     const script = join(folder, 'reader.sh')
     writeFileSync(
@@ -279,7 +279,7 @@ describe('our own detectors', () => {
     await second.stop()
     const third = await agent([], 'boot-1', undefined, { disk: { ...often, minFreePercent: 0, hysteresisPercent: 0 } })
     await until(() => shown(third, 'DiskSpaceLow'), 'false EnoughRoom: enough free bytes')
-    // Each change is reported once: by the agent that saw it, not by its successors.
+    // Each change is reported once: by the agent that observed it, not by its successors.
     await until(() => [first, second, third].map((one) => one.events.length), [1, 0, 1])
     expect(first.events[0]).toMatch(/^DiskSpaceLow: Node condition DiskSpaceLow is now: True, reason: DiskSpaceLow, /)
     expect(third.events[0]).toMatch(/^EnoughRoom: Node condition DiskSpaceLow is now: False, reason: EnoughRoom, /)
@@ -333,7 +333,7 @@ describe('a condition that several sources find', () => {
     const one = await agent([], 'boot-1', undefined, full, logs)
     await until(() => shown(one, 'DiskSpaceLow')?.split(':')[0], 'true DiskSpaceLow')
     await one.stop()
-    // The detector has the condition from now on, and finds enough room many times.
+    // The detector holds the condition from now on, and finds enough room many times.
     const two = await agent([], 'boot-1', undefined, roomy, logs)
     await until(() => shown(two, 'DiskSpaceLow'), 'false EnoughRoom: enough free bytes')
     say('quota reached')
@@ -417,7 +417,7 @@ describe('the file of a monitor', () => {
     await until(() => shown(one), 'true AppDied: died a')
     write({ ...config, rules: [...config.rules, { type: 'temporary', reason: 'AppSpoke', pattern: 'spoke' }] })
     const spoke = () => one.events.some((e) => e.startsWith('AppSpoke'))
-    // Lines that the old content saw are not told again; the new one reads on from there.
+    // Lines read with the old content are not reported again; the new content continues from there.
     await until(() => (spoke() || appendFileSync(log, line('spoke')), spoke()), true)
     expect(shown(one)).toBe('true AppDied: died a')
     expect(one.events.filter((e) => e.startsWith('AppWarned'))).toEqual(['AppWarned: warn 1'])

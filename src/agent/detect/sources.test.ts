@@ -6,7 +6,7 @@ import { combine, type Combined, type Findings } from './sources.ts'
 type Status = Finding['status']
 const at = (ms: number) => ({ wall: ms, mono: ms })
 
-/** What each source found of one condition, in this order of time. */
+/** What each source found for one condition, in this time order. */
 function findingsOf(reported: readonly (readonly [source: string, status: Status, ms: number])[]): Findings {
   const findings = new Map<string, Problems>()
   for (const [source, status, ms] of reported) {

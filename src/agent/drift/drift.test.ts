@@ -52,9 +52,9 @@ async function installed(watchFolder?: WatchFolder) {
   })
   watch.start()
   const read = async (path: string) => (await files.read(path))?.toString()
-  /** As `sed -i` does: a file replaces the link. */
+  /** Like `sed -i`: a file replaces the link. */
   const replace = (path: string, text: string) => writeDurably(files, path, text, 0o644)
-  /** As an editor that follows links does. */
+  /** Like an editor that follows links. */
   const edit = async (path: string, text: string) => {
     const target = (await files.readLink(path)) ?? path
     const real = target.replace('/current/', `/slots/${node.worker.record?.current?.id}/`)

@@ -1,4 +1,4 @@
-// Real folders.
+// The watch on real folders.
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync, chmodSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What the agent reads where it expects a file and finds something else: nothing that waits for a writer, and nothing without an end.
+// What the agent reads if it expects a file but finds something else: nothing that waits for a writer, and nothing endless.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The agent takes the published authorities of its cluster only where its server can be verified with them.
+// The agent accepts its cluster's published authorities only if they verify its server.
 import { describe, expect, test } from 'vitest'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -16,14 +16,14 @@ const [old, next] = [first.certificate, second.certificate]
 interface World {
   /** What the cluster publishes; null when it does not answer. */
   readonly published: string | undefined | null
-  /** With which the server can be verified. */
+  /** The authorities that verify the server. */
   readonly serves: string
   readonly tried: string[]
   readonly kept: string[]
-  /** What the agent trusts, and who of those signed its certificate. */
+  /** The authorities that the agent trusts, including the signer of its certificate. */
   readonly trusted?: string
   readonly signer?: string | undefined
-  /** Who signs the next certificate. */
+  /** The signer of the next certificate. */
   readonly signs?: string
   renewals: number
 }

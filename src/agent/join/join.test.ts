@@ -175,7 +175,7 @@ describe('joining', () => {
   ])('a bundle on a host that has joined %s', async (_what, more, stays, says) => {
     const { cert, key } = await (await newAuthority()).client('kubenode:agent:m-1')
     const pair = { key, certificate: cert }
-    // As far as the identity.
+    // Only as far as the identity.
     const away = {
       connect: () => {
         throw new Error('the server is away')

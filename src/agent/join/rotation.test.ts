@@ -31,7 +31,7 @@ async function pairFrom(from: number, life = LIFE): Promise<Pair> {
 
 interface Renewal {
   readonly at: number
-  /** Of the certificate that it replaced. */
+  /** Share of the lifetime of the replaced certificate. */
   readonly share: number
 }
 
@@ -52,7 +52,7 @@ async function renewals(
   const early = new EarlyRenewal()
   const done: Renewal[] = []
   let [current, left, tried] = [await pairFrom(clock.now() - (firstAheadMs ?? aheadMs)), failures, 0]
-  /** Making a certificate takes real time, in which virtual time must not pass. */
+  /** Creating a certificate takes real time, in which virtual time must not pass. */
   let making: Promise<unknown> = Promise.resolve()
   const running = keepRenewing(
     {

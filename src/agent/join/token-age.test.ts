@@ -19,7 +19,7 @@ test('a token is late after half of its life, and the condition says until when 
       'the token of its agent was not replaced in time and expires at 2026-05-01 13:00:00 UTC, after which the agent is silent until there is a new one; check that the approver runs',
     lastTransitionTime: '2026-05-01T12:30:00Z',
   })
-  // Nothing of it changes while it lasts: it is written once.
+  // It does not change while it lasts, so it is written once.
   expect(after(OF_AN_HOUR, 59)).toEqual(after(OF_AN_HOUR, 30))
 })
 

@@ -1,4 +1,4 @@
-// Rotating keys: what the new key signs, which document agents then accept, and that nothing is written when a check fails.
+// Rotating keys: what the new key signs, which document agents then accept, and that a failed check writes nothing.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Leaving on a full disk: the order and each phase are saved when there is room again, and none is lost.
+// Leaving on a full disk: the order and each phase are saved when there is space again, and none is lost.
 import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'

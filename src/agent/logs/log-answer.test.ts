@@ -1,4 +1,4 @@
-// A request that follows a log, in virtual time and over a real file.
+// A request that follows a log, in virtual time and with a real file.
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -128,7 +128,7 @@ test('S22 only GET /metrics is answered, and only on a loopback address', async 
   expect(await ask(port, 'GET', '/../etc/passwd')).toBe('404 only GET /metrics of localhost\n')
   for (const host of ['evil.example', `localhost.evil.example:${port}`])
     expect(await ask(port, 'GET', '/metrics', host)).toBe('421 only GET /metrics of localhost\n')
-  // A port that is in use does not stop the agent.
+  // A port in use does not stop the agent.
   const second = serve('127.0.0.1', port)
   await second.start()
   expect(second.port).toBeUndefined()

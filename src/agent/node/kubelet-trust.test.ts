@@ -1,4 +1,4 @@
-// What an agent reports of the kubelet of its host: whom it trusts by the files that it really read, and who signed its certificate. Unknown where in doubt.
+// What an agent reports about its host's kubelet: the authorities it trusts, by the files it really read, and who signed its certificate. Unknown if in doubt.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ const leafOf = (authority: typeof first) =>
   issueCertificate(authority, { subject: { commonName: 'system:node:n' }, validity, usage: 'client' }).certificate
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** Of the fake host: seconds since 1970, and of the kubelet since then. */
+/** Boot time of the fake host, in seconds since 1970. */
 const BOOT = 1_700_000_000
 const STARTED = 1_000
 

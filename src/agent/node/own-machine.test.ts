@@ -1,4 +1,4 @@
-// What an agent makes on the server when its Machine does not exist: nothing.
+// Without its Machine, an agent creates nothing on the server.
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -14,7 +14,7 @@ import { nodeType } from './types.ts'
 const FACTS = { hostname: 'm', os: 'linux', arch: 'amd64' } as HostFacts
 const status = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm' }, status: {} }
 
-/** `uid`: of the Machine that the agent's certificate is for. */
+/** `uid`: of the Machine in the agent's certificate. */
 async function reported(name: string, uid: (made: string) => string | undefined): Promise<boolean> {
   const kinds = KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined }))
   const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), kinds })

@@ -1,4 +1,4 @@
-// The watch of notices against a metadata service over HTTP, on a clock of the test.
+// The notice watch against a metadata service over HTTP, with a test clock.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { loggerTo } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -30,17 +30,17 @@ async function begin(cloud: NoticeCloud, deadlineMs = 60_000): Promise<void> {
   })
 }
 
-/** A busy machine may not answer within the short time that a test of silence wants: only that one has it. */
+/** A busy machine may not answer within the short deadline that the silence test needs, so only that test uses it. */
 async function restart(deadlineMs: number): Promise<void> {
   await watch.close()
   await fake.close()
   await begin('AWS', deadlineMs)
 }
 
-/** Until the watch sleeps again: real requests take real time, and the clock of the test does not move meanwhile. */
+/** Waits until the watch sleeps again: real requests take real time, during which the test clock does not move. */
 const quiet = () => vi.waitFor(() => expect(clock.nextTimerAt()).toBeDefined(), { timeout: 120_000, interval: 5 })
 
-/** With the clock of the test running ahead of the real one. */
+/** Waits with the test clock running ahead of the real one. */
 async function eventually(isSo: () => boolean): Promise<void> {
   await vi.waitFor(
     async () => {

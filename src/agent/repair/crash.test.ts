@@ -1,5 +1,5 @@
-// The agent dies, or the power fails, before every single disk change during a repair, and its job is delivered twice: no step is done twice, each
-// has a reported outcome, and a requested reboot happens once and is reported once.
+// The agent dies, or the power fails, before every single disk change during a repair, and its job is delivered twice. No step runs twice, each has a
+// reported outcome, and a requested reboot happens once and is reported once.
 import { repairSpec } from '#test/support/fleets/repair-jobs.ts'
 import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
@@ -18,7 +18,7 @@ type Operation = RemedyOperationJob['spec']['operations'][number]
 
 const dir = nodeDir('/node')
 
-/** Survives the agent: the server with the job, the node under repair. */
+/** Outlives the agent: the server with the job, and the node under repair. */
 class World {
   asks = 0
   rebootsAsked = 0
@@ -26,7 +26,7 @@ class World {
   /** Every outcome that the server received, in order. */
   readonly told: string[] = []
   isAway = false
-  /** Reports are refused, as by a policy. */
+  /** Reports are rejected, for example by a policy. */
   isRefusing = false
   reports = 0
   job: RemedyOperationJob
@@ -144,7 +144,7 @@ test.each(MODES)(
       await runAgent(world, files)
       files = files.afterCrash(mode)
       for (let start = 0; start < 4; start++) {
-        // A step requested in this boot is completed by it.
+        // This boot completes a step that was requested in it.
         if (world.rebootsAsked > world.boot - 1) world.boot++
         await runAgent(world, files)
       }
@@ -170,7 +170,7 @@ test('S24 a start that the API server refuses is tried again every two seconds, 
   const files = new MemoryFiles()
   await runAgent(world, files)
   expect(world.asks).toBe(0)
-  // 21 s, and three events of the watch.
+  // 21 s, and three events from the watch.
   expect(world.reports).toBeGreaterThan(3)
   expect(world.reports).toBeLessThan(20)
   world.isRefusing = false

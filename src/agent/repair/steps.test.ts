@@ -173,7 +173,7 @@ describe('S21 scripts', () => {
     })
     const result = await run(one)
     expect(result).toMatchObject({ outcome: 'Failed', output: expect.stringContaining('timed out after 300 ms') })
-    // The init process of the machine may take a while to reap it.
+    // The machine's init process may take a while to reap it.
     expect(readStat(Number(readFileSync(file, 'utf8')))?.state ?? 'Z').toBe('Z')
   })
 
@@ -200,7 +200,7 @@ describe('S21 scripts', () => {
     const child = spawn('sleep', ['1000'], { env: environment, stdio: 'ignore' })
     await once(child, 'spawn')
     const ended = once(child, 'exit')
-    // A process has the environment of its program once the kernel has loaded it.
+    // A process has its program's environment only after the kernel has loaded the program.
     for (let n = 0; n < 100 && endLeftScripts(dir) === 0; n++) await systemClock.sleep(20)
     expect(await ended).toEqual([null, 'SIGKILL'])
   })

@@ -1,4 +1,4 @@
-// The supervisor of the agent with real processes in place of agents.
+// The agent's supervisor, with real processes instead of agents.
 import {
   mkdirSync,
   mkdtempSync,
@@ -42,7 +42,7 @@ afterEach(async () => {
   rmSync(state, { recursive: true, force: true })
 })
 
-/** An agent that records its start, and then runs the given script. */
+/** An agent that records its start, then runs the given script. */
 const says = (name: string, script: string): string =>
   `import fs from 'node:fs'\nfs.appendFileSync(${JSON.stringify(join(state, 'starts'))}, '${name} ' + process.argv.at(-1) + '\\n')\n${script}\n`
 
@@ -131,7 +131,7 @@ test('what cannot be noted on a full disk is noted later, and the one before run
   put(OLD, `setInterval(() => fs.existsSync(${JSON.stringify(join(state, 'end'))}) && process.exit(1), 10)`)
   point(NEW)
   writeFileSync(switchFile(state), switchTo(OLD))
-  // in the way of the file that is written
+  // blocks the file that is written
   mkdirSync(`${switchFile(state)}.back`)
   supervise()
   await until('the one before', () => starts().length === MAX_ENDS + 1)

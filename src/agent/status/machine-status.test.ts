@@ -1,4 +1,4 @@
-// S24: what an agent reports about its Machine fits into what API servers accept from an agent.
+// S24: an agent's report about its Machine fits within what API servers accept from an agent.
 import { expect, test } from 'vitest'
 import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
 import { hasReport, isOnlyProgress, lacksReport, machineStatus } from './machine-status.ts'
@@ -63,7 +63,7 @@ test('a part of the report is missing only where the Machine has nothing of it',
   const status = written['status'] as object
   const lacks = (more: object) => lacksReport({ status: { ...status, ...more } }, written)
   expect(lacks({})).toBe(false)
-  // As the write before had it.
+  // As in the previous write.
   expect(lacks({ components: [], notices: undefined })).toBe(false)
   expect(lacks({ components: undefined })).toBe(true)
   expect(lacksReport({ status: { phase: 'Ready' } }, written)).toBe(true)

@@ -1,4 +1,4 @@
-// The working folder and the user of docs/reference/component-contract.md, with real processes.
+// The working folder and the user from docs/reference/component-contract.md, with real processes.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -19,7 +19,7 @@ afterEach(() => rmSync(path, { recursive: true, force: true }))
 
 const dir = () => nodeDir(path)
 
-/** What the process says of itself, once it has ended. */
+/** The process's own output, after it has ended. */
 async function said(user?: string): Promise<readonly string[]> {
   const service = {
     exec: '/bin/sh',

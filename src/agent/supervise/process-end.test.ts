@@ -19,7 +19,7 @@ test.each([
   expect(endOfProcess(code, signal)).toEqual({ how, isEvidence })
 })
 
-/** As `systemctl show` prints it. */
+/** In the format of `systemctl show`. */
 const shown = (result: string, status: number, memoryMax = 'infinity') =>
   parseShow(`Id=a.service\nResult=${result}\nExecMainStatus=${status}\nMemoryMax=${memoryMax}\n`, ['a.service'])
 

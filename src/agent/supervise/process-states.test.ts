@@ -23,13 +23,13 @@ async function sleeper(): Promise<{ readonly child: ChildProcess; readonly id: P
   return { child, id: { pid: stat.pid, startTime: stat.startTime } }
 }
 
-/** How many of them we hold open. */
+/** How many of them are held open. */
 const held = (...ids: readonly ProcessId[]): number =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {
       return ids.some(({ pid }) => readlinkSync(`/proc/self/fd/${fd}`) === `/proc/${pid}/stat`)
     } catch {
-      // The one that reads the folder.
+      // The descriptor that reads the folder.
       return false
     }
   }).length

@@ -1,4 +1,4 @@
-// The supervisor with real small processes.
+// The supervisor with small real processes.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -45,7 +45,7 @@ async function supervisor(bootId = 'this'): Promise<Supervisor> {
   return made
 }
 
-/** A shell script; the service says how it is started again. */
+/** A shell script; the service defines how it is restarted. */
 function program(script: string, service: Partial<StartRequest['service']> = {}): StartRequest {
   writeFileSync(join(dir.root, 'run'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   return { component: 'c', slot: 's', service: { exec: '/run', restart: 'Always', killMode: 'Group', ...service } }
@@ -192,7 +192,7 @@ test.each([
   const [pid = 0] = childIds()
   const child = readStat(pid)
   if (child === undefined) throw new Error('the child is gone')
-  // The next agent must not take it for a stray process either.
+  // The next agent must not mistake it for a stray process either.
   s.close()
   await (await supervisor()).stop('c')
   expect(livingStat(child) !== undefined).toBe(livesOn)
@@ -204,7 +204,7 @@ test('F33 what a crashed component left behind in its group is gone before it is
   await s.start(program('sleep 60 & echo $!; exit 1', { killMode: 'Process' }))
   await until('the crash', () => s.reading('c') === 'Crashed')
   const [pid = 0] = childIds()
-  // While it executes another program its owner cannot be determined.
+  // While it loads another program, its owner cannot be determined.
   await until('the child is a program of its own', () =>
     readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep'),
   )

@@ -1,4 +1,4 @@
-// The five states of Home as the model finds them, and the class of the untrue "well": whatever is not known to be well is said, each cause once.
+// The five states of Home as the model finds them, and false all-clears: everything that is not known to be healthy is reported, each cause once.
 import { describe, expect, test } from 'vitest'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type FleetFinding, MOST_FINDINGS, worstFirst } from './finding.ts'

@@ -8,7 +8,7 @@ test.each([
   ['worker-x7k2p', 'workers-x7k2p'],
   ['workers', 'workers-x7k2p'],
   ['contrl-1', 'control-1'],
-  // A machine that was deleted: another one of its set is not what was meant.
+  // A deleted machine: another machine of its set is not what the user meant.
   ['workers-mm9vd', undefined],
   ['gpu-hhh2f', undefined],
 ])('%s: %s', (name, near) => expect(nearName(name, known)).toBe(near))

@@ -86,7 +86,7 @@ describe('what is news of a release', () => {
     const source = (status: object) => ({ metadata: { name: 'fleet' }, status }) as unknown as FleetSource
     expect(ofSource(source({ commit: COMMIT })).news).toBeUndefined()
     const refused = { commit: 'e'.repeat(40), reason: 'UnverifiedCommit', message: 'no signature' }
-    // The title that is known is that of the last commit that may be followed.
+    // The known title belongs to the last commit that may be followed.
     const title = { subject: 'beacon 1.1.0', author: 'Ada' }
     expect(ofSource(source({ commit: COMMIT, ...title, refused })).news).toMatchObject({
       commit: refused.commit,

@@ -1,4 +1,4 @@
-// A slice is called the same wherever it is shown: by the status of its set and by the permits that it is carried out under.
+// A slice has the same name everywhere: in the status of its set and in the permits that it runs under.
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { fullPartName, partOfPermit, sliceName } from '#api/protocol/part.ts'

@@ -1,4 +1,4 @@
-// The door's bounds, on a queue in memory: one entry a machine, a full queue, places that are remembered, proofs of every shape.
+// The door's limits, with an in-memory queue: one entry per machine, a full queue, remembered places, proofs of every kind.
 import { beforeAll, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import {

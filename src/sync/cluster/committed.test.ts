@@ -1,4 +1,4 @@
-// What sync leaves behind at each moment of a pass, judged as a controller would: a declared object is never blocked, an undeclared one never acts.
+// What sync leaves behind at each moment of a pass, judged like a controller: a declared object is never blocked, an undeclared one never takes effect.
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { inventory } from '#api/kinds/inventory.ts'
@@ -33,7 +33,7 @@ const declare = (version: Version): KubeObject => {
 
 class Killed extends Error {}
 
-/** Stops like a killed process: before the write of that number is sent. */
+/** Stops like a killed process: before the write with this number is sent. */
 function dyingClient(client: KubeClient, afterWrites: number): KubeClient {
   let left = afterWrites
   const write =
@@ -107,7 +107,7 @@ const actsOn = (v: View<MachineComponentSet> | undefined) =>
 const OTHER = { components: [{ name: 'beacon', version: '9.9.9' }] }
 const MOST_WRITES = 12
 
-/** Counts the writes of a pass by stopping it after one more each time until it completes. */
+/** Counts the writes of a pass: stops it one write later each time, until it completes. */
 async function atEachWrite(pass: (w: ReturnType<typeof world>, writes: number) => Promise<unknown>): Promise<number> {
   for (let writes = 0; writes < MOST_WRITES; writes++) {
     const w = world()

@@ -1,4 +1,4 @@
-// What another writer made is never deleted because a commit once named it; what git made is.
+// Another writer's object is never deleted because a commit once named it; git's own object is.
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { ANNOTATIONS } from '#api/names.ts'

@@ -1,4 +1,4 @@
-// What gates read of a cluster: a machine counts as consistent only with what is declared for it, ordered or not.
+// What gates read from a cluster: a machine counts as consistent only with its declared components, ordered or not.
 import { expect, test } from 'vitest'
 import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'

@@ -1,4 +1,4 @@
-// What a Release keeps of the durations that sets report: nothing is made up for what was never measured.
+// What a Release keeps of the durations that sets report: never invents a value that was not measured.
 import { expect, test } from 'vitest'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { MAX_RECORDED_SWITCHES } from '#api/kinds/release.ts'

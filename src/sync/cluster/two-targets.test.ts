@@ -1,4 +1,4 @@
-// A hub that is its own member: two targets of one source write one cluster. Neither deletes what the other has, and nothing that git removed stays.
+// A hub that is its own member: two targets of one source write one cluster. Neither deletes the other's objects, and everything that git removed is deleted.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -95,7 +95,7 @@ function world() {
     )
   const there = async () => new Set((await Promise.all(await live())).flat())
   const shards = async () => (await client.list(inventory)).items
-  /** As a release that did not tell targets apart wrote it: one for both, in the state of the last pass. */
+  /** An older release did not tell targets apart: one Inventory for both, in the state of the last pass. */
   const older = async (commit: Commit, last: TargetKind, beside: Part = []) => {
     for (const target of ['Hub', 'Member'] as const) await pass(target, commit)
     const all = await shards()
@@ -235,7 +235,7 @@ test('whatever git declares for either target, in whatever order they pass: noth
       const w = world()
       const [start] = history
       if (older !== null && start !== undefined) await w.older(start, older)
-      // Each has passed before anything moves: an empty Inventory of it says that the cluster is both.
+      // Each target passes before anything moves: its empty Inventory shows that the cluster is both.
       for (const target of TARGETS) if (start !== undefined) await w.pass(target, start)
       for (const [n, commit] of history.entries())
         for (const target of [

@@ -18,7 +18,7 @@ test('requests make a read at once, then one every five seconds, and none is los
   expect(reads).toEqual([0, 0])
   await clock.advance(1)
   expect(reads).toEqual([0, 0, 5_000])
-  // A commit a second for a minute.
+  // One commit per second for a minute.
   for (let n = 0; n < 60; n++) {
     looks.accept('a/b', `commit ${n}`)
     await clock.advance(1_000)

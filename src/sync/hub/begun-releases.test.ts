@@ -36,7 +36,7 @@ test('what a release has begun counts for the next one before the watch tells of
   if (b === undefined || next === undefined) throw new Error('not cached')
   const previous = () => previousOf(releasesIn(releases.list(), 'n'), next, 'x')
   expect(previous()).toMatchObject({ digest: 'A' })
-  // No watch runs here at all.
+  // No watch is running here.
   const own = { client, type: releaseKind, fieldManager: 'kubenode-sync', cache: releases }
   await writeStatus({ ...own, object: b, status: statusAt('Applying') })
   expect(previous()).toBeUndefined()

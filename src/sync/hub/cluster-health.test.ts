@@ -38,7 +38,7 @@ test('F12 five hundred clusters that come back at once get one list each from th
   const list = async (name: string) => {
     lists.push({ name, at: clock.monotonic() })
     most = Math.max(most, ++running)
-    // As a server that is far away, and busy with all that come back.
+    // Like a distant server that is busy with all returning clients.
     await clock.sleep(50)
     running--
     if (isAway) throw new ConnectionError(syncErrors.KN7301({ id: name }), 'no')

@@ -1,4 +1,4 @@
-// Which kubeconfig sync opens for a Cluster: the one installed for it, whatever a Cluster says; and that nothing stays of a deleted one.
+// Which kubeconfig sync opens for a Cluster: the one installed for it, whatever the Cluster claims. And nothing remains of a deleted one.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'

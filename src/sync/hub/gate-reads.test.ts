@@ -1,4 +1,4 @@
-// What gates ask other systems: hostile ones keep a gate shut; tokens go only where both owners meant them to.
+// Gates that query other systems: hostile ones keep a gate closed, and tokens go only where both owners allow.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Server } from 'node:net'

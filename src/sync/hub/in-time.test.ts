@@ -6,7 +6,7 @@ import { inTime, PASS_TIME } from './in-time.ts'
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 const TIME = { startMs: 100, eachMs: 150 }
 
-/** One pass after the other until all is done, and what each of them finished. */
+/** Runs passes until everything is done, and returns what each of them finished. */
 async function passes(tookMs: (name: string, pass: number) => number, time = TIME): Promise<readonly string[]> {
   const clock = new VirtualClock()
   const finished: string[] = []

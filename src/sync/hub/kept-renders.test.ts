@@ -7,7 +7,7 @@ interface Made {
 }
 const made = async (kib: number): Promise<Made> => ({ bytes: kib * KIB })
 
-/** Of source `a`, commit `1`: `a1`. */
+/** `a1` is source `a`, commit `1`. */
 async function filled(maxKib: number, sizes: Readonly<Record<string, number>>): Promise<KeptRenders<Made>> {
   const kept = new KeptRenders<Made>(maxKib * KIB, ({ bytes }) => bytes)
   for (const [[source = '', commit = ''], kib] of Object.entries(sizes).map(([k, v]) => [k.split(''), v] as const)) {

@@ -1,4 +1,4 @@
-// The permits of one mass deletion, read and requested at the hub without a cache.
+// The permits of one mass deletion, read and requested on the hub without a cache.
 import { KINDS } from '#api/kinds.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
@@ -32,7 +32,7 @@ function world() {
   const client = fake.client({ actor: 'sync' })
   const asking = { client, now: () => clock.now(), ended, cluster, release, signal: new AbortController().signal }
   const all = () => fake.all(operationPermit) as readonly OperationPermit[]
-  /** The Defender writes a status, by a clock of its own. */
+  /** The Defender writes a status, with its own clock. */
   const decide = async (status: JsonObject) => {
     const last = all().at(-1)
     await fake.client({ actor: 'defender' }).patch(

@@ -1,4 +1,4 @@
-// What becomes of branches, and of names that a hostile author chose for them.
+// What happens to branches, and to names that a hostile author chose for them.
 import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'

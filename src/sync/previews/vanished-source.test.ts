@@ -1,4 +1,4 @@
-// Previews whose source was deleted while no sync ran, and previews whose source the cache does not have yet.
+// Previews whose source was deleted while no sync ran, and previews whose source is not in the cache yet.
 import { afterEach, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { approval } from '#api/kinds/approval.ts'

@@ -1,4 +1,4 @@
-// What a fleet of many machines and places is on one machine: the same objects, on hosts that are there.
+// A fleet of many machines and places on one machine: the same objects, on local hosts.
 import { sha256OfJson } from '#lib/sha256.ts'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'

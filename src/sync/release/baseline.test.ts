@@ -291,7 +291,7 @@ describe('a baseline that was lost', () => {
   test('does not matter in a cluster where nothing of ours was', () => {
     const empty = { failing: [node('n-1')], before: content({}), hasPassed: false }
     expect(state([node('n-1')], next({ ...empty, isFirst: true }))).toBe('Current')
-    // The hub knows better: the inventory was deleted together with its baseline.
+    // The hub knows more: the inventory was deleted together with its baseline.
     expect(state([node('n-1')], next(empty))).toBe('Failed')
   })
 })

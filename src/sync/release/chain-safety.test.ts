@@ -1,4 +1,4 @@
-// A Release succeeds only on what was observed healthy: chains of Releases that supersede each other midway, in any order.
+// A Release succeeds only on clusters that were observed healthy: chains of Releases that supersede each other midway, in any order.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -36,7 +36,7 @@ type Digests = Readonly<Record<string, string>>
 /** The actual state of a cluster, whatever the statuses say. */
 interface Truth {
   applied: string | undefined
-  /** Seconds for which Releases watched the cluster with this content since it was last observed otherwise than healthy. */
+  /** Seconds for which Releases observed the cluster as healthy with this content, without interruption. */
   watched: number
   /** Observed healthy for a whole soak since its content last changed. */
   hasSoaked: boolean
@@ -49,7 +49,7 @@ class Chain {
   readonly truth = new Map<string, Truth>()
   #made = 0
 
-  /** Two Releases with the same predecessor: created from a cache that had not seen the other. */
+  /** Two Releases with the same predecessor: created from a cache that did not have the other yet. */
   commit(digests: Digests, previous = this.newest?.metadata.name): void {
     const name = `r-${String(++this.#made).padStart(3, '0')}`
     this.all.push({
@@ -75,7 +75,7 @@ class Chain {
     return this.chain.at(-1)
   }
 
-  /** One pass over every unfinished Release, then a second passes. */
+  /** One pass over every unfinished Release, then one second passes. */
   step(health: (cluster: string) => Health): void {
     const newest = this.newest?.metadata.name
     for (const { metadata } of this.chain) {
@@ -138,7 +138,7 @@ class Chain {
   }
 
   #mustBeTrue(stage: string, { metadata, spec }: Release, { clusters = [] }: ReleaseStatus): void {
-    // An unreachable one is skipped, counted, and caught up later.
+    // An unreachable cluster is skipped, counted, and caught up later.
     for (const { name, phase } of clusters.filter((c) => c.stage === stage && c.phase !== 'Offline')) {
       const truth = this.truth.get(name)
       const text = (applied: string | undefined, hasSoaked: boolean | undefined) =>
@@ -169,7 +169,7 @@ describe('a Release after one that was superseded midway', () => {
   ])('with %s is not done while its stage is only half done', (_, digests) => {
     const chain = started()
     chain.commit(of('B'))
-    // Healthy for a moment, before the controllers have begun.
+    // Healthy for a short time, before the controllers have started.
     chain.steps(4, (c) => (c === 't2' ? 'working' : 'well'))
     chain.commit(digests)
     chain.steps(60, () => 'working')
@@ -237,7 +237,7 @@ test('a cluster that its stage did not wait for is watched by the next Release, 
   const t1 = (health: Health) => (c: string) => (c === 't1' ? health : 'well')
   chain.steps(13, t1('working'))
   chain.steps(8, t1('silent'))
-  // It is reachable again, and healthy for less than a soak.
+  // It is reachable again, but healthy for less than a soak.
   chain.steps(6)
   expect(chain.phases()).toMatch(/t1=Healthy/)
   chain.commit(of('A'))

@@ -1,4 +1,4 @@
-// Custom gates: what their rules see of a cluster, and that only a rule that is true for certain opens one.
+// Custom gates: what their rules read from a cluster, and that a gate opens only for a rule that is certainly true.
 import { describe, expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'

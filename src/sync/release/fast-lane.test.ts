@@ -1,4 +1,4 @@
-// Reverts in the plan of a Release: the fast lane of what was healthy before, what binds it, and what blocks content that was reverted.
+// Reverts in the plan of a Release: the fast lane for content that was healthy before, its limits, and what blocks reverted content.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -55,7 +55,7 @@ interface Wish extends Partial<ReleaseSeen> {
   readonly look?: ClusterAnswer
 }
 
-/** So many passes, a second apart. */
+/** This many passes, a second apart. */
 function after(passes: number, { returns = NAMES, stage = {}, look = WELL, ...more }: Wish, from: ReleaseStatus = {}) {
   let status = from
   for (let i = 0; i < passes; i++) {
@@ -180,7 +180,7 @@ describe('a revert of what is still rolled out', () => {
     expect(phases(staged({}))).toEqual(['Applying', 'Applying', 'Waiting'])
     expect(phases(staged({ underway: [] }))).toEqual(['Applying', 'Waiting', 'Waiting'])
     expect(staged({}).stages?.map((s) => s.phase)).toEqual(['Progressing', 'Waiting'])
-    // By content, not by what the message says: a branch that was set back is no revert.
+    // By content, not by the message: a branch that was reset is not a revert.
     expect(phases(staged({ isReturn: false }))).toEqual(['Applying', 'Applying', 'Waiting'])
   })
 
@@ -235,7 +235,7 @@ describe('what was reverted', () => {
     })
     const retried = after(1, { returns: [], revertedBefore, retries: ['u-1'] }, waits)
     expect(phases(retried)).toEqual(['Applying', 'Waiting', 'Waiting'])
-    // The hold ends; what began continues.
+    // The hold ends; started work continues.
     expect(phases(after(5, { returns: [], revertedBefore }, retried))[0]).toBe('Healthy')
   })
 })

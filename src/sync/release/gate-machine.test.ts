@@ -1,4 +1,4 @@
-// Gates as a machine: they wait only with a reason, never let a stage past one that failed, and they end.
+// Gates as a state machine: they wait only with a reason, never let a stage past a failed gate, and always end.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defined } from '#lib/defined.ts'

@@ -96,6 +96,6 @@ test.each<[string, readonly Release[], boolean]>([
   const own = of('d1')
   const passed = release('a', undefined, 'Healthy', 'd1', 'Succeeded')
   expect(isLeftUnderway([passed, ...later, own], own, 'x')).toBe(wanted)
-  // What never passed there is no return.
+  // Content that never passed there is not a return.
   expect(isLeftUnderway([...later, own], own, 'x')).toBe(false)
 })

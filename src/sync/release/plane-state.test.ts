@@ -92,7 +92,7 @@ test.each([
   ['what', '1.36.0', false],
 ])('nodes go first on the way to %s from %s: %s', (wanted, live, areFirst) => {
   const versions = [{ part: 'apiserver', version: live }]
-  // What is declared there and was never reached does not count.
+  // A declared version that was never reached does not count.
   expect(areNodesFirst({ version: wanted }, clusterOf({ ...RUNS, versions }, { version: '1.37.0' }))).toBe(areFirst)
   expect(areNodesFirst({ version: wanted }, clusterOf(undefined, { version: live }))).toBe(areFirst)
 })

@@ -1,4 +1,4 @@
-// The record of a Release: times, gates and approvers of each cluster, bounded, and unchanged once it is finished.
+// The record of a Release: times, gates and approvers of each cluster, bounded, and unchanged after it is finished.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -120,7 +120,7 @@ describe('the record', () => {
   test('keeps how long switches took, as they were read last, until the cluster is done', () => {
     const switchesAt = (p90: number) => new Map([['a', [{ set: 'base', component: 'beacon', count: 3, p50: 60, p90 }]]])
     const begun = recordOf({ ...seenAt('Applying', 'Progressing'), switches: switchesAt(90) }, T0)
-    // A cluster that is not read now keeps what it had.
+    // A cluster that is not read now keeps its record.
     const unread = recordOf(seenAt('Verifying', 'Progressing', begun), T0 + 1_000)
     expect(unread[0]?.switches).toEqual(switchesAt(90).get('a'))
     const done = recordOf({ ...seenAt('Healthy', 'Succeeded', unread), switches: switchesAt(120) }, T0 + 2_000)

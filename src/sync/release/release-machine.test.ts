@@ -1,4 +1,4 @@
-// A Release as a machine, over whatever pipeline, gates, clusters and exemptions: it never waits without a reason, never passes a closed gate, and ends.
+// A Release as a state machine, with any pipeline, gates, clusters and exemptions: it never waits without a reason, never passes a closed gate, and always ends.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'

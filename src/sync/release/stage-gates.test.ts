@@ -1,4 +1,4 @@
-// Gates of stages: what they wait for, what they leave as evidence, and that no cluster is begun, and no stage done, past one that is shut.
+// Stage gates: what they wait for, what evidence they leave, and that no cluster starts, and no stage finishes, past a closed gate.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
@@ -124,7 +124,7 @@ describe('before a stage opens', () => {
     story.sight = { ...story.sight, surveys: new Map([['a', read(READY)]]) }
     story.step()
     expect(story.phases()).toBe('a=Applying b=Waiting')
-    // What the change itself does to the machines does not close the stage again.
+    // The change's own effect on the machines does not close the stage again.
     story.sight = { ...story.sight, surveys: new Map([['a', read(ILL)]]) }
     story.steps(3)
     expect(story.test?.gates).toEqual([

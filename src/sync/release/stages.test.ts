@@ -306,7 +306,7 @@ describe('a Release', () => {
     expect(a).toMatchObject({ prune, waitingFor: { predicate: 'PruneGuard', seen: text } })
     expect(a?.waitingFor?.unblock).toContain(prune.digest)
     expect(story.status?.waitingFor).toMatchObject({ predicate: 'PruneGuard', seen: `a: ${text}` })
-    // The permit that was asked for is in the cluster, and not where the release is read.
+    // The requested permit is in the cluster, not where the release is read.
     const waits = {
       permit: 'prune-1',
       seen: 'gate Approval: 0 of 1',
@@ -314,7 +314,7 @@ describe('a Release', () => {
     }
     story.steps(1, { a: { ...well, prune: { ...prune, waits } }, b: well })
     expect(story.status?.waitingFor?.unblock).toBe(`${waits.unblock} --context a`)
-    // Time after the approval is not late because of the wait.
+    // The wait does not make the time after the approval count as late.
     story.steps(5, { a: working, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     expect(story.status?.clusters?.[0]?.prune).toBeUndefined()
@@ -387,7 +387,7 @@ describe('a Release', () => {
       unblock: 'the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context a lists it',
     })
     expect(story.status?.clusters?.[0]?.failures).toEqual({ before: 0, new: 0 })
-    // The deadline begins when the hold has ended.
+    // The deadline starts when the hold has ended.
     story.steps(30, { a: working, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     story.steps(60, { a: well, b: well })
@@ -406,7 +406,7 @@ describe('a Release', () => {
     const story = new Story(two())
     story.steps(200, { a: { ...well, failing: [held] }, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
-    // Its deadline begins when it is seen.
+    // Its deadline starts when it is observed.
     story.steps(30, { a: { ...well, failing: [held, web] }, b: well })
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'Progressing',
@@ -541,7 +541,7 @@ describe('gates and windows', () => {
   })
 
   test('clusters are begun only while a window is open', () => {
-    // Opens at 12:30 for an hour; the test begins at 12:00.
+    // Opens at 12:30 for an hour; the test starts at 12:00.
     const story = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC' }] }))
     story.step({ a: well, b: well })
     expect(story.status?.stages?.[0]?.waitingFor).toMatchObject({
@@ -590,7 +590,7 @@ describe('whatever the clusters do', () => {
           const status = story.step(l, {}, 3 * S)
           const prod = (status.clusters ?? []).filter((c) => c.stage === 'prod')
           const atWork = prod.filter((c) => c.phase === 'Applying' || c.phase === 'Verifying').length
-          // Clusters that failed after being healthy count as active, though they were not started again.
+          // Clusters that failed after being healthy count as active, although they were not started again.
           const begun = prod.filter((c) => c.phase !== 'Waiting').length
           if (status.stages?.[0]?.phase !== 'Succeeded') expect(begun).toBe(0)
           if (prod.every((c) => c.healthySince === undefined)) expect(atWork).toBeLessThanOrEqual(max === 1 ? 1 : 2)

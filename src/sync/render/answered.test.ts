@@ -1,4 +1,4 @@
-// The answer of a cage is read line by line: its allowed content, its limits, and how much is parsed before other work has a turn.
+// A cage's answer is read line by line: its allowed content, its limits, and how much is parsed before other work gets a turn.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
@@ -12,7 +12,7 @@ import { syncErrors } from '../sync-errors.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** As it arrives through a pipe: cut anywhere. */
+/** As it arrives through a pipe: split anywhere. */
 function endOf(text: string, pieceBytes = 65_536): CagedEnd {
   const bytes = Buffer.from(text)
   const pieces = Math.ceil(bytes.length / pieceBytes)

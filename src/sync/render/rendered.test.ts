@@ -1,4 +1,4 @@
-// The output of a cage is used only after checks: names that fit a path and a line, and nothing that belongs to programs.
+// A cage's output is used only after checks: names must fit a path and a line, and nothing may belong to programs.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'

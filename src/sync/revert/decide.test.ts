@@ -112,7 +112,7 @@ describe('whether sync reverts', () => {
         const { kind } = refuses({ release: own, status, chain: [old, own], releases: [old, own], isPaused })
         const mayWrite =
           now.some((s) => s.phase === 'Failed') &&
-          // One that only says that it reverts is a commit like any other.
+          // A commit whose message only claims to be a revert is treated like any other.
           !(revertOf !== undefined && isBack) &&
           !isPaused &&
           !isReverted &&

@@ -1,4 +1,4 @@
-// The keys of a FleetSource: from the entries of its provider, and none where the provider is unknown to this version.
+// The keys of a FleetSource: from its provider's entries, and none if this version does not know the provider.
 import { expect, test } from 'vitest'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { AGE_KEY, AGE_RECIPIENT } from '#test/support/tools/sops-writer.ts'

@@ -1,4 +1,4 @@
-// Files of sops with age: those of the real age program, those that were tampered with, and that no message has a value.
+// sops files with age: real ones, tampered ones, and that no message contains a value.
 import fc from 'fast-check'
 import { expect, describe, test } from 'vitest'
 import {
@@ -53,7 +53,7 @@ const changed = (change: Change, document: typeof DOCUMENT = DOCUMENT): string =
 }
 
 describe('age', () => {
-  /** `printf 0123456789abcdef0123456789abcdef | age -r RECIPIENT -a`, version 1.1.1 of Debian; the second with another recipient in front. */
+  /** `printf 0123456789abcdef0123456789abcdef | age -r RECIPIENT -a`, version 1.1.1 from Debian; the second one has another recipient first. */
   const REAL = [
     `-----BEGIN AGE ENCRYPTED FILE-----
 YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSB6QXdrYVVyR1ZPaXh5NGVY

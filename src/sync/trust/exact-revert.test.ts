@@ -7,7 +7,7 @@ import { revertTrailers, revertNamedIn } from './revert-trailers.ts'
 
 type Files = Readonly<Record<string, string>>
 
-/** Commits in memory: ids are letters repeated, trees are kept by their content. */
+/** Commits in memory: ids are repeated letters, trees are stored by content. */
 class History {
   readonly #trees = new Map<string, readonly TreeEntry[]>()
   readonly #commits = new Map<string, { tree: string; parents: string[]; message: string; isOfSync: boolean }>()
@@ -118,7 +118,7 @@ describe('what the key of sync may sign', () => {
     expect(await h.problem(h.commit('f', h.tree(LATER), [e], message(e, d), true))).toMatch(/is a revert by sync/)
     const again = h.commit('1', h.tree(LATER), [e])
     expect(await h.problem(h.commit('f', h.tree(BACK), [again], message(c, b), true))).toMatch(/a second time/)
-    // Nor one in the middle of what is reverted.
+    // Not even if the revert is in the middle of the reverted commits.
     expect(await h.problem(h.commit('f', h.tree(LATER), [again], message(again, d), true))).toMatch(
       /is a revert by sync/,
     )
@@ -153,7 +153,7 @@ const files = fc
   .dictionary(names, fc.constantFrom('1', '2', '3'), { maxKeys: 6 })
   .map((f): Files => ('e' in f ? Object.fromEntries(Object.entries(f).filter(([k]) => k !== 'e/a')) : f))
 
-/** Changes since then, mostly of other files. */
+/** Later changes, mostly to other files. */
 const others = fc.oneof(
   { weight: 3, arbitrary: fc.dictionary(fc.constantFrom('z', 'd/z', 'd/e/z', 'y/z'), fc.constantFrom('1', '2')) },
   { weight: 1, arbitrary: files },
@@ -207,13 +207,13 @@ describe('a repository of 50,000 files', () => {
     expect(made).toMatchObject({ kind: 'Tree' })
     if (made.kind !== 'Tree') return
     expect(made.paths).toHaveLength(count)
-    // The three roots, and of a folder that changed what it was before and after.
+    // The three roots, plus a changed folder's state before and after.
     expect(read.size).toBeLessThanOrEqual(3 + 2 * Math.min(count, 500))
     expect(await h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
   })
 })
 
-/** Without what the evil file would hide. */
+/** Leaves out the files that the evil file would hide. */
 function filesOf(h: History, tree: string, folder = ''): [string, string][] {
   return h.treeOf(tree).flatMap(({ name, kind, oid }): [string, string][] => {
     const path = `${folder}${name}`

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { firstParentRange, mergeBase, wholeRange, type Links } from './history.ts'
 
-/** Commit n may have any commits below n as parents; times are in no order. */
+/** Commit n may have any commits below n as parents; times are in random order. */
 const histories = fc
   .array(fc.record({ parents: fc.array(fc.nat(), { maxLength: 3 }), time: fc.nat({ max: 50 }) }), {
     minLength: 2,
@@ -46,7 +46,7 @@ test('a range is everything that the new commit contains and the last one does n
       for (const [i, id] of range.commits.entries())
         for (const parent of all[Number(id)]?.parents ?? [])
           expect(old.has(parent) || range.commits.indexOf(parent) < i).toBe(true)
-      // What a commit of the branch merged lies between it and the one before.
+      // A branch commit's merged commits are between it and the previous one.
       const line = await firstParentRange(from, to, reader(all))
       if (line.kind !== 'Range') return
       for (const [i, id] of line.commits.entries()) {

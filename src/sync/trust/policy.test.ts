@@ -1,4 +1,4 @@
-// A revoked SSH key is refused whatever characters its fingerprint has.
+// A revoked SSH key is refused whatever characters its fingerprint contains.
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { keyProblem, policyOf } from './policy.ts'
@@ -7,7 +7,7 @@ import { wireString } from './ssh-wire.ts'
 
 const ANCHOR = 'a'.repeat(40)
 
-/** Half of all fingerprints have a slash. */
+/** Half of all fingerprints contain a slash. */
 function newKey(hasSlash: boolean): { readonly line: string; readonly fingerprint: string } {
   for (;;) {
     const x = Buffer.from(generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')

@@ -138,7 +138,7 @@ describe('hung tasks', () => {
     expect(shown(judgeHung(sleepers, 120_000, 120_000))).toBe(
       'TasksHung True: 1 hang in the kernel for 2m or longer: a (b) c (42)',
     )
-    // It ran in between: another wait.
+    // It ran in between, so this is a new wait.
     sleepers = followSleepers(sleepers, [sleepingTask(stat('D', 8)) ?? []].flat(), 120_000)
     expect(judgeHung(sleepers, 200_000, 120_000).status).toBe('False')
   })

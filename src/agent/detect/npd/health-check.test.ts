@@ -38,7 +38,7 @@ test('a service that answers is healthy; one that does not is reported with the 
     status: 'NonOk',
     message: 'kubelet:kubelet was found unhealthy: connect ECONNREFUSED',
   })
-  // It is running: restarting it needs a permit.
+  // It is running, so a restart needs a permit.
   expect(restarts).toEqual([])
 })
 

@@ -5,7 +5,7 @@ import { LogMatcher } from './log-matcher.ts'
 import { traitsOf } from './pattern-traits.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
-/** As Go does it, without any shortcut: the whole buffer, each time. */
+/** Like Go, without any shortcut: the whole buffer every time. */
 function* plainly(patterns: readonly string[], size: number): Generator<readonly string[], void, string> {
   const buffer = Array<string>(size).fill('')
   const regexes = patterns.map((p) => compileRegex(`${p}\\z`))
@@ -139,12 +139,12 @@ test('S12 a pattern that other engines choke on costs a line of 16 KB little', (
   const began = process.cpuUsage()
   for (let n = 0; n < 5; n++) expect(matcher.push(evil)).toEqual([])
   const { user } = process.cpuUsage(began)
-  // Backtracking would practically never finish: any bound shows the difference.
+  // Backtracking would practically never finish, so any limit shows the difference.
   expect(user / 1_000_000).toBeLessThan(5)
 })
 
 describe('S12 what one line may cost is bounded, whatever the patterns', () => {
-  /** The largest allowed, in the largest allowed number: about 2,000 seconds for one line without a bound. */
+  /** The largest pattern, in the largest number, that is allowed: without a limit, about 2,000 seconds for one line. */
   const LARGE = '(?:[xa]?){300}[xa]{300}[yz]'
   const many = Array<string>(128).fill(LARGE)
   const long = 'xa'.repeat(8_192)

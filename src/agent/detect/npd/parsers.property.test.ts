@@ -1,4 +1,4 @@
-// Input from outside is read or refused: no content of a log, a file or a program's output ends the agent.
+// Outside input is parsed or refused: no content of a log, a file or a program's output ends the agent.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseDetect } from '#api/agent-config/detect-config.ts'

@@ -1,4 +1,4 @@
-// A unit that other programs brought is let go: it gets back its state from before, except for what a person did to it since.
+// A unit from another program is released: it returns to its earlier state, except for what a user changed since.
 import { expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
@@ -20,7 +20,7 @@ interface State {
   readonly load?: string
 }
 
-/** A host whose unit is in a state that commands change; with `isTaken` the agent has started it before. */
+/** A host whose unit is in a state that commands change; with `isTaken`, the agent has started it before. */
 async function host(state: State, isTaken = true) {
   const files = new MemoryFiles()
   let now = state

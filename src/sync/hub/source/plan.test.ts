@@ -1,4 +1,4 @@
-// What becomes of a commit, track by track: every decision of a FleetSource without git, a server or a clock.
+// What happens to a commit in each track: every decision of a FleetSource without git, a server or a clock.
 import { ANNOTATIONS } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
@@ -241,7 +241,7 @@ describe('while what the commit declares for the hub waits for a stage', () => {
       reason: 'GateClosed',
       message: 'the hub waits for release/base-b: board: approved by 0 of 1 (ada)',
     })
-    // The source has done its part, as for clusters that wait: the Release is what is not Ready.
+    // The source has done its part, as for clusters that wait: it is the Release that is not Ready.
     expect(conditionsOf(s, []).find((c) => c.type === 'Ready')).toMatchObject({
       status: 'True',
       message: 'the newest commit is rendered and has its Releases; the hub waits for release/base-b',

@@ -4,7 +4,7 @@ import { MAX_LOG_BYTES, MAX_RESULT_BYTES, linesOfResult, resultIn } from './log-
 
 const RUN = '0123456789abcdef'
 const bytes = fc.uint8Array({ maxLength: 30_000 }).map((b) => Buffer.from(b))
-/** Of other programs: no line of theirs starts as those of a result. */
+/** Lines of other programs: none starts like a line of a result. */
 const stray = fc.string().map((text) => `${text.replaceAll('\n', ' ').replaceAll('kubenode-render', '')}\n`)
 
 const written = (result: Buffer): readonly string[] => [...linesOfResult(RUN, result)]
@@ -34,7 +34,7 @@ test('a log that is cut at any byte has no result', () => {
   fc.assert(
     fc.property(bytes, fc.nat(), fc.boolean(), (result, cut, isHead) => {
       const log = written(result).join('')
-      // Its last line end says nothing.
+      // The last newline carries no information.
       const at = cut % (log.length - 1)
       const rest = isHead ? log.slice(0, at) : log.slice(at + 1)
       expect(resultIn(RUN, rest).kind).not.toBe('Whole')
@@ -61,9 +61,9 @@ test('the largest result fits into what is read of a log, and that into the smal
   const lines = written(Buffer.alloc(MAX_RESULT_BYTES, 1))
   const sent = lines.reduce((n, line) => n + line.length, 0)
   expect(sent).toBeLessThan(MAX_LOG_BYTES)
-  // Before each line a kubelet keeps a time, a stream and a tag.
+  // A kubelet puts a time, a stream and a tag in front of each line.
   const TAG = '2026-11-21T17:00:00.000000000Z stdout F '.length
   expect(sent + lines.length * TAG).toBeLessThan(10 * 1024 * 1024)
-  // Container runtimes break longer lines up.
+  // Container runtimes split longer lines.
   expect(Math.max(...lines.map((l) => l.length))).toBeLessThan(16 * 1024)
 })

@@ -27,7 +27,7 @@ const waiting = (reason: string, message = '') => ({ phase: 'Pending', ...contai
 
 const seen = (more: Partial<SeenJob>): SeenJob => ({ name: 'render-x', job: job(), pods: [], events: [], ...more })
 
-/** A word for what it is, and the number of the error. */
+/** The kind of result, and the error number. */
 function messages(more: Partial<SeenJob>): string {
   const p = progressOf(seen(more))
   if (p.kind === 'Failed') return numbered(p.error)
