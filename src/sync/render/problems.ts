@@ -102,7 +102,7 @@ export const problemText = ({ clusters, object, pointer, code, message, place }:
   `${code}: ${object} in ${someOf(clusters, MAX_CLUSTERS)}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
 
 /** Refused before any of the commit is applied anywhere. */
-/** `called`: the commit as people call it. */
+/** `called`: the commit with its title. */
 export function refuseImpossible(called: string, { problems, moreProblems }: RenderedProblems): void {
   const certain = problems.filter((p) => p.isCertain)
   const [first] = certain

@@ -124,7 +124,7 @@ type CriReply =
   /** gRPC status other than OK: the runtime is there and refuses. */
   | { readonly kind: 'Refused' | 'NoAnswer'; readonly message: string }
 
-/** A runtime answers with some kilobytes. */
+/** A runtime's answer takes a few kilobytes. */
 const MAX_REPLY_BYTES = 2 ** 20
 
 async function callCri(socketPath: string, path: string, request: Buffer, timeoutMs: number): Promise<CriReply> {

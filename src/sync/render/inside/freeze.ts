@@ -89,7 +89,7 @@ function freezeTime(now: number): void {
   )
 }
 
-/** Without a date they format the real one. */
+/** Without a date argument, formatters use the real time. */
 function freezeFormats(now: number): void {
   const { prototype } = Intl.DateTimeFormat
   const format = Object.getOwnPropertyDescriptor(prototype, 'format') as {
