@@ -1,9 +1,9 @@
-// The smallest things that every topic of the console is made of. Types only.
+// The basic types that every console topic uses. Types only.
 
-/** Milliseconds since 1970. The page formats times, so that an unchanged row is never sent again because time passed. */
+/** Milliseconds since 1970. The page formats times, so that an unchanged row is never sent again just because time passed. */
 export type Stamp = number
 
-/** What lifts a wait: a command that can be copied, or a state that has to come. */
+/** What ends a wait: a command to copy, or a state that has to be reached. */
 export interface Lift {
   readonly text: string
   readonly isCommand: boolean

@@ -1,14 +1,14 @@
-// The head and rows of the topic of budgets. Types only; times are milliseconds since 1970.
+// The head and rows of the budgets topic. Types only; times are milliseconds since 1970.
 import type { ObjectName, Stamp } from './basics.ts'
 import type { Approvable, HoldNote } from './topics.ts'
 
 export interface BudgetsHead {
-  /** Clock of the Defender; absent without a ledger. */
+  /** The Defender's clock; left out without a ledger. */
   readonly asOf?: Stamp
   readonly leader?: string
-  /** On the whole cluster, as far as the reader may list holds: while one freezes it nothing is granted. */
+  /** Holds on the whole cluster, if the reader may list holds: a freeze blocks every grant. */
   readonly holds?: readonly HoldNote[]
-  /** No policy is declared: the built-in one decides. */
+  /** No policy is declared, so the built-in one decides. */
   readonly isBuiltIn: boolean
   readonly counts: {
     readonly granted: number
@@ -20,7 +20,7 @@ export interface BudgetsHead {
 
 export type BudgetRow = LimitRow | BreakerRow | BlameRow | GrantRow | WaitingPermitRow | WindowRow
 
-/** What is left of one budget or rate in one domain. */
+/** The rest of one budget or rate in one domain. */
 export interface LimitRow {
   readonly id: string
   readonly row: 'Budget' | 'Rate' | 'HealthFloor'
@@ -28,16 +28,16 @@ export interface LimitRow {
   /** `Audit` only reports. */
   readonly mode: 'Enforce' | 'Audit'
   readonly per: string
-  /** Value of the domain; empty for the cluster. */
+  /** The domain's value; empty for the cluster. */
   readonly domain: string
-  /** Of a budget: concurrent or unavailable. Of a rate: its window, such as 1h. */
+  /** For a budget: concurrent or unavailable. For a rate: its window, such as 1h. */
   readonly of: string
   readonly limit: number
   readonly used: number
   readonly left: number
   /** As declared, such as 5%. */
   readonly declared: number | string
-  /** Of a rate without room: when the next grant is possible. */
+  /** For an exhausted rate: when the next grant is possible. */
   readonly nextAt?: Stamp
 }
 
@@ -78,7 +78,7 @@ export interface GrantRow {
   readonly pool?: string
 }
 
-/** A permit that is not granted yet, with the gates that shut it. */
+/** A permit that is not granted yet, with the gates that block it. */
 export interface WaitingPermitRow {
   readonly id: string
   readonly row: 'Waiting'
@@ -91,7 +91,7 @@ export interface WaitingPermitRow {
     readonly gate: string
     readonly verdict: string
     readonly policy?: string
-    /** What it found, with the limit and the policy. */
+    /** The gate's finding, with limit and policy. */
     readonly text: string
   }[]
   readonly approvals: readonly Approvable[]
@@ -102,7 +102,7 @@ export interface WindowRow {
   readonly row: 'Window'
   readonly policy: string
   readonly isOpen: boolean
-  /** When it opens or shuts next; absent when that is unknown. */
+  /** When it next opens or closes; left out if unknown. */
   readonly changesAt?: Stamp
   readonly text: string
 }

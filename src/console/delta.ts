@@ -1,4 +1,4 @@
-// Applies what the stream sends to a snapshot, and computes it: the page and the memory of the server use the same code. Pure; runs in browsers.
+// Computes deltas of snapshots and applies them: the page and the server's memory share this code. Pure; runs in browsers.
 import { MACHINE_COLUMNS } from './machine-columns.ts'
 import type { Delta, MachineCells, MachinesDelta, MachinesTopic, Rows, RowsDelta, Snapshot } from './protocol.ts'
 
@@ -8,7 +8,7 @@ export const isMachines = (snapshot: Snapshot): snapshot is MachinesTopic => 'co
 
 const isOfMachines = (delta: Delta): delta is MachinesDelta => 'machines' in delta
 
-/** Undefined: nothing changed. */
+/** Undefined if nothing changed. */
 export function rowsDelta(before: AnyRows, after: AnyRows): RowsDelta | undefined {
   const old = new Map(before.rows.map((row) => [row.id, row]))
   const ids = new Set(after.rows.map(({ id }) => id))
@@ -19,14 +19,14 @@ export function rowsDelta(before: AnyRows, after: AnyRows): RowsDelta | undefine
   return { topic: after.topic, ...(!isHeadSame && { head: after.head }), set, gone }
 }
 
-/** Rows are small and made by the same code each time, so that their keys have one order. */
+/** Rows are small and built by the same code, so their keys are in the same order. */
 const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
-/** The snapshot after the delta. A delta of another kind of topic is not applied. */
+/** The snapshot after the delta. Ignores a delta of another kind of topic. */
 export const applied = <T extends Snapshot>(snapshot: T, delta: Delta, revision: string, at: number): T =>
   appliedAll(snapshot, [delta], revision, at)
 
-/** After all of them. The snapshot is copied once: thousands of changes of 10,000 machines take milliseconds, not minutes. */
+/** The snapshot after all deltas. Copies it once: thousands of changes to 10,000 machines take milliseconds, not minutes. */
 export function appliedAll<T extends Snapshot>(snapshot: T, deltas: Iterable<Delta>, revision: string, at: number): T {
   const after = isMachines(snapshot) ? machinesAfter(snapshot, deltas) : rowsAfter(snapshot, deltas)
   return { ...after, revision, at } as T
@@ -34,7 +34,7 @@ export function appliedAll<T extends Snapshot>(snapshot: T, deltas: Iterable<Del
 
 function rowsAfter(snapshot: Exclude<Snapshot, MachinesTopic>, deltas: Iterable<Delta>): AnyRows {
   let head: object = snapshot.head
-  // A row that is set again keeps its place.
+  // An updated row keeps its place.
   const rows = new Map<string, { readonly id: string }>(snapshot.rows.map((row) => [row.id, row]))
   for (const delta of deltas) {
     if (isOfMachines(delta)) continue
@@ -58,7 +58,7 @@ function machinesAfter(before: MachinesTopic, deltas: Iterable<Delta>): Machines
   const remove = (name: string): void => {
     const place = places.get(name)
     if (place === undefined) return
-    // The last machine takes its place: no other one moves.
+    // The last machine fills the gap, so that no other one moves.
     const moved = names.at(-1) ?? name
     names[place] = moved
     places.set(moved, place)
@@ -85,6 +85,6 @@ function machinesAfter(before: MachinesTopic, deltas: Iterable<Delta>): Machines
   }
 }
 
-/** The cells of the machine at a place, in the order of the columns. */
+/** A machine's cells, in column order. */
 export const cellsAt = ({ columns }: MachinesTopic, place: number): MachineCells =>
   MACHINE_COLUMNS.map((column) => columns[column][place] ?? 0)

@@ -1,29 +1,29 @@
-// The columns of the machines of a cluster, as the server sends them and the page draws them. Runs in browsers.
+// The machine columns that the server sends and the page draws. Runs in browsers.
 
-/** The columns of a machine, in the order of a delta's rows. Each but `since` holds an index into `words`. */
+/** A machine's columns, in the order of a delta's rows. All but `since` contain an index into `words`. */
 export const MACHINE_COLUMNS = [
-  /** Name of the Node; the empty word when it is that of the Machine, or when there is none yet. */
+  /** Name of the Node; empty if it equals the Machine's, or there is none yet. */
   'node',
   'phase',
   'zone',
   'rack',
   'pool',
   'class',
-  /** Its components: `containerd=2.1.4,kubelet=1.34.2`, by name. */
+  /** Its components, sorted by name: `containerd=2.1.4,kubelet=1.34.2`. */
   'versions',
-  /** The worst state of a component, a phase of Component; the empty word without components. */
+  /** The worst component state (a phase of Component); empty without components. */
   'health',
-  /** Phase of the running repair; the empty word without one. */
+  /** Phase of the running repair; empty if there is none. */
   'repair',
-  /** `Yes`, `No` or `Unknown`: whether its agent is silent. From conditions of the Machine. */
+  /** `Yes`, `No` or `Unknown`: whether its agent is silent, from the Machine's conditions. */
   'silent',
-  /** What it is blamed for together with others, such as `Component kubelet 1.34.2`; the empty word when nothing. */
+  /** The blame it shares with others, such as `Component kubelet 1.34.2`; empty if none. */
   'blame',
-  /** Reason of the condition Ready while it is not True; the empty word otherwise. */
+  /** Reason of the condition Ready while it is not True; otherwise empty. */
   'reason',
-  /** Type of the first problem condition of its Node; the empty word when there is none, `Unknown` while its Node is not known. */
+  /** Type of its Node's first problem condition; empty if there is none, `Unknown` while the Node is unknown. */
   'condition',
-  /** Seconds since 1970: since when Ready has its status; 0 when unknown. */
+  /** Since when Ready has its status, in seconds since 1970; 0 if unknown. */
   'since',
 ] as const
 

@@ -1,41 +1,41 @@
-// What the server and the page say to each other about plans and prepared commits. Types only.
+// Messages between server and page about plans and prepared commits. Types only.
 import type { ObjectName, Stamp } from './basics.ts'
 
-/** A part of an answer, or why it is not there. */
+/** A part of an answer, or why it is missing. */
 export type Part<T> =
   | { readonly state: 'Made'; readonly value: T }
   | { readonly state: 'Absent'; readonly why: string }
-  /** It is made on request: it takes long, or reads clusters. */
+  /** Computed on request, because it is slow or reads clusters. */
   | { readonly state: 'Unasked' }
 
-/** GET /api/plan?commit=[&base=][&predict=1]: what `kubenode plan` and `kubenode diff` say of a commit. */
+/** GET /api/plan?commit=[&base=][&predict=1]: the output of `kubenode plan` and `kubenode diff` for a commit. */
 export interface PlanAnswer {
   readonly commit: string
-  /** What hubs recorded of it. */
+  /** What the hubs recorded. */
   readonly record: readonly PlanRecord[]
-  /** Two commits rendered and compared: the same text at any time. */
+  /** The two rendered commits compared: the result never changes. */
   readonly certain: Part<CertainPlan>
-  /** By the clusters as they are now. */
+  /** Depends on the clusters' current state. */
   readonly predicted: Part<PredictedPlan>
-  /** The same in a terminal. */
+  /** The equivalent terminal commands. */
   readonly commands: readonly string[]
 }
 
-/** A Release of the commit: whose objects it changes, and which deletions wait. */
+/** A Release of the commit: which clusters' objects it changes, and which deletions wait. */
 export interface PlanRecord {
   readonly object: ObjectName
   readonly source: string
   readonly track: string
   readonly phase: string
-  /** The commit that was followed before. */
+  /** The previously followed commit. */
   readonly after?: string
-  /** Clusters whose objects differ from those of the Release before; absent: that Release is no longer there. */
+  /** Clusters whose objects differ from the previous Release; left out if that one no longer exists. */
   readonly changed?: readonly string[]
   readonly clusters: number
   readonly deletions: readonly RedLine[]
 }
 
-/** What must not be overlooked. */
+/** A line that must not be overlooked. */
 export interface RedLine {
   readonly text: string
   readonly command?: string
@@ -50,11 +50,11 @@ export interface CertainPlan {
   readonly summary: string
   readonly digest: string
   readonly signature?: string
-  /** Deletions and what makes sync refuse the commit. */
+  /** Deletions, and reasons for sync to refuse the commit. */
   readonly red: readonly RedLine[]
-  /** What later commits no longer have to pass, and what a revert leaves undone. */
+  /** What later commits no longer have to pass, and what a revert does not undo. */
   readonly orange: readonly string[]
-  /** Clusters with the same changes are one entry. */
+  /** Clusters with the same changes share an entry. */
   readonly clusters: readonly PlannedClusters[]
 }
 

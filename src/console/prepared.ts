@@ -1,7 +1,7 @@
-// What the server and the page say to each other about prepared commits. Types only.
+// Messages between server and page about prepared commits. Types only.
 import type { CertainPlan, DiffLine } from './plan.ts'
 
-/** What the commit is to change. */
+/** The change that the commit should make. */
 export type ChangeRequest =
   | {
       readonly kind: 'Version'
@@ -22,23 +22,23 @@ export interface SourceName {
   readonly name: string
 }
 
-/** POST /api/prepare `{ source, change, author, email, reason }`: makes a commit and writes it nowhere. */
+/** POST /api/prepare `{ source, change, author, email, reason }`: creates a commit without writing it anywhere. */
 export interface PreparedCommit {
-  /** Of the commit; it is known to this console for a while. */
+  /** Commit id, which this console remembers for a while. */
   readonly id: string
   readonly base: string
-  /** Of the repository that a push writes to, and that is sent the token. */
+  /** The repository that a push writes to and that receives the token. */
   readonly url: string
   /** The branch that the source follows. */
   readonly follows: string
-  /** The name of a branch for a review. */
+  /** Suggested branch name for a review. */
   readonly branch: string
   readonly message: string
   /** For `git am`. */
   readonly patch: string
   readonly lines: readonly DiffLine[]
   readonly plan: CertainPlan
-  /** What to know before it is pushed, such as signatures that the source demands. */
+  /** Warnings before a push, such as signatures that the source requires. */
   readonly warnings: readonly string[]
   /** Why it cannot be pushed to the followed branch. */
   readonly refused?: string
@@ -46,7 +46,7 @@ export interface PreparedCommit {
   readonly needsToken: boolean
 }
 
-/** POST /api/push: writes the prepared commit to a branch with the credentials of the person, which are used once. */
+/** POST /api/push: writes the prepared commit to a branch with the user's credentials, which are used once. */
 export interface PushRequest {
   readonly id: string
   readonly branch: string

@@ -1,4 +1,4 @@
-// What the server of the console and its page say to each other: session, topics, snapshots, deltas, the stream, questions and writes. Types only.
+// The protocol between the console's server and its page: session, topics, snapshots, deltas, stream, queries and writes. Types only.
 import type { MachineColumn } from './machine-columns.ts'
 import type { Lift, ObjectName, Stamp } from './basics.ts'
 import type { BudgetsHead, BudgetRow } from './budget-topics.ts'
@@ -17,7 +17,7 @@ import type {
   SetPartRow,
 } from './topics.ts'
 
-/** `<start of the server>-<number>`: comparable only while the first part is the same. */
+/** `<server start>-<number>`: comparable only within the same server start. */
 export type Revision = string
 
 // ---------------------------------------------------------------- session: GET /api/session
@@ -26,22 +26,22 @@ export interface Session {
   readonly version: string
   readonly person: Person
   readonly clusters: readonly ClusterAccess[]
-  /** Equal for equal clusters and rights: a stream that is opened with another one begins with `session`. */
+  /** Equal for equal clusters and rights: a stream opened with a different digest starts with `session`. */
   readonly digest: string
-  /** The console has the repository of the fleet: commits can be prepared. */
+  /** The console has the fleet's repository, so it can prepare commits. */
   readonly canPrepare: boolean
-  /** When the person has to sign in again. */
+  /** When the user has to sign in again. */
   readonly expires?: Stamp
 }
 
 /** GET /api/sign-in, without a session. POST /api/sign-out ends the session. */
 export interface SignInWays {
   readonly ways: readonly ('Token' | 'Oidc')[]
-  /** Host of the issuer that the page leads to. */
+  /** Host of the issuer that the page redirects to. */
   readonly issuer?: string
 }
 
-/** POST /api/sign-in: without a cluster it opens a session, with one it adds a cluster to the session. */
+/** POST /api/sign-in: without a cluster it opens a session, with one it adds that cluster to the session. */
 export interface TokenRequest {
   readonly token: string
   readonly cluster?: string
@@ -49,39 +49,39 @@ export interface TokenRequest {
 
 /** The answer to POST /api/sign-out. */
 export interface SignedOut {
-  /** Where the browser goes next, to be signed out there too. */
+  /** The browser's next stop, to sign out there too. */
   readonly next?: string
 }
 
 export interface Person {
   readonly name: string
   readonly groups: readonly string[]
-  /** A link on loopback, a bearer token, OIDC, or the header of an authenticating proxy. */
+  /** A loopback link, a bearer token, OIDC, or a header from an authenticating proxy. */
   readonly how: 'Link' | 'Token' | 'Oidc' | 'Proxy'
 }
 
-/** What the person may do in one cluster. What is not listed is not drawn. */
+/** What the user may do in one cluster. Anything not listed is not drawn. */
 export interface ClusterAccess {
   readonly name: string
-  /** Whether releases are steered from here. */
+  /** Whether releases are managed from here. */
   readonly isHub: boolean
   readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused' | 'SignedOut'
-  /** Why it is not Connected. SignedOut: the person has no token for it yet. */
+  /** Why it is not Connected. SignedOut: the user has no token for it yet. */
   readonly message?: string
-  /** Its API server does not answer, and answered last at this time: the topics show what was read before. */
+  /** Set while its API server does not answer: when it last did. The topics show the last state that was read. */
   readonly answeredAt?: Stamp
-  /** Topics of this cluster that the person may read. */
+  /** Topics of this cluster that the user may read. */
   readonly topics: readonly TopicFamily[]
-  /** Kinds on which the person may place a Hold; empty: none. */
+  /** Kinds on which the user may place a Hold; empty for none. */
   readonly holds: readonly string[]
-  /** Whether the person may end a Hold before its time. */
+  /** Whether the user may end a Hold early. */
   readonly canLift: boolean
   readonly canApprove: boolean
 }
 
 // ---------------------------------------------------------------- topics: GET /api/topic/<topic>
 
-/** Each family of topics and what a snapshot of it is. */
+/** Each topic family with its snapshot type. */
 export interface TopicTypes {
   readonly home: HomeTopic
   readonly pipeline: PipelineTopic
@@ -101,7 +101,7 @@ export type TopicFamily = keyof TopicTypes
 /** `home`, `pipeline`, `clusters`, `commits`; `machines/<cluster>` and the like; `set/<cluster>/<name>`, `node/<cluster>/<name>`. */
 export type Topic = string
 
-/** Every topic but machines: a head, and rows with an id that stays the same while the thing is the same. Their order means nothing. */
+/** Every topic except machines: a head, and rows with an id that is stable for the same object. Their order has no meaning. */
 export interface Rows<H, R extends { readonly id: string }> {
   readonly topic: Topic
   readonly revision: Revision
@@ -121,17 +121,17 @@ export type RepairsTopic = Rows<Record<string, never>, RepairRow>
 export type MaintenanceTopic = Rows<Record<string, never>, MaintenanceRow>
 export type NodeTopic = Rows<NodeHead, NodeRow>
 
-/** One number a column, in the order of MACHINE_COLUMNS. */
+/** One number per column, in the order of MACHINE_COLUMNS. */
 export type MachineCells = readonly number[]
 
 export interface MachinesTopic {
   readonly topic: Topic
   readonly revision: Revision
   readonly at: Stamp
-  /** Word 0 is the empty one. */
+  /** Word 0 is empty. */
   readonly words: readonly string[]
   readonly names: readonly string[]
-  /** All machines of the column, in the order of `names`. */
+  /** All machines per column, in the order of `names`. */
   readonly columns: Readonly<Record<MachineColumn, readonly number[]>>
 }
 
@@ -157,17 +157,17 @@ export type Delta = RowsDelta | MachinesDelta
 
 export interface RowsDelta {
   readonly topic: Topic
-  /** The new head, whole, if it changed. */
+  /** The complete new head, if it changed. */
   readonly head?: object
-  /** New and changed rows, whole. */
+  /** New and changed rows, complete. */
   readonly set: readonly { readonly id: string }[]
-  /** Ids of rows that are no longer there. */
+  /** Ids of removed rows. */
   readonly gone: readonly string[]
 }
 
 export interface MachinesDelta {
   readonly topic: Topic
-  /** To be appended to the words. */
+  /** Append to the words. */
   readonly words: readonly string[]
   /** New and changed machines: name and cells. */
   readonly machines: readonly (readonly [name: string, cells: MachineCells])[]
@@ -180,31 +180,34 @@ export interface ResyncEvent {
 }
 
 export interface ByeEvent {
-  /** TooManyStreams: another page has the place of this one, which stays closed until a person turns to it again. After the others it is opened again at once; AskAgain: so that a proxy tells who asks, and nothing is wrong. */
+  /**
+   * TooManyStreams: another page took this one's place, and the stream stays closed until a user returns to this page. For other reasons it reopens at once.
+   * AskAgain: nothing is wrong; a proxy must identify the user again.
+   */
   readonly reason: 'SessionEnded' | 'TooManyStreams' | 'Stopping' | 'AskAgain'
-  /** For a person, with what they can do. */
+  /** For the user, including what to do. */
   readonly message?: string
 }
 
 // ---------------------------------------------------------------- questions
 
-/** GET /api/why?cluster=&kind=&name=[&namespace=]: the tree that `kubenode why` (and for a Node `why-not`) prints. */
+/** GET /api/why?cluster=&kind=&name=[&namespace=]: the tree of `kubenode why` (for a Node: `why-not`). */
 export interface WhyAnswer {
   readonly cluster: string
   readonly kind: string
   readonly name: string
   readonly tree: WhyNode
-  /** The same in a terminal. */
+  /** The equivalent terminal command. */
   readonly command: string
 }
 
 export interface WhyNode {
   readonly text: string
-  /** Equal for one cause; absent: the line explains another one. */
+  /** Equal for the same cause; left out if the line explains another one. */
   readonly cause?: string
-  /** What lifts it: a command that can be copied, or a state that has to come. */
+  /** What ends the wait: a command to copy, or a state that has to be reached. */
   readonly lift?: Lift
-  /** The object that this line is about, where there is one to go to. */
+  /** The line's object, if there is one to link to. */
   readonly object?: ObjectName
   readonly below: readonly WhyNode[]
 }
@@ -216,19 +219,19 @@ export interface SearchAnswer {
 }
 
 export interface SearchHit extends ObjectName {
-  /** What it is now: a phase, a commit, a version. */
+  /** Its current state: a phase, a commit, a version. */
   readonly text: string
 }
 
-/** GET /api/past?topic=&at=: the snapshot at that moment, or the oldest one that is kept. */
+/** GET /api/past?topic=&at=: the snapshot at that moment, or the oldest kept one. */
 export interface PastAnswer {
-  /** Where the memory begins. */
+  /** The start of the memory. */
   readonly begins: Stamp
   readonly ends: Stamp
   readonly snapshot: Snapshot
 }
 
-/** GET /api/past?topic=&from=&to=: what changed between the two moments. */
+/** GET /api/past?topic=&from=&to=: the changes between the two moments. */
 export interface ChangesAnswer {
   readonly begins: Stamp
   readonly ends: Stamp
@@ -237,24 +240,24 @@ export interface ChangesAnswer {
 
 // ---------------------------------------------------------------- writes: POST, application/json, same origin only
 
-/** POST /api/hold. `until` is at most what the command line allows for the effect. */
+/** POST /api/hold. `until` is limited as on the command line. */
 export interface HoldRequest {
   readonly cluster: string
   readonly effect: 'Pause' | 'Freeze' | 'Pin' | 'Retry' | 'Abort' | 'Unprotect' | 'AllowEdit' | 'Promote'
   readonly target: { readonly kind: string; readonly name: string; readonly namespace?: string }
-  /** The revision, digest or stage of the effects that need one. */
+  /** The revision, digest or stage, for effects that need one. */
   readonly to?: string
   readonly reason: string
   readonly until: Stamp
 }
 
-/** POST /api/lift: ends a Hold before its time. */
+/** POST /api/lift: ends a Hold early. */
 export interface LiftRequest {
   readonly cluster: string
   readonly name: string
 }
 
-/** POST /api/approval: exactly one digest that the object asks for. */
+/** POST /api/approval: for exactly one digest that the object requests. */
 export interface ApprovalRequest {
   readonly cluster: string
   readonly of: {
@@ -270,13 +273,13 @@ export interface ApprovalRequest {
 export interface Written {
   readonly kind: 'OperationalHold' | 'Approval'
   readonly name: string
-  /** The same in a terminal. */
+  /** The equivalent terminal command. */
   readonly command: string
-  /** Who does not count it, and whose approval they ask for. */
+  /** Groups for which it does not count, and whose approval is required. */
   readonly warnings?: readonly string[]
 }
 
-/** The body of every answer that is not 2xx. */
+/** The body of every non-2xx response. */
 export interface Refusal {
   readonly code: string
   readonly message: string

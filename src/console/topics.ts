@@ -1,9 +1,9 @@
-// The heads and rows of the topics of the console. Types only; times are milliseconds since 1970.
+// The heads and rows of the console's topics. Types only; times are milliseconds since 1970.
 import type { Lift, ObjectName, Stamp } from './basics.ts'
 
-/** What something waits for: the same four parts everywhere. */
+/** What something waits for, always with the same four parts. */
 export interface Wait {
-  /** One word, the same for the same cause. */
+  /** One word, equal for the same cause. */
   readonly predicate: string
   readonly since?: Stamp
   readonly seen?: string
@@ -18,7 +18,7 @@ export interface HoldNote {
   readonly until: Stamp
 }
 
-/** Something that an Approval of this digest lets pass. */
+/** Something that an Approval of this digest allows. */
 export interface Approvable {
   readonly digest: string
   readonly text: string
@@ -31,7 +31,7 @@ export interface HomeHead {
   readonly sentence: string
   readonly needsAttention: number
   readonly waits: number
-  /** Clusters that are read only in part, or not yet. Above 0 nothing is known to be well. */
+  /** Clusters that are only partly read, or not yet. Above 0, nothing counts as healthy. */
   readonly unknown: number
   readonly clusters: { readonly total: number; readonly connected: number }
   readonly machines: { readonly total: number; readonly ready: number }
@@ -39,7 +39,7 @@ export interface HomeHead {
 
 export interface AttentionRow {
   readonly id: string
-  /** Equal for one cause, in several clusters too. */
+  /** Equal for the same cause, across clusters too. */
   readonly cause: string
   readonly object: ObjectName
   /** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: the reader may not, or cannot, read it. */
@@ -47,7 +47,7 @@ export interface AttentionRow {
   readonly text: string
   readonly since?: Stamp
   readonly lift?: Lift
-  /** The page about it, as a path of the repository. */
+  /** Path of its runbook in the repository. */
   readonly runbook?: string
   /** What it blocks elsewhere. */
   readonly holdsUp?: readonly string[]
@@ -69,12 +69,12 @@ export interface ReleaseRow {
   readonly author?: string
   /** Phase of Release. */
   readonly phase: string
-  /** No newer Release of the track. */
+  /** The track has no newer Release. */
   readonly isNewest: boolean
   readonly startedAt?: Stamp
   readonly finishedAt?: Stamp
   readonly revertOf?: string
-  /** Of the commit that it reverts, where its Release is kept. */
+  /** Subject of the reverted commit, if its Release is kept. */
   readonly revertedSubject?: string
   readonly revertCommit?: string
   readonly wait?: Wait
@@ -93,7 +93,7 @@ export interface StageRow {
   readonly phase: string
   readonly startedAt?: Stamp
   readonly finishedAt?: Stamp
-  /** The soak: from, to. It shrinks between the two. */
+  /** Start and end of the soak. */
   readonly soakFrom?: Stamp
   readonly soakUntil?: Stamp
   readonly healthy: number
@@ -110,7 +110,7 @@ export interface GateNote {
   /** Phase of Gate. */
   readonly phase: string
   readonly since: Stamp
-  /** The value that was last observed. */
+  /** The last observed value. */
   readonly seen?: string
 }
 
@@ -135,7 +135,7 @@ export interface PlaceRow {
 export interface ClusterRow {
   readonly id: string
   readonly name: string
-  /** The Cluster object on the hub; absent for a context without one. */
+  /** The Cluster object on the hub; left out for a context without one. */
   readonly object?: ObjectName
   readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
   readonly message?: string
@@ -154,11 +154,11 @@ export interface ClusterRow {
     readonly snapshot?: string
     readonly message?: string
   }[]
-  /** When the credentials end that sync has for it. */
+  /** When sync's credentials for it expire. */
   readonly credentialsEnd?: Stamp
-  /** What is replaced of its keys and certificates right now, and what that waits for. */
+  /** Its keys and certificates in rotation, and what each rotation waits for. */
   readonly rotations: readonly { readonly name: string; readonly phase: string; readonly message: string }[]
-  /** Of a control plane on the hub. */
+  /** For a control plane on the hub. */
   readonly snapshots?: { readonly last?: Stamp; readonly next: Stamp; readonly message?: string }
   readonly machines: {
     readonly total: number
@@ -166,7 +166,7 @@ export interface ClusterRow {
     readonly silent: number
     readonly repairing: number
   }
-  /** Findings of Home: that need a user, that wait, and that are unknown. Only where all are 0 the cluster is known to be well. */
+  /** Home's findings: needing a user, waiting, and unknown. A cluster is known to be healthy only if all are 0. */
   readonly attention: { readonly act: number; readonly wait: number; readonly unknown: number }
   readonly lastSeen?: Stamp
   readonly wait?: Wait
@@ -183,14 +183,14 @@ export interface CommitRow {
   readonly firstSeen?: Stamp
   readonly signer?: string
   readonly revertOf?: string
-  /** Of the commit that it reverts, where its Release is kept. */
+  /** Subject of the reverted commit, if its Release is kept. */
   readonly revertedSubject?: string
-  /** Releases of this commit, one a track. */
+  /** This commit's Releases, one per track. */
   readonly releases: readonly {
     readonly object: ObjectName
     readonly track: string
     readonly phase: string
-    /** How many clusters are in which phase of ClusterRelease. */
+    /** How many clusters are in each ClusterRelease phase. */
     readonly clusters: Readonly<Record<string, number>>
   }[]
 }
@@ -213,9 +213,9 @@ export interface SetRow {
 }
 
 export interface SetHead extends SetRow {
-  /** The rungs as declared: numbers or percentages. */
+  /** The declared rungs: numbers or percentages. */
   readonly steps: readonly (number | string)[]
-  /** The same as numbers of machines, and whether every machine of a rung has been switched and watched. */
+  /** The same rungs as numbers of machines, and whether each rung is completely switched and watched. */
   readonly ladders: readonly Ladder[]
   readonly inspections: readonly string[]
   readonly soakMs: number
@@ -241,7 +241,7 @@ export interface Ladder {
     readonly machines: number
     readonly state: 'Waiting' | 'Open' | 'Soaking' | 'Passed' | 'Failed'
   }[]
-  /** What is left if nothing else waits, from measured switches, soak included; absent when nothing was measured. */
+  /** The remaining time if nothing else waits, from measured switches and including soak; left out without measurements. */
   readonly minutesLeft?: number
 }
 
@@ -250,12 +250,12 @@ export type SetPartRow = SliceRow | SetMachineRow
 export interface SliceRow {
   readonly id: string
   readonly row: 'Slice'
-  /** As every part of the program calls it. */
+  /** The name used throughout the program. */
   readonly name: string
   readonly component: string
-  /** Absent: the component is removed. */
+  /** If left out, the component is removed. */
   readonly version?: string
-  /** From 0, as in the status. */
+  /** Zero-based, as in the status. */
   readonly step: number
   readonly number: number
   /** Phase of Slice. */
@@ -269,7 +269,7 @@ export interface SliceRow {
   readonly wait?: Wait
 }
 
-/** A machine of the set that failed or was skipped; the others are in `machines/<cluster>`. */
+/** A failed or skipped machine of the set; the others are in `machines/<cluster>`. */
 export interface SetMachineRow {
   readonly id: string
   readonly row: 'Failed' | 'Skipped'
@@ -282,7 +282,7 @@ export interface SetMachineRow {
 
 // ---------------------------------------------------------------- repairs
 
-/** One repair; those of one incident share `incident` and follow by rung and attempt. */
+/** One repair. Repairs of one incident share `incident` and are ordered by rung and attempt. */
 export interface RepairRow {
   readonly id: string
   readonly object: ObjectName
@@ -294,7 +294,7 @@ export interface RepairRow {
   readonly attempt: number
   /** Phase of Job. */
   readonly phase: string
-  /** Phase of Outcome, when it is done. */
+  /** Phase of Outcome, once it is done. */
   readonly outcome?: string
   readonly isDryRun: boolean
   readonly createdAt?: Stamp
@@ -304,7 +304,7 @@ export interface RepairRow {
   readonly permit?: string
   readonly message?: string
   readonly nextJob?: string
-  /** The same rule repaired this node before, in the last day. */
+  /** The same rule already repaired this node within the last day. */
   readonly isRelapse: boolean
   readonly steps: readonly RepairStep[]
   readonly wait?: Wait
@@ -346,7 +346,7 @@ export interface MaintenanceRow {
 export interface NodeHead {
   readonly cluster: string
   readonly name: string
-  /** Absent: KubeNode does not manage the node. */
+  /** If left out, KubeNode does not manage the node. */
   readonly machine?: string
   readonly node?: string
   readonly phase: string
@@ -389,7 +389,7 @@ export interface NodeComponentRow {
   readonly since?: Stamp
   readonly set?: string
   readonly message?: string
-  /** The end of what it printed when it failed. */
+  /** The end of its output when it failed. */
   readonly output?: string
 }
 

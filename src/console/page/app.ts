@@ -1,4 +1,4 @@
-// What every view reaches: the store, the address, the clock and the voice for screen readers; and the hooks that follow them.
+// What every view can reach: store, address, clock and screen reader voice, with the hooks that follow them.
 import { createContext } from 'preact'
 import { useContext, useEffect, useReducer, useState } from 'preact/hooks'
 import type { ClusterAccess, Session, Snapshot, Topic, TopicFamily } from '../protocol.ts'
@@ -13,12 +13,12 @@ export interface App {
   readonly go: (route: Route) => void
   /** Reads a sentence aloud. */
   readonly speak: (text: string) => void
-  /** What was read aloud last. */
+  /** The last sentence read aloud. */
   readonly said: string
   readonly now: () => number
 }
 
-/** The frame gives the real one before any view is drawn. */
+/** The frame sets the real one before any view is drawn. */
 export const AppContext = createContext<App | undefined>(undefined)
 
 export function useApp(): App {
@@ -29,12 +29,12 @@ export function useApp(): App {
 
 const LOADING: Loaded<never> = { state: 'Loading' }
 
-/** A topic that is kept current; in the past, the topic of that moment. */
+/** A live topic; in the past, the topic at that moment. */
 export function useTopic<T extends Snapshot>(topic: Topic | undefined): Loaded<T> {
   return useTopics<T>(topic === undefined ? [] : [topic])[0] ?? LOADING
 }
 
-/** Several topics; each has its own state. */
+/** Several topics, each with its own state. */
 export function useTopics<T extends Snapshot>(topics: readonly Topic[]): readonly Loaded<T>[] {
   const { store, route } = useApp()
   const at = Number(route.params['at'] ?? 0)
@@ -53,7 +53,7 @@ export function useTopics<T extends Snapshot>(topics: readonly Topic[]): readonl
       }
       return () => void (isWanted = false)
     }
-    // Deltas of one batch are drawn once, and a hidden tab draws nothing until it is shown.
+    // Draws a batch of deltas once. A hidden tab draws nothing until it is shown.
     let frame = 0
     const draw = () => {
       frame ||= requestAnimationFrame(() => {
@@ -71,7 +71,7 @@ export function useTopics<T extends Snapshot>(topics: readonly Topic[]): readonl
   return topics.map((t) => (at === 0 ? store.topic(t) : (past.get(`${t}@${at}`) ?? LOADING)) as Loaded<T>)
 }
 
-/** The answer to a question, asked again when `again` changes. */
+/** The answer to a query, requested again whenever `again` changes. */
 export function useAnswer<T>(url: string | undefined, again: unknown = 0): Loaded<T> {
   const [answer, setAnswer] = useState<{ readonly url: string | undefined; readonly loaded: Loaded<T> }>()
   useEffect(() => {
@@ -85,7 +85,7 @@ export function useAnswer<T>(url: string | undefined, again: unknown = 0): Loade
 
 const TICK_MS = 1000
 
-/** The time, each second while the tab is shown. Only for the smallest pieces: what uses it is drawn each second. */
+/** The current time, updated every second while the tab is visible. Only for the smallest components, because each use redraws every second. */
 export function useNow(): number {
   const { now, route } = useApp()
   const [time, setTime] = useState(now)
@@ -97,14 +97,14 @@ export function useNow(): number {
   return at === 0 ? time : at
 }
 
-/** The cluster that releases are steered from, as a context of the command line. */
+/** The hub's context on the command line. */
 export const hubOf = ({ clusters }: Session): string => clusters.find(({ isHub }) => isHub)?.name ?? 'hub'
 
-/** Clusters in which the person may read the topics of a family. */
+/** Clusters where the user may read a topic family. */
 export const clustersWith = ({ clusters }: Session, family: TopicFamily): readonly ClusterAccess[] =>
   clusters.filter(({ topics }) => topics.includes(family))
 
-/** The cluster of the address, or the first that can be shown. */
+/** The address's cluster, or the first that can be shown. */
 export function useCluster(family: TopicFamily): string | undefined {
   const { session, route } = useApp()
   if (route.cluster !== undefined) return route.cluster

@@ -1,14 +1,14 @@
-// Keeps the focus on the page: when the element that has it is removed, by a change of the fleet or by what it did, the focus continues at the next row, else at the title of the view.
+// Keeps the focus on the page: if its element is removed, by a fleet change or its own action, the focus moves to the next row, else to the view's title.
 
-/** Where a screen reader continues in a new view. */
+/** Where a screen reader starts in a new view. */
 export const toTitle = (): void => document.querySelector<HTMLElement>('h1')?.focus()
 
 export const rowsOfView = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
 
-/** A dialog holds the focus itself, and gives it back. */
+/** A dialog manages and returns the focus itself. */
 export function keepFocus(page: Element): void {
   let kept: { readonly element: Element; readonly row: number } | undefined
-  // A person who points elsewhere, or leaves a field, takes the focus away on purpose.
+  // A user who clicks elsewhere or leaves a field moves the focus on purpose.
   const forget = (): void => (kept = undefined)
   addEventListener('pointerdown', forget, { capture: true })
   addEventListener('keydown', ({ key }) => key === 'Escape' && forget(), { capture: true })

@@ -1,4 +1,4 @@
-// The frame around every view: names of the views, strip that tells how current the page is, title, and the line for a terminal.
+// The frame around every view: navigation, the strip that shows how current the page is, title, and the terminal line.
 import { visible } from '#lib/printable.ts'
 import { h } from './h.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -17,7 +17,7 @@ import type { View } from './router.ts'
 interface Place {
   readonly view: View
   readonly title: string
-  /** Drawn only when the person may read topics of this family somewhere. */
+  /** Drawn only if the user may read this topic family somewhere. */
   readonly family: TopicFamily
 }
 
@@ -43,7 +43,7 @@ export function Frame({ children, look }: { readonly children: ComponentChildren
 function Rail({ look }: { readonly look: VNode }): VNode {
   const { session, route } = useApp()
   const list = useRef<HTMLUListElement>(null)
-  // On a phone the names are one line that scrolls.
+  // On a phone the navigation is one scrolling line.
   useEffect(
     () => list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
     [route.view],
@@ -108,7 +108,7 @@ const isWithin = (view: View, place: View): boolean =>
   (view === 'node' && place === 'machines') ||
   ((view === 'plan' || view === 'prepare') && place === 'commits')
 
-/** A link to `#main` would be taken for the address of a view. */
+/** A link to `#main` would be parsed as a view's address. */
 const toMain = (event: Event): void => {
   event.preventDefault()
   toTitle()
@@ -226,26 +226,26 @@ function Strips(): VNode {
 
 interface Props {
   readonly title: string
-  /** The line at the top, where it is not the title. */
+  /** The line at the top, if it differs from the title. */
   readonly heading?: string
-  /** How bad it is, for the view that tells it at the top. */
+  /** Severity, for views that show it at the top. */
   readonly tone?: Tone
-  /** What the view tells, in one sentence. */
+  /** The view's message in one sentence. */
   readonly sentence?: ComponentChildren
   readonly tools?: ComponentChildren
-  /** The same in a terminal. */
+  /** The equivalent terminal commands. */
   readonly commands: readonly string[]
   readonly children?: ComponentChildren
 }
 
-/** A view: title, sentence, tools, content, and the same in a terminal. */
+/** A view: title, sentence, tools, content, and the equivalent terminal commands. */
 export function Page({ title, heading = title, tone, sentence, tools, commands, children }: Props): VNode {
   const { route } = useApp()
   const [first] = useState(isFirst)
   useEffect(() => {
     document.title = title === 'Home' ? 'KubeNode' : `${visible(title)} · KubeNode`
   }, [title])
-  // A screen reader continues at the title of the new view; the first one is read from the top. Search has its field for that.
+  // A screen reader starts at a new view's title; the first view is read from the top. Search focuses its field instead.
   useEffect(() => {
     if (!first && route.view !== 'search' && !isChoosing()) toTitle()
     document.documentElement.dataset['shown'] = route.view
@@ -270,12 +270,12 @@ export function Page({ title, heading = title, tone, sentence, tools, commands, 
   )
 }
 
-/** The arrow keys of a choice go from one cluster to the next: it keeps the focus until the person leaves it. */
+/** Arrow keys in a select move from cluster to cluster: it keeps the focus until the user leaves it. */
 const isChoosing = (): boolean => document.activeElement?.matches('main select') === true
 
 const isFirst = (): boolean => document.documentElement.dataset['shown'] === undefined
 
-/** Chooses the cluster that a view shows. */
+/** Selects the view's cluster. */
 export function ClusterChoice({
   family,
   cluster,
@@ -287,7 +287,7 @@ export function ClusterChoice({
 }): VNode | null {
   const { session, route, go } = useApp()
   const allowed = clustersWith(session, family).map(({ name }) => name)
-  // The address may name one that this person may not read: without it the choice would be blank.
+  // The address may name a cluster that this user may not read: without adding it, the select would be blank.
   const names = cluster === undefined || allowed.includes(cluster) ? allowed : [...allowed, cluster]
   if (names.length < 2) return null
   const choose = (name: string): void =>
@@ -305,7 +305,7 @@ export function ClusterChoice({
   )
 }
 
-/** The picture of a view, or the same as a table. */
+/** Toggles between a view's picture and a table. */
 export function AsTable(): VNode {
   const { route } = useApp()
   const isTable = route.params['as'] === 'table'

@@ -1,12 +1,12 @@
-// Makes elements of the page; text from clusters is made visible here, so that no view can forget it (S20).
-// The types of preact's own `h` do not fit `exactOptionalPropertyTypes`; what it does is the same.
+// Creates page elements. Makes untrusted text from clusters visible here, so that no view can forget it (S20). The types of preact's own `h` do not fit
+// `exactOptionalPropertyTypes`; its behavior is the same.
 import { createElement } from 'preact'
 import { visible } from '#lib/printable.ts'
 import type { ComponentChildren, JSX, VNode } from 'preact'
 
 type Tags = JSX.IntrinsicElements
 type Keyed = { readonly key?: string | number; readonly [data: `data-${string}`]: string | undefined }
-/** Children are given after the properties, or, where a component has one use of them, among these. */
+/** Children follow the properties or, where a component has a specific use for them, are among them. */
 type Own<P> = Omit<P, 'children'> & Partial<Pick<P, Extract<keyof P, 'children'>>> & Keyed
 
 export function h<K extends keyof Tags>(
@@ -24,7 +24,7 @@ export function h(type: unknown, props: object, ...children: readonly ComponentC
   return createElement(type, shownProps(props), ...children.map(shownChild)) as VNode
 }
 
-/** What a browser shows or reads aloud without an element of its own. */
+/** Attributes that a browser shows or reads aloud. */
 const SHOWN = ['title', 'aria-label', 'aria-description', 'alt', 'placeholder', 'label'] as const
 
 function shownProps(props: object): object {

@@ -1,8 +1,8 @@
-// Which keys do what: a table, and the pure decision what a key means after the keys before it.
+// The keyboard shortcuts: a table, and a pure function for the meaning of a key after the previous ones.
 import { defined } from '#lib/defined.ts'
 import type { View } from './router.ts'
 
-/** `g` and one of these within the pause opens the view. */
+/** `g` followed by one of these opens the view. */
 export const CHORDS: Readonly<Record<string, View>> = {
   h: 'home',
   p: 'pipeline',
@@ -23,13 +23,13 @@ export type Action =
 
 export interface Pressed {
   readonly key: string
-  /** With Control, Alt or Meta a key belongs to the browser. */
+  /** With Control, Alt or Meta, a key belongs to the browser. */
   readonly isModified: boolean
-  /** In a field keys are text. */
+  /** In a field, keys are text. */
   readonly isTyping: boolean
 }
 
-/** What is left of a chord: whether `g` came before. */
+/** The pending part of a chord: whether `g` came before. */
 export type Pending = 'g' | undefined
 
 const SINGLE: Readonly<Record<string, Action>> = {
@@ -46,7 +46,7 @@ export function decide(
   { key, isModified, isTyping }: Pressed,
 ): { readonly pending: Pending; readonly action?: Action } {
   if (isModified) return { pending: undefined }
-  // Outside of a field there is nothing to leave, and the focus stays.
+  // Outside a field there is nothing to leave, and the focus stays.
   if (isTyping) return { pending: undefined, ...(key === 'Escape' && { action: { do: 'close' } as const }) }
   if (pending === 'g') {
     const view = CHORDS[key]

@@ -1,4 +1,4 @@
-// The entry of the page: session first, then the view of the address, keys for all views, and a voice for screen readers.
+// The page's entry point: loads the session, shows the address's view, and sets up global keys and the screen reader voice.
 import { createElement, render } from 'preact'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
@@ -55,7 +55,7 @@ const VIEWS: Readonly<Record<View, () => VNode>> = {
   account: Account,
 }
 
-/** A chord that is not finished within this time was not meant. */
+/** A chord not finished within this time is dropped. */
 const CHORD_MS = 1500
 
 function Root({ store }: { readonly store: Store }): VNode {
@@ -64,7 +64,7 @@ function Root({ store }: { readonly store: Store }): VNode {
   const [, redraw] = useReducer((n: number) => n + 1, 0)
   useEffect(() => {
     const end = store.onChange(() => redraw(undefined))
-    // The session may have arrived between the first picture and this effect.
+    // The session may have arrived between the first draw and this effect.
     redraw(undefined)
     return end
   }, [store])
@@ -92,7 +92,7 @@ function Root({ store }: { readonly store: Store }): VNode {
   return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode
 }
 
-/** What is moved or typed within a view replaces the address: else `back` would go through every cell, second and letter. */
+/** Moves and typing within a view replace the address; otherwise `back` would go through every cell, second and letter. */
 const MOVES: Readonly<Partial<Record<View, readonly string[]>>> = {
   machines: ['on'],
   past: ['from', 'to'],
@@ -134,12 +134,12 @@ function listenToKeys(go: (route: Route) => void): () => void {
   return () => removeEventListener('keydown', press)
 }
 
-/** Whether the key was used. */
+/** Returns whether the key was used. */
 function act(action: Action, go: (route: Route) => void): boolean {
   const route = parseRoute(location.hash)
   const open = (view: View): true => {
     go(parseRoute(to(route, view)))
-    // A view that is shown already takes the focus only when it is asked to.
+    // A view that is already shown takes the focus only on request.
     if (route.view === view) toTitle()
     return true
   }
@@ -165,7 +165,7 @@ function act(action: Action, go: (route: Route) => void): boolean {
   }
 }
 
-/** The search that is shown keeps its words. */
+/** The search view keeps its words. */
 function toField(): true {
   const field = document.querySelector<HTMLInputElement>('main [type=search]')
   field?.focus()
@@ -173,7 +173,7 @@ function toField(): true {
   return true
 }
 
-/** A dialog closes itself. A browser would empty a field for searches, whose results stay. */
+/** A dialog closes itself. A browser would clear the search field while its results stay. */
 function leaveField(): boolean {
   const field = document.activeElement
   if (!(field instanceof HTMLElement) || document.querySelector('dialog[open]') !== null) return false
@@ -187,7 +187,7 @@ const press = (selector: string): boolean => {
   return element !== null
 }
 
-/** To the next or the previous row of the view. */
+/** Moves to the view's next or previous row. */
 function step(by: 1 | -1): boolean {
   const rows = rowsOfView()
   const at = rows.findIndex((row) => row === document.activeElement)

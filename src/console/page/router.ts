@@ -1,6 +1,6 @@
-// The address of a view: everything that it shows is in the part after `#`, so that a link shows the same to another person. Pure.
+// A view's address: everything it shows is in the part after `#`, so a link shows other users the same. Pure.
 
-/** What follows the name of a view in its address. */
+/** What follows a view's name in its address. */
 const SEGMENTS = {
   home: [],
   pipeline: [],
@@ -41,7 +41,7 @@ const decoded = (text: string): string => {
   }
 }
 
-/** A link of a stranger makes commands that are copied: no name begins like an option, or has characters that are not seen. */
+/** An untrusted link creates commands that users copy: names must not start like an option or contain invisible characters. */
 const isName = (text: string | undefined): text is string =>
   text !== undefined && text !== '' && !/^-|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)
 
@@ -64,13 +64,13 @@ export function hrefOf({ view, params, ...named }: Route): string {
   return `#/${path.join('/')}${query === '' ? '' : `?${query}`}`
 }
 
-/** The same view with other parameters; an empty one is left out. */
+/** The same view with changed parameters; empty ones are left out. */
 export const withParams = (route: Route, params: Readonly<Record<string, string>>): Route => ({
   ...route,
   params: Object.fromEntries(Object.entries({ ...route.params, ...params }).filter(([, value]) => value !== '')),
 })
 
-/** A link to another view. It stays in the same moment of the past. */
+/** A link to another view, at the same moment of the past. */
 export const to = (from: Route, view: View, named: Partial<Omit<Route, 'view'>> = {}): string =>
   hrefOf({
     view,

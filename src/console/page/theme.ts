@@ -1,4 +1,4 @@
-// Dark or light: as the system says, or as the person chose; kept in this browser.
+// Dark or light: the system's setting or the user's choice, stored in this browser.
 import { h } from './h.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -9,7 +9,7 @@ const kept = (): string => {
   try {
     return localStorage.getItem(KEY) ?? ''
   } catch {
-    return '' // a browser may forbid storage
+    return '' // Browsers may forbid storage.
   }
 }
 
@@ -27,7 +27,7 @@ export function Look(): VNode {
     try {
       localStorage.setItem(KEY, next)
     } catch {
-      // Without storage the choice lasts until the tab is closed.
+      // Without storage the choice lasts until the tab closes.
     }
   }
   return h(

@@ -1,4 +1,5 @@
-// Edits of files of a fleet that a person asked for in words: where a version is written, and the file that declares imported Machines. Pure; a render decides whether an edit does what it should.
+// Finds edits of fleet files for a requested change: where a version is written, and the file that declares imported Machines. Pure; a render verifies the
+// effect of an edit.
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObject } from '#lib/json.ts'
 
@@ -9,9 +10,9 @@ export interface Edit {
   readonly after: string
 }
 
-/** Each is rendered. */
+/** Each one is rendered. */
 const MOST_TRIES = 6
-/** Lines between the name of a component and its version, in either order. */
+/** Maximum lines between a component's name and its version, in either order. */
 const MOST_APART = 6
 
 interface Place {
@@ -22,10 +23,10 @@ interface Place {
 const CODE = /\.(ts|json|ya?ml)$/
 const TEST = /\.(test|cases)\.ts$/
 
-/** Mail keeps no other line ends. */
+/** Mail preserves no other line endings. */
 const isPlain = (text: string): boolean => text.endsWith('\n') && !text.includes('\r')
 
-/** The most likely places first: a quoted version beside the name of the component. */
+/** Most likely places first: a quoted version next to the component's name. */
 export function versionEdits(
   files: ReadonlyMap<string, string>,
   { component, from, to }: { readonly component: string; readonly from: string; readonly to: string },
@@ -58,14 +59,14 @@ function hasWord(line: string, word: string): boolean {
   return false
 }
 
-/** As a value of its own, in quotes or bare as in YAML. */
+/** As a separate value, quoted or bare as in YAML. */
 function quotedAt(line: string, value: string): number {
   for (let at = line.indexOf(value); at !== -1; at = line.indexOf(value, at + 1))
     if (!isPart(line[at - 1]) && !isPart(line[at + value.length])) return at
   return -1
 }
 
-/** Where a rule only looks: a mode beside its name, or a list of the rules that a stage enforces, such as `enforced.json`. */
+/** Where a rule is in dry-run mode: a mode next to its name, or a list of the rules that a stage enforces, such as `enforced.json`. */
 export function enforceEdits(
   files: ReadonlyMap<string, string>,
   rule: string,
@@ -77,7 +78,7 @@ export function enforceEdits(
   return [...listed, ...versionEdits(files, { component: rule, from: 'DryRun', to: 'Enforce' })].slice(0, MOST_TRIES)
 }
 
-/** A list of names, or one for each stage. */
+/** A list of names, or one list per stage. */
 function listEdit(path: string, text: string, rule: string, stage: string | undefined): Edit | undefined {
   const value = parsedJson(text)
   const more = (list: unknown): readonly string[] | undefined =>
@@ -115,7 +116,7 @@ function parsedJson(text: string): unknown {
 const MAIN = 'fleet/main.ts'
 const SYNTH = /^app\.synth\(\)/m
 
-/** Undefined where `fleet/main.ts` does not end as the one of `kubenode init` does. */
+/** Undefined unless `fleet/main.ts` ends like the one from `kubenode init`. */
 export function importEdits(
   files: ReadonlyMap<string, string>,
   target: string,

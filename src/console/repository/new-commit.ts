@@ -1,4 +1,4 @@
-// The git objects of a commit with edited files on top of another one. Unsigned: a signature is of the person's own key, which no console has.
+// The git objects of a commit with edited files on top of another one. Unsigned, because the console does not have the user's key.
 import type { LocalRepository } from '#sync/git/local-repository.ts'
 import type { TreeEntry } from '#sync/git/tree-entries.ts'
 import { NewObjects } from '#sync/revert/commit.ts'
@@ -44,6 +44,6 @@ function withFile(trees: Trees, tree: string | undefined, path: readonly string[
   return objects.addTree([...entries.filter((e) => e.name !== name), entry].toSorted(inGitOrder))
 }
 
-/** Folders are sorted as if their names ended with a slash. */
+/** Git sorts folders as if their names ended with a slash. */
 const treeOrder = ({ name, kind }: TreeEntry): Buffer => Buffer.from(kind === 'tree' ? `${name}/` : name)
 const inGitOrder = (a: TreeEntry, b: TreeEntry): number => Buffer.compare(treeOrder(a), treeOrder(b))

@@ -1,4 +1,4 @@
-// A commit as a mail that `git am` applies, and its lines for a page. Pure; no text of a person or a cluster can end the message or begin a file.
+// A commit as a mail for `git am`, and its lines for a page. Pure; no text from a user or cluster can end the message or start a file.
 import { printableLine } from '#lib/printable.ts'
 import type { DiffLine } from '../plan.ts'
 import { unifiedLines } from '#forecast/plan/unified.ts'
@@ -45,7 +45,7 @@ export function patchText(id: string, words: CommitMessage, edits: readonly Edit
   ].join('\n')
 }
 
-/** What `git apply` reads. */
+/** In the format of `git apply`. */
 export const diffText = (edits: readonly Edit[]): string =>
   edits.length === 0 ? '' : `${edits.flatMap(fileLines).join('\n')}\n`
 

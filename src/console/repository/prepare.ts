@@ -1,4 +1,4 @@
-// Finds the edits for a change that a person asked for: tries the likely ones, and takes the first whose render does exactly that.
+// Finds the edits for a requested change: tries likely ones and takes the first whose render does exactly that.
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { HUB_TARGET } from '#api/names.ts'

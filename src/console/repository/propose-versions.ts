@@ -1,4 +1,4 @@
-// Proposes the versions of sets as an edit of the fleet, where nothing but versions differs.
+// Proposes the versions of sets as a fleet edit, if nothing but versions differs.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -15,7 +15,7 @@ interface Wanted {
   readonly changes: readonly SetChange[]
 }
 
-/** Whether an edit was proposed; standard error says why none was. */
+/** Returns whether an edit was proposed; standard error has the reason if not. */
 export async function proposeVersions(
   client: KubeClient,
   { sets, changes }: Wanted,
@@ -39,7 +39,7 @@ export async function proposeVersions(
   return proposeEdits({ what, subject: names, steps: versionSteps(target, versions) }, options, io)
 }
 
-/** Undefined where a component comes, leaves, or has other values. */
+/** Undefined if a component is added, removed, or has other values. */
 function versionChanges(sets: readonly MachineComponentSet[], change: SetChange): readonly VersionChange[] | undefined {
   const now = sets.find((s) => s.metadata.name === change.set)?.spec.components
   if (now === undefined || now.length !== change.components.length) return undefined

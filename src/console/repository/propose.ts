@@ -1,4 +1,4 @@
-// Proposes a change of the fleet as a patch of the files that declare it, or writes it into the working copy.
+// Proposes a fleet change as a patch of the declaring files, or writes it into the working copy.
 import { resolve } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
@@ -15,14 +15,14 @@ export interface CopyOptions {
 }
 
 export interface Proposal {
-  /** What the rendered change does, as the start of a sentence. */
+  /** The effect of the change, as the start of a sentence. */
   readonly what: string
-  /** Of the commit. */
+  /** Commit subject. */
   readonly subject: string
   readonly steps: readonly Step[]
 }
 
-/** Whether files could be edited so that their render does exactly this; otherwise standard error says why not. */
+/** Returns whether some edit's render does exactly this; standard error has the reason if not. */
 export async function proposeEdits({ what, subject, steps }: Proposal, options: CopyOptions, io: Io): Promise<boolean> {
   const { repo = '.', path, weakCage, write = false } = options
   io.err('searching the files of the fleet: each likely edit is rendered\n')
@@ -42,7 +42,7 @@ export async function proposeEdits({ what, subject, steps }: Proposal, options: 
   }
   const commit = `git commit -m ${shellWord(subject)} -- ${edits.map((e) => shellWord(e.path)).join(' ')}`
   if (!write) {
-    // Git reads the patch: it is printed unchanged.
+    // Git reads the patch, so print it unchanged.
     io.out(diffText(edits))
     io.err(
       shownLine(`rendered: ${what}, and nothing else changes; run it again with --write, or pipe it into git apply`),

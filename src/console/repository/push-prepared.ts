@@ -1,4 +1,4 @@
-// Pushes a prepared commit with the credentials of the person. They live in the variables of this call alone: no state, log or error has them.
+// Pushes a prepared commit with the user's credentials. They exist only in this call's variables: no state, log or error contains them.
 import { commitText } from '#api/protocol/commit-title.ts'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ interface Pushing {
   readonly git: PushGit | undefined
 }
 
-/** As git allows them, and nothing that could be an option or lead out of refs/heads. */
+/** As git allows, excluding anything that could be an option or lead out of refs/heads. */
 const BRANCH = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
 const MOST_BRANCH = 200
 
@@ -79,7 +79,7 @@ function notPushed({ commit: id, subject, branch, url, why, isFollowed }: NotPus
   return new KubeNodeError(consoleRepositoryErrors[isFollowed ? 'KN1725_moved' : 'KN1726_exists']({ commit, branch }))
 }
 
-/** What git says when a branch is not where it must be. */
+/** Git's message if a branch is not at the expected commit. */
 const MOVED = '(stale info)'
 
 function accessWith(url: string, { username = 'git', token }: PushRequest): GitAccess {

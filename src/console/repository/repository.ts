@@ -1,4 +1,4 @@
-// The repository of a fleet behind the console: plans of its commits, rendered in the cage and one at a time.
+// The fleet repository behind the console: plans of its commits, rendered in the cage one at a time.
 import { titledIn } from '#sync/git/titled-in.ts'
 import { newestCommitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -39,14 +39,14 @@ import { withEdits } from './with-edits.ts'
 
 export interface RepositoryPlace {
   readonly folder: string
-  /** Folder of the fleet in it. */
+  /** The fleet's folder inside it. */
   readonly path: string
   readonly weakCage: WeakCage
-  /** How git is called for a push; by default no server of this machine, and the authorities of the system. */
+  /** How git runs for a push; by default it may reach no server on this machine, and uses the system's CAs. */
   readonly git?: PushGit
 }
 
-/** A commit and its base, for the person who goes back and forth between two. */
+/** A commit and its base, for a user who switches between two. */
 const KEPT_RENDERS = 4
 /** Prepared commits that may still be pushed. */
 const KEPT_COMMITS = 16
@@ -57,7 +57,7 @@ interface Kept {
   readonly source: FleetSource
 }
 
-/** Of one person with several tabs. */
+/** For one user with several tabs. */
 const MOST_WAITING = 8
 
 export class ConsoleRepository implements FleetRepository {
@@ -74,7 +74,7 @@ export class ConsoleRepository implements FleetRepository {
   readonly #prepared = new Map<string, Kept>()
   #renderer: Promise<Renderer> | undefined
 
-  /** Throws where there is no repository. */
+  /** Throws if there is no repository. */
   constructor(place: RepositoryPlace) {
     this.#repository = openLocalRepository(place.folder, { above: true })
     this.#place = place
@@ -140,7 +140,7 @@ export class ConsoleRepository implements FleetRepository {
     return pushPrepared({ ...kept, asked, repository: this.#repository, git: this.#place.git })
   }
 
-  /** Where the followed branch is: as it was fetched, or in this very repository. */
+  /** The followed branch's commit: as fetched, or in this same repository. */
   async #branch(source: FleetSource, branch: string): Promise<string> {
     const names = isLocal(source.spec.url)
       ? [`refs/heads/${branch}`]
@@ -206,10 +206,10 @@ export class ConsoleRepository implements FleetRepository {
   }
 }
 
-/** The commit of another person is not known: what was shown to one is not pushed in the name of another. */
+/** Another user's commit is unknown: a commit shown to one user is not pushed in another's name. */
 const preparedKey = (person: string, commit: string): string => `${commit} ${person}`
 
-/** What makes sync refuse the commit on the followed branch. */
+/** Reasons for sync to refuse the commit on the followed branch. */
 async function refusedFor(
   { spec, status, metadata }: FleetSource,
   base: string,
@@ -231,7 +231,7 @@ interface Taken {
   readonly failed: readonly string[]
 }
 
-/** With the rights of the person: a cluster that they may not read is unknown, and named. */
+/** With the user's rights: a cluster they may not read is unknown and listed. */
 async function inventoriesOf(clients: ReadonlyMap<string, KubeClient>): Promise<Taken> {
   const at = systemClock.now()
   const all = await Promise.all(

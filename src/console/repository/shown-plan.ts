@@ -1,4 +1,4 @@
-// A plan as the page of the console draws it: the same sentences as in the terminal, in parts that are bounded. Pure.
+// A plan for the console page: the terminal's sentences, in bounded parts. Pure.
 import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -15,13 +15,13 @@ import { loosenedLines } from '#forecast/plan/loosened-lines.ts'
 import { groupsOf } from '#forecast/plan/losses.ts'
 import { fieldText, lossTexts, outlookLines } from '#forecast/plan/text.ts'
 
-/** More at once is not read on a page; the terminal has all. */
+/** A page with more is unreadable; the terminal has all. */
 const MOST_OBJECTS = 200
 const MOST_FIELDS = 12
 const MOST_LINES = 2_000
 const MOST_LINE_CHARS = 2_000
 const MOST_PROBLEMS = 100
-/** Objects and clusters to which the same happens. */
+/** Objects and clusters with the same effect. */
 const MOST_NAMED = 5
 
 export interface AboutCommit extends Pick<Commit, 'author' | 'time' | 'message'> {
@@ -68,7 +68,7 @@ function redLines({ shown, prunes, after }: MadePlan): readonly RedLine[] {
   )
 }
 
-/** Of clusters without a change there is nothing to draw. */
+/** Clusters without a change have nothing to draw. */
 function clustersOf(group: readonly ClusterDifference[], { before, after }: MadePlan): readonly PlannedClusters[] {
   const [first] = group
   if (first === undefined || first.changes.length === 0) return []
@@ -109,7 +109,7 @@ const lineOf = ({ tone, text }: ContentLine): DiffLine => ({
   text: printableLine(text).trimEnd().slice(0, MOST_LINE_CHARS),
 })
 
-/** Undefined where nothing was predicted. */
+/** Undefined if nothing was predicted. */
 export function predictedPlan({ outlook, oneWay }: MadePlan, takenAt: number): PredictedPlan | undefined {
   if (outlook === undefined) return undefined
   const lines = outlookLines(outlook, oneWay)

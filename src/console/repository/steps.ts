@@ -1,4 +1,4 @@
-// The parts of a prepared change: versions of components in sets, and a rule that is enforced. Pure.
+// The parts of a prepared change: component versions in sets, and a rule to enforce. Pure.
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
@@ -17,7 +17,7 @@ type Changed = ClusterDifference['changes'][number] & { readonly cluster: string
 const changesOf = (all: readonly ClusterDifference[]): readonly Changed[] =>
   all.flatMap((d) => d.changes.map((c) => ({ ...c, cluster: d.cluster })))
 
-/** Every wanted set has its version, and nothing else than versions of these components changes anywhere. */
+/** Every wanted set has its version, and nothing changes anywhere except versions of these components. */
 export function isBump(all: readonly ClusterDifference[], target: string, wanted: readonly VersionChange[]): boolean {
   const changes = changesOf(all)
   const pathOf = (component: string): string => `spec.components[${component}].version`
@@ -40,7 +40,7 @@ export function isBump(all: readonly ClusterDifference[], target: string, wanted
   )
 }
 
-/** One step for each component: a line may set it for several sets. */
+/** One step per component: a line may set it for several sets. */
 export function versionSteps(target: string, wanted: readonly VersionChange[]): readonly Step[] {
   const groups = [...Map.groupBy(wanted, (w) => `${w.component}\n${w.from}\n${w.to}`).values()]
   return groups.flatMap((group, n): Step[] => {
@@ -53,11 +53,11 @@ export function versionSteps(target: string, wanted: readonly VersionChange[]): 
 
 export interface EnforceChange {
   readonly rule: string
-  /** Undefined: in every cluster that has it only look now. */
+  /** Undefined: in every cluster where it is in dry-run mode now. */
   readonly stage: string | undefined
 }
 
-/** The rule, and nothing but its mode, changes to Enforce, and in no cluster of another stage. */
+/** Only the rule's mode changes to Enforce, and in no cluster of another stage. */
 export const enforceStep = ({ rule, stage }: EnforceChange): Step => ({
   edits: (files) => enforceEdits(files, rule, stage),
   isDone: ({ shown, after }) => {

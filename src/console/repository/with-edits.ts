@@ -1,4 +1,4 @@
-// A repository as if these edits were committed.
+// A repository view with these edits applied.
 import { type GitRepository, withChangedFiles } from '#sync/git/repository.ts'
 import type { Edit } from './edits.ts'
 

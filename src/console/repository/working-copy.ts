@@ -1,4 +1,4 @@
-// Edits of a fleet in a working copy: tries the likely lines of the newest commit, renders each, and takes the first that has exactly the wanted effect.
+// Edits a fleet's working copy: tries likely lines of the newest commit, renders each, and takes the first with exactly the wanted effect.
 import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -14,12 +14,12 @@ import { withEdits } from './with-edits.ts'
 
 export interface CopyPlace {
   readonly folder: string
-  /** Folder of the fleet in it. */
+  /** The fleet's folder inside it. */
   readonly path: string
   readonly weakCage: WeakCage
 }
 
-/** One part of a change: lines that may be it, and whether a plan shows this part and those before it, and nothing else. */
+/** One part of a change: candidate lines, and a check that a plan shows this part and the earlier ones and nothing else. */
 export interface Step {
   readonly edits: (files: ReadonlyMap<string, string>) => readonly Edit[]
   readonly isDone: (made: MadePlan) => boolean
@@ -47,7 +47,7 @@ export class WorkingCopy {
     return new WorkingCopy(repository, place, head, processRenderer(await findCage(place.weakCage)))
   }
 
-  /** The edits of all steps together; undefined when one of them has no line that does it. */
+  /** The edits of all steps together; undefined if one of them has no line that works. */
   async find(steps: readonly Step[]): Promise<readonly Edit[] | undefined> {
     const files = new Map(await this.#files())
     const edits = new Map<string, Edit>()
@@ -60,7 +60,7 @@ export class WorkingCopy {
     return [...edits.values()]
   }
 
-  /** Only onto files as they are committed: what a user has not committed yet is not overwritten. */
+  /** Only writes over committed content: a user's uncommitted changes stay. */
   async write(edits: readonly Edit[]): Promise<readonly string[]> {
     const { workTree } = this.#repository.folder
     if (workTree === undefined)

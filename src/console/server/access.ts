@@ -1,4 +1,4 @@
-// What a person may read and write in each cluster: asked of its API server as that person, kept for a minute.
+// What a user may read and write in each cluster: checked at its API server as that user, cached for a minute.
 import { createHash } from 'node:crypto'
 import { approval } from '#api/kinds/approval.ts'
 import { HOLD_TARGETS, operationalHold } from '#api/kinds/operational-hold.ts'
@@ -21,26 +21,29 @@ import { noAnswer, readAs, type Readable, type Rights, topicsOf, troubleFor } fr
 import { isHub } from './views/clusters.ts'
 import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
 
-/** Answers of an API server are kept for this time. */
+/** How long an API server's answers are cached. */
 export const KEPT_MS = 60_000
-/** An API server that does not answer is asked again after this time. */
+/** Retry interval for an API server that does not answer. */
 const UNKNOWN_KEPT_MS = 5_000
 const VIEW_CHARACTERS = 24
 const REVIEW_MS = 5_000
-/** A right that was taken away lasts for no longer than this: the answer is kept (and behind a proxy, what it said of the person), a stream notices it with its next heartbeat, and the question takes time. */
+/**
+ * How long a revoked right may last: the answer is cached (behind a proxy, its user data too), a stream notices with its next heartbeat, and the check takes
+ * time.
+ */
 export const RIGHT_ENDS_WITHIN_MS = KEPT_MS + HEARTBEAT_MS + REVIEW_MS
 
 export interface Access {
   readonly readable: Readable
   readonly clusters: readonly ClusterAccess[]
-  /** Equal for equal rights and equal states of the clusters. */
+  /** Equal for equal rights and equal cluster states. */
   readonly digest: string
-  /** Equal for equal rights to read: part of each revision, since what others may read is another state. */
+  /** Equal for equal read rights. Part of each revision, because users with other rights have another state. */
   readonly view: string
 }
 
 interface OfCluster {
-  /** Whether the API server has answered. Otherwise these are the rights of its last answer, or none. */
+  /** Whether the API server has answered. If not, these are the rights of its last answer, or none. */
   readonly isKnown: boolean
   /** When it answered, in milliseconds since 1970. */
   readonly answeredAt?: number
@@ -51,13 +54,13 @@ interface OfCluster {
 }
 
 interface Kept {
-  /** Of the person at that time: a new way to a cluster may have other rights. */
+  /** The user's identity at that time: a new connection to a cluster may have other rights. */
   readonly identity: string
   until: number
   answer: Promise<OfCluster>
-  /** The question that is open. */
+  /** The pending check. */
   asked: Promise<OfCluster>
-  /** What the API server answered last, where it still counts. */
+  /** The API server's last answer, if it still counts. */
   last: OfCluster | undefined
   isAnswered: boolean
 }
@@ -66,7 +69,7 @@ export class AccessBook {
   readonly #fleet: Fleet
   readonly #clock: Clock
   readonly #log: Logger
-  /** By the name of a cluster; an answer is forgotten with the person, and each person has one for each cluster. */
+  /** By cluster name, one answer per user and cluster; garbage collected with the user. */
   readonly #kept = new WeakMap<SignedIn, Map<string, Kept>>()
 
   constructor(fleet: Fleet, clock: Clock, log: Logger) {
@@ -75,18 +78,18 @@ export class AccessBook {
     this.#log = log
   }
 
-  /** `Waits`: also for an API server that did not answer before. Others are served meanwhile, with no more than they had. */
+  /** `Waits`: also waits for an API server that did not answer before. `Serves`: continues meanwhile with the previous rights at most. */
   async of(person: SignedIn, patience: 'Waits' | 'Serves' = 'Serves'): Promise<Access> {
     const pairs = await Promise.all(
       this.#fleet.clusters.map(async (cluster) => [cluster, await this.#ofCluster(person, cluster, patience)] as const),
     )
     const readable = new Map<string, Rights>()
-    // With a link the console reads as the person, who may read its errors too.
+    // With a link the console reads as the user, who may therefore read its errors.
     const isOwn = person.person.how === 'Link'
     const clusters = pairs.flatMap(([cluster, own]) => {
       if (own === 'SignedOut') return [signedOut(cluster)]
       const topics = topicsOf(own.kinds)
-      // A cluster of which nothing may be read is not drawn. Without an answer the rights are unknown, and that is said.
+      // A cluster without readable topics is not drawn. Without an answer the rights are unknown, and the page shows that.
       if (topics.size === 0 && own.isKnown && (cluster.state === 'Connected' || !isOwn)) return []
       const seesTrouble = isOwn || topics.size > 0
       const rights = { topics, kinds: own.kinds, seesTrouble, ...(!own.isKnown && { isUnknown: true as const }) }
@@ -124,7 +127,7 @@ export class AccessBook {
     return patience === 'Waits' ? kept.asked : kept.answer
   }
 
-  /** Without an answer nothing is allowed, and the question is asked again soon. */
+  /** Without an answer nothing is allowed, and the check is repeated soon. */
   #asked(person: SignedIn, cluster: string, client: KubeClient, before: Kept | undefined): Kept {
     const asked = this.#ask(client).then(
       (answer) => {
@@ -144,7 +147,7 @@ export class AccessBook {
       identity: person.identity,
       until: this.#clock.monotonic() + KEPT_MS,
       asked,
-      // An API server that did not answer is asked again without anyone who waits for it: views of other clusters need nothing of it.
+      // An API server that did not answer is checked in the background: views of other clusters do not need it.
       answer: before === undefined || before.isAnswered ? asked : before.answer,
       last: before?.last,
       isAnswered: true,
@@ -175,7 +178,7 @@ export class AccessBook {
   }
 }
 
-/** All Leases of the namespace, or those of our programs by name. */
+/** All Leases of the namespace, or those of KubeNode's programs by name. */
 async function mayReadPrograms(ask: (question: AccessQuestion) => Promise<boolean>): Promise<boolean> {
   const { group, plural } = WATCHED.programs.type
   const leases = { verb: 'get', group, resource: plural, namespace: SYSTEM_NAMESPACE }
@@ -195,11 +198,14 @@ const signedOut = ({ name }: ClusterCache): ClusterAccess => ({
   canApprove: false,
 })
 
-/** The link is opened by the person who runs the console: with their own rights it read what it shows, and it may show that to them again. For others an API server that is silent decides nothing. */
+/**
+ * The link's user runs the console: it read everything with their own rights and may show it to them again. For other users a silent API server decides
+ * nothing.
+ */
 const isLastShown = ({ person }: SignedIn, error: unknown): boolean =>
   person.how === 'Link' && !(isApiError(error) && (error.status === 401 || error.status === 403))
 
-/** Nothing can be written there now. */
+/** Writes are impossible there now. */
 const lastKnown = ({ kinds, answeredAt }: OfCluster): OfCluster => ({
   ...NOTHING,
   kinds,

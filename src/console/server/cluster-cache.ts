@@ -1,4 +1,4 @@
-// The cached state of one cluster: one list-watch a kind, Machines as rows, and which topics have changed.
+// The cached state of one cluster: one list-watch per kind, Machines as rows, and which topics have changed.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -21,10 +21,10 @@ import { LISTED_KINDS, type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } 
 
 export type ConnectionState = 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
 
-/** Whether what is cached of a kind is what the cluster has. Failed: it is the state of before, or nothing. */
+/** Whether a kind's cache matches the cluster. Failed: an older state, or nothing. */
 export type ReadState = 'Read' | 'Loading' | 'Failed'
 
-/** What the views read of a cluster. */
+/** A cluster's state as the views read it. */
 export interface ClusterState {
   readonly name: string
   readonly state: ConnectionState
@@ -44,7 +44,7 @@ export interface ClusterCacheOptions {
   readonly random: Random
   readonly log: Logger
   readonly onChange: (cluster: string, topics: readonly TopicFamily[]) => void
-  /** A Machine was created, changed or deleted; `isShown`: in what its row shows. */
+  /** A Machine was created, changed or deleted; `isShown`: in a way that its row shows. */
   readonly onMachine: (cluster: string, name: string, isShown: boolean) => void
 }
 
@@ -60,9 +60,9 @@ export class ClusterCache implements ClusterState {
   readonly #options: ClusterCacheOptions
   readonly #informers = new Map<WatchedKind, Informer>()
   readonly #answering = new Map<WatchedKind, boolean>()
-  /** Machines by the name of their Node, of those that have another name. */
+  /** Node name → Machine, for Machines with a different name. */
   readonly #ofNodes = new Map<string, string>()
-  /** Kinds that this API server does not serve: it has no objects of them. */
+  /** Kinds that this API server does not serve, so it has no objects of them. */
   readonly #unserved = new Set<WatchedKind>()
   readonly #programs: ProgramWatch
   #trouble: { readonly state: ConnectionState; readonly message: string } | undefined
@@ -97,7 +97,7 @@ export class ClusterCache implements ClusterState {
       })
       informer.addHandler((old, now) => {
         if (kind === 'machines') this.#noteMachine(old as MachineRow | undefined, now as MachineRow | undefined)
-        // Kubelets report every few minutes, and hardly ever something else.
+        // Kubelets report every few minutes, and rarely anything new.
         if (kind === 'nodes' && !this.#noteNode(old as ObservedNode | undefined, now as ObservedNode | undefined))
           return
         options.onChange(this.name, topics)
@@ -134,7 +134,7 @@ export class ClusterCache implements ClusterState {
     return this.#informers.get('nodes')?.store.get({ name }) as Watched['nodes'] | undefined
   }
 
-  /** Whether the first list of each kind that answers is complete. */
+  /** Whether the first list of every answering kind is complete. */
   get isSynced(): boolean {
     return [...this.#informers].every(([kind, i]) => i.isSynced || this.#answering.get(kind) === false)
   }
@@ -149,7 +149,7 @@ export class ClusterCache implements ClusterState {
     await this.#running
   }
 
-  /** Whether anything shows it. */
+  /** Returns whether anything shows it. */
   #noteNode(old: ObservedNode | undefined, now: ObservedNode | undefined): boolean {
     if (old !== undefined && now !== undefined && isSeenAlike(old, now)) return false
     const name = (now ?? old)?.metadata.name ?? ''
@@ -174,7 +174,7 @@ export class ClusterCache implements ClusterState {
       this.#answering.set(kind, false)
       if (isNotFound(notice.error)) this.#unserved.add(kind)
       else this.#unserved.delete(kind)
-      // The kinds fail one after the other: the first one tells why, and its words stay.
+      // Kinds fail one after the other: the first error explains why and stays.
       const trouble = troubleOf(notice.error)
       if (this.#trouble?.state !== trouble.state) this.#trouble = trouble
       const { log } = this.#options
@@ -207,7 +207,7 @@ const isSeenAlike = (a: ObservedNode, b: ObservedNode): boolean =>
   a.isCordoned === b.isCordoned &&
   (a.problems === b.problems || JSON.stringify(a.problems) === JSON.stringify(b.problems))
 
-/** An API server that serves something else under the name of a kind must not end the console for all clusters: its kind is not read, and the page shows that. */
+/** A malformed object under a kind's name must not end the console for all clusters: that kind is not read, and the page shows it. */
 function shaped({ schema = {}, kind }: ResourceType, object: KubeObject): KubeObject {
   const problem = objectShapeProblem(schema, object)
   if (problem === undefined) return object

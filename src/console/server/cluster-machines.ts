@@ -1,4 +1,4 @@
-// The machines of one cluster as a topic: rows from the cache, with the repairs and the blames that other objects tell of them. Keeps no state of a machine itself.
+// One cluster's machines as a topic: rows from the cache, plus repairs and blames from other objects. Keeps no machine state of its own.
 import { nodeNameOf } from '#explain/attention/observed.ts'
 import { MACHINE_COLUMNS } from '../machine-columns.ts'
 import type { MachineCells, MachinesDelta, MachinesTopic, Topic } from '../protocol.ts'
@@ -11,7 +11,7 @@ import { Words } from './words.ts'
 
 type Blame = Parameters<typeof blameText>[0]
 
-/** What other objects tell of machines. */
+/** Data about machines from other objects. */
 interface Sides {
   readonly repairs: ReadonlyMap<string, string>
   readonly blames: readonly Blame[]
@@ -28,7 +28,7 @@ export class ClusterMachines {
   #areSidesTouched = false
   #log: TopicLog | undefined
 
-  /** `audience`: those who may read what this cluster is, as `readAs` shows it. */
+  /** `audience`: users who may read the cluster as `readAs` shows it. */
   constructor(cluster: ClusterState, start: string, audience: string) {
     this.#cluster = cluster
     this.audience = audience
@@ -38,7 +38,7 @@ export class ClusterMachines {
     this.#learnAllWords()
   }
 
-  /** A Machine was created, deleted, or is shown in another way. */
+  /** A Machine was created, deleted, or its row changed. */
   changed(name: string): void {
     this.#changed.add(name)
   }
@@ -52,7 +52,7 @@ export class ClusterMachines {
     return this.#log
   }
 
-  /** Right after `takeChanges`: every change that is in it was sent. */
+  /** Call right after `takeChanges`: every change in it was sent. */
   snapshot(revision: string, at: number): MachinesTopic {
     const names: string[] = []
     const columns = MACHINE_COLUMNS.map((): number[] => [])
@@ -72,13 +72,13 @@ export class ClusterMachines {
     }
   }
 
-  /** The log follows what is taken: called right after `takeChanges`. */
+  /** The log follows `takeChanges`: call right after it. */
   logAt(revision: string, at: number): TopicLog {
     this.#log ??= new TopicLog(this.#start, this.snapshot(revision, at))
     return this.#log
   }
 
-  /** The delta as it is sent; `Renewed` when the words were begun again, so that only a snapshot helps. */
+  /** The delta as sent; `Renewed` if the word list restarted, so that only a snapshot helps. */
   takeChanges(named: string, revision: number, at: number): { readonly json: string } | 'Nothing' | 'Renewed' {
     if (this.#areSidesTouched) this.#noteSides()
     if (this.#changed.size === 0) return 'Nothing'
@@ -105,7 +105,7 @@ export class ClusterMachines {
     return { topic: this.topic, words: this.#words.takeNew(), machines, gone }
   }
 
-  /** A first snapshot brings them, so no delta does. */
+  /** A first snapshot contains all words, so no delta repeats them. */
   #learnAllWords(): void {
     for (const row of this.#cluster.list('machines')) this.#cellsOf(row)
     this.#words.takeNew()
@@ -130,7 +130,7 @@ export class ClusterMachines {
     }
   }
 
-  /** One of another type than Ready, which the phase shows. Unknown is not the absence of problems. */
+  /** A condition other than Ready, which the phase covers. Unknown does not mean no problems. */
   #conditionOf(row: MachineRow): string {
     const node = this.#cluster.node(nodeNameOf(row))
     return node === undefined ? 'Unknown' : (node.problems.find(({ type }) => type !== 'Ready')?.type ?? '')

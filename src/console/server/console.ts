@@ -1,4 +1,4 @@
-// The console of one process: a cache for each cluster, the topics that are computed from them, and the server that shows them.
+// The console of one process: a cache per cluster, the topics computed from them, and the server that shows them.
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
@@ -16,36 +16,36 @@ import { Sessions, type SignedIn } from './sessions.ts'
 import { WATCHED_KINDS } from './watched-kinds.ts'
 
 export interface ConsoleOptions {
-  /** By name of the cluster. */
+  /** By cluster name. */
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly page: Page
   readonly version: string
   readonly host: string
   readonly port: number
   readonly names: readonly string[]
-  /** How people sign in; by a link on loopback without it. */
+  /** How users sign in; a loopback link if left out. */
   readonly signIn?: Omit<ConsoleServerOptions['doors'], 'ownHost' | 'onLinkUsed'> & { readonly tls: Tls }
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
   readonly repository?: FleetRepository | undefined
-  /** How many streams are served at once, if not as many as always. */
+  /** Limit of open streams, if not the default. */
   readonly streams?: ConsoleServerOptions['streams']
   readonly connections?: number
   readonly onLinkUsed?: () => void
-  /** True: the clusters are read once a user has signed in, or `read` was called. */
+  /** True: clusters are read once a user has signed in, or `read` was called. */
   readonly readsWhenUsed?: boolean
 }
 
 export interface RunningConsole {
   readonly port: number
-  /** A link that signs the user of the kubeconfig in, once and soon. */
+  /** A link that signs in the kubeconfig's user, once and for a short time. */
   newLink(): string
-  /** Follows the files of its certificate at once. */
+  /** Reloads its certificate files as soon as they change. */
   look(): Promise<void>
-  /** From now on these clusters: others are added, and those that are missing are taken out. */
+  /** Shows these clusters from now on: adds new ones and removes missing ones. */
   show(clients: ReadonlyMap<string, KubeClient>): void
-  /** Reads the clusters from now on, also before a user signs in: their past is kept from here on. */
+  /** Starts reading the clusters, even before a user signs in: their past is kept from here on. */
   read(): void
   stop(): Promise<void>
 }
@@ -138,10 +138,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }
 }
 
-/** A name of this machine that browsers know without asking, and that nothing else here has: its cookies go to no server at another port. */
+/** A name of this machine that browsers resolve by themselves and nothing else here uses: its cookies go to no server on another port. */
 const newOwnHost = (): string => `kn-${randomBytes(8).toString('hex')}.localhost`
 
-/** The user of the kubeconfig; the name comes from the first cluster that answers. */
+/** The kubeconfig's user; the name comes from the first cluster that answers. */
 async function ownIdentity(clients: () => ReadonlyMap<string, KubeClient>): Promise<SignedIn> {
   const people = await Promise.all([...clients().values()].map((client) => currentPerson(client)))
   const person = people.find((p) => p !== undefined) ?? { name: 'the user of the kubeconfig', groups: [] }

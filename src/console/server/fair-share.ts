@@ -1,4 +1,4 @@
-// Who gets one of a bounded number of places, and who gives way: a person who takes many never keeps one from a person who has fewer. Pure.
+// Who gets one of a limited number of places, and who gives one up: a user with many places never keeps one from a user with fewer. Pure.
 
 export interface Bounds {
   readonly all: number
@@ -12,16 +12,16 @@ interface Taken<T> {
 
 const ACCOUNT = /^system:serviceaccount:[^:]+:/
 
-/** People who share the places of one: a user who may create accounts in a namespace could be any number of people there. */
+/** Users who share one user's places: someone who may create accounts in a namespace could be any number of users there. */
 export const groupOf = (person: string): string => ACCOUNT.exec(person)?.[0] ?? person
 
-/** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: every person, or namespace of accounts, has one place, and all are taken. */
+/** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: every user, or namespace of accounts, has one place, and all are taken. */
 export type Place<T> =
   | { readonly kind: 'Free' }
   | { readonly kind: 'PersonIsFull' | 'AllAreTaken'; readonly from: T }
   | { readonly kind: 'Refused' }
 
-/** `taken`: oldest first. A person's newest page is the one they use, so it is their oldest that gives way. */
+/** `taken`: oldest first. A user works in the newest page, so the oldest one gives way. */
 export function placeFor<T>(taken: Iterable<Taken<T>>, person: string, { all, ofPerson }: Bounds): Place<T> {
   const open = [...taken]
   const ofSame = open.filter((t) => t.person === person)
@@ -34,7 +34,7 @@ export function placeFor<T>(taken: Iterable<Taken<T>>, person: string, { all, of
   const [oldestOwn] = own
   const most = [...byGroup.values()].reduce((a, b) => (b.length > a.length ? b : a), own)
   const [oldestOfMost] = most
-  // Equal shares after the exchange are the end of it: two people do not take places from each other in turn.
+  // Stops at equal shares: two users must not take places from each other in turn.
   if (oldestOfMost !== undefined && most.length > own.length + 1)
     return { kind: 'AllAreTaken', from: oldestOfMost.item }
   return oldestOwn === undefined ? { kind: 'Refused' } : { kind: 'AllAreTaken', from: oldestOwn.item }

@@ -1,14 +1,14 @@
-// The port through which the console reaches a repository of the fleet. Who starts the console gives it: code of a fleet runs in the cage, never in the console.
+// The console's port to a fleet repository, provided at its start. Fleet code runs in the cage, never in the console.
 import type { KubeClient } from '#kube/client.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { CertainPlan, Part, PredictedPlan } from '../plan.ts'
 import type { ChangeRequest, PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
 
 export interface RepositoryPlanRequest {
-  /** As a person types it: a branch, or the beginning of an id. */
+  /** As typed: a branch, or the start of an id. */
   readonly commit: string
   readonly base: string | undefined
-  /** By cluster, with the rights of the person: predicts by what is there now. */
+  /** By cluster, with the user's rights: predicts from the current state. */
   readonly clients: ReadonlyMap<string, KubeClient> | undefined
 }
 
@@ -18,24 +18,24 @@ export interface RepositoryPlan {
 }
 
 export interface PrepareRequest {
-  /** Name of the person who asks. Other people cannot push the commit. */
+  /** Name of the user. Other users cannot push the commit. */
   readonly person: string
   readonly source: FleetSource
   readonly change: ChangeRequest
   readonly author: string
   readonly email: string
   readonly reason: string
-  /** Of the cluster of the change, with the rights of the person. */
+  /** For the change's cluster, with the user's rights. */
   readonly client: KubeClient
 }
 
 export interface FleetRepository {
-  /** For people: where it is. */
+  /** Its place, for display. */
   readonly name: string
-  /** Throws a KubeNodeError that says why there is no plan. */
+  /** Throws a KubeNodeError with the reason if there is no plan. */
   plan(asked: RepositoryPlanRequest): Promise<RepositoryPlan>
-  /** Makes a commit and writes it nowhere. */
+  /** Creates a commit without writing it anywhere. */
   prepare(asked: PrepareRequest): Promise<PreparedCommit>
-  /** Writes a commit that this person prepared to a branch. The token is used for this one push and kept nowhere. */
+  /** Writes a commit prepared by this user to a branch. The token is used for this push only and not kept. */
   push(asked: PushRequest, person: string): Promise<PushedCommit>
 }

@@ -1,4 +1,4 @@
-// The state of all clusters as topics: computes what changed at most four times a second, remembers it, and hands it to those who follow.
+// The state of all clusters as topics: computes changes at most four times a second, remembers them, and passes them to followers.
 import type { Clock, Timer } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -11,16 +11,16 @@ import { readAs, type Readable } from './rights.ts'
 import { audienceOf, parseTopic, snapshotOf, type TopicName } from './topics.ts'
 
 const BATCH_MS = 250
-/** Topics without readers for this long are forgotten, except those whose past is kept. A stream is a reader. */
+/** A topic without readers is dropped after this time, unless its past is kept. A stream is a reader. */
 const IDLE_MS = 60_000
-/** Windows open, holds end and soaks pass without any change of an object. */
+/** Windows open, holds end and soaks pass without any object changing. */
 const TIME_PASSES_MS = 15_000
-/** Snapshots in memory at once; beyond this the longest unused ones without readers are forgotten. */
+/** Snapshots in memory; beyond this the longest unused ones without readers are dropped. */
 const MOST_TOPICS = 200
-/** Of these the past is kept for people with fewer rights than the console; rights that change leave old ones behind. */
+/** Of these, how many keep the past for users with fewer rights than the console; changed rights leave old ones behind. */
 const MOST_PASTS = 50
 
-/** The last hours of these can be shown again, with or without readers at the time. */
+/** The last hours of these can be replayed, with or without readers at the time. */
 const REMEMBERED: ReadonlySet<TopicFamily> = new Set(['home', 'pipeline', 'clusters', 'machines', 'sets'])
 
 interface Kept {
@@ -33,16 +33,16 @@ interface Kept {
   isDirty: boolean
 }
 
-/** A machine of a cluster, as followers see it. */
+/** The followers' key of a cluster's machine. */
 export const machineKey = (cluster: string, name: string): string => `${cluster}\n${name}`
 
-/** A change of one topic for one audience, as it is sent. */
+/** A change of one topic for one audience, as sent. */
 export interface Changed {
   readonly revision: number
   readonly at: number
   readonly topic: Topic
   readonly audience: string
-  /** Undefined: only a new snapshot helps. */
+  /** Undefined if only a new snapshot helps. */
   readonly json: string | undefined
 }
 
@@ -64,11 +64,11 @@ export interface Follower {
 export interface FleetOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** Distinguishes this start of the server from others. */
+  /** Distinguishes this server start from others. */
   readonly start: string
-  /** The rights of the console itself: what is remembered without readers is remembered for people with the same. */
+  /** The console's own rights: the past recorded without readers is for users with the same rights. */
   readonly everything: () => Readable
-  /** Characters of changes that are kept for the past, of all topics together. */
+  /** Characters of changes kept for the past, across all topics. */
   readonly mostPast?: number
 }
 
@@ -76,12 +76,12 @@ export class Fleet {
   readonly start: string
   readonly #options: FleetOptions
   readonly #clusters = new Map<string, ClusterCache>()
-  /** By cluster and audience: repairs and blames are shown to those who may list them. */
+  /** By cluster and audience: only users who may list repairs and blames get them. */
   readonly #machines = new Map<string, Map<string, ClusterMachines>>()
   readonly #kept = new Map<string, Kept>()
-  /** With the keys of the topics that each follows, of those that are kept here. */
+  /** Each follower with the keys of its topics, as far as they are kept here. */
   readonly #followers = new Map<Follower, ReadonlyMap<string, Wanted>>()
-  /** When each cluster had been read for the first time, and when all of the first ones had. */
+  /** When each cluster was first read completely, and when all of the first ones were. */
   readonly #clusterReadAt = new Map<string, number>()
   #readAt: number | undefined
   #touched = new Set<string>()
@@ -116,7 +116,7 @@ export class Fleet {
     return this.#clusters.get(name)
   }
 
-  /** Topics that are kept. */
+  /** Number of kept topics. */
   get size(): number {
     return this.#kept.size
   }
@@ -140,13 +140,13 @@ export class Fleet {
     this.#touched.add(machineKey(cluster, name))
   }
 
-  /** The revision after all that is known by now. */
+  /** The current revision. */
   current(): string {
     this.#pass()
     return this.revision
   }
 
-  /** Undefined: there is no such topic, or its object does not exist. */
+  /** Undefined if there is no such topic, or its object does not exist. */
   snapshot(name: TopicName, topic: Topic, readable: Readable): Snapshot | undefined {
     if (name.family === 'machines') {
       const machines = this.#machinesFor(name, readable)
@@ -157,7 +157,7 @@ export class Fleet {
     return this.#keptOf(name, topic, readable)?.log.now
   }
 
-  /** What changed since a revision; undefined where only a snapshot helps. */
+  /** The changes since a revision; undefined if only a snapshot helps. */
   since(name: TopicName, topic: Topic, readable: Readable, revision: number): readonly Entry[] | undefined {
     return this.#logOf(name, topic, readable)?.since(revision)
   }
@@ -174,13 +174,13 @@ export class Fleet {
     return { begins, snapshot: log.at(Math.max(begins, moment)) }
   }
 
-  /** What appears while a cluster is read for the first time is no change of the fleet. */
+  /** Objects that appear during a cluster's first read are not changes. */
   #readAtOf(name: TopicName): number {
     const readAt = name.of === 'Fleet' ? this.#readAt : this.#clusterReadAt.get(name.cluster)
     return readAt ?? this.#options.clock.now()
   }
 
-  /** Again with a clock that was set back. */
+  /** Repeated after a clock moved back. */
   #noteRead(now: number): void {
     for (const { name, isSynced } of this.#clusters.values())
       if (isSynced && (this.#clusterReadAt.get(name) ?? Infinity) > now) this.#clusterReadAt.set(name, now)
@@ -198,7 +198,7 @@ export class Fleet {
     return () => this.#followers.delete(follower)
   }
 
-  /** Begins to remember what is shown again later. */
+  /** Starts recording the topics that can be replayed. */
   remember(): void {
     const readable = this.#options.everything()
     const names = [
@@ -274,7 +274,7 @@ export class Fleet {
     return kept
   }
 
-  /** Topics of open streams whose object was not there, and now is. */
+  /** Topics of open streams whose missing object now exists. */
   #returned(revision: string, number: number, at: number): readonly Changed[] {
     const absent = [...this.#followers.values()].flatMap((keys) => [...keys].filter(([key]) => !this.#kept.has(key)))
     return [...new Map(absent).values()].flatMap(({ name, topic, readable }) => {
@@ -302,10 +302,10 @@ export class Fleet {
       this.#passSoon(TIME_PASSES_MS)
     })
   }
-  /** The timer is set for a batch, not only for the passing of time. */
+  /** The timer serves batches too, not only the passing of time. */
   #isDue = false
 
-  /** Everything that is dirty, under one new revision. */
+  /** Processes everything dirty under one new revision. */
   #pass(): void {
     const { clock, log } = this.#options
     this.#lastPass = clock.monotonic()
@@ -370,7 +370,7 @@ export class Fleet {
       ...others.filter(([, kept], at) => now - kept.usedAt > IDLE_MS || at < over),
     ]
     for (const [key] of dropped) this.#kept.delete(key)
-    // A change of a forgotten topic has no revision. Who has read it must not resume as if nothing had happened.
+    // A change of a dropped topic has no revision. A reader of it must not resume as if nothing had happened.
     if (dropped.length > 0) this.#revision++
   }
 }

@@ -1,4 +1,4 @@
-// Whether a request comes from this page: the host it names, where the browser says it comes from, and what it carries. Pure.
+// Whether a request comes from this page: its host, its origin as reported by the browser, and its content. Pure.
 import { isOwnHost } from '#lib/host-header.ts'
 
 export interface Asked {
@@ -9,7 +9,7 @@ export interface Asked {
   /** Sec-Fetch-Site. */
   readonly site: string | undefined
   readonly contentType: string | undefined
-  /** `http` or `https`, as the browser sees it. */
+  /** `http` or `https`, as the browser uses it. */
   readonly scheme: string
 }
 
@@ -21,7 +21,7 @@ export interface Denied {
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** `names`: names besides loopback by which browsers reach this server. `isData`: what only the page itself asks for. */
+/** `names`: names besides loopback by which browsers reach this server. `isData`: only the page itself requests it. */
 export function denied(asked: Asked, names: readonly string[], isData: boolean): Denied | undefined {
   if (!isOwnHost(asked.host, asked.localAddress, names))
     return {
@@ -33,7 +33,7 @@ export function denied(asked: Asked, names: readonly string[], isData: boolean):
   const isSafe = SAFE.has(asked.method)
   if (!isSafe && asked.method !== 'POST')
     return { status: 405, code: 'MethodNotAllowed', message: 'method not allowed; use GET or POST' }
-  // A link in a mail or another page may lead to this page; nothing else of another site may ask anything.
+  // A mail or another page may link to this page; another site may request nothing else.
   if ((isData || !isSafe) && isForeign(asked))
     return { status: 403, code: 'CrossSite', message: 'requests from other sites are refused' }
   if (!isSafe && !/^application\/json(;|$)/i.test(asked.contentType ?? ''))
@@ -41,7 +41,7 @@ export function denied(asked: Asked, names: readonly string[], isData: boolean):
   return undefined
 }
 
-/** Browsers say where a request comes from by one of these; programs that are no browsers send neither. */
+/** Browsers report a request's origin in one of these; other programs send neither. */
 function isForeign({ site, origin, host, scheme }: Asked): boolean {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
   return origin !== undefined && origin !== `${scheme}://${host}`

@@ -1,6 +1,6 @@
-// The headers of every answer: nothing is loaded from elsewhere, nothing is framed, nothing is guessed. Pure.
+// The headers of every response: no external content, no framing, no sniffing. Pure.
 
-/** `importMap`: the digest of the one inline script. */
+/** `importMap`: the digest of the only inline script. */
 export const pagePolicy = (importMap: string): string =>
   [
     "default-src 'none'",

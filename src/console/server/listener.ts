@@ -1,4 +1,4 @@
-// The socket of the console: plain HTTP on loopback, else HTTP/2 (and HTTP/1.1) over TLS with a certificate that changes while it runs.
+// The console's socket: plain HTTP on loopback, else HTTP/2 (and HTTP/1.1) over TLS with a certificate that may change at run time.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
@@ -17,9 +17,9 @@ export interface Pair {
 }
 
 export interface Tls {
-  /** As the files are now. */
+  /** Reads the current files. */
   readonly pair: () => Promise<Pair>
-  /** PEM: only clients with a certificate of this authority are let in. */
+  /** PEM: only clients with a certificate from this CA may connect. */
   readonly clientCa?: string
 }
 
@@ -28,28 +28,28 @@ export interface ListenerOptions {
   /** 0 lets the system choose. */
   readonly port: number
   readonly tls?: Tls | undefined
-  /** How many are open at once, if not as many as always. */
+  /** Limit of open connections, if not the default. */
   readonly connections?: number | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** Browsers of 500 people, each with its stream and some questions. */
+/** Browsers of 500 users, each with its stream and some queries. */
 const MOST_CONNECTIONS = 2_000
-/** A stream ends with its page. */
+/** A stream lasts as long as its page. */
 const LONGEST_MS = Number.POSITIVE_INFINITY
-/** A page has one stream and a few questions. */
+/** A page has one stream and a few queries. */
 const MOST_OF_CONNECTION = 64
 const REQUEST_TIMEOUT_MS = 30_000
 const SILENT_MS = 10_000
-/** A connection of HTTP/2 without a request: its streams of events send something every 15 seconds. */
+/** An HTTP/2 connection without requests: event streams send something every 15 seconds. */
 const IDLE_MS = 120_000
 const MOST_HEADERS = 32 * 1024
-/** A mounted Secret follows within two minutes. */
+/** A mounted Secret is up to date within two minutes. */
 const FOLLOW_MS = 60_000
 const LOOPBACK_6 = '::1'
-/** Free ports that another program has at `::1` alone. */
+/** Retries for free ports that another program has on `::1` only. */
 const MOST_TRIES = 20
 
 export class Listener {
@@ -87,7 +87,7 @@ export class Listener {
     await Promise.all(closed)
   }
 
-  /** Browsers try a name of this machine at `::1` first: another user who listened there at the same port would get the links and the cookies. */
+  /** Browsers try `::1` first for a name of this machine: another user listening there on the same port would get the links and cookies. */
   async #startOnLoopback(): Promise<void> {
     const { host, port } = this.#options
     for (let tries = 1; ; tries++) {
@@ -106,7 +106,7 @@ export class Listener {
 
   async #listen(server: Server, host: string, port: number): Promise<void> {
     const { log, connections: most = MOST_CONNECTIONS } = this.#options
-    // Handshakes take real time, as for the time limits of Node, whatever the clock of the views is.
+    // Handshakes take real time, like Node's own time limits, whatever clock the views use.
     boundConnections(server, {
       most,
       longestRequestMs: LONGEST_MS,
@@ -128,7 +128,7 @@ export class Listener {
     this.#servers.push(server)
   }
 
-  /** The certificate in use stays until there is a good one. */
+  /** The current certificate stays in use until there is a valid one. */
   async look(): Promise<void> {
     const { log, tls } = this.#options
     try {
@@ -165,7 +165,7 @@ export class Listener {
     this.#renew = (pair) => server.setSecureContext({ ...pair, ...clients })
     server.on('session', (session) => session.setTimeout(IDLE_MS, () => session.close()))
     server.on('tlsClientError', (_, socket) => socket.destroy())
-    // Requests of HTTP/2 come in classes that are compatible with those of HTTP/1.1, which half of them are here.
+    // HTTP/2 request classes are compatible with HTTP/1.1's, which half of the requests here use.
     const same = server as unknown as Server
     same.requestTimeout = REQUEST_TIMEOUT_MS
     same.headersTimeout = SILENT_MS

@@ -1,4 +1,4 @@
-// What the console keeps of a Machine. What many machines have in common stands apart from what each has for itself, so that it can be kept once. Pure.
+// The console's data of a Machine. Parts shared by many machines are separate from individual ones, so that they are stored once. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Health, machineHealth } from '#defender/unit.ts'
 import { type MachineCondition, machineCondition } from '#explain/attention/observed.ts'
@@ -7,19 +7,19 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { MACHINE_COLUMNS, type MachineColumn } from '../machine-columns.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Cached in place of the Machine. */
+/** Cached instead of the Machine. */
 export interface MachineRow extends KubeObject {
   readonly place: MachinePlace
   readonly state: MachineState
-  /** Name of its Node; empty when it is that of the Machine, or when there is none yet. */
+  /** Name of its Node; empty if it equals the Machine's, or there is none yet. */
   readonly node: string
-  /** Seconds since 1970: since when Ready has its status; 0 when unknown. */
+  /** Since when Ready has its status, in seconds since 1970; 0 if unknown. */
   readonly since: number
-  /** Components that do not work, with their own words; empty for almost all. */
+  /** Failing components with their messages; empty for almost all machines. */
   readonly failures: readonly MachineFailure[]
 }
 
-/** Where it is and what it is for: hardly ever changes. */
+/** Its place and purpose, which rarely change. */
 export interface MachinePlace {
   readonly zone: string
   readonly rack: string
@@ -29,12 +29,12 @@ export interface MachinePlace {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** How it is: most machines of a cluster are in one of a few states. */
+/** Its state: most machines of a cluster share a few. */
 export interface MachineState extends MachineCondition {
   readonly versions: string
   readonly health: string
   readonly isReady: boolean
-  /** As the Defender counts it, without its Node. */
+  /** The Defender's view of it, without its Node. */
   readonly service: Health
 }
 
@@ -60,19 +60,19 @@ function failuresOf({ spec, status }: Machine): readonly MachineFailure[] {
   }))
 }
 
-/** Worst first: the state of a machine is that of its worst component. */
+/** Worst first: a machine's state is that of its worst component. */
 const WORST = ['Failed', 'Degraded', 'RolledBack', 'Probing', 'Switching', 'Fetching', 'Staged', 'Healthy']
 
 function worstState(states: readonly string[]): string {
   const rank = (state: string): number => {
     const at = WORST.indexOf(state)
-    // A state of a later version is worth a look.
+    // An unknown state from a newer version deserves attention.
     return at === -1 ? 0 : at
   }
   return states.reduce((worst, s) => (worst === '' || rank(s) < rank(worst) ? s : worst), '')
 }
 
-/** What a column of 32 bits holds; only a clock that is wrong is further. */
+/** The limit of a 32-bit column; only a wrong clock exceeds it. */
 const LAST_SECOND = 2 ** 32 - 1
 
 const seconds = (stamp: string | undefined): number => {
@@ -80,7 +80,7 @@ const seconds = (stamp: string | undefined): number => {
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(0, Math.floor(ms / 1_000)), LAST_SECOND)
 }
 
-/** Differs for every machine and is selected by nothing. */
+/** Different for every machine and used by no selector. */
 const OWN_LABEL = 'kubernetes.io/hostname'
 
 function placeOf({ metadata, spec }: Machine): MachinePlace {
@@ -116,7 +116,7 @@ export function machineRow(machine: Machine): MachineRow {
   }
 }
 
-/** The columns that come from the machine alone, as texts. */
+/** The columns that come from the machine alone, as text. */
 type ShownTexts = Readonly<Record<Exclude<MachineColumn, 'since' | 'repair' | 'blame' | 'condition'>, string>>
 
 export const shownOf = ({ node, place, state }: MachineRow): ShownTexts => ({
@@ -132,7 +132,7 @@ export const shownOf = ({ node, place, state }: MachineRow): ShownTexts => ({
   reason: state.reason,
 })
 
-/** Whether pages show the same of it: most reports of agents change nothing of that. */
+/** Whether pages show both the same: most agent reports change nothing visible. */
 export function isShownAlike(a: MachineRow, b: MachineRow): boolean {
   const [before, now] = [shownOf(a), shownOf(b)]
   return (

@@ -1,4 +1,4 @@
-// One node, read as the person who asks: its Machine, its Node, what runs on it and its repairs.
+// One node, read as the requesting user: its Machine, its Node, what runs on it and its repairs.
 import { isGoodCondition } from '#explain/conditions.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -15,7 +15,7 @@ import type { ClusterState } from './cluster-cache.ts'
 import { at, given, holdNotes, waitOf } from './views/parts.ts'
 import { repairRow } from './views/repairs.ts'
 
-/** What Kubernetes accepts as a name; anything else names nothing, and never becomes part of an address. */
+/** A valid Kubernetes name; anything else never becomes part of a URL. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const MOST_REPAIRS = 20
 
@@ -28,7 +28,7 @@ export interface NodeRequest {
   readonly now: number
 }
 
-/** Undefined: neither a Machine nor a Node has this name. */
+/** Undefined if neither a Machine nor a Node has this name. */
 export async function readNode({
   client,
   cluster,
@@ -61,7 +61,7 @@ export async function readNode({
   return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, now }), rows }
 }
 
-/** A person who may not read Nodes or repairs sees the rest. */
+/** A user who may not read Nodes or repairs still gets the rest. */
 async function unlessForbidden<T>(read: Promise<T>, otherwise: T): Promise<T> {
   try {
     return await read

@@ -1,18 +1,18 @@
-// Answers on their way to browsers: what is not read stays in memory, so each person has only so many, and one that is not read in time is cut.
+// Responses on their way to browsers: unread ones stay in memory, so each user has a limit, and one that is not read in time is cut.
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '#lib/clock.ts'
 import { groupOf } from './fair-share.ts'
 import { Refused } from './request.ts'
 import type { SignedIn } from './sessions.ts'
 
-/** Four browsers ask so many questions at once. Of most answers they share the bytes: `shared-bodies.ts`. */
+/** Four browsers send this many queries at once. Most responses share their bytes: `shared-bodies.ts`. */
 const MOST: Most = { ofPerson: 256, ofGroup: 1_024 }
 /** Half a megabyte over a modem. */
 const READ_MS = 60_000
 
 interface Most {
   readonly ofPerson: number
-  /** Accounts of one namespace together. */
+  /** For all accounts of one namespace. */
   readonly ofGroup: number
 }
 
@@ -29,18 +29,18 @@ export class OpenAnswers {
     this.#most = most
   }
 
-  /** Called when a question arrives: who asked may have left when the answer is ready. */
+  /** Called when a query arrives: the browser may have left by the time the response is ready. */
   begin(response: Answer): void {
     response.once('close', () => this.#closed.add(response))
   }
 
-  /** Called right before the answer is sent. False when its browser has left. Throws when there is no place for it; the page asks again. */
+  /** Called right before the response is sent. False if its browser has left. Throws if there is no room; the page retries. */
   add(response: Answer, { person }: SignedIn): boolean {
     if (this.#closed.has(response)) return false
     const { ofPerson, ofGroup } = this.#most
     const group = groupOf(person.name)
     const isFull = this.#openOf(person.name) >= ofPerson || this.#openOf(group) >= ofGroup
-    // All browsers of a link are of the one person who started the console.
+    // All browsers of a link belong to the user who started the console.
     if (isFull && person.how !== 'Link')
       throw new Refused(
         503,
@@ -54,7 +54,7 @@ export class OpenAnswers {
     return true
   }
 
-  /** Also files of the page, which need no sign-in. */
+  /** Includes the page's files, which need no sign-in. */
   watch(response: Answer): void {
     const late = this.#clock.after(READ_MS, () => response.destroy())
     response.once('close', () => late.cancel())

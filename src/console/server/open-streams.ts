@@ -1,11 +1,11 @@
-// The streams that are open, each of a person: at most so many of all and of each person. A page that has to give way shows why.
+// The open streams with their users, limited in total and per user. A page that has to give way shows why.
 import type { IncomingMessage } from 'node:http'
 import { type Bounds, placeFor } from './fair-share.ts'
 import { Refused } from './request.ts'
 import type { SignedIn } from './sessions.ts'
 import type { Stream } from './stream.ts'
 
-/** A browser has one stream for all its tabs; a person has browsers and private windows at several machines. */
+/** A browser has one stream for all tabs; a user has browsers and private windows on several machines. */
 const STREAMS: Bounds = { all: 500, ofPerson: 16 }
 
 export class OpenStreams {
@@ -17,11 +17,11 @@ export class OpenStreams {
     this.#bounds = bounds
   }
 
-  /** Before one is opened. Throws when there is no place for it. */
+  /** Called before opening one. Throws if there is no room. */
   makePlace({ person }: SignedIn): void {
     const taken = [...this.#streams].map(([item, { person: name }]) => ({ item, person: name }))
     const { all, ofPerson: most } = this.#bounds
-    // All links of a console are of the one person who started it.
+    // All links of a console belong to the user who started it.
     const ofPerson = person.how === 'Link' ? all : most
     const place = placeFor(taken, person.name, { all, ofPerson })
     if (place.kind === 'Free') return
@@ -49,12 +49,12 @@ export class OpenStreams {
     this.#streams.delete(stream)
   }
 
-  /** Tabs of a person who has signed out show nothing new. */
+  /** Tabs of a signed-out user get nothing new. */
   endThose(isOver: (opened: IncomingMessage) => boolean): void {
     for (const [stream, { opened }] of this.#streams) if (isOver(opened)) stream.bye('SessionEnded')
   }
 
-  /** Each is checked for new rights and clusters now, not with its next heartbeat. */
+  /** Checks each for new rights and clusters now, not at its next heartbeat. */
   recheck(): void {
     for (const stream of this.#streams.keys()) stream.recheck()
   }

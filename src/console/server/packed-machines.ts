@@ -1,5 +1,5 @@
-// The machines of a cluster in columns of numbers, sorted by name: under 100 bytes each. Places and states are kept once for all
-// machines that have them. What fits no column (a Node of another name, components that do not work) stands beside, for the few that have it.
+// A cluster's machines as columns of numbers, sorted by name: under 100 bytes each. Places and states are stored once for all machines that share them. What
+// fits no column (a Node with another name, failing components) is stored separately for the few that have it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Objects } from '#kube/store.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from './machine-row.ts'
 import { SharedValues } from './shared-values.ts'
 
-/** Of one machine: what the columns do not hold. */
+/** A machine's data outside the columns. */
 interface Beside {
   readonly node?: string
   readonly failures?: readonly MachineFailure[]
@@ -29,7 +29,7 @@ interface Columns {
 }
 
 const FIRST_ROOM = 64
-/** Room is added by a tenth: a copy is cheap, empty room for thousands of machines is not. */
+/** Grows by a tenth: a copy is cheap, empty room for thousands of machines is not. */
 const MORE_ROOM = 1.1
 
 export class PackedMachines implements Objects<MachineRow> {
@@ -55,7 +55,7 @@ export class PackedMachines implements Objects<MachineRow> {
   set(name: string, row: MachineRow): void {
     const { uid = '', resourceVersion = '' } = row.metadata
     const [packedUid, version] = [packUid(uid), packVersion(resourceVersion)]
-    // Taken before the old ones are released: what did not change stays.
+    // Acquire the new values before releasing the old ones, so that unchanged values stay.
     const [place, state] = [this.#places.take(row.place), this.#states.take(row.state)]
     const at = this.#find(name)
     if (this.#names[at] === name) this.#release(at)
@@ -112,10 +112,10 @@ export class PackedMachines implements Objects<MachineRow> {
     }
   }
 
-  /** Where it is, or where it belongs. */
+  /** Its index, or where to insert it. */
   #find(name: string): number {
     let [low, high] = [0, this.#names.length]
-    // Lists come sorted: the next one belongs at the end.
+    // Lists are sorted, so the next one usually goes at the end.
     if (high > 0 && (this.#names[high - 1] ?? '') < name) return high
     while (low < high) {
       const middle = (low + high) >>> 1

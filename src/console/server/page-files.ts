@@ -1,4 +1,4 @@
-// The files of the page: TypeScript without its types, named by the digest of all of them, so that browsers keep them and never mix two versions.
+// The page's files: TypeScript with types stripped, under a digest of all of them, so that browsers cache them and never mix two versions.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -13,7 +13,7 @@ export interface PageFile {
   readonly gzip: Buffer
 }
 
-/** Made when the first browser asks for it: a fleet that starts needs the processor for itself. */
+/** Built at the first request: a starting fleet needs the CPU for itself. */
 class ServedFile implements PageFile {
   readonly type: string
   readonly source: string
@@ -48,16 +48,16 @@ const JS = 'text/javascript; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 
-/** What the page imports by name. */
+/** Packages that the page imports by name. */
 const PACKAGES: Readonly<Record<string, string>> = {
   preact: 'preact/dist/preact.mjs',
   'preact/hooks': 'preact/hooks/dist/hooks.mjs',
 }
 
-/** Modules of `src/lib` that the page runs too; they import nothing. A packed release has them as JavaScript. */
+/** `src/lib` modules that the page uses too; they import nothing. A packed release has them as JavaScript. */
 const SHARED = ['printable.ts', 'printable.js', 'defined.ts', 'defined.js']
 
-/** How a packed module names one of them: by its path in the release, which leads out of what is served. */
+/** How a packed module refers to one of them: by a path in the release, outside the served folder. */
 const BY_PATH = /(["'])(?:\.\.\/)+lib\/([\w-]+\.js)\1/g
 const byName = (text: string): string =>
   text.replace(BY_PATH, (whole, quote: string, name: string) =>
@@ -66,13 +66,13 @@ const byName = (text: string): string =>
 
 const PLACE = '<!-- head: the server puts the style sheet, the import map and the entry here -->'
 
-/** Files that tests and checkers read, and no browser. */
+/** Excludes files for tests and type checkers. */
 const isServed = (name: string): boolean =>
   /\.(ts|js|css)$/.test(name) && !/\.test\.(ts|js)$/.test(name) && !name.endsWith('.d.ts')
 
 const isScript = (path: string): boolean => !path.endsWith('.css')
 
-/** `root`: the folder of the release. A packed one has JavaScript, whose imports name JavaScript. */
+/** `root`: the release's folder. A packed one has JavaScript, whose imports name JavaScript. */
 export function readPage(root = releaseRoot()): Page {
   const folder = join(root, 'src/console')
   const sources = [
@@ -100,7 +100,7 @@ export function readPage(root = releaseRoot()): Page {
   const head = [
     `<link rel="stylesheet" href="${at('page/page.css')}">`,
     `<script type="importmap">${map}</script>`,
-    // All at once: else each file is asked for when the one before it has been read.
+    // Preload all: otherwise each file is requested only once the previous one was parsed.
     ...[...files.keys()].filter(isScript).map((path) => `<link rel="modulepreload" href="${at(path)}">`),
     `<script type="module" src="${at(entry)}"></script>`,
   ].join('\n    ')
@@ -123,10 +123,10 @@ function addPackage(files: Map<string, ServedFile>, root: string, path: string, 
   if (existsSync(source)) files.set(path, served(path, withoutMap(readFileSync(source, 'utf8'))))
 }
 
-/** The browser would ask for a file that is not served. */
+/** The browser would request a file that is not served. */
 const withoutMap = (text: string): string => text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n')
 
-/** Node says once for each process that this is experimental, which tells a user nothing: a later Node that lacks it fails the tests of the page. */
+/** Node warns once per process that this is experimental, which does not help users. If a later Node drops it, the page's tests fail. */
 function withoutTypes(text: string): string {
   const emitWarning = process.emitWarning.bind(process)
   process.emitWarning = () => undefined
@@ -142,7 +142,7 @@ function served(path: string, text: string): ServedFile {
   return path.endsWith('.ts') ? new ServedFile(JS, text, withoutTypes) : new ServedFile(JS, text)
 }
 
-/** Of the sources, and of what takes their types away. */
+/** Of the sources and of the tool that strips their types. */
 function digestOf(files: ReadonlyMap<string, ServedFile>): string {
   const hash = createHash('sha256').update(process.version)
   for (const [path, { source }] of files) hash.update(`${path}\n${source.length}\n`).update(source)

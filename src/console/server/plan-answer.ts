@@ -1,4 +1,4 @@
-// GET /api/plan: what is recorded of a commit on the hubs, and its plan where a repository can be read.
+// GET /api/plan: what hubs recorded of a commit, and its plan if a repository is available.
 import { KubeNodeError } from '#lib/errors.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -8,15 +8,15 @@ import type { FleetRepository } from './fleet-repository.ts'
 import { Refused } from './request.ts'
 import { planRecords } from './views/plan-record.ts'
 
-/** As git names commits and branches, also counted from one: `main~2`. Nothing that a command could take for an option. */
+/** Git's names of commits and branches, also relative: `main~2`. Nothing that a command could take for an option. */
 const REVISION = /^[A-Za-z0-9][A-Za-z0-9._/~^-]{0,252}$/
 
 export interface PlanQuestion {
   readonly query: URLSearchParams
-  /** Whose Releases the person may read. */
+  /** Hubs whose Releases the user may read. */
   readonly hubs: readonly ClusterState[]
   readonly repository: FleetRepository | undefined
-  /** The own clients of the person. */
+  /** The user's own clients. */
   readonly clients: ReadonlyMap<string, KubeClient>
 }
 
@@ -26,7 +26,7 @@ export async function planAnswer({ query, hubs, repository, clients }: PlanQuest
   const base = revisionIn(query, 'base')
   const asked = { commit, base }
   const made = await planOf(repository, asked, query.get('predict') === '1' ? clients : undefined)
-  // Releases name a commit by its digest; a branch, or HEAD, is what the repository says it is.
+  // Releases name a commit by its id; the repository resolves a branch or HEAD.
   const record = planRecords(hubs, made.certain.state === 'Made' ? made.certain.value.commit : commit)
   return { commit, record, ...made, commands: commandsOf(asked, record) }
 }
@@ -67,7 +67,7 @@ async function planOf(
 }
 
 function commandsOf({ commit, base }: Asked, record: readonly PlanRecord[]): readonly string[] {
-  // No character of a revision means anything to a shell.
+  // A revision contains no character that is special to a shell.
   const range = `${base ?? `${commit}~1`}..${commit}`
   const [first] = record
   return [

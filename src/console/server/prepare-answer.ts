@@ -1,4 +1,4 @@
-// POST /api/prepare and /api/push: what a person asked for as a commit, and its push. Reads what may be asked; the repository does the work.
+// POST /api/prepare and /api/push: a requested change as a commit, and its push. Validates the request; the repository does the work.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { defined } from '#lib/defined.ts'
@@ -13,7 +13,7 @@ type Body = Readonly<Record<string, unknown>>
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const COMPONENT = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/
-/** What versions are written in, and nothing that ends a string. */
+/** Characters of a version, excluding any that could end a string. */
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}$/
 const PERSON = /^[^<>\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u
 const EMAIL = /^[^<>\s\p{Cc}\p{Cf}]{1,200}$/u
@@ -55,7 +55,7 @@ export interface Preparing {
   readonly body: Body
   readonly person: string
   readonly repository: FleetRepository | undefined
-  /** Those whose FleetSources the person may read. */
+  /** Hubs whose FleetSources the user may read. */
   readonly hubs: readonly ClusterState[]
   readonly clientOf: (cluster: string) => KubeClient
 }
@@ -77,7 +77,7 @@ export async function preparedAnswer({ body, person, repository, hubs, clientOf 
   return spoken(there.prepare(asked))
 }
 
-/** Its address comes from the hub, never from the page. */
+/** Its URL comes from the hub, never from the page. */
 function sourceIn(value: unknown, hubs: readonly ClusterState[]): FleetSource {
   if (!isObject(value)) throw wrong('source is missing')
   const found = hubs
@@ -119,7 +119,7 @@ function needed(repository: FleetRepository | undefined): FleetRepository {
   return repository
 }
 
-/** What the repository refuses is said to the person, and not logged: it may be about credentials. */
+/** Shows a repository's refusal to the user but does not log it: it may be about credentials. */
 async function spoken<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -1,10 +1,10 @@
-// Whether a program runs, as far as its Lease shows: judged by changes that we observed, on our own clock. Times in a Lease come from clocks that may be wrong. Pure.
+// Whether a program runs, judging by observed changes of its Lease on this process's clock, because times in a Lease come from clocks that may be wrong. Pure.
 import { DEFAULT_LEADER_TIMES } from '#runtime/leader.ts'
 import { holderOf, isOver, type Lease, type Sighting, sighted } from '#runtime/lease.ts'
 import type { Program } from '#explain/programs.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Another candidate takes a moment to lead; a restarted program takes its own Lease back as soon. */
+/** Another candidate needs a moment to lead; a restarted program takes its own Lease back in the same time. */
 const HANDOVER_MS = 5_000
 
 export type ProgramReading =
@@ -15,23 +15,23 @@ export type ProgramReading =
 export interface ProgramState {
   readonly metadata: { readonly name: string }
   readonly program: Program
-  /** Unknown: watched for less than a lease lasts, or its Lease cannot be read. Unknown is never well. */
+  /** Unknown: watched for less than a lease duration, or its Lease is unreadable. Unknown is never healthy. */
   readonly state: 'Unknown' | 'Runs' | 'Away'
   /** Why its Lease cannot be read. */
   readonly message?: string
-  /** Of a program that is away. Stopped: its Lease has a holder that does not renew it. Released: it ended in order. Absent: there is no Lease. */
+  /** For an unavailable program. Stopped: the Lease's holder does not renew it. Released: it exited cleanly. Absent: there is no Lease. */
   readonly how?: 'Stopped' | 'Released' | 'Absent'
   /** When it last renewed its Lease. */
   readonly since?: number
 }
 
-/** What we remember between two readings. */
+/** State kept between two readings. */
 export interface Watching {
   readonly look: ProgramState
   readonly sighting?: Sighting
-  /** When we first saw the Lease as it is, by our wall clock. */
+  /** When the Lease was first observed in its current state, in wall-clock time. */
   readonly seenAt: number
-  /** We saw the Lease change while we watched. */
+  /** The Lease changed while it was watched. */
   readonly hasRenewed: boolean
 }
 
@@ -49,7 +49,7 @@ export const notYetRead = (program: Program, name: string): Watching => ({
 export function watched(before: Watching, reading: ProgramReading, at: Instant): Watching {
   const { metadata, program } = before.look
   const base = { metadata, program }
-  // While nothing can be read a holder may not have been able to renew either: watching begins again.
+  // While nothing can be read, a holder may be unable to renew too: watching restarts.
   if (reading.kind === 'NotRead')
     return { ...notYetRead(program, metadata.name), look: { ...base, state: 'Unknown', message: reading.message } }
   const lease = reading.kind === 'Lease' ? reading.lease : undefined
@@ -58,14 +58,14 @@ export function watched(before: Watching, reading: ProgramReading, at: Instant):
   const hasRenewed = isSame ? before.hasRenewed : lease !== undefined && before.sighting !== undefined
   const seenAt = isSame ? before.seenAt : at.now
   const memory = { sighting, seenAt, hasRenewed }
-  // A Lease that is deleted brings nothing back.
+  // Deleting a Lease does not bring a program back.
   const wasAway = before.look.state === 'Away' && (isSame || lease === undefined)
   if (wasAway || isAway(lease, sighting, at)) {
     const since = wasAway ? before.look.since : sinceOf(lease, before, memory)
     const how = lease === undefined ? 'Absent' : holderOf(lease) === undefined ? 'Released' : 'Stopped'
     return { ...memory, look: { ...base, state: 'Away', how, ...defined({ since }) } }
   }
-  // Until its time is over, a program that ran is taken to run.
+  // A program that ran counts as running until its lease duration is over.
   const isKnown = hasRenewed || (lease === undefined && before.look.state === 'Runs')
   return { ...memory, look: { ...base, state: isKnown ? 'Runs' : 'Unknown' } }
 }
@@ -80,7 +80,7 @@ function isAway(lease: Lease | undefined, sighting: Sighting, { monotonic }: Ins
   return isOver(lease, sighting, monotonic - HANDOVER_MS, DEFAULT_LEADER_TIMES.leaseMs)
 }
 
-/** What we saw ourselves counts. Of a Lease that never changed before us only its own time is known, and it is no later than our first sight of it. */
+/** Own observations count. For a Lease that never changed while watched, only its own time is known, capped at its first observation. */
 function sinceOf(
   lease: Lease | undefined,
   before: Watching,

@@ -1,4 +1,4 @@
-// Reads the Leases of a cluster's programs by name, again and again. A watch would bring each renewal: five programs renew every two seconds.
+// Polls the Leases of a cluster's programs by name. A watch would deliver every renewal: five programs renew every two seconds.
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -8,9 +8,9 @@ import { leaseType } from '#runtime/lease.ts'
 import { type Program, PROGRAMS } from '#explain/programs.ts'
 import { notYetRead, type ProgramState, type ProgramReading, watched, type Watching } from './program-state.ts'
 
-/** A leader renews every two seconds, so that the second reading of one that runs differs. */
+/** A leader renews every two seconds, so its second reading differs. */
 const FIRST_EVERY_MS = 3_000
-/** A program that is away is known within half a minute. */
+/** An unavailable program is detected within half a minute. */
 const EVERY_MS = 10_000
 const READ_WITHIN_MS = 5_000
 
@@ -35,7 +35,7 @@ export class ProgramWatch {
     return [...this.#watching.values()].map(({ look }) => look)
   }
 
-  /** Until the signal aborts; never rejects. */
+  /** Runs until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options
     while (!signal.aborted) {

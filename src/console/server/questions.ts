@@ -1,4 +1,4 @@
-// Questions of a page beside its topics: why an object waits, where something is, and how a topic was before.
+// A page's queries besides its topics: why an object waits, where something is, and how a topic was before.
 import { KINDS } from '#api/kinds.ts'
 import { programsOf, type StoppedProgram, stoppedFinding } from '#explain/programs.ts'
 import { PartialReader } from '#explain/partial-reader.ts'
@@ -31,7 +31,7 @@ import { defined } from '#lib/defined.ts'
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
-/** Our kinds and Nodes; nothing else, and no Secret. */
+/** KubeNode's kinds and Nodes; nothing else, and no Secret. */
 const TYPES: ReadonlyMap<string, ResourceType> = new Map<string, ResourceType>([
   ['Node', nodeType],
   ...KINDS.map((k) => [k.kind, k] as const),
@@ -44,9 +44,9 @@ export interface WhyRequest {
   readonly name: string
   readonly namespace: string | undefined
   readonly now: number
-  /** Programs of the cluster that are away, as far as the person may know. */
+  /** Unavailable programs of the cluster, if the user may know. */
   readonly away: readonly StoppedProgram[]
-  /** Other clusters that the person may read and that have sources. */
+  /** Other clusters that the user may read and that have sources. */
   readonly hubs: readonly OtherCluster[]
 }
 
@@ -86,7 +86,7 @@ const nodeOf = (told: Finding): WhyNode => ({
   below: (told.below ?? []).map(nodeOf),
 })
 
-/** A verdict from a part of what decides about repairs could be wrong: with a gap there is none. */
+/** A verdict from incomplete data could be wrong: with a gap there is none. */
 async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly Finding[]> {
   const reader = new PartialReader(client)
   const seen = await observeRepairs(reader, name, now)
@@ -98,7 +98,7 @@ const MOST_HITS = 50
 const MOST_QUERY = 100
 
 interface Candidate extends SearchHit {
-  /** What it may be found by. */
+  /** Its searchable words. */
   readonly words: readonly string[]
 }
 
@@ -188,7 +188,7 @@ function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): G
   }
 }
 
-/** What changed between two moments of one topic; nothing is an empty change. */
+/** The changes of one topic between two moments, possibly none. */
 export function changesBetween(before: Snapshot, after: Snapshot): Delta {
   const { topic } = after
   if (isMachines(before) && isMachines(after)) return machineChanges(before, after)
@@ -196,7 +196,7 @@ export function changesBetween(before: Snapshot, after: Snapshot): Delta {
   return isMachines(before) || isMachines(after) ? none : (rowsDelta(before, after) ?? none)
 }
 
-/** Words are only ever appended, so that equal numbers are equal words. */
+/** Words are only appended, so equal numbers are equal words. */
 function machineChanges(before: MachinesTopic, after: MachinesTopic): Delta {
   const places = new Map(before.names.map((name, place) => [name, place]))
   const machines = after.names.flatMap((name, place) => {

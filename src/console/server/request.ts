@@ -1,4 +1,4 @@
-// A request of the console in parts: path, query, cookie and a JSON body of bounded size.
+// The parts of a console request: path, query, cookie and a bounded JSON body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzip } from 'node:zlib'
 import { promisify } from 'node:util'
@@ -11,7 +11,7 @@ const packed = promisify(gzip)
 /** A reason, a name and a digest. */
 const MOST_BODY = 16 * 1024
 const BODY_MS = 30_000
-/** Smaller answers do not get smaller. */
+/** Compressing smaller responses does not pay off. */
 const LEAST_PACKED = 1_024
 
 export class Refused extends Error {
@@ -36,7 +36,7 @@ export const sendJson = (
   body: object,
 ): Promise<void> => sendText(request, response, status, JSON_TYPE, JSON.stringify(body))
 
-/** In a browser that opens an address people read a sentence; the page itself asks for data. */
+/** A browser that opens the URL shows a sentence; the page itself requests data. */
 export const sendRefusal = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,7 +57,7 @@ async function sendText(
   sendBody(request, response, status, type, await bodyOf(text, acceptsGzip(request)))
 }
 
-/** As it is sent; several answers may share one. */
+/** As sent; several responses may share one. */
 export interface Body {
   readonly bytes: Buffer
   readonly isPacked: boolean
@@ -90,7 +90,7 @@ export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(headers['accept-encoding'] ?? '')
 
 export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
-  // HTTP/2 has no time limit of its own for one request among others.
+  // HTTP/2 has no time limit for a single request.
   const late = setTimeout(() => request.destroy(new Error('the request takes too long')), BODY_MS).unref()
   request.once('close', () => clearTimeout(late))
   const chunks: Buffer[] = []
@@ -104,7 +104,7 @@ export async function readBody(request: IncomingMessage): Promise<Readonly<Recor
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
     if (isObject(value)) return value
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Refused(400, 'NotJson', 'the request is not a JSON object')
 }
@@ -112,7 +112,7 @@ export async function readBody(request: IncomingMessage): Promise<Readonly<Recor
 export const one = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === 'object' ? header[0] : header
 
-/** The first cookie of this name. */
+/** The first cookie with this name. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
   for (const part of (headers.cookie ?? '').split(';')) {
     const equals = part.indexOf('=')

@@ -1,19 +1,22 @@
-// What a person may read of a cluster, and the cluster as that person reads it: objects of other kinds are not in it, so that no view can show them. Pure.
+// What a user may read of a cluster, and the cluster as that user sees it: objects of other kinds are missing, so no view can show them. Pure.
 import type { TopicFamily } from '../protocol.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { TOPIC_NEEDS, WATCHED, WATCHED_KINDS, type Watched, type WatchedKind } from './watched-kinds.ts'
 
 export interface Rights {
   readonly topics: ReadonlySet<TopicFamily>
-  /** Kinds that the API server lets the person list there. */
+  /** Kinds that the API server lets the user list there. */
   readonly kinds: ReadonlySet<WatchedKind>
-  /** Whether the person sees why the cluster does not answer: the text names addresses and the account of the console. */
+  /** Whether the user sees why the cluster does not answer: the text contains addresses and the console's account. */
   readonly seesTrouble: boolean
-  /** The API server did not answer what the person may read. Until it does, nothing is concluded: nothing is shown, or the last state with its age to the person with whose own rights it was read. */
+  /**
+   * The API server did not report the user's rights. Until it does, shows nothing; only the user with whose own rights the last state was read gets it, with
+   * its age.
+   */
   readonly isUnknown?: true
 }
 
-/** By cluster. A cluster of which nothing may be read is absent. */
+/** By cluster. A cluster without readable kinds is missing. */
 export type Readable = ReadonlyMap<string, Rights>
 
 export const mayReadTopic = (readable: Readable, cluster: string, family: TopicFamily): boolean =>
@@ -26,20 +29,20 @@ export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFami
   return new Set<TopicFamily>(own.length === 0 ? [] : ['home', ...own])
 }
 
-/** Of the kinds that this topic is computed from, those that the person may list. */
+/** The kinds behind this topic that the user may list. */
 export const kindsShown = (family: TopicFamily, { kinds }: Rights): readonly WatchedKind[] =>
   WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes(family))
 
 const NO_ANSWER = 'the cluster does not answer, so what you may read there is unknown'
 
-/** With topics, what was read before is shown. */
+/** With topics, the last state is shown. */
 export const noAnswer = (topics: ReadonlySet<TopicFamily>): string =>
   topics.size === 0 ? NO_ANSWER : 'the cluster does not answer'
 
 export const troubleFor = ({ state, message }: ClusterState, rights: Rights): string | undefined =>
   rights.seesTrouble || state === 'Connected' ? message : NO_ANSWER
 
-/** Follows the cluster: what is read of it later is what it is then. */
+/** A live view: later reads return the cluster's state at that time. */
 export function readAs(cluster: ClusterState, family: TopicFamily, rights: Rights): ClusterState {
   const shown = new Set(kindsShown(family, rights))
   return {

@@ -1,4 +1,4 @@
-// The HTTP server of the console: checks each request, knows who asks, and answers with the page, snapshots, the stream, explanations and writes.
+// The console's HTTP server: checks each request, identifies the user, and serves the page, snapshots, the stream, explanations and writes.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -62,11 +62,11 @@ export interface ConsoleServerOptions {
   readonly names: readonly string[]
   readonly sessions: Sessions
   readonly doors: Omit<DoorsOptions, 'sessions' | 'isTls' | 'port'>
-  /** Plain HTTP without it, which is for loopback alone. */
+  /** Plain HTTP if left out, for loopback only. */
   readonly tls?: Tls | undefined
   readonly streams?: Bounds | undefined
   readonly connections?: number | undefined
-  /** The repository of the fleet, where this machine has it and may run its code in the cage. */
+  /** The fleet's repository, if this machine has it and may run its code in the cage. */
   readonly repository?: FleetRepository | undefined
 }
 
@@ -95,7 +95,7 @@ export class ConsoleServer {
     this.#options = options
     const { fleet, clock, log, sessions, doors, tls } = options
     this.#streams = new OpenStreams(options.streams)
-    // Browsers read in real time, whatever the clock of the views is.
+    // Browsers read in real time, whatever clock the views use.
     this.#answers = new OpenAnswers(systemClock)
     this.#bodies = new SharedBodies(clock)
     this.#access = new AccessBook(fleet, clock, log)
@@ -118,7 +118,7 @@ export class ConsoleServer {
     return this.#listener.look()
   }
 
-  /** Open pages learn now which clusters there are. */
+  /** Open pages get the new cluster list now. */
   clustersChanged(): void {
     this.#streams.recheck()
   }
@@ -138,7 +138,7 @@ export class ConsoleServer {
       const url = URL.parse(request.url ?? '/', 'http://console') ?? new URL('http://console/')
       const isData = url.pathname.startsWith('/api/') || url.pathname === '/events'
       const { headers, method = '', socket } = request
-      // HTTP/2 names it so.
+      // HTTP/2's name for it.
       headers.host ??= one(headers[':authority'])
       const refusal = denied(
         {
@@ -234,7 +234,7 @@ export class ConsoleServer {
     }
   }
 
-  /** What may not be read and what does not exist get the same answer. */
+  /** Forbidden and missing topics get the same response. */
   #named(topic: string, { access }: AskingPerson): TopicName {
     const name = parseTopic(topic)
     if (name === undefined || !mayRead(name, access.readable))
@@ -270,7 +270,7 @@ export class ConsoleServer {
     return this.#sendBody(person, making)
   }
 
-  /** A cluster that the person may read something of, and their own way to it. */
+  /** A cluster with something the user may read, and the user's own connection to it. */
   #clientOf({ who, access }: AskingPerson, cluster: string): KubeClient {
     if (cluster === '') throw new Refused(400, 'BadCluster', 'name a cluster')
     const client = access.readable.has(cluster) ? who.clientOf(cluster) : undefined
@@ -344,7 +344,7 @@ export class ConsoleServer {
     return { ...span, delta: changesBetween(from.snapshot, at.snapshot) }
   }
 
-  /** For this one question: its time counts. */
+  /** Computed for this query only, so its time counts. */
   #computed(person: AskingPerson, answer: () => object): Promise<void> {
     const make = () => bodyOf(JSON.stringify(answer()), acceptsGzip(person.request))
     return this.#sendBody(person, this.#shares.run(person.who, make))
@@ -381,7 +381,7 @@ export class ConsoleServer {
     return this.#wrote(person, await write(asked))
   }
 
-  /** A write is reported to its person also when many answers are unread. */
+  /** Reports a write to its user even if many responses are unread. */
   #wrote({ request, response }: AskingPerson, answer: object): Promise<void> {
     this.#answers.watch(response)
     return sendJson(request, response, 200, answer)
@@ -409,12 +409,12 @@ export class ConsoleServer {
       },
       since,
     )
-    // It changed after the page read its session, and before this stream could notice.
+    // It changed after the page read its session, before this stream could notice.
     if ((url.searchParams.get('session') ?? access.digest) !== access.digest) stream.sessionChanged()
     this.#streams.add(stream, request, who)
   }
 
-  /** A stream whose rights changed ends; the browser opens it again with the rights that are left. */
+  /** A stream whose rights changed ends; the browser reopens it with the remaining rights. */
   async #recheck(stream: Stream, { request, who, access: before }: AskingPerson): Promise<void> {
     if (!this.#doors.isStillIn(request)) return stream.bye('SessionEnded')
     if (this.#doors.isProxied && stream.ageMs >= KEPT_MS) return stream.bye('AskAgain')
@@ -449,7 +449,7 @@ function sendFile(
   response.end(request.method === 'HEAD' ? undefined : bytes)
 }
 
-/** A refusal of an API server is shown in its words; a failure of the console itself is only logged. */
+/** An API server's refusal is shown in its own words; a failure of the console itself is only logged. */
 function refusalOf(error: unknown): { readonly status: number; readonly code: string; readonly message: string } {
   if (error instanceof Refused) return { status: error.status, code: error.code, message: error.message }
   if (isApiError(error)) {

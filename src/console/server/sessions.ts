@@ -1,4 +1,4 @@
-// Who is signed in: one-time links and the sessions that cookies name. A session is a random number in memory; it ends with the server.
+// Signed-in users: one-time links, and sessions named by cookies. A session is a random number in memory and ends with the server.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -8,25 +8,25 @@ import { placeFor } from './fair-share.ts'
 /** A working day. */
 const SESSION_MS = 12 * 3_600_000
 export const LINK_MS = 10 * 60_000
-/** A session is a few kilobytes and a client. Whose ends when there are more: `fair-share.ts`. */
+/** A session is a few kilobytes and a client. `fair-share.ts` decides which one ends at the limit. */
 const MOST_SESSIONS = 1_000
-/** Browsers and private windows of a day. */
+/** A user's browsers and private windows of a day. */
 const MOST_SESSIONS_OF_PERSON = 32
 const MOST_LINKS = 16
 
 export interface SignedIn {
   readonly person: Person
-  /** Equal for equal rights: a user with groups, or a token. It changes when the person gets a way to another cluster. */
+  /** Equal for equal rights: a user with groups, or a token. Changes when the user connects to another cluster. */
   readonly identity: string
-  /** Makes requests as this person; undefined where they cannot be made. */
+  /** Sends requests as this user; undefined if that is not possible. */
   readonly clientOf: (cluster: string) => KubeClient | undefined
-  /** When what the person signed in with ends, in milliseconds since 1970. */
+  /** When the user's credentials expire, in milliseconds since 1970. */
   readonly expiresAt?: number
-  /** The API server of this cluster no longer knows the person. */
+  /** This cluster's API server no longer accepts the user. */
   readonly refusedBy?: (cluster: string) => void
-  /** What the person signed in with has ended. */
+  /** The user's credentials have expired. */
   readonly isOver?: () => boolean
-  /** Forgets what the person signed in with. */
+  /** Drops the user's credentials. */
   readonly close?: () => void
 }
 
@@ -36,18 +36,18 @@ interface Link {
 }
 
 interface Session extends Link {
-  /** Digest of the second secret, which the page keeps and other pages of the same host do not get. */
+  /** Digest of the second secret, which only this page has; other pages of the same host do not get it. */
   readonly page: string
 }
 
 export interface Opened {
   /** For a cookie. */
   readonly secret: string
-  /** For the page alone. */
+  /** Only for the page. */
   readonly page: string
 }
 
-/** Only digests are kept: what is in memory opens no session. */
+/** Only digests are stored: memory contents cannot open a session. */
 const digest = (secret: string): string => createHash('sha256').update(secret).digest('base64')
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
@@ -61,7 +61,7 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** The secret of a link that opens one session, once and soon. */
+  /** The secret of a link that opens one session, once and for a short time. */
   newLink(who: SignedIn): string {
     const secret = newSecret()
     this.#links.set(digest(secret), { who, until: this.#clock.monotonic() + LINK_MS })
@@ -70,7 +70,7 @@ export class Sessions {
     return secret
   }
 
-  /** The user of the link; undefined when it was used, is too old, or was never made. */
+  /** The link's user; undefined if the link was used, is too old, or never existed. */
   useLink(secret: string): SignedIn | undefined {
     const key = digest(secret)
     const link = this.#links.get(key)
@@ -107,7 +107,7 @@ export class Sessions {
     return undefined
   }
 
-  /** Whether the page of this session asks, and not another one that got its cookie. */
+  /** Whether this session's page sent the request, and not another one that got its cookie. */
   isPageOf(secret: string | undefined, page: string | undefined): boolean {
     const session = this.#sessions.get(digest(secret ?? ''))
     return session !== undefined && isSame(session.page, digest(page ?? ''))
@@ -117,7 +117,7 @@ export class Sessions {
     this.#end(digest(secret ?? ''))
   }
 
-  /** With the server. */
+  /** Called when the server stops. */
   closeAll(): void {
     for (const key of this.#sessions.keys()) this.#end(key)
   }

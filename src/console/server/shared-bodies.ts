@@ -1,14 +1,14 @@
-// The bytes of the newest answers, for all who ask for the same at the same time: hundreds of people read a view again when the console restarts.
+// The bytes of the newest responses, shared by all who request the same at the same time: hundreds of users reload a view when the console restarts.
 import type { Clock } from '#lib/clock.ts'
 import type { Body } from './request.ts'
 
-/** An answer has a time in it, by which the page tells how old it is. */
+/** A response contains a time, from which the page shows its age. */
 const KEPT_MS = 1_000
-/** The machines of a large cluster are half a megabyte. */
+/** A large cluster's machines are half a megabyte. */
 const MOST_KEPT = 32
 
 interface Kept {
-  /** Of the fleet. */
+  /** The fleet's revision. */
   readonly revision: string
   readonly until: number
   readonly body: Promise<Body>
@@ -22,7 +22,7 @@ export class SharedBodies {
     this.#clock = clock
   }
 
-  /** `key`: equal for equal answers of one revision. */
+  /** `key`: equal for equal responses of one revision. */
   of(key: string, revision: string, make: () => Promise<Body>): Promise<Body> {
     const now = this.#clock.monotonic()
     const known = this.#kept.get(key)

@@ -1,11 +1,11 @@
-// Values that many things have in common, each kept once and named by a small number. A value that nothing uses any more is forgotten.
+// Values shared by many objects, each stored once under a small number. Unused values are dropped.
 export class SharedValues<T extends object> {
   readonly #numbers = new Map<string, number>()
   readonly #values: (T | undefined)[] = []
   readonly #uses: number[] = []
   readonly #free: number[] = []
 
-  /** The number of an equal value, used once more. Equal means: written the same way, with keys in the same order. */
+  /** Returns the number of an equal value and counts one more use. Equal means the same JSON, with keys in the same order. */
   take(value: T): number {
     const text = JSON.stringify(value)
     const number = this.#numbers.get(text) ?? this.#add(text, value)
@@ -13,7 +13,7 @@ export class SharedValues<T extends object> {
     return number
   }
 
-  /** Once for each `take`. */
+  /** Call once for each `take`. */
   release(number: number): void {
     const uses = (this.#uses[number] ?? 0) - 1
     this.#uses[number] = uses

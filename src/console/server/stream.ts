@@ -1,4 +1,4 @@
-// One stream of server-sent events to one browser: what it follows, what it has already, and what it may have unsent before it is cut.
+// One stream of server-sent events to one browser: the topics it follows, what it already has, and its limit of unsent data.
 import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '#lib/clock.ts'
 import type { ByeEvent, ResyncEvent } from '../protocol.ts'
@@ -9,9 +9,9 @@ import { audienceOf } from './topics.ts'
 import { defined } from '#lib/defined.ts'
 
 export const HEARTBEAT_MS = 15_000
-/** What a browser that does not read may leave unsent before it is cut. */
+/** Unsent bytes at which a browser that does not read is cut. */
 const MOST_UNSENT = 64 * 1024
-/** A larger batch is cheaper as a snapshot, which is sent compressed. */
+/** A larger batch is cheaper as a snapshot, which is compressed. */
 const MOST_BATCH = 48 * 1024
 
 export interface StreamOptions {
@@ -20,10 +20,10 @@ export interface StreamOptions {
   readonly response: ServerResponse
   readonly topics: readonly Followed[]
   readonly readable: Readable
-  /** Of the rights of the person: part of each revision. */
+  /** The user's rights; part of each revision. */
   readonly view: string
   readonly onEnd: () => void
-  /** Called with each heartbeat, and by `recheck`: rights or clusters may have changed. */
+  /** Called at each heartbeat and by `recheck`: rights or clusters may have changed. */
   readonly onBeat: () => void
 }
 
@@ -43,7 +43,7 @@ export class Stream {
   #heartbeat: Timer
   #isEnded = false
 
-  /** `since`: the last revision that the browser has, if any. Only one of this start and of these rights can be resumed from. */
+  /** `since`: the browser's last revision, if any. It can only resume from one of the same server start and rights. */
   constructor(options: StreamOptions, since: string | undefined) {
     this.#options = options
     const { response, topics, readable, fleet, view, clock } = options
@@ -51,7 +51,7 @@ export class Stream {
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // Proxies of some ingresses hold a stream back until it is long.
+      // Some ingress proxies buffer a stream until it is long.
       'x-accel-buffering': 'no',
     })
     const isComparable = since?.startsWith(inView(`${fleet.start}-`, view)) === true
@@ -103,7 +103,7 @@ export class Stream {
     const found = missed.flatMap(({ topic, entries = [] }) => entries.map((entry) => ({ topic, ...entry })))
     this.#write(': open\n\n')
     if (isTooMuch(found)) return this.#sendResync(this.#revision, [...new Set([...lost, ...found.map((f) => f.topic)])])
-    // Each under its own revision, oldest first: another tab of this browser has some of them, and none is applied twice.
+    // Each under its own revision, oldest first: another tab of this browser may have some of them, and none is applied twice.
     for (const number of new Set(found.map((f) => f.revision).toSorted((a, b) => a - b))) {
       const [first, ...more] = found.filter((f) => f.revision === number)
       if (first !== undefined) this.#send(this.#named(number), first.at, [first, ...more], [])
@@ -141,7 +141,7 @@ export class Stream {
 
   #beat(): void {
     this.#write(': beat\n\n')
-    // A Node changes without its Machine.
+    // A Node may change without its Machine.
     const nodes = this.#options.topics.filter(({ name }) => name.family === 'node').map((t) => t.topic)
     if (nodes.length > 0) this.#sendResync(this.#revision, nodes)
     this.#options.onBeat()
@@ -155,7 +155,7 @@ export class Stream {
       response.write(text)
       return
     }
-    // Once it reads again, it resumes from where it was; until then nothing is kept for it.
+    // Once it reads again, it resumes from its last revision; until then nothing is buffered for it.
     this.#end()
     response.destroy()
   }

@@ -1,10 +1,10 @@
-// The time of the server that questions may take of one person: states of the past and searches are computed for each question, and meanwhile no other person is served.
+// Limits the server time of one user's queries: past states and searches are computed per query, and meanwhile no other user is served.
 import type { Clock } from '#lib/clock.ts'
 import { groupOf } from './fair-share.ts'
 import { Refused } from './request.ts'
 import type { SignedIn } from './sessions.ts'
 
-/** A person has a fifth of one core. */
+/** A user gets a fifth of one core. */
 const PAID_OFF = 5
 /** Two seconds at once: a minute of moving a slider over 10,000 machines. */
 const MOST_OWED_MS = 10_000
@@ -12,14 +12,14 @@ const MOST_DEBTORS = 1_024
 
 export class TimeShares {
   readonly #clock: Pick<Clock, 'monotonic'>
-  /** When the time that each has used will be paid off. */
+  /** When each user's debt of used time is paid off. */
   readonly #paidAt = new Map<string, number>()
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
   }
 
-  /** Accounts of one namespace count together. The person of a link has the server to themselves. */
+  /** Accounts of one namespace count together. A link's user has the server alone. */
   run<T>({ person }: SignedIn, work: () => T): T {
     if (person.how === 'Link') return work()
     const who = groupOf(person.name)
@@ -36,7 +36,7 @@ export class TimeShares {
     } finally {
       const ended = this.#clock.monotonic()
       if (this.#paidAt.size >= MOST_DEBTORS) this.#forget(ended)
-      // No question takes longer: this process was stopped meanwhile.
+      // No query takes longer: this process was stopped meanwhile.
       const owed = Math.min((ended - began) * PAID_OFF, MOST_OWED_MS)
       this.#paidAt.set(who, Math.max(0, owedMs) + ended + owed)
     }

@@ -1,30 +1,31 @@
-// The memory of one topic: its first snapshot, every change since, and its state now. From it a stream resumes and the past is shown. Bounded by bytes and age.
+// One topic's memory: its first snapshot, every change since, and its current state. Streams resume from it and the past is shown from it. Bounded by bytes and
+// age.
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { appliedAll, isMachines, rowsDelta } from '../delta.ts'
 import type { Delta, Snapshot, Topic } from '../protocol.ts'
 
-/** A post-mortem looks back over a day. */
+/** A post-mortem covers a day. */
 const PAST_MS = 24 * 3_600_000
-/** Characters of deltas kept for one topic; older ones become part of its first snapshot. */
+/** Characters of deltas per topic; older ones are merged into its first snapshot. */
 const MOST_CHARACTERS = 4_000_000
-/** Of all topics together: hundreds of clusters must fit into the memory of one pod. */
+/** For all topics together: hundreds of clusters must fit into one pod's memory. */
 export const MOST_OF_ALL = 64_000_000
 
 export interface Entry {
   readonly revision: number
   readonly at: number
-  /** As it is sent: made once, whatever the number of readers. */
+  /** As sent: serialized once, whatever the number of readers. */
   readonly json: string
 }
 
-/** The state that a log begins with. */
+/** The state at the start of a log. */
 interface Base {
   readonly revision: string
   readonly at: number
   read(): Snapshot
 }
 
-/** Machines are kept compressed, in a tenth of the room: only who asks for the past has them read again. */
+/** Machines are stored compressed at a tenth of the size, and decompressed only for requests of the past. */
 function baseOf(snapshot: Snapshot): Base {
   const { revision, at } = snapshot
   if (!isMachines(snapshot)) return { revision, at, read: () => snapshot }
@@ -37,7 +38,7 @@ export class TopicLog {
   readonly #start: string
   readonly #most: number
   #base: Base
-  /** Undefined for topics whose owner holds the state, such as the table of machines. */
+  /** Undefined for topics whose owner keeps the state, such as the machine table. */
   #now: Snapshot | undefined
   #entries: Entry[] = []
   #characters = 0
@@ -50,12 +51,12 @@ export class TopicLog {
     this.#now = isMachines(first) ? undefined : first
   }
 
-  /** Number of the revision that the log begins with. */
+  /** Revision number at the start of the log. */
   get begins(): { readonly revision: number; readonly at: number } {
     return { revision: numberOf(this.#base.revision), at: this.#base.at }
   }
 
-  /** Of the changes that it keeps. */
+  /** Characters of the kept changes. */
   get characters(): number {
     return this.#characters
   }
@@ -64,7 +65,7 @@ export class TopicLog {
     return this.#now
   }
 
-  /** The change to a new snapshot of rows, kept and ready to send; undefined when nothing changed. */
+  /** The change to a new snapshot of rows, recorded and ready to send; undefined if nothing changed. */
   putRows(after: Snapshot): string | undefined {
     if (this.#now === undefined || isMachines(this.#now) || isMachines(after)) return undefined
     const delta = rowsDelta(this.#now, after)
@@ -82,7 +83,7 @@ export class TopicLog {
     return json
   }
 
-  /** After a clock was set back, earlier changes are in no future: each state is made of all changes before it. */
+  /** After a clock moved back, caps the times of earlier changes: each state is built from all changes before it. */
   #setBack(at: number): void {
     if (this.#base.at > at) this.#base = { ...this.#base, at }
     if ((this.#entries.at(-1)?.at ?? at) > at) this.#entries = this.#entries.map((e) => (e.at > at ? { ...e, at } : e))
@@ -96,13 +97,13 @@ export class TopicLog {
     this.#characters = 0
   }
 
-  /** Undefined: the log does not reach back so far. */
+  /** Undefined if the log does not reach back that far. */
   since(revision: number): readonly Entry[] | undefined {
     if (revision < numberOf(this.#base.revision)) return undefined
     return this.#entries.filter((e) => e.revision > revision)
   }
 
-  /** The state at that moment, or the oldest one that is kept. */
+  /** The state at that moment, or the oldest kept one. */
   at(moment: number): Snapshot {
     return this.#after(this.#entries.filter((e) => e.at <= moment))
   }
@@ -118,7 +119,7 @@ export class TopicLog {
     return `${this.#start}-${revision}`
   }
 
-  /** Half at once: 10,000 machines are not copied for each delta that follows. */
+  /** Drops half at once, so that 10,000 machines are not copied for each later delta. */
   #forget(now: number): void {
     const isOld = (this.#entries[0]?.at ?? now) < now - PAST_MS
     if (this.#characters <= this.#most && !isOld) return
@@ -141,7 +142,7 @@ export class TopicLog {
   }
 }
 
-/** The largest gives way, so that a busy cluster does not shorten the past of the others. */
+/** The largest log gives way, so that a busy cluster does not shorten the others' past. */
 export function makeRoom(logs: readonly TopicLog[], most: number): void {
   let all = logs.reduce((sum, { characters }) => sum + characters, 0)
   while (all > most) {
@@ -156,8 +157,8 @@ function* deltasOf(entries: readonly Entry[]): Generator<Delta> {
   for (const { json } of entries) yield JSON.parse(json) as Delta
 }
 
-/** `<start>.<view>-<number>`: revisions of different rights are not compared, like those of different starts. */
+/** `<start>.<view>-<number>`: revisions of different rights are not comparable, like those of different starts. */
 export const inView = (revision: string, view: string): string => revision.replace(/-(?=\d*$)/, `.${view}-`)
 
-/** The number of `<start>-<number>`. */
+/** The number in `<start>-<number>`. */
 export const numberOf = (revision: string): number => Number(revision.slice(revision.lastIndexOf('-') + 1))

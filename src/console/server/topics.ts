@@ -27,10 +27,10 @@ export type TopicName =
       readonly name: string
     }
 
-/** The longest name of an object, twice, and some words. */
+/** Two object names of maximum length, and some words. */
 const MOST_CHARACTERS = 600
 
-/** Undefined: there is no such topic. Another spelling of a topic is none: each would be computed and remembered on its own. */
+/** Undefined for an unknown topic. A non-canonical spelling is refused too, since each would be computed and remembered separately. */
 export function parseTopic(topic: Topic): TopicName | undefined {
   if (topic.length > MOST_CHARACTERS) return undefined
   const name = topicNameOf(topic)
@@ -61,11 +61,11 @@ function decoded(part: string): string {
   }
 }
 
-/** Of a topic of one cluster: whether this person may read it. Topics of the fleet show each what they may read. */
+/** For a topic of one cluster: whether this user may read it. Fleet topics show each user what they may read. */
 export const mayRead = (topic: TopicName, readable: Readable): boolean =>
   topic.of === 'Fleet' || mayReadTopic(readable, topic.cluster, topic.family)
 
-/** People who may list the same of the kinds that a topic is computed from share it, and others do not. */
+/** Users who may list the same kinds behind a topic share it; others do not. */
 export function audienceOf(topic: TopicName, readable: Readable): string {
   const { family } = topic
   if (topic.of !== 'Fleet') {
@@ -83,10 +83,10 @@ export function audienceOf(topic: TopicName, readable: Readable): string {
   return JSON.stringify(wanted.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)))
 }
 
-/** They show every cluster of which anything may be read. */
+/** They show every cluster with something readable. */
 const isOfAllClusters = (family: TopicFamily): boolean => family === 'home' || family === 'clusters'
 
-/** The cache may not have noticed yet that an API server no longer answers. */
+/** The cache may not have noticed yet that an API server stopped answering. */
 const seenIn =
   (clusters: readonly ReadableCluster[]) =>
   (row: ClusterRow): ClusterRow => {
@@ -100,7 +100,7 @@ export interface Now {
   readonly at: number
 }
 
-/** Undefined: the object of the topic does not exist. Machines and nodes are kept elsewhere. */
+/** Undefined if the topic's object does not exist. Machines and nodes are kept elsewhere. */
 export function snapshotOf(
   topic: TopicName,
   name: Topic,

@@ -1,4 +1,5 @@
-// The kinds that the console reads in every cluster, and which topics draw them. Of Leases those of our programs alone, of Nodes their problems; Secrets and pods are not among them.
+// The kinds that the console reads in every cluster, and the topics that use them. Of Leases only those of KubeNode's programs, of Nodes only their problems;
+// Secrets and pods are excluded.
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
@@ -21,7 +22,7 @@ import type { TopicFamily } from '../protocol.ts'
 import type { MachineRow } from './machine-row.ts'
 import type { ProgramState } from './program-state.ts'
 
-/** Objects of one cluster by kind, as they are cached. */
+/** A cluster's cached objects by kind. */
 export interface Watched extends Omit<ObservedKinds, 'machines'> {
   readonly machines: MachineRow
   readonly policies: DefenderPolicy
@@ -32,11 +33,11 @@ export type WatchedKind = keyof Watched
 
 interface WatchedType {
   readonly type: ResourceType
-  /** Topics that are computed from it; other topics never show it. */
+  /** Topics computed from it; other topics never show it. */
   readonly topics: readonly TopicFamily[]
 }
 
-/** What is read of a Node. Kubernetes checks the rest, and a Node may lack anything: what it does not report is unknown. */
+/** The part of a Node that is read. Kubernetes validates the rest; anything a Node does not report is unknown. */
 const observedNodeType: ResourceType = {
   ...nodeType,
   schema: {
@@ -87,10 +88,10 @@ export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
 
 export const WATCHED_KINDS = Object.keys(WATCHED) as unknown as readonly WatchedKind[]
 
-/** All but the Leases of programs are listed and watched whole. */
+/** All except the programs' Leases are listed and watched completely. */
 export const LISTED_KINDS = WATCHED_KINDS.filter((kind) => kind !== 'programs')
 
-/** A person reads a topic of a cluster when the API server lets them list these kinds there. */
+/** A user may read a cluster's topic if the API server lets them list these kinds there. */
 export const TOPIC_NEEDS: Readonly<Record<Exclude<TopicFamily, 'home'>, readonly WatchedKind[]>> = {
   pipeline: ['releases'],
   commits: ['releases', 'sources'],
@@ -98,7 +99,7 @@ export const TOPIC_NEEDS: Readonly<Record<Exclude<TopicFamily, 'home'>, readonly
   machines: ['machines'],
   sets: ['sets'],
   set: ['sets'],
-  // Limits that are declared in percent count machines.
+  // Limits in percent depend on the number of machines.
   budgets: ['policies', 'ledgers', 'permits', 'machines'],
   repairs: ['jobs'],
   maintenance: ['events'],

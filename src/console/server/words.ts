@@ -1,6 +1,6 @@
-// The texts of a topic, each sent once and named by a small number from then on. Pages append what is new.
+// A topic's texts, each sent once and then referred to by a small number. Pages append new ones.
 
-/** Old versions stay. Past this many it is begun again, and every page reads the snapshot again. */
+/** Old versions accumulate. Past this limit the list restarts, and every page rereads the snapshot. */
 const MOST_WORDS = 50_000
 
 export class Words {
@@ -24,7 +24,7 @@ export class Words {
     return place
   }
 
-  /** Those that no page has. */
+  /** Words that no page has yet. */
   takeNew(): readonly string[] {
     const words = this.#words.slice(this.#sent)
     this.#sent = this.#words.length

@@ -1,4 +1,5 @@
-// The two things that a page may write: a Hold and an Approval, each with a reason and an end, made as the person who asks; a Hold may be lifted. Building them is pure.
+// The two objects that a page may write, a Hold and an Approval, each with a reason and an end, created as the requesting user. A Hold may be lifted. Building
+// them is pure.
 import { createHash } from 'node:crypto'
 import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
 import { type Approval, approval } from '#api/kinds/approval.ts'
@@ -27,11 +28,11 @@ import type { ResourceType } from '#api/schema/resource.ts'
 import type { Written } from '../protocol.ts'
 import { Refused, wrong } from './request.ts'
 
-/** As on the command line: what is still needed after this time is declared in git. */
+/** Same as the command line: anything needed longer belongs in git. */
 const LONGEST_HOLD_MS = 30 * 86_400_000
 const LONGEST_APPROVAL_MS = 7 * 86_400_000
 const MOST_REASON = 512
-/** An object name has room for it and a digest. */
+/** Leaves room for a digest within an object name. */
 const MOST_OF_A_NAME = 100
 
 type Body = Readonly<Record<string, unknown>>
@@ -97,7 +98,7 @@ export function holdFrom(body: Body, author: string, now: number): OperationalHo
   }
 }
 
-/** What the commands for holds take, of what the page offers. */
+/** Effects offered by the page that hold commands support. */
 const HELD_BY_COMMAND: Readonly<Partial<Record<HoldEffect, Readonly<Record<string, string>>>>> = {
   Pause: {
     Machine: 'pause machine/',
@@ -110,7 +111,7 @@ const HELD_BY_COMMAND: Readonly<Partial<Record<HoldEffect, Readonly<Record<strin
   Promote: { Release: 'release promote ' },
 }
 
-/** The same in a terminal: its command, or the object that the hold is, which any effect can be applied as. */
+/** The terminal equivalent: its command or, for any effect, the Hold as an object to apply. */
 export function holdCommand(hold: OperationalHold, cluster: string, now: number): string {
   const { target, effect, reason, until } = hold.spec
   const command = HELD_BY_COMMAND[effect]?.[target.kind]
@@ -127,7 +128,7 @@ function lengthOf(ms: number): string {
   return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`
 }
 
-/** The page shows several clusters, and a terminal has one of its own. */
+/** The page shows several clusters; a terminal has its own context. */
 const contextOf = (cluster: string): string => (cluster === '' ? '' : ` --context ${shellWord(cluster)}`)
 
 export const approvalCommand = (noun: string, name: string, reason: string, cluster: string): string =>
@@ -150,14 +151,14 @@ const personOf = async (client: KubeClient): Promise<Person> => {
 }
 
 export async function writeHold({ client, cluster, body, now }: WriteRequest): Promise<Written> {
-  // A mistake is found before any request.
+  // Finds mistakes before any request.
   holdFrom(body, 'unknown', now)
   const hold = holdFrom(body, (await personOf(client)).name, now)
   const made = await client.create(operationalHold, hold)
   return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold, cluster, now) }
 }
 
-/** Ends a hold before its time: the version that was read, so that a newer one with the same name stays. */
+/** Ends a hold early: deletes the version that was read, so that a newer one with the same name stays. */
 export async function liftHold({ client, cluster, body }: Omit<WriteRequest, 'now'>): Promise<Written> {
   const name = textIn(body, 'name')
   if (!NAME.test(name)) throw wrong('name is not the name of an object')
@@ -189,7 +190,7 @@ function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: num
   }
 }
 
-/** Only what the object asks for now: what a page showed a while ago may be something else by now. */
+/** Only what the object requests now: what a page showed earlier may have changed. */
 export async function writeApproval({ client, cluster, body, now }: WriteRequest): Promise<Written> {
   const of = targetIn(body['of'], Object.keys(APPROVABLE))
   approvalFrom(body, of, { name: 'unknown', groups: [] }, now)

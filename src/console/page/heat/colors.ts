@@ -1,4 +1,4 @@
-// Which shade a machine has in the heat map: by what it is colored, and a pattern so that color is never needed. Pure.
+// A machine's shade in the heat map: a color by the chosen property, plus a pattern so that color alone is never needed. Pure.
 import type { MachinesTopic } from '../../protocol.ts'
 import type { MachineColumn } from '../../machine-columns.ts'
 import { toneOf } from '../parts/mark.ts'
@@ -11,11 +11,11 @@ export interface Shade {
   /** A custom property of the style sheet. */
   readonly color: string
   readonly pattern: Pattern
-  /** The calm majority is drawn pale, so that the rest is seen. */
+  /** The normal majority is pale, so that the rest stands out. */
   readonly isPale: boolean
 }
 
-/** By what the cells can be colored. `version` is that of one component. */
+/** What the cells can be colored by. `version` is one component's. */
 export const COLORINGS = {
   phase: 'Phase',
   health: 'Component health',
@@ -50,7 +50,7 @@ const PATTERN_OF: Readonly<Record<Tone, Pattern>> = {
   rest: 'plain',
 }
 
-/** For values without a meaning of their own, by how many machines have them. */
+/** For values without a fixed meaning, by how many machines have them. */
 const BY_RANK: readonly (readonly [color: string, pattern: Pattern])[] = [
   ['--good', 'plain'],
   ['--busy', 'stripe'],
@@ -61,7 +61,7 @@ const BY_RANK: readonly (readonly [color: string, pattern: Pattern])[] = [
   ['--rest', 'back'],
 ]
 
-/** Each condition of a Node is a problem: the most frequent one is the most striking. */
+/** Each Node condition is a problem: the most frequent one gets the strongest shade. */
 const PROBLEMS: typeof BY_RANK = [
   ['--bad', 'cross'],
   ['--wait', 'bar'],
@@ -71,7 +71,7 @@ const PROBLEMS: typeof BY_RANK = [
 ]
 const NOT_KNOWN: Omit<Shade, 'name'> = { color: '--rest', pattern: 'back', isPale: false }
 
-/** What the empty word means in each coloring. */
+/** The meaning of an empty value per coloring. */
 const EMPTY: Readonly<Record<Coloring, string>> = {
   phase: 'Unknown',
   health: 'No component',
@@ -87,19 +87,19 @@ const UNKNOWN = 'Unknown'
 
 const MEANING: ReadonlySet<Coloring> = new Set(['phase', 'health', 'silent'])
 
-/** Words of silence are answers to a question; alone they mean nothing. */
+/** The raw values answer "is it silent?" and mean nothing on their own. */
 const SILENT_NAMES: Readonly<Record<string, string>> = { Yes: 'Silent', No: 'Heartbeats', Unknown: 'Unknown' }
 
 const columnOf = (coloring: Coloring): MachineColumn => (coloring === 'version' ? 'versions' : coloring)
 
-/** The version of one component in `containerd=2.1.4,kubelet=1.34.2`. */
+/** One component's version in `containerd=2.1.4,kubelet=1.34.2`. */
 const versionIn = (versions: string, component: string): string =>
   versions
     .split(',')
     .find((v) => v.startsWith(`${component}=`))
     ?.slice(component.length + 1) ?? ''
 
-/** Names of the components that machines of the topic have. */
+/** Names of the components on the topic's machines. */
 export const componentsOf = (topics: readonly MachinesTopic[]): readonly string[] =>
   [
     ...new Set(
@@ -111,7 +111,7 @@ export const componentsOf = (topics: readonly MachinesTopic[]): readonly string[
     .filter((name) => name !== '')
     .toSorted()
 
-/** The name of the value of each word of a topic; computed once a word, not once a machine. */
+/** The display value of each word of a topic, computed once per word instead of once per machine. */
 export function valuesOf({ words }: MachinesTopic, coloring: Coloring, component: string): readonly string[] {
   return words.map((word) => {
     const value = coloring === 'version' ? versionIn(word, component) : word
@@ -123,14 +123,14 @@ export function valuesOf({ words }: MachinesTopic, coloring: Coloring, component
 export const columnFor = (topic: MachinesTopic, coloring: Coloring): readonly number[] =>
   topic.columns[columnOf(coloring)]
 
-/** The shades of the values, most frequent first, and the order is that of the legend. */
+/** The values' shades, most frequent first, which is also the legend's order. */
 export function shadesOf(coloring: Coloring, counts: ReadonlyMap<string, number>): readonly Shade[] {
   const names = [...counts].toSorted(([a, n], [b, m]) => m - n || a.localeCompare(b)).map(([name]) => name)
   if (MEANING.has(coloring)) return names.map((name) => meant(coloring, name))
   const empty = EMPTY[coloring]
   const isProblem = coloring === 'condition'
   const ranked = names.filter((name) => name !== empty && !(isProblem && name === UNKNOWN))
-  // An absent repair or blame is the calm case; an absent version is a gap.
+  // No repair or blame is the normal case; a missing version is a gap.
   const isCalm = coloring !== 'version'
   return names.map((name) => {
     if (name === empty)

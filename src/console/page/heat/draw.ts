@@ -1,4 +1,4 @@
-// Draws the heat map: one path for each shade and one for each pattern, so that 10,000 cells take a few milliseconds.
+// Draws the heat map with one path per shade and per pattern, so 10,000 cells take a few milliseconds.
 import { visible } from '#lib/printable.ts'
 import { count } from '../parts/time.ts'
 import type { Pattern, Shade } from './colors.ts'
@@ -6,7 +6,7 @@ import { placesOf } from './field.ts'
 import type { Field, Place } from './field.ts'
 import type { Machines } from './machines.ts'
 
-/** Pale cells keep their color and lose its weight. */
+/** Opacity of pale cells, which keep their color. */
 const PALE = 0.38
 
 export interface Picture {
@@ -36,7 +36,7 @@ export function draw(canvas: HTMLCanvasElement, { field, machines, active }: Pic
   context.strokeRect(place.x - 1.5, place.y - 1.5, field.size + 3, field.size + 3)
 }
 
-/** Longer titles would run into the next block. */
+/** Longer titles would overlap the next block. */
 const TITLE_CHARACTERS = 14
 
 const cut = (title: string, machines: number): string => {
@@ -56,7 +56,7 @@ export function drawSample(canvas: HTMLCanvasElement, shade: Shade): void {
   paint(context, shade, [{ x: 1, y: 1 }], 12, (property) => style.getPropertyValue(property).trim())
 }
 
-/** The canvas in the pixels of the screen, empty. */
+/** An empty canvas at the screen's resolution. */
 function fitted(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio
   const [w, h] = [Math.ceil(width * ratio), Math.ceil(height * ratio)]

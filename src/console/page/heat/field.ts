@@ -1,8 +1,8 @@
-// Where each machine of the heat map is drawn: groups side by side, cells in a grid, and the way back from a point to a machine. Pure.
+// The heat map's layout: groups side by side, cells in a grid, and the lookup from a point to a machine. Pure.
 
 export interface Group {
   readonly title: string
-  /** Ids of cells, in their order. */
+  /** Ids of cells, in order. */
   readonly cells: readonly number[]
 }
 
@@ -23,13 +23,13 @@ export interface Field {
 
 export const LABEL_HEIGHT = 18
 const BLOCK_GAP = 14
-/** A title of a block needs about so much. */
+/** Minimum width for a block's title. */
 const LABEL_WIDTH = 84
-/** Largest first: the largest that fits is taken. */
+/** Largest first: the first that fits is used. */
 const SIZES = [36, 28, 20, 16, 13, 11, 9, 7, 6, 5]
-/** So many share one row. */
+/** Up to this many share one row. */
 const FEW_GROUPS = 4
-/** A picture higher than this has to be scrolled, which hides what gathers where. */
+/** A taller picture has to be scrolled, which hides clusters of problems. */
 const COMFORTABLE_HEIGHT = 560
 
 const gapOf = (size: number): number => (size > 12 ? 3 : size > 8 ? 2 : 1)
@@ -60,11 +60,11 @@ function laidOut(groups: readonly Group[], width: number, size: number): Field {
   return { size, pitch, width, height: y + rowHeight, blocks }
 }
 
-/** All blocks are equally wide, so that their heights compare. */
+/** All blocks have the same width, so that their heights are comparable. */
 function columnsOf(groups: readonly Group[], most: number, pitch: number, width: number): number {
   const largest = Math.max(1, ...groups.map(({ cells }) => cells.length))
   if (groups.length <= 1) return most
-  // Few groups share the width; many are about square.
+  // A few groups share the width; many are about square.
   const shared = Math.floor((width - BLOCK_GAP * (groups.length - 1)) / groups.length / pitch)
   const square = Math.ceil(Math.sqrt(largest * 1.6))
   const labeled = Math.max(square, Math.floor(LABEL_WIDTH / pitch))
@@ -76,7 +76,7 @@ export interface Place {
   readonly y: number
 }
 
-/** The left upper corner of each cell, by its id. */
+/** The upper left corner of each cell, by id. */
 export function placesOf({ blocks, pitch }: Field): ReadonlyMap<number, Place> {
   const places = new Map<number, Place>()
   for (const { cells, x, y, columns } of blocks) {
@@ -101,7 +101,7 @@ export function cellAt({ blocks, pitch }: Field, px: number, py: number): number
 
 export type Move = 'left' | 'right' | 'up' | 'down' | 'first' | 'last' | 'nextGroup' | 'previousGroup'
 
-/** The cell that a key leads to; the same one at an edge. */
+/** The cell that a key moves to; the same one at an edge. */
 export function moved(field: Field, id: number | undefined, move: Move): number | undefined {
   const { blocks } = field
   const full = blocks.filter(({ cells }) => cells.length > 0)
@@ -131,7 +131,7 @@ export function moved(field: Field, id: number | undefined, move: Move): number 
   }
 }
 
-/** The cell of the next block above or below, in about the same column. */
+/** The cell in the next block above or below, in about the same column. */
 function above(blocks: readonly Block[], from: Block, i: number, sign: 1 | -1): number | undefined {
   const next = blocks
     .filter(({ x, y }) => x === from.x && Math.sign(y - from.y) === sign)

@@ -1,4 +1,4 @@
-// The heat map on the screen: a canvas for the eye and a pointer, and beside it a grid with one cell for the keyboard and screen readers.
+// The heat map on the screen: a canvas for eyes and pointers, and next to it a one-cell grid for the keyboard and screen readers.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -109,7 +109,7 @@ export function HeatMap({ cells, wanted, isMany }: Props): VNode {
   )
 }
 
-/** The machine that is pointed at, else the chosen one. */
+/** The machine under the pointer, else the selected one. */
 function Card({ machine, isMany }: { readonly machine: Machine | undefined; readonly isMany: boolean }): VNode {
   const { route } = useApp()
   if (machine === undefined)
@@ -131,7 +131,7 @@ function Card({ machine, isMany }: { readonly machine: Machine | undefined; read
   )
 }
 
-/** So many groups are worth a link each; more are chosen in the table. */
+/** Up to this many groups get a link each; beyond, the table is used. */
 const MOST_GROUPS = 24
 
 function Groups({ field, wanted }: { readonly field: Field; readonly wanted: Wanted }): VNode | null {
@@ -150,7 +150,7 @@ function machineOf(cells: Machines, id: number | undefined): Machine | undefined
   return topic === undefined || id === undefined ? undefined : machineAt(topic, cells.placeOf(id))
 }
 
-/** The cell of `cluster/machine`, if it is shown. Only the name of a cluster may have slashes. */
+/** The cell of `cluster/machine`, if shown. Only the cluster's name may contain slashes. */
 function idOf(cells: Machines, on: string | undefined): number | undefined {
   if (on === undefined) return undefined
   const slash = on.lastIndexOf('/')
@@ -164,7 +164,7 @@ function idOf(cells: Machines, on: string | undefined): number | undefined {
   return undefined
 }
 
-/** The width that the map may have, also after the window changed. */
+/** The available width, updated when the window changes. */
 function useWidth(): readonly [(element: HTMLElement | null) => void, number] {
   const [element, setElement] = useState<HTMLElement | null>(null)
   const [width, setWidth] = useState(0)

@@ -1,4 +1,4 @@
-// The legend of the heat map: what each shade means, how many machines have it; a click shows only these.
+// The heat map's legend: each shade's meaning and machine count. A click shows only those machines.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -10,7 +10,7 @@ import type { Shade } from './colors.ts'
 import { drawSample } from './draw.ts'
 import type { Machines, Wanted } from './machines.ts'
 
-/** Rare values beyond this are in the table. */
+/** Rarer values are only in the table. */
 const MOST_SHADES = 16
 
 export function Legend({ cells, wanted }: { readonly cells: Machines; readonly wanted: Wanted }): VNode {
@@ -50,7 +50,7 @@ function Sample({ shade }: { readonly shade: Shade }): VNode {
   return h('canvas', { ref: canvas, 'aria-hidden': 'true' })
 }
 
-/** Colors come from the style sheet, so a picture is drawn again when the look changes. */
+/** Colors come from the style sheet, so redraw when the theme changes. */
 export function onLook(draw: () => void): () => void {
   const media = matchMedia('(prefers-color-scheme: dark)')
   media.addEventListener('change', draw)

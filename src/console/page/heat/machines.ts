@@ -1,4 +1,4 @@
-// Turns the columns of one or more clusters into the cells of the heat map: value, shade, group, and what a filter leaves. Pure.
+// Turns the columns of one or more clusters into heat map cells: value, shade, group, and filter. Pure.
 import type { MachinesTopic } from '../../protocol.ts'
 import { clusterOf } from '../../topic-name.ts'
 import { byName } from '../parts/table.ts'
@@ -8,12 +8,12 @@ import type { Group } from './field.ts'
 
 export interface Wanted {
   readonly coloring: Coloring
-  /** Of the coloring by version. */
+  /** For coloring by version. */
   readonly component: string
   readonly grouping: Grouping
   /** Only machines with this value; empty: all. */
   readonly only: string
-  /** Only machines whose name contains it. */
+  /** Only machines with this text in their name. */
   readonly text: string
   /** Only machines of this group; empty: all. */
   readonly group: string
@@ -23,17 +23,17 @@ export interface Machines {
   /** Number of machines before the filter. */
   readonly total: number
   readonly shown: number
-  /** By the id of a cell: its topic, and its place there. */
+  /** Cell id → its topic, and its index there. */
   readonly topicOf: (id: number) => MachinesTopic | undefined
   readonly placeOf: (id: number) => number
   readonly shades: readonly Shade[]
-  /** By the id of a cell: its shade. */
+  /** Cell id → its shade. */
   readonly shadeOf: Uint8Array
   readonly counts: ReadonlyMap<string, number>
   readonly groups: readonly Group[]
 }
 
-/** Places in the order of names, computed again only when machines come or go: sorting 10,000 names takes longer than drawing them. */
+/** Indexes in name order, recomputed only when machines come or go: sorting 10,000 names takes longer than drawing them. */
 export function rememberedOrder(): (topic: MachinesTopic) => readonly number[] {
   const kept = new Map<string, { readonly names: readonly string[]; readonly order: readonly number[] }>()
   return ({ topic, names }) => {
@@ -109,7 +109,7 @@ function groupOf(topic: MachinesTopic, place: number, grouping: Grouping): strin
   return word === '' ? `no ${grouping}` : word
 }
 
-/** One machine in words. */
+/** One machine, as text. */
 export interface Machine {
   readonly cluster: string
   readonly name: string
@@ -125,9 +125,9 @@ export interface Machine {
   readonly silent: string
   readonly blame: string
   readonly reason: string
-  /** A problem condition of its Node; `Unknown` while that is not known. */
+  /** Its Node's problem condition; `Unknown` while the Node is unknown. */
   readonly condition: string
-  /** Milliseconds since 1970; 0 when unknown. */
+  /** Milliseconds since 1970; 0 if unknown. */
   readonly since: number
 }
 
@@ -154,7 +154,7 @@ export function machineAt(topic: MachinesTopic, place: number): Machine {
   }
 }
 
-/** What a screen reader says of a machine. */
+/** A machine's text for screen readers. */
 export const spoken = (
   { name, phase, reason, zone, rack, cluster, repair, silent, condition }: Machine,
   isMany: boolean,

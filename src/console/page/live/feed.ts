@@ -1,4 +1,4 @@
-// The one stream of this browser: opens it, opens it again after a failure or a silence, and hands on what it sends.
+// The browser's single stream: opens it, reopens it after a failure or silence, and forwards its events.
 import { defined } from '#lib/defined.ts'
 import type { ByeEvent, DeltaEvent, Refusal, ResyncEvent, Revision, Topic } from '../../protocol.ts'
 import { ownHeaders } from './page-secret.ts'
@@ -12,26 +12,26 @@ export type FeedMessage =
   | { readonly is: 'session' }
   | { readonly is: 'connection'; readonly connection: Connection }
 
-/** Whether what the page shows is current. */
+/** Whether the page is up to date. */
 export type Connection =
   | { readonly state: 'Connecting' }
   | { readonly state: 'Live' }
   | { readonly state: 'Offline'; readonly since: number; readonly message: string }
-  /** The server answers, and has no place for this page yet. */
+  /** The server answers but has no room for this page yet. */
   | { readonly state: 'Full'; readonly message: string }
-  /** Another page has the place of this one, until a person opens this one again. */
+  /** Another page took this one's place, until a user opens this one again. */
   | { readonly state: 'Paused'; readonly message: string }
   | { readonly state: 'SignedOut' }
 
-/** The server sends a comment every 15 seconds; three missed ones mean that the connection is dead. */
+/** The server sends a comment every 15 seconds; after three missed ones the connection is dead. */
 const SILENCE_MS = 45_000
-/** A laptop that was asleep may ask over a connection that is dead and does not say so. */
+/** A laptop after sleep may send a request over a silently dead connection. */
 const ANSWER_MS = 20_000
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
-/** So often the tabs read again what they show, before a stream that the server does not know is an outage. */
+/** How often the tabs reread their topics before a stream the server does not know counts as an outage. */
 const MOST_REREADS = 3
-/** A change of view changes the topics several times within one frame. */
+/** Changing the view changes the topics several times within a frame. */
 const GATHER_MS = 30
 
 export class Feed {
@@ -47,20 +47,20 @@ export class Feed {
   readonly #send: (message: FeedMessage) => void
   readonly #sessionOf: () => string | undefined
 
-  /** `sessionOf`: the digest of the session that is shown. */
+  /** `sessionOf`: the digest of the shown session. */
   constructor(send: (message: FeedMessage) => void, sessionOf: () => string | undefined) {
     this.#send = send
     this.#sessionOf = sessionOf
   }
 
-  /** `since`: the lowest revision of the snapshots that are new, when they lie before what this stream has already read. */
+  /** `since`: the lowest revision of the new snapshots, if older than what this stream has read. */
   follow(topics: readonly Topic[], since: Revision | undefined): void {
     this.#topics = topics
     this.#since = since
     this.#openIn(GATHER_MS)
   }
 
-  /** A person turned to a page of this browser, or signed in at one of them. */
+  /** A user returned to a page of this browser, or signed in on one. */
   resume(): void {
     if (this.#isPaused) this.#openIn(0)
   }
@@ -91,18 +91,18 @@ export class Feed {
       })
       clearTimeout(late)
       learnTime(response)
-      // 421: another start of the console has this port, and its own name. This page is not of it.
+      // 421: a different console process now has this port and its own name. This page does not belong to it.
       if (response.status === 401 || response.status === 421) {
         this.#isPaused = true
         this.#send({ is: 'connection', connection: { state: 'SignedOut' } })
         return
       }
       if (response.status === 503) {
-        // A proxy in front of a server that is away answers so too.
+        // A proxy in front of an unavailable server answers this way too.
         const { code, message = '' } = (await response.json().catch(() => ({}))) as Partial<Refusal>
         if (code === 'TooManyStreams') return this.#again({ state: 'Full', message })
       }
-      // A topic ended with its cluster, or with the right to read it. The tabs that show it learn that and no longer want it.
+      // A topic ended with its cluster or with the right to read it. The tabs that show it find out and drop it.
       if (response.status === 404 && this.#rereads++ < MOST_REREADS) {
         this.#send({ is: 'resync', event: { revision: this.#since ?? '', topics: this.#topics } })
         this.#send({ is: 'session' })
@@ -163,7 +163,7 @@ export class Feed {
     else if (name === 'bye') this.#bye(JSON.parse(data) as ByeEvent)
   }
 
-  /** Pages that took each other's place in turn would never be quiet, so this one waits for a person. After other reasons the next attempt learns why. */
+  /** Pages that took each other's place in turn would never stop, so this one waits for a user. For other reasons the next attempt finds out why. */
   #bye({ reason, message = '' }: ByeEvent): void {
     this.#isAskedAgain = reason === 'AskAgain'
     if (reason !== 'TooManyStreams') return

@@ -1,13 +1,14 @@
-// The second secret of a session at an address that several servers of this machine share: browsers send a cookie to all of them, and this to none but ours.
+// The session's second secret, for an address that several servers of this machine share: browsers send a cookie to all of them, but this only to the right
+// one.
 
 const KEPT_AS = 'kubenode-page'
 const GIVEN = /^#page=([A-Za-z0-9_-]{43})$/
 
-/** Before anything is asked: a link brings it behind the `#`, where it must not stay. */
+/** Called before any request: a link carries the secret behind the `#`, where it must not stay. */
 export function keepPageSecret(): void {
   const secret = GIVEN.exec(location.hash)?.[1]
   if (secret === undefined) return
-  // Per origin, and an origin has a port.
+  // Storage is per origin, and an origin includes the port.
   localStorage.setItem(KEPT_AS, secret)
   history.replaceState(null, '', '/')
 }

@@ -1,9 +1,9 @@
-// The time of the server: ages of a fleet are counted by its clock. The clock of a phone or laptop may be minutes or days off.
+// The server's time, by which a fleet's ages are counted: a phone's or laptop's clock may be minutes or days off.
 
-/** An answer tells whole seconds and takes a moment to arrive: a difference below this is none. */
+/** A response has whole seconds and takes a moment to arrive: smaller differences do not count. */
 const ALIKE_MS = 5_000
 
-/** How far the clock of the server is ahead of this one. Pure. */
+/** How far the server's clock is ahead of this one. Pure. */
 export function aheadMs(date: string | null, now: number): number | undefined {
   const at = Date.parse(date ?? '')
   if (Number.isNaN(at)) return undefined
@@ -12,7 +12,7 @@ export function aheadMs(date: string | null, now: number): number | undefined {
 
 let ahead = 0
 
-/** Each answer of the server tells it again: the clock here may be set right, or wrong, while the page is open. */
+/** Updated with each response: the local clock may be corrected, or changed, while the page is open. */
 export const learnTime = ({ headers }: Response): void => {
   ahead = aheadMs(headers.get('date'), Date.now()) ?? ahead
 }

@@ -1,4 +1,4 @@
-// Reads a stream of server-sent events from chunks of text. Pure: bytes, connections and time are its caller's.
+// Parses server-sent events from text chunks. Pure: the caller provides bytes, connections and time.
 import { defined } from '#lib/defined.ts'
 
 export interface StreamEvent {
@@ -7,10 +7,10 @@ export interface StreamEvent {
   readonly data: string
 }
 
-/** Many times what the server may have unsent: a longer event is an error. */
+/** Many times the server's unsent limit: a longer event is an error. */
 const MOST_CHARACTERS = 8_000_000
 
-/** Returns a function that takes the next chunk and gives the events that it completes. */
+/** Returns a function that takes the next chunk and returns the events it completes. */
 export function eventReader(): (chunk: string) => readonly StreamEvent[] {
   let rest = ''
   return (chunk) => {

@@ -1,4 +1,4 @@
-// What the page knows of the server: the session, the connection, and the topics that views show, kept current by the stream.
+// The page's knowledge of the server: the session, the connection, and the views' topics, kept up to date by the stream.
 import { applied } from '../../delta.ts'
 import type { ChangesAnswer, PastAnswer, Refusal, Session, Snapshot, Topic } from '../../protocol.ts'
 import type { Connection, FeedMessage } from './feed.ts'
@@ -7,7 +7,7 @@ import { isKnown } from './revision.ts'
 import { learnTime } from './server-time.ts'
 import { Tabs } from './tabs.ts'
 
-/** What is there of something that was asked for. */
+/** The state of requested data. */
 export type Loaded<T> =
   | { readonly state: 'Loading' }
   | { readonly state: 'Ready'; readonly value: T }
@@ -16,9 +16,9 @@ export type Loaded<T> =
   | { readonly state: 'Failed'; readonly message: string }
 
 const LOADING: Loaded<never> = { state: 'Loading' }
-/** A view that could not be read is asked for again, while it is shown. */
+/** Retry interval of a failed view while it is shown. */
 const AGAIN_MS = 3_000
-/** What does not exist may come, as a cluster that is made again. */
+/** A missing object may appear, such as a recreated cluster. */
 const MISSING_AGAIN_MS = 15_000
 /** Over a dead connection a browser would wait for many minutes. */
 const ANSWER_MS = 30_000
@@ -68,20 +68,20 @@ export class Store {
 
   async start(): Promise<void> {
     const session = await ask<Session>('/api/session', { signal: AbortSignal.timeout(ANSWER_MS) })
-    // The other tabs are signed in with this one.
+    // The other tabs are signed in together with this one.
     if (session.state === 'Ready' && this.session.state === 'Refused') this.#tabs.resume()
-    // A session that was shown stays while the server is away.
+    // Keep showing the session while the server is unavailable.
     if (session.state !== 'Failed' || this.session.state !== 'Ready') this.session = session
     if (session.state === 'Failed') setTimeout(() => void this.start(), AGAIN_MS)
     this.#tell()
   }
 
-  /** A person turned to this tab again. */
+  /** A user returned to this tab. */
   resume(): void {
     if (this.connection.state === 'Paused' || this.connection.state === 'SignedOut') this.#tabs.resume()
   }
 
-  /** Of the session and the connection. */
+  /** Called for changes of the session and the connection. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -91,7 +91,7 @@ export class Store {
     return this.#topics.get(topic)?.loaded ?? LOADING
   }
 
-  /** Keeps the topic current until the returned function is called. */
+  /** Keeps the topic up to date until the returned function is called. */
   follow(topic: Topic, listener: () => void): () => void {
     let kept = this.#topics.get(topic)
     if (kept === undefined) {
@@ -116,7 +116,7 @@ export class Store {
     if (this.#topics.get(topic) !== kept) return
     const wasReady = kept.loaded.state === 'Ready'
     clearTimeout(kept.timer)
-    // A view that was shown stays when it cannot be read again: the strip tells how old it is.
+    // Keep showing a view that cannot be read again: the strip shows its age.
     if (loaded.state !== 'Failed' || kept.loaded.state !== 'Ready') kept.loaded = loaded
     if (loaded.state === 'Failed') kept.timer = setTimeout(() => void this.#read(topic), AGAIN_MS)
     if (loaded.state === 'Missing') kept.timer = setTimeout(() => void this.#read(topic), MISSING_AGAIN_MS)
@@ -152,7 +152,7 @@ export class Store {
     }
   }
 
-  /** Perhaps as another person, or of other clusters. The stream names the topics that were read before. */
+  /** Possibly as another user, or for other clusters. The stream lists the topics that were read before. */
   #readAgain(): void {
     void this.start()
     for (const [topic, { loaded }] of this.#topics) if (loaded.state !== 'Ready') void this.#read(topic)

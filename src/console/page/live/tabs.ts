@@ -1,11 +1,11 @@
-// One stream for all tabs of a browser: the tab that has the lock reads it and passes everything on to the others.
-// Browsers allow six connections to a host; without this, the seventh tab would wait forever.
+// One stream for all of a browser's tabs: the tab with the lock reads it and forwards everything to the others. Browsers allow six connections per host;
+// without this, the seventh tab would wait forever.
 import type { Revision, Topic } from '../../protocol.ts'
 import { Feed } from './feed.ts'
 import type { Connection, FeedMessage } from './feed.ts'
 import { lowest } from './revision.ts'
 
-/** The topics of a tab, each with the revision of the snapshot that the tab has. */
+/** A tab's topics, each with the revision of its snapshot. */
 export type Wanted = Readonly<Record<Topic, Revision>>
 
 type Note =
@@ -32,13 +32,13 @@ export class Tabs {
     this.#take = take
     this.#sessionOf = sessionOf
     this.#channel.addEventListener('message', ({ data }: MessageEvent<Note>) => this.#note(data))
-    // Without a secure context there are no locks; then each tab has a stream of its own.
+    // Without a secure context there are no locks; then each tab has its own stream.
     const locks = (navigator as { locks?: LockManager }).locks
     if (locks === undefined) {
       this.#lead()
       return
     }
-    // Both are kept until the tab is closed, also when it crashes.
+    // Both are held until the tab closes, even by a crash.
     void locks.request(TAB + this.#id, () => new Promise<never>(() => {}))
     void locks.request(LEADER, () => {
       this.#lead()
@@ -52,7 +52,7 @@ export class Tabs {
     else this.#learn(this.#id, wanted)
   }
 
-  /** A person turned to this tab: a stream that was paused is opened again. */
+  /** A user returned to this tab: reopen a paused stream. */
   resume(): void {
     if (this.#feed === undefined) this.#post({ is: 'resume' })
     else this.#feed.resume()
@@ -85,7 +85,7 @@ export class Tabs {
     void this.#follow()
   }
 
-  /** The union of the topics of all tabs that are still open. */
+  /** The union of all open tabs' topics. */
   async #follow(): Promise<void> {
     const held = (await (navigator as { locks?: LockManager }).locks?.query())?.held ?? []
     const open = new Set(held.map(({ name }) => name))

@@ -1,4 +1,4 @@
-// Times that move: how long ago, how long still. Each draws itself once a second, and nothing else with it.
+// Live times: how long ago, how long until. Each redraws itself once a second and nothing else.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useNow } from '../app.ts'
@@ -6,7 +6,7 @@ import { moment, span } from './time.ts'
 
 const machineTime = (at: number): string => new Date(at).toISOString()
 
-/** `4m`, with the moment itself for those who point at it. */
+/** `4m`, with the exact time on hover. */
 export function Ago({ at }: { readonly at: number | undefined }): VNode | null {
   const now = useNow()
   if (at === undefined || at === 0) return null
@@ -34,7 +34,7 @@ export function Until({ at }: { readonly at: number | undefined }): VNode | null
   return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, text)
 }
 
-/** What is left of a span of time as a bar that shrinks, and in words. */
+/** The rest of a time span as a shrinking bar and as text. */
 export function Left({
   from,
   until,
@@ -54,7 +54,7 @@ export function Left({
   )
 }
 
-/** A share between 0 and 1. The text that says it stands beside it or in the label. */
+/** A share between 0 and 1. The text is next to it or in its label. */
 export const Bar = ({
   share,
   tone,

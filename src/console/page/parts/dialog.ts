@@ -1,4 +1,4 @@
-// A dialog that a button opens and that draws its content only while it is open: it has the name of its title, keeps the focus, speaks, and gives the focus back.
+// A dialog opened by a button, whose content exists only while it is open. It is named by its title, keeps the focus, speaks, and returns the focus.
 import { h } from '../h.ts'
 import type { ComponentChildren, RefObject, VNode } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
@@ -7,16 +7,16 @@ import { toTitle } from '../focus.ts'
 
 interface Dialog {
   readonly ref: RefObject<HTMLDialogElement | null>
-  /** Of what holds the button and the dialog. */
+  /** The element around the button and the dialog. */
   readonly home: RefObject<HTMLSpanElement | null>
   readonly isOpen: boolean
   readonly open: () => void
   readonly close: () => void
-  /** For the `close` event of the element. */
+  /** For the element's `close` event. */
   readonly onClose: () => void
 }
 
-/** `onChange` hears when the dialog opens and when it has closed. */
+/** Calls `onChange` when the dialog opens and when it has closed. */
 export function useDialog(onChange?: (isOpen: boolean) => void): Dialog {
   const ref = useRef<HTMLDialogElement>(null)
   const home = useRef<HTMLSpanElement>(null)
@@ -27,7 +27,7 @@ export function useDialog(onChange?: (isOpen: boolean) => void): Dialog {
   useEffect(() => {
     if (isOpen) show()
   }, [isOpen])
-  // What was held or asked for may be gone, and its button with it: then the focus continues at the title of the view.
+  // The object of the dialog may be gone, and its button too: then the focus moves to the view's title.
   useLayoutEffect(
     () => () => {
       if (home.current?.contains(document.activeElement) !== true) return
@@ -40,7 +40,7 @@ export function useDialog(onChange?: (isOpen: boolean) => void): Dialog {
     ref,
     home,
     isOpen,
-    // The element may still be there, closed a moment ago: its `close` event comes later than the next key press.
+    // The element may still exist, just closed: its `close` event comes after the next key press.
     open: () => {
       show()
       setOpen(true)
@@ -58,14 +58,14 @@ export function useDialog(onChange?: (isOpen: boolean) => void): Dialog {
 interface Props {
   readonly dialog: Dialog
   readonly title: string
-  /** What is read after the title. */
+  /** Read aloud after the title. */
   readonly about?: ComponentChildren
   /** A question about something that cannot be undone here. */
   readonly isQuestion?: boolean
   readonly children?: ComponentChildren
 }
 
-/** Everything outside of an open dialog is silent, the voice of the page too: the dialog has its own. */
+/** Everything outside an open dialog is silent, including the page's voice: the dialog has its own. */
 export function DialogBox({ dialog, title, about, isQuestion = false, children }: Props): VNode {
   const { said } = useApp()
   const id = useId()

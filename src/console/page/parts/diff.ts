@@ -1,4 +1,4 @@
-// Lines that were added and removed, as git diff shows them: a mark and a color for each, so that neither is needed alone.
+// Added and removed lines as in git diff, with a mark and a color, so that neither is needed alone.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import type { DiffLine } from '../../plan.ts'
@@ -14,7 +14,7 @@ const CLASSES: Readonly<Record<DiffLine['tone'], string>> = {
 interface Props {
   readonly label: string
   readonly lines: readonly DiffLine[]
-  /** Lines beyond those. */
+  /** Number of further lines. */
   readonly more?: number
 }
 

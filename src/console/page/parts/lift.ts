@@ -1,4 +1,4 @@
-// Lifts a hold before its end, after one question. Drawn only for those who may delete holds.
+// Ends a hold early, after a confirmation. Drawn only for users who may delete holds.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import type { LiftRequest, Written } from '../../protocol.ts'

@@ -1,4 +1,4 @@
-// A phase with its mark: a shape and a color for each tone, so that neither is needed to tell them apart.
+// A phase with its mark: a shape and a color per tone, so that either alone is enough.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 
@@ -87,7 +87,7 @@ const BY_PHASE = new Map(Object.entries(TONES).flatMap(([tone, phases]) => phase
 
 export const toneOf = (phase: string): Tone => BY_PHASE.get(phase) ?? 'rest'
 
-/** In a field of 12 by 12. */
+/** In a 12 by 12 box. */
 const SHAPES: Readonly<Record<Tone, string>> = {
   good: 'M6 1a5 5 0 1 0 0 10a5 5 0 1 0 0-10z',
   busy: 'M6 0a6 6 0 1 0 0 12a6 6 0 1 0 0-12zM6 2v8a4 4 0 0 1 0-8z',
@@ -98,7 +98,7 @@ const SHAPES: Readonly<Record<Tone, string>> = {
   rest: 'M0 4.5h12v3h-12z',
 }
 
-/** The mark alone: what it means is in the text beside it. */
+/** The mark alone: its meaning is in the text next to it. */
 const shape = (tone: Tone): VNode =>
   h('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true', class: `tone-${tone}` }, [
     h('path', { d: SHAPES[tone], fill: 'currentColor', 'fill-rule': 'evenodd' }),
@@ -107,6 +107,6 @@ const shape = (tone: Tone): VNode =>
 export const Mark = ({ phase, tone = toneOf(phase) }: { readonly phase: string; readonly tone?: Tone }): VNode =>
   h('span', { class: 'mark' }, shape(tone), h('span', {}, spaced(phase)))
 
-/** `AwaitingPermit` is read as "Awaiting permit". */
+/** `AwaitingPermit` becomes "Awaiting permit". */
 export const spaced = (phase: string): string =>
   phase.replace(/([a-z])([A-Z])(?=[a-z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`)

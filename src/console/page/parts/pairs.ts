@@ -1,4 +1,4 @@
-// Components with their versions in one cell of a table: a line breaks between them, never between a name and its version.
+// Components with versions in one table cell: lines break between them, never between a name and its version.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 

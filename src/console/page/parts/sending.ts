@@ -1,10 +1,10 @@
-// Sends what a form says, once however often it is pressed, and keeps why it was refused.
+// Sends a form once, however often the button is pressed, and keeps the reason of a refusal.
 import { useRef, useState } from 'preact/hooks'
 import { post } from '../live/store.ts'
 
 interface FormError {
   readonly text: string
-  /** The field that has to change; absent when the server refused. */
+  /** The field to correct; left out if the server refused. */
   readonly field?: string
 }
 
@@ -13,14 +13,14 @@ interface Sending<T> {
   readonly isSending: boolean
   readonly fail: (error: FormError) => void
   readonly reset: () => void
-  /** Undefined: refused, with the error shown, or the same was sent a moment ago. */
+  /** Undefined: refused, with the error shown, or the same form was just sent. */
   readonly send: (body: unknown, refused: string) => Promise<T | undefined>
 }
 
 export function useSending<T>(url: string): Sending<T> {
   const [error, fail] = useState<FormError>()
   const [isSending, setSending] = useState(false)
-  // The next press may come before the page is drawn again.
+  // The next press may come before the page redraws.
   const isUnderWay = useRef(false)
   const send = async (body: unknown, refused: string): Promise<T | undefined> => {
     if (isUnderWay.current) return undefined

@@ -1,4 +1,4 @@
-// What is shown while there is nothing to show: loading, empty, refused, missing, failed. Each says what it is and what to do.
+// Placeholders without content: loading, empty, refused, missing, failed. Each explains itself and what to do.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import type { Loaded } from '../live/store.ts'
@@ -19,7 +19,7 @@ export const Loading = (): VNode =>
 export const sentence = (text: string): string =>
   text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`
 
-/** Draws what is there, or why it is not. */
+/** Draws the content, or why there is none. */
 export function shown<T>(loaded: Loaded<T>, draw: (value: T) => ComponentChildren): ComponentChildren {
   switch (loaded.state) {
     case 'Loading':

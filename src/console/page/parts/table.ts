@@ -1,4 +1,4 @@
-// A table: sorted by its heads, in pages, each row reached by `j` and `k`; on a phone each row is a card. Its state is in the address.
+// A table: sortable by column, paged, with `j` and `k` to move between rows; on a phone each row is a card. Its state is in the address.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useApp } from '../app.ts'
@@ -8,10 +8,10 @@ interface Column<R> {
   readonly id: string
   readonly title: string
   readonly of: (row: R) => ComponentChildren
-  /** What the column is sorted by; without it, it is not. */
+  /** The column's sort key; without it the column is not sortable. */
   readonly by?: (row: R) => string | number
   readonly isNumber?: boolean
-  /** Short enough never to be broken, such as the name of a zone. */
+  /** Short enough never to wrap, such as a zone name. */
   readonly isWhole?: boolean
 }
 
@@ -21,12 +21,12 @@ interface Props<R> {
   readonly rows: readonly R[]
   readonly idOf: (row: R) => string
   readonly href?: (row: R) => string | undefined
-  /** Parameters of two tables of one view differ by it. */
+  /** Distinguishes the parameters of two tables in one view. */
   readonly prefix?: string
   readonly empty?: string
 }
 
-/** More rows at once make a page slow on a phone. */
+/** More rows make a page slow on a phone. */
 const PAGE = 100
 
 export function Table<R>({ caption, columns, rows, idOf, href, prefix = '', empty = 'None.' }: Props<R>): VNode {
@@ -126,7 +126,7 @@ const collator = new Intl.Collator('en', { numeric: true })
 
 export const byName = (a: string, b: string): number => collator.compare(a, b)
 
-/** Without a wanted order rows keep theirs. */
+/** Without a sort order, rows keep theirs. */
 function sorted<R>(rows: readonly R[], columns: readonly Column<R>[], sort: string): readonly R[] {
   const by = columns.find(({ id }) => id === sort.replace(/^-/, ''))?.by
   if (by === undefined) return rows

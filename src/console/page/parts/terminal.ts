@@ -1,28 +1,28 @@
-// The same in a terminal: a command that can be copied.
+// The equivalent terminal command, to copy.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useApp } from '../app.ts'
 
-/** A name from a cluster that ends up in a shell stays one word there, whatever it contains. */
+/** Quotes a name from a cluster as a single shell word, whatever it contains. */
 export const word = (text: string): string =>
   /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 interface Props {
   readonly command: string
-  /** What a screen reader calls the button, where the command is too long to be heard. */
+  /** The button's label for screen readers, if the command is too long to read aloud. */
   readonly label?: string
 }
 
-/** A line is not broken within `--context prod`: half of a flag looks like another one, and a flag without its value is read alone. */
+/** Never break `--context prod`: half a flag resembles another one, and a flag without its value reads as complete. */
 const pieceOf = (piece: string, at: number): ComponentChildren[] => [
   ...(at === 0 ? [] : [' ']),
   h('span', { key: at }, piece),
 ]
 
-/** Longer ones are broken between flag and value: a phone shows some thirty characters in a line. */
+/** Longer pairs may break between flag and value: a phone shows about thirty characters per line. */
 const MOST_TOGETHER = 28
 
-/** The pieces between which a line may be broken. Pure. */
+/** The pieces between which a line may break. Pure. */
 export function piecesOf(command: string): readonly string[] {
   const pieces: string[] = []
   for (const piece of command.split(' ')) {
@@ -42,7 +42,7 @@ export function Terminal({ command, label = command }: Props): VNode {
       await navigator.clipboard.writeText(command)
       speak('Copied')
     } catch {
-      // Without the right to the clipboard the text is selected; the usual keys copy it.
+      // Without clipboard permission, selects the text; the usual keys copy it.
       if (code !== null) getSelection()?.selectAllChildren(code)
       speak('Selected; copy it with the keys of your browser')
     }

@@ -1,11 +1,11 @@
-// How the page writes moments and durations, as the command line does. Pure.
+// Formats times and durations like the command line. Pure.
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Two units at most: the seconds of a day tell nothing. */
+/** At most two units: the seconds of a day are noise. */
 export function span(ms: number): string {
   const left = Math.max(0, Math.round(ms / SECOND)) * SECOND
   if (left < MINUTE) return `${left / SECOND}s`
@@ -14,7 +14,7 @@ export function span(ms: number): string {
   return joined(left, DAY, 'd', HOUR, 'h', 10 * DAY)
 }
 
-/** The smaller unit is left out from `plain` on, where it no longer tells anything. */
+/** Drops the smaller unit from `plain` on, where it no longer matters. */
 function joined(ms: number, big: number, b: string, small: number, s: string, plain: number): string {
   const whole = Math.floor(ms / big)
   const rest = Math.floor((ms % big) / small)
@@ -25,14 +25,14 @@ const two = (n: number): string => String(n).padStart(2, '0')
 
 const clock = (d: Date): string => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
 
-/** The time of this day, with its date when it is another day. */
+/** The time today, or with its date on other days. */
 export function moment(at: number, now: number): string {
   const d = new Date(at)
   const isSameDay = new Date(now).toDateString() === d.toDateString()
   return isSameDay ? clock(d) : `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(d)}`
 }
 
-/** For a field of type datetime-local, which takes minutes. */
+/** For a datetime-local field, which takes minutes. */
 export const fieldTime = (at: number): string => {
   const d = new Date(at)
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}`
@@ -43,5 +43,5 @@ export const parseFieldTime = (text: string): number | undefined => {
   return Number.isFinite(at) ? at : undefined
 }
 
-/** `10,000`: a number of machines is read at a glance. */
+/** `10,000`: machine counts should be readable at a glance. */
 export const count = (n: number): string => n.toLocaleString('en-US')

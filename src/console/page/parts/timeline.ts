@@ -1,4 +1,4 @@
-// A time axis with lanes: each span or moment is drawn, and the same is a list for those who do not see it.
+// A time axis with lanes: draws each span or moment, plus a list for users who cannot see it.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -11,27 +11,27 @@ export interface Span {
   readonly text: string
   readonly tone: Tone
   readonly from: number
-  /** Absent: it lasts until now. */
+  /** If left out, it is still going on. */
   readonly to?: number
 }
 
 interface Size {
   readonly width: number
-  /** Of the names of the lanes. */
+  /** Width of the lane names. */
   readonly label: number
   readonly ticks: number
 }
 
-/** About as many units as it has pixels, so that words keep their size. */
+/** About one unit per pixel, so that text keeps its size. */
 const WIDE: Size = { width: 960, label: 190, ticks: 6 }
 const NARROW: Size = { width: 340, label: 96, ticks: 2 }
-/** As in the style of the page. */
+/** Same as in the style sheet. */
 const PHONE = '(max-width: 48rem)'
-/** Of a character of a name, at least. */
+/** Minimum width of a character in a name. */
 const CHARACTER = 6.6
 const LANE = 30
 const AXIS = 26
-/** A moment is drawn this wide, else it is not seen. */
+/** Minimum width of a moment, to be visible. */
 const LEAST = 4
 
 function useSize(): Size {
@@ -98,7 +98,7 @@ export function Timeline({
             fill: s.to === undefined ? 'none' : 'currentColor',
             stroke: 'currentColor',
             'stroke-width': 2,
-            // What still lasts has an open shape, so that color is not needed to see it.
+            // Ongoing spans have a dashed outline, so that color is not needed.
             'stroke-dasharray': s.to === undefined ? '5 3' : 'none',
           },
           h('title', {}, described(s, now)),

@@ -1,4 +1,4 @@
-// What something waits for: the same four parts everywhere, with the command or the state that ends the wait. And links to objects.
+// What something waits for, always with the same four parts, and the command or state that ends the wait. Also links to objects.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { hubOf, useApp } from '../app.ts'
@@ -11,10 +11,10 @@ import { spaced } from './mark.ts'
 import { Terminal, word } from './terminal.ts'
 import { LiftButton } from './lift.ts'
 
-/** `kubenode rollback base; to retry, kubenode rollout retry base` is two commands, of which a person wants one: words between them are kept. */
+/** `kubenode rollback base; to retry, kubenode rollout retry base` is two commands, of which a user wants one: keep the words between them. */
 const OTHER_WAY = /; (to [a-z ]+), (?=kubenode )/
 
-/** A command names its cluster: pasted into a terminal it must not reach the one that is chosen there. */
+/** Adds the cluster to a command: pasted into a terminal it must not run against the current context. */
 export function LiftLine({ lift, cluster }: { readonly lift: Lift; readonly cluster?: string }): VNode {
   const { route, session } = useApp()
   if (!lift.isCommand) return h('p', { class: 'small' }, `Unblocks when: ${lift.text}`)
@@ -76,18 +76,18 @@ interface BlockedProps extends HoldsProps {
   readonly wait: Wait | undefined
 }
 
-/** On top of a page: the holds over its object and what that waits for; nothing where there is neither. */
+/** At the top of a page: holds on its object and what that waits for; empty if there are none. */
 export const Blocked = ({ holds, cluster, wait }: BlockedProps): VNode | null =>
   wait === undefined && holds.length === 0
     ? null
     : h('div', { class: 'sheet pad stack' }, h(Holds, { holds, cluster }), h(WaitLines, { wait }))
 
-/** Where an object is shown best. */
+/** The best view of an object. */
 export function hrefOfObject(route: Route, { cluster, kind, name }: ObjectName): string {
   if (kind === 'Machine' || kind === 'Node') return to(route, 'node', { cluster, name })
   if (kind === 'MachineComponentSet') return to(route, 'rollouts', { cluster, name })
   if (kind === 'RemedyOperationJob') return to(route, 'repairs', { cluster, name })
-  // Most clusters have no Cluster object of themselves to explain.
+  // Most clusters have no Cluster object of their own to explain.
   if (kind === 'Cluster') return to(route, 'clusters')
   if (kind === 'Release') return to(route, 'pipeline', { params: { release: name } })
   return to(route, 'why', { cluster, kind, name })
@@ -98,9 +98,9 @@ export function ObjectLink({ object }: { readonly object: ObjectName }): VNode {
   return h('a', { href: hrefOfObject(route, object), class: 'name' }, `${object.kind} ${object.name}`)
 }
 
-/** `“beacon 1.1.0” by Ada`; empty where neither is known. */
+/** `“beacon 1.1.0” by Ada`; empty if neither is known. */
 export const commitTitled = ({ subject, author }: { readonly subject?: string; readonly author?: string }): string =>
   [...(subject === undefined ? [] : [`“${subject}”`]), ...(author === undefined ? [] : [`by ${author}`])].join(' ')
 
-/** As git prints it; its title is beside it. */
+/** As git prints it; the title is next to it. */
 export const shortCommit = (commit: string): string => commit.slice(0, 12)

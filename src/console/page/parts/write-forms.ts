@@ -1,4 +1,4 @@
-// The only two writes of the page: a Hold and an Approval, each with a reason and an end. Drawn only for those who may.
+// The page's only two writes: a Hold and an Approval, each with a reason and an end. Drawn only for users who may create them.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -21,10 +21,10 @@ const MEANS: Readonly<Partial<Record<Effect, string>>> = {
   Promote: 'Promote: end the soak now',
 }
 
-/** As the command line does when no time is given. */
+/** The command line's default. */
 const HOLD_MS = 4 * 3_600_000
 const APPROVAL_MS = 24 * 3_600_000
-/** The bound of the field `reason` in both kinds. */
+/** The limit of the field `reason` in both kinds. */
 const MOST_REASON = 512
 
 interface HoldProps {
@@ -35,7 +35,7 @@ interface HoldProps {
   readonly label?: string
 }
 
-/** What the view showed when the dialog was opened stays until it is closed: a person writes what they read, and sees what became of it. */
+/** Keeps what the view showed when the dialog was opened: a user writes about what they read, and sees the result. */
 function useOpened<T>(shown: T): readonly [T, boolean, (isOpen: boolean) => void] {
   const [opened, setOpened] = useState<{ readonly at: T }>()
   return [opened?.at ?? shown, opened !== undefined, (isOpen) => setOpened(isOpen ? { at: shown } : undefined)]
@@ -126,11 +126,11 @@ export function ApproveButton(props: ApproveProps): VNode | null {
 
 interface FormProps {
   readonly label: string
-  /** Begins with the label, so that people who say what they see reach the button. */
+  /** Starts with the label, so that voice control users reach the button by it. */
   readonly title: string
   readonly url: string
   readonly lastsMs: number
-  /** What is written, in words. */
+  /** A description of what will be written. */
   readonly about?: VNode
   readonly body: (reason: string, until: number) => unknown
   readonly onChange: (isOpen: boolean) => void

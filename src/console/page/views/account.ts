@@ -1,4 +1,4 @@
-// Who is signed in and until when, the clusters that need a token of their own, and the way out.
+// Who is signed in and until when, clusters that need their own token, and sign-out.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import type { SignedOut } from '../../protocol.ts'

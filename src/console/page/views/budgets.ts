@@ -1,4 +1,4 @@
-// Budgets: what may still be disrupted, per policy and domain; rates, breaker, blame, who holds the slots and who waits for one.
+// Budgets: what may still be disrupted per policy and domain, with rates, breakers, blames, slot holders and waiting permits.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
@@ -77,7 +77,7 @@ interface StateProps {
   readonly blames: readonly BlameRow[]
 }
 
-/** Only what differs from the ordinary would be hidden in a table; here each has its line. */
+/** A table would hide exceptions; here each gets a line. */
 const State = ({ breakers, windows, blames }: StateProps): VNode =>
   h(
     'ul',

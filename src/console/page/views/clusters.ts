@@ -1,4 +1,4 @@
-// Clusters: control planes with their versions, certificates, snapshots, and how their machines are.
+// Clusters: control planes with their versions, certificates and snapshots, and the state of their machines.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { hubOf, useApp, useTopic } from '../app.ts'
@@ -110,7 +110,7 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
   )
 }
 
-/** Nothing is well that is known in part only. */
+/** Partly unknown is not healthy. */
 const attention = ({ attention: { act, wait, unknown } }: ClusterRow): VNode =>
   act > 0
     ? h(Mark, { phase: act === 1 ? '1 needs attention' : `${act} need attention`, tone: 'bad' })

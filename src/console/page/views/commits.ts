@@ -1,4 +1,4 @@
-// Commits: where each one is; and of one: its releases, and the commands for plan, diff and trace.
+// Commits: how far each has come; for one commit, its releases, and commands for plan, diff and trace.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { hubOf, useApp, useTopic } from '../app.ts'

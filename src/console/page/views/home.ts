@@ -1,4 +1,4 @@
-// Home: one line that tells whether anything needs manual intervention, then what, since when, and the command for it.
+// Home: one line that shows whether anything needs manual intervention, then what, since when, and the command for it.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
@@ -33,10 +33,10 @@ export function Home(): VNode {
   )
 }
 
-/** States of the connection in which the page shows the present. */
+/** Connection states in which the page shows the present. */
 const NOW: ReadonlySet<string> = new Set(['Connecting', 'Live'])
 
-/** Without machines nothing is known to be well, nor while a part is unknown; the server of before does not say whether there is one. */
+/** Without machines, or while anything is unknown, the fleet is not shown as healthy; an older server does not report whether there are machines. */
 const toneOf = (head: HomeHead): Tone => {
   if (head.needsAttention > 0) return 'bad'
   return head.waits > 0 || head.unknown !== 0 || head.machines.total === 0 ? 'wait' : 'good'

@@ -1,4 +1,4 @@
-// The heat map: up to 10,000 machines of a cluster, or of all clusters, one cell each; the same as a table.
+// The heat map: up to 10,000 machines of one or all clusters, one cell each; also as a table.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
@@ -82,7 +82,7 @@ export function MachinesView(): VNode {
   )
 }
 
-/** More lines are no help. */
+/** More lines do not help. */
 const MOST_COMMANDS = 5
 
 function wantedBy({ route: { params } }: App, components: readonly string[], isMany: boolean): Wanted {

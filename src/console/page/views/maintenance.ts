@@ -1,4 +1,4 @@
-// Maintenance: announced work on hosts, when its drain starts, and where each event is.
+// Maintenance: announced host maintenance, when its drain starts, and the state of each event.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
@@ -67,7 +67,7 @@ function List({ rows }: { readonly rows: readonly MaintenanceRow[] }): VNode {
   })
 }
 
-/** People wait for InProgress: a node that was not drained still has pods then. */
+/** Users wait for InProgress: a node that was not drained still has pods then. */
 function drainOf({ drainedAt, missedAt, startAt }: MaintenanceRow): ComponentChildren {
   if (drainedAt !== undefined) return ['drained ', h(At, { at: drainedAt })]
   return missedAt === undefined ? h(Until, { at: startAt }) : 'not drained'

@@ -1,4 +1,4 @@
-// One node: phase, conditions, components with what they printed, repairs on a time axis, holds.
+// One node: phase, conditions, components with output, repairs on a time axis, holds.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp, useTopic } from '../app.ts'

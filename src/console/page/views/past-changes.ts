@@ -1,4 +1,4 @@
-// What changed between two moments, in the words of the views: each object by its name, with the facts that differ. Pure.
+// The differences between two moments, in the views' terms: each object by name with the changed facts. Pure.
 import { applied, isMachines } from '../../delta.ts'
 import type { Delta, MachinesTopic, PipelineTopic, SetsTopic, Snapshot } from '../../protocol.ts'
 import type { PipelineRow, SetRow } from '../../topics.ts'
@@ -7,14 +7,14 @@ import type { Machine } from '../heat/machines.ts'
 
 export interface Moment {
   readonly phase: string
-  /** Beside the phase; those that are the same at both moments are left out. */
+  /** In addition to the phase; unchanged facts are left out. */
   readonly facts: readonly string[]
 }
 
 export interface Change {
   readonly id: string
   readonly name: string
-  /** Undefined: there was none. */
+  /** Undefined if it did not exist. */
   readonly before: Moment | undefined
   readonly after: Moment | undefined
 }

@@ -1,4 +1,4 @@
-// The past: every view at an earlier moment, and what changed between two moments. The memory is bounded and tells where it begins.
+// The past: every view at an earlier moment, and the changes between two moments. The memory is bounded and shows where it starts.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -23,9 +23,9 @@ interface Two {
 }
 
 const STEP_MS = 1000
-/** An arrow key that is held down moves thirty times a second. */
+/** A held arrow key moves thirty times a second. */
 const PAUSE_MS = 150
-/** A server that is busy or away is asked again. */
+/** Retry interval for a busy or unavailable server. */
 const AGAIN_MS = 3_000
 
 export function Past(): VNode {
@@ -68,7 +68,7 @@ export function Past(): VNode {
   )
 }
 
-/** What changed between the two moments; 0 is where the memory begins. */
+/** The changes between the two moments; 0 is the start of the memory. */
 async function read(topic: string, from: number, until: number): Promise<Loaded<Two>> {
   const before = await askPast(topic, from)
   if (before.state !== 'Ready') return before

@@ -1,4 +1,4 @@
-// Release pipeline: a release as a list of stages, each with its clusters, gates with observed value, and the soak that is left.
+// The release pipeline: a release as a list of stages, each with clusters, gates with observed values, and remaining soak.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'

@@ -1,4 +1,4 @@
-// The plan of a commit: what must not be overlooked first, then what is certain, what hubs recorded, and, when asked for, what is predicted.
+// A commit's plan: first what must not be overlooked, then what is certain, what hubs recorded and, on request, the prediction.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useAnswer, useApp } from '../app.ts'

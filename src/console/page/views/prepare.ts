@@ -1,4 +1,4 @@
-// Prepares a change as a commit: what it is, its diff and plan, a patch to copy, and a push with the person's own credentials. Nothing is edited in a cluster.
+// Prepares a change as a commit: a description, its diff and plan, a patch to copy, and a push with the user's own credentials. Edits nothing in a cluster.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
@@ -178,7 +178,7 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
     const element = event.currentTarget as HTMLFormElement
     const form = new FormData(element)
     const text = (name: string): string => String(form.get(name) ?? '')
-    // It is used once: the field is empty before the answer is there.
+    // Used once: the field is cleared before the response arrives.
     const field = element.elements.namedItem('token')
     if (field instanceof HTMLInputElement) field.value = ''
     const body = { id, branch: text('branch'), username: text('username'), ...(needsToken && { token: text('token') }) }

@@ -1,4 +1,4 @@
-// Repairs: the incidents of a cluster, and the timeline of one: detection, rule, permit, steps, verification, relapses.
+// Repairs: a cluster's incidents, and one incident's timeline: detection, rule, permit, steps, verification, relapses.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
@@ -133,7 +133,7 @@ function Incident({ cluster, name, loaded }: IncidentProps): VNode {
   )
 }
 
-/** The repairs of one incident, in their order. */
+/** The repairs of one incident in order. */
 export function Story({ rows, isTable }: { readonly rows: readonly RepairRow[]; readonly isTable: boolean }): VNode {
   const { now, route } = useApp()
   const time = Number(route.params['at'] ?? 0) || now()

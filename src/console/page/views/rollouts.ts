@@ -1,4 +1,4 @@
-// Rollouts: the sets of a cluster, and the ladder of one: steps, slices with their permits, inspections, failures with the text of the probe, minutes left.
+// Rollouts: a cluster's sets, and the ladder of one: steps, slices with permits, inspections, failures with the probe's text, minutes left.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
@@ -125,7 +125,7 @@ function OneSet({ cluster, name }: { readonly cluster: string; readonly name: st
 const bump = (route: Route, cluster: string, set: string, { name, version }: SetRow['components'][number]): string =>
   to(route, 'prepare', { params: { change: 'version', cluster, set, component: name, from: version } })
 
-/** Whether one may go to lunch. */
+/** A sentence that answers: how much longer? */
 function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }): VNode {
   const minutes = head.ladders.flatMap(({ minutesLeft }) => (minutesLeft === undefined ? [] : [minutesLeft]))
   const isMoving = head.phase === 'Progressing'
@@ -145,7 +145,7 @@ function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }
   )
 }
 
-/** A machine that went back by itself serves, and is no failed one any more: "0 failed" beside a blocked revision would contradict its reason. */
+/** A machine that rolled back by itself serves, and no longer counts as failed: "0 failed" next to a blocked revision would contradict its reason. */
 const failedOf = ({ failed, blocked }: SetHead): string =>
   failed === 0 && blocked.length > 0 ? '' : `, ${failed} failed`
 
@@ -247,7 +247,7 @@ interface RungsProps {
   readonly soakMs: number
 }
 
-/** Of a breaker the same word is bad. A state that a newer server knows is shown as it is. */
+/** For a breaker the same word is bad. An unknown state from a newer server is shown unchanged. */
 const phaseOfRung = (state: string): string => (state === 'Open' ? 'Progressing' : state)
 
 function Rungs({ ladder, slices, cluster, inspections, soakMs }: RungsProps): VNode {
@@ -292,7 +292,7 @@ function Rungs({ ladder, slices, cluster, inspections, soakMs }: RungsProps): VN
   )
 }
 
-/** More names than this are in the table of machines. */
+/** Further names are in the machine table. */
 const MOST_CHIPS = 24
 
 function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster: string }): VNode {
@@ -334,7 +334,7 @@ function Slice({ slice, cluster }: { readonly slice: SliceRow; readonly cluster:
   )
 }
 
-/** Slices of a step, at most. */
+/** Maximum slices of a step. */
 const MOST_NUMBERS = 10_001
 
 const Slices = ({ slices }: { readonly slices: readonly SliceRow[] }): VNode =>

@@ -12,7 +12,7 @@ import { word } from '../parts/terminal.ts'
 import { hrefOfObject } from '../parts/wait.ts'
 import { withParams } from '../router.ts'
 
-/** A pause in typing; each question costs the server a pass over its objects. */
+/** A pause in typing; each query makes the server scan its objects. */
 const PAUSE_MS = 200
 
 export function Search(): VNode {
@@ -21,7 +21,7 @@ export function Search(): VNode {
   const loaded = useAnswer<SearchAnswer>(q === '' ? undefined : `/api/search?${new URLSearchParams({ q })}`)
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // With the first picture: the next key a person types is text, not the first half of a chord.
+  // Focused with the first draw: the user's next key is text, not the first half of a chord.
   useLayoutEffect(() => field.current?.focus(), [])
   const type = (e: Event): void => {
     const text = (e.currentTarget as HTMLInputElement).value.trim()
@@ -65,7 +65,7 @@ export function Search(): VNode {
   )
 }
 
-/** One command reads one cluster; more of them are no help. */
+/** One command reads one cluster; more commands do not help. */
 const MOST_COMMANDS = 4
 
 const commandsFor = (q: string, hits: readonly SearchHit[]): readonly string[] =>

@@ -1,4 +1,4 @@
-// How a person signs in where there are no links: at the issuer, or with a token for one cluster.
+// Sign-in where there are no links: at the issuer, or with a token for one cluster.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
@@ -7,7 +7,7 @@ import type { SignInWays } from '../../protocol.ts'
 import { ask, post } from '../live/store.ts'
 import { Loading, Notice, sentence } from '../parts/states.ts'
 
-/** Drawn instead of every view while the person is not signed in. */
+/** Drawn instead of every view while the user is not signed in. */
 export function SignIn({ onDone }: { readonly onDone: () => void }): VNode {
   const [ways, setWays] = useState<SignInWays>()
   useEffect(() => {
@@ -33,10 +33,10 @@ export function SignIn({ onDone }: { readonly onDone: () => void }): VNode {
   )
 }
 
-/** Back to this view. */
+/** Returns to this view. */
 const toIssuer = (): string => `/oidc/start?${new URLSearchParams({ to: location.hash })}`
 
-/** `cluster`: one more, for a person who is signed in. */
+/** `cluster`: adds one more, for a user who is signed in. */
 export function TokenForm({ cluster, onDone }: { readonly cluster?: string; readonly onDone: () => void }): VNode {
   const [trouble, setTrouble] = useState('')
   const [isSending, setSending] = useState(false)
@@ -48,7 +48,7 @@ export function TokenForm({ cluster, onDone }: { readonly cluster?: string; read
     setSending(true)
     const answer = await post('/api/sign-in', { token: field.value, ...defined({ cluster }) })
     setSending(false)
-    // Nothing on the page remembers it.
+    // The page does not keep the token.
     field.value = ''
     setTrouble(answer.state === 'Ready' || answer.state === 'Loading' ? '' : answer.message)
     if (answer.state === 'Ready') onDone()

@@ -1,4 +1,4 @@
-// Why it waits: the tree that `kubenode why` prints, each line with what ends the wait.
+// Why it waits: the tree of `kubenode why`, each line with what ends the wait.
 import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'

@@ -1,4 +1,4 @@
-// How people get in and out: one-time links, tokens, OpenID Connect, and a proxy. Nothing is read before one of them has told who asks.
+// Sign-in and sign-out: one-time links, tokens, OpenID Connect, and a proxy. Nothing is read before one of them has identified the user.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SignedOut, SignInWays } from '../../protocol.ts'
 import { cookieOf, one, readBody, Refused, sendJson } from '../request.ts'
@@ -15,11 +15,11 @@ export interface DoorsOptions {
   readonly oidc?: OidcSignIn | undefined
   readonly proxy?: ProxyPeople | undefined
   readonly isTls: boolean
-  /** Only here a cookie is for this server alone: names such as `kn-….localhost`. */
+  /** Only names such as `kn-….localhost` have cookies for this server alone. */
   readonly ownHost?: string | undefined
-  /** Of the server, once it listens. */
+  /** The server's port, once it listens. */
   readonly port: () => number
-  /** After a one-time link was used: the next one may be made. */
+  /** Called after a one-time link was used, so that the next one can be made. */
   readonly onLinkUsed?: (() => void) | undefined
 }
 
@@ -30,7 +30,7 @@ interface Asking {
 }
 
 const PAGE_HEADER = 'x-kubenode-page'
-/** Names of views, clusters and objects, as far as a browser goes. */
+/** Room for names of views, clusters and objects. */
 const MOST_PLACE = 2_048
 const FLOW_COOKIE = '__Host-kubenode-sign-in'
 const FLOW_SECONDS = 600
@@ -42,7 +42,7 @@ export class Doors {
     this.#options = options
   }
 
-  /** Who asks. Throws for those who are not signed in. */
+  /** The user of a request. Throws if not signed in. */
   of(request: IncomingMessage): SignedIn {
     const { sessions, proxy } = this.#options
     if (proxy !== undefined) return proxy.of(request)
@@ -54,18 +54,18 @@ export class Doors {
     return who
   }
 
-  /** Only a new request tells who asks now: a proxy may have signed the person out, or name fewer groups. */
+  /** Only a new request shows the current user: a proxy may have signed the user out, or list fewer groups. */
   get isProxied(): boolean {
     return this.#options.proxy !== undefined
   }
 
-  /** Asked again while a stream is open. */
+  /** Checked again while a stream is open. */
   isStillIn(request: IncomingMessage): boolean {
     const { sessions, proxy } = this.#options
     return proxy !== undefined || sessions.of(this.#secretOf(request)) !== undefined
   }
 
-  /** What needs no session, and what ends one. False: it is something else. */
+  /** Requests that need no session, and those that end one. False for any other. */
   async data(asking: Asking): Promise<boolean> {
     const { request, response, url } = asking
     const isPost = request.method === 'POST'
@@ -76,9 +76,9 @@ export class Doors {
     return true
   }
 
-  /** Pages that lead to the page. False: it is something else. */
+  /** Pages that lead to the console page. False for any other. */
   async page({ request, response, url }: Asking): Promise<boolean> {
-    // Programs that look where a link leads must not use it up.
+    // Link previews must not use up a link.
     if (request.method === 'HEAD') return false
     const link = /^\/link\/([A-Za-z0-9_-]{43})$/.exec(url.pathname)?.[1]
     if (link !== undefined) this.#openLink(request, response, link)
@@ -109,7 +109,7 @@ export class Doors {
     const { token, cluster } = await readBody(request)
     if (cluster === undefined) {
       const opened = sessions.open(await door.signIn(token))
-      // A session of before is not left open without its cookie.
+      // Do not leave an earlier session open without its cookie.
       sessions.close(this.#secretOf(request))
       response.setHeader('set-cookie', this.#cookie(opened))
     } else {
@@ -135,7 +135,7 @@ export class Doors {
     const { sessions, onLinkUsed } = this.#options
     const who = sessions.useLink(secret)
     if (who === undefined) {
-      // Opened again from the history of the browser that used it.
+      // Reopened from the history of the browser that used it.
       const isIn = sessions.of(this.#secretOf(request)) !== undefined && !this.#isShared(request)
       if (!isIn)
         throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
@@ -143,7 +143,7 @@ export class Doors {
       return void response.end()
     }
     const opened = sessions.open(who)
-    // What follows # is not sent to any server.
+    // Browsers do not send the part after # to a server.
     this.#enter(response, opened, this.#isShared(request) ? `/#page=${opened.page}` : '/')
     onLinkUsed?.()
   }
@@ -155,7 +155,7 @@ export class Doors {
     response.writeHead(303, {
       location,
       'cache-control': 'no-store',
-      // Lax: the browser comes back from another site.
+      // Lax: the browser returns from another site.
       'set-cookie': `${FLOW_COOKIE}=${secret}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${FLOW_SECONDS}`,
     })
     response.end()
@@ -182,22 +182,22 @@ export class Doors {
     return `Path=/; ${this.#options.isTls ? 'Secure; ' : ''}HttpOnly; SameSite=Strict`
   }
 
-  /** Cookies know no ports: two consoles on one machine must not end each other's session. */
+  /** Cookies ignore ports: two consoles on one machine must not end each other's session. */
   get #cookieName(): string {
     const { isTls, port } = this.#options
     return isTls ? '__Host-kubenode-console' : `kubenode-console-${port()}`
   }
 
-  /** Whether browsers send the cookies of this host to servers of other users of this machine too, at other ports. */
+  /** Whether browsers also send this host's cookies to other users' servers on other ports of this machine. */
   #isShared({ headers }: IncomingMessage): boolean {
     const { isTls, ownHost } = this.#options
     return !isTls && headers.host?.toLowerCase() !== `${ownHost}:${this.#options.port()}`
   }
 }
 
-/** As the browser reaches this server; every request is checked for a host that is its own. */
+/** This server's origin as the browser reaches it; every request's host is checked. */
 const originOf = ({ headers }: IncomingMessage): string => `https://${headers.host ?? one(headers[':authority'])}`
 
-/** Only the part of the page after `#`: a link to another site would lead people astray who have just signed in. */
+/** Only the page part after `#`: a link to another site would mislead users who just signed in. */
 const placeIn = (to: string | null): string =>
   to !== null && to.length <= MOST_PLACE && /^#\/[!-~]*$/.test(to) ? to : ''

@@ -1,4 +1,4 @@
-// A person's own ways to the clusters: made when the person signs in, kept in memory alone, and closed with the session.
+// A user's own connections to clusters: created at sign-in, kept only in memory, and closed with the session.
 import { randomBytes } from 'node:crypto'
 import type { KubeClient } from '#kube/client.ts'
 import type { Person } from '../../protocol.ts'
@@ -6,24 +6,24 @@ import type { SignedIn } from '../sessions.ts'
 
 export type OwnClient = KubeClient & { close(): void }
 
-/** What requests to an API server are made with in the name of a person. */
+/** The identity for requests to an API server on a user's behalf. */
 type OwnIdentity =
   | { readonly kind: 'Token'; readonly token: string }
-  /** Asked for again when the token of before has ended or was refused. */
+  /** Called again when the previous token has expired or was refused. */
   | { readonly kind: 'Tokens'; readonly next: (isRefused: boolean) => Promise<{ token: string; goodForMs: number }> }
-  /** With the rights of the console, which may impersonate only those whom its role lists. */
+  /** With the console's rights; it may impersonate only users listed in its role. */
   | { readonly kind: 'Impersonated'; readonly user: string; readonly groups: readonly string[] }
 
-/** Undefined: there is no such cluster. A token is never sent over a connection that does not verify the API server. */
+/** Undefined if there is no such cluster. A token is never sent over a connection that does not verify the API server. */
 export type ConnectAs = (cluster: string, identity: OwnIdentity) => OwnClient | undefined
 
 export interface OwnClientsOptions {
   readonly person: Person
-  /** The cluster that said who the person is. */
+  /** The cluster that identified the user. */
   readonly home: string
   readonly clients: ReadonlyMap<string, OwnClient>
   readonly expiresAt?: number | undefined
-  /** Where the person signs in elsewhere: asked whether that still holds. */
+  /** If the user signed in elsewhere: whether that sign-in is over. */
   readonly isOver?: () => boolean
 }
 
@@ -51,14 +51,14 @@ export class OwnClients implements SignedIn {
 
   readonly clientOf = (cluster: string): KubeClient | undefined => this.#clients.get(cluster)
 
-  /** The person signed in to one more cluster, or again. */
+  /** The user signed in to one more cluster, or again. */
   put(cluster: string, client: OwnClient): void {
     this.#drop(cluster)
     if (this.#isClosed) client.close()
     else this.#clients.set(cluster, client)
   }
 
-  /** Without the cluster that knows the person there is no session. */
+  /** Without the cluster that identifies the user there is no session. */
   readonly refusedBy = (cluster: string): void => {
     this.#drop(cluster)
     if (cluster === this.#home) this.close()

@@ -1,4 +1,4 @@
-// People whom an authenticating proxy names in headers. Only a connection with the client certificate of the proxy arrives here; who may be named is listed.
+// Users named in headers by an authenticating proxy. Only connections with the proxy's client certificate get here, and the allowed users are listed.
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { holderOf } from '#lib/x509/holder.ts'
@@ -9,15 +9,15 @@ import { type ConnectAs, type OwnClient, OwnClients } from './own-clients.ts'
 export interface ProxyOptions {
   /** Common names of its certificate. */
   readonly names: readonly string[]
-  /** Headers, in lower case. */
+  /** Lower-case header names. */
   readonly userHeader: string
   readonly groupHeader: string
-  /** Those whom the role of the console may impersonate. Others have no name here. */
+  /** Users whom the console's role may impersonate. Others cannot sign in here. */
   readonly users: readonly string[]
   readonly groups: readonly string[]
 }
 
-/** Connections of people who were here last are kept. */
+/** Connections of recent users are kept. */
 const MOST_KEPT = 256
 
 export class ProxyPeople {
@@ -82,7 +82,7 @@ function isProxy(socket: TLSSocket, names: readonly string[]): boolean {
   return name !== undefined && names.includes(name)
 }
 
-/** Each time that the header is there: Node would join them, and a value may have commas in it. */
+/** Every occurrence of the header: Node would join them, and a value may contain commas. */
 function valuesOf({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   return rawHeaders.flatMap((header, i) =>
     i % 2 === 0 && header.toLowerCase() === name ? [(rawHeaders[i + 1] ?? '').trim()].filter((v) => v !== '') : [],

@@ -1,4 +1,4 @@
-// How people sign in to a console that runs as a role: the settings that an installation and the file of the program share.
+// Sign-in settings of a console that runs as a role, shared by the installation and the program's file.
 import { bool, fallback, obj, optional, refine, setOf, str, type Out } from '#api/build.ts'
 import { url } from '#api/fields.ts'
 
@@ -11,7 +11,7 @@ const pem = (doc: string) =>
     pattern: '^-----BEGIN CERTIFICATE-----\\n',
     expects: 'one or more certificates in PEM',
   })
-/** Of users and groups. What the cluster itself is made of is never one of them. */
+/** A list of users or groups. The cluster's own system identities are never allowed. */
 const listed = (doc: string) =>
   str(doc, {
     min: 1,

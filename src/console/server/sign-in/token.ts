@@ -1,15 +1,15 @@
-// Signs people in with a bearer token: the API server that it is for says whose it is. It is kept in the memory of the session, and nowhere else.
+// Signs users in with a bearer token, which its API server identifies. The token is kept only in the session's memory.
 import { introduced } from '#kube/current-person.ts'
 import { unverifiedEnd } from '#lib/token-claims.ts'
 import { Refused } from '../request.ts'
 import { type ConnectAs, type OwnClient, OwnClients } from './own-clients.ts'
 
-/** Tokens of OpenID Connect with many groups are some kilobytes long. */
+/** OpenID Connect tokens with many groups have some kilobytes. */
 const MOST_TOKEN = 12_288
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
-/** Each costs a request to an API server, and people who are not signed in may cause it. */
+/** Each costs a request to an API server, and users who are not signed in may cause it. */
 const MOST_AT_ONCE = 16
-/** A person who is signed in adds a cluster, which may be slow to answer; others who sign in do not wait for it. */
+/** A signed-in user may add a cluster that is slow to answer; others who sign in do not wait for it. */
 const MOST_ADDED_AT_ONCE = 2
 
 const busy = (): Refused => new Refused(503, 'Busy', 'many people sign in now; try again')
@@ -33,12 +33,12 @@ export class TokenSignIn {
       person: { name, groups, how: 'Token' },
       home: this.#home,
       clients: new Map([[this.#home, client]]),
-      // Only read: the API server has checked it.
+      // Only parsed: the API server has verified it.
       expiresAt: unverifiedEnd(text),
     })
   }
 
-  /** A token of another cluster, for a person who is signed in: it is sent to that cluster alone. */
+  /** Another cluster's token for a signed-in user: it is sent to that cluster only. */
   async add(who: OwnClients, cluster: string, token: unknown): Promise<void> {
     const adding = this.#adding.get(who) ?? 0
     if (adding >= MOST_ADDED_AT_ONCE) throw busy()

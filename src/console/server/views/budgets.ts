@@ -1,4 +1,4 @@
-// What may still be disrupted in a cluster: limits with what is left, breakers, blames, who holds the slots, and who waits for one. Pure.
+// What may still be disrupted in a cluster: limits with their remainder, breakers, blames, slot holders, and waiting permits. Pure.
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { verdictNote } from '#explain/verdict.ts'
@@ -35,9 +35,9 @@ export function budgetsHead(cluster: ClusterState, now: number): BudgetsHead {
   }
 }
 
-/** As the Defender counts a machine. What only the Node knows is not read: an unhealthy Node shows in the conditions of its Machine. */
+/** A machine as the Defender counts it. Facts only the Node has are not read: an unhealthy Node shows in its Machine's conditions. */
 const unitOf = ({ metadata, place, state }: MachineRow): Unit => ({
-  // A list of rows has no uids, and names are as good as long as nothing is made again under one.
+  // Rows have no uids, and names work as long as no name is reused.
   id: metadata.name ?? '',
   space: 'machines',
   name: metadata.name ?? '',
@@ -55,7 +55,7 @@ const unitOf = ({ metadata, place, state }: MachineRow): Unit => ({
   source: NO_SOURCE,
 })
 
-/** A grant belongs to the machine that it was given for, not to a later one of its name. */
+/** A grant belongs to its machine, not to a later one with the same name. */
 const findIn =
   (cluster: ClusterState): LimitsSeen['find'] =>
   ({ kind, name, uid }) => {
@@ -75,7 +75,7 @@ export function budgetRows(cluster: ClusterState, now: number): readonly BudgetR
       row: what,
       ...limit,
       left: Math.max(0, limit.limit - limit.used),
-      // Rounded, so that a row does not change with each computation.
+      // Rounded, so that a row does not change at each computation.
       ...(freesInMs !== undefined && { nextAt: Math.ceil((now + freesInMs) / 1_000) * 1_000 }),
     })),
     ...(ledger?.spec.breakers ?? []).map(({ policy, state, since, failures, results }): BreakerRow => ({
@@ -124,7 +124,7 @@ const grantRows = (cluster: string, ledger: DefenderLedger | undefined): readonl
     ...given('pool', g.pool),
   }))
 
-/** Permits beyond these wait too, for the same gates. */
+/** Further permits wait for the same gates. */
 const MOST_WAITING = 100
 const MOST_GATES = 10
 

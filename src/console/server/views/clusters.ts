@@ -1,11 +1,11 @@
-// One row a cluster: what the console reads of it, and what its Cluster object on a hub says. Pure.
+// One row per cluster: the console's own readings, and its Cluster object on a hub. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ClusterRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { ClusterAttention } from './home.ts'
 import { at, given, stamp, stampOr0 } from './parts.ts'
 
-/** Releases are steered from a cluster that has sources of commits. */
+/** Releases are managed from a cluster that has fleet sources. */
 export const isHub = (cluster: ClusterState): boolean =>
   cluster.list('sources').length > 0 || cluster.list('releases').length > 0
 
@@ -14,7 +14,7 @@ interface Declared {
   readonly object: Cluster
 }
 
-/** Connected clusters, and those that a hub declares although the console has no connection to them. */
+/** Connected clusters, and those that a hub declares without a connection here. */
 export function clusterRows(
   clusters: readonly ClusterState[],
   attention: ReadonlyMap<string, ClusterAttention>,

@@ -1,4 +1,4 @@
-// Home: what needs attention in the fleet, as the attention model finds it, in the form of the page. Pure.
+// Home: the attention model's findings in the page's format. Pure.
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import type { FleetFinding } from '#explain/attention/finding.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
@@ -16,7 +16,7 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
   const loading = clusters.filter(isLoading).length
   const { sentence, needsPerson, waits, unknown } = summaryOfAttention(findings.toSorted(oldestFirst), seen, loading)
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
-  // The cache may not have noticed yet that an API server no longer answers.
+  // The cache may not have noticed yet that an API server stopped answering.
   const connected = clusters.filter((c) => c.state.state === 'Connected' && c.isUnknown !== true).length
   return {
     head: {
@@ -31,7 +31,7 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
   }
 }
 
-/** As the page lists them. */
+/** In the page's order. */
 const oldestFirst = (a: FleetFinding, b: FleetFinding): number => (a.since ?? 0) - (b.since ?? 0)
 
 const rowOf = ({ id, cause, object, weight, text, since, runbook, holdsUp, ...way }: FleetFinding): AttentionRow => ({
@@ -46,7 +46,7 @@ const rowOf = ({ id, cause, object, weight, text, since, runbook, holdsUp, ...wa
   ...given('holdsUp', holdsUp),
 })
 
-/** How many findings each cluster has, for its row. */
+/** Number of findings per cluster, for its row. */
 export function attentionByCluster(
   clusters: readonly ReadableCluster[],
   now: number,

@@ -1,4 +1,4 @@
-// Small pieces that several views are made of: times, waits, holds. Pure.
+// Building blocks of several views: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdsOver, type Thing } from '#permits/holds/reach.ts'
 import type { WayOn } from '#explain/finding.ts'
@@ -6,7 +6,7 @@ import { isTyped, unblockOf } from '#explain/unblock.ts'
 import type { Lift, Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
 
-/** Undefined for a time that cannot be read. */
+/** Undefined for an unreadable time. */
 export function stamp(text: string | undefined): Stamp | undefined {
   const ms = Date.parse(text ?? '')
   return Number.isNaN(ms) ? undefined : ms
@@ -15,13 +15,13 @@ export function stamp(text: string | undefined): Stamp | undefined {
 /** For a field that a valid object always has. */
 export const stampOr0 = (text: string | undefined): Stamp => stamp(text) ?? 0
 
-/** `{ since: … }`, or nothing when the time is not known. */
+/** `{ since: … }`, or nothing if the time is unknown. */
 export const at = <K extends string>(key: K, text: string | undefined): { readonly [P in K]?: Stamp } => {
   const ms = stamp(text)
   return (ms === undefined ? {} : { [key]: ms }) as { readonly [P in K]?: Stamp }
 }
 
-/** `{ key: value }`, or nothing when there is no value. */
+/** `{ key: value }`, or nothing if there is no value. */
 export const given = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
 
@@ -45,16 +45,16 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
   }
 }
 
-/** A command is what a person can do; a state is only waited for. */
+/** A command is something a user can do; a state can only be waited for. */
 export function liftOf({ ends, command }: WayOn): Pick<Wait, 'lift'> {
   if (command !== undefined) return { lift: commandLift(command.line) }
   return ends === undefined ? {} : { lift: { text: ends, isCommand: false } }
 }
 
-/** A name that a shell would read as more than a word is shown, and not offered to be copied. */
+/** A name that a shell would read as more than one word is shown, but not offered for copying. */
 const commandLift = (text: string): Lift => ({ text, isCommand: isTyped(text) })
 
-/** Effects that stop something; the others let something start. */
+/** Effects that stop something; the others start something. */
 const STOPPING = ['Pause', 'Freeze', 'Pin', 'Abort'] as const
 
 export const holdNotes = (

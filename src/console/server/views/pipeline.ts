@@ -1,4 +1,4 @@
-// Releases with their stages and clusters, and the commits that they come from. Pure.
+// Releases with their stages and clusters, and their commits. Pure.
 import { commitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
@@ -10,7 +10,7 @@ import type { CommitRow, GateNote, PipelineRow, PlaceRow, ReleaseRow, StageRow }
 import type { ClusterState } from '../cluster-cache.ts'
 import { at, given, holdNotes, stamp, stampOr0, waitOf } from './parts.ts'
 
-/** Releases that ended long ago are in the history of git; the page shows what is on its way and a little before. */
+/** Older releases are in git's history; the page shows current and recent ones. */
 const MOST_RELEASES = 40
 
 export const releaseName = (cluster: string, { metadata }: Release): ObjectName => ({
@@ -72,7 +72,7 @@ function rowsOf(cluster: ClusterState, release: Release, isNewest: boolean, now:
   ]
 }
 
-/** What the release waits for a person to approve: a gate of a stage, or deletions. */
+/** Approvals the release waits for: a stage's gate, or deletions. */
 function approvalsOf(release: Release): ReleaseRow['approvals'] {
   const { stages = [], clusters = [], phase = 'Pending' } = release.status ?? {}
   if (phase !== 'Progressing' && phase !== 'Paused' && phase !== 'Pending') return []

@@ -1,4 +1,4 @@
-// What hubs recorded of a commit: its Releases, whose objects each changes, and the deletions that wait for an approval. Pure.
+// What hubs recorded of a commit: its Releases, the clusters each changes, and deletions that wait for an approval. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { keyText, namespacedName } from '#api/schema/object-meta.ts'
 import { deletionText } from '#explain/release/status.ts'
@@ -8,10 +8,10 @@ import { approvalCommand } from '../writes.ts'
 import { given } from './parts.ts'
 import { releaseName } from './pipeline.ts'
 
-/** A commit has one Release a track. */
+/** A commit has one Release per track. */
 const MOST_RECORDS = 64
 
-/** `commit`: whole, or its beginning. */
+/** `commit`: full, or a prefix. */
 export function planRecords(hubs: readonly ClusterState[], commit: string): readonly PlanRecord[] {
   return hubs.flatMap((hub) => {
     const all = hub.list('releases')
@@ -42,7 +42,7 @@ function recordOf(hub: ClusterState, release: Release, previous: Release | undef
   }
 }
 
-/** Undefined where nothing is left to compare with. The first Release of a track changes every cluster. */
+/** Undefined if there is nothing left to compare with. The first Release of a track changes every cluster. */
 function changedClusters({ spec }: Release, previous: Release | undefined): readonly string[] | undefined {
   const names = Object.keys(spec.digests).toSorted()
   if (spec.previous === undefined) return names

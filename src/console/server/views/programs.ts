@@ -1,4 +1,4 @@
-// Which programs of a cluster are away, and which parts of a cluster the reader does not know: a gap is never shown as well. Pure.
+// Which programs of a cluster are unavailable, and which parts of a cluster the reader cannot see: a gap is never shown as healthy. Pure.
 import { gapText } from '#explain/attention/cluster-findings.ts'
 import type { ObservedCluster, ObservedKinds } from '#explain/attention/observed.ts'
 import type { Program } from '#explain/programs.ts'
@@ -8,16 +8,16 @@ import type { ProgramState } from '../program-state.ts'
 import { noAnswer } from '../rights.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
 
-/** A cluster with what the reader may read of it. */
+/** A cluster with the reader's rights. */
 export interface ReadableCluster {
   readonly state: ClusterState
   readonly topics: ReadonlySet<TopicFamily>
   readonly kinds: ReadonlySet<WatchedKind>
-  /** What the reader may read of it is unknown. */
+  /** The reader's rights are unknown. */
   readonly isUnknown?: true
 }
 
-/** Objects that wait for a program. Without any of them a cluster need not have it. */
+/** Objects that need a program. Without any of them a cluster need not have it. */
 const WORK: Readonly<Record<Program, readonly WatchedKind[]>> = {
   sync: ['sources'],
   controllers: ['machines', 'sets', 'rules'],
@@ -31,17 +31,17 @@ export const awayPrograms = (cluster: ReadableCluster): readonly ProgramState[] 
     ? cluster.state.list('programs').filter((look) => look.state === 'Away' && isMissed(cluster, look))
     : []
 
-/** A Lease that its holder does not renew is always a failure. One that was released, or never taken, is one where there is work. */
+/** A Lease that its holder does not renew is always a failure. A released or missing one is a failure if there is work. */
 function isMissed({ state, kinds }: ReadableCluster, { program, how }: ProgramState): boolean {
   if (how === 'Stopped') return true
   const work = program === 'cluster' ? state.list('clusters').filter(({ spec }) => spec.controlPlane !== undefined) : []
   const has = WORK[program].some((kind) => (kind === 'clusters' ? work : state.list(kind)).length > 0)
-  // Machines may join elsewhere: an installation without an approver is none without a part.
+  // Machines may join elsewhere: an installation without an approver is complete.
   if (how === 'Absent') return has && program !== 'approver'
   return has || WORK[program].some((kind) => !kinds.has(kind))
 }
 
-/** Each part of the picture that depends on a right, as people call it. */
+/** Each part of the picture that depends on a right, under its common name. */
 const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, ...kinds: readonly WatchedKind[]])[] = [
   ['releases', 'pipeline'],
   ['commits', 'commits'],
@@ -55,7 +55,7 @@ const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, .
   ['leases of the programs', undefined, 'programs'],
 ]
 
-/** What is not known of a cluster that answers; undefined: all is. */
+/** The unknown parts of a cluster that answers; undefined if there are none. */
 function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | undefined {
   if (state.state !== 'Connected') return undefined
   if (isUnknown === true) return `cluster/${state.name}: ${noAnswer(topics)}`
@@ -69,7 +69,7 @@ function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | u
 const kindNameOf = (kind: WatchedKind): string =>
   kind === 'programs' ? 'leases of the programs' : WATCHED[kind].type.plural
 
-/** Something that the reader may see has not been read for the first time. */
+/** Something the reader may see has not been read for the first time. */
 export const isLoading = ({ state, kinds }: ReadableCluster): boolean =>
   state.state === 'Loading' ||
   (state.state === 'Connected' && shownAtHome(kinds).some((kind) => state.readState(kind) === 'Loading'))
@@ -77,7 +77,7 @@ export const isLoading = ({ state, kinds }: ReadableCluster): boolean =>
 const shownAtHome = (kinds: ReadonlySet<WatchedKind>): readonly WatchedKind[] =>
   WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes('home'))
 
-/** As the attention model reads it. */
+/** The cluster as the attention model's input. */
 export const observed = (cluster: ReadableCluster): ObservedCluster => ({
   name: cluster.state.name,
   state: cluster.state.state,

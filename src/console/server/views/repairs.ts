@@ -1,4 +1,4 @@
-// Repairs and work on hosts of one cluster. Pure.
+// Repairs and host maintenance of one cluster. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { plannerOf } from '#nodes/faults/maintenance.ts'
@@ -6,10 +6,10 @@ import type { MaintenanceRow, RepairRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { at, given, stamp, waitOf } from './parts.ts'
 
-/** Old ones are deleted by their controller; this bounds what one page draws. */
+/** Their controller deletes old ones; this bounds a page. */
 const MOST = 500
 const DAY_MS = 86_400_000
-/** The end of what a step printed, as long as a page shows it. */
+/** The end of a step's output, within a page's limit. */
 const MOST_OUTPUT = 500
 
 const createdAt = ({ metadata }: RemedyOperationJob): number => stamp(metadata.creationTimestamp) ?? 0

@@ -1,4 +1,4 @@
-// The sets of a cluster, and the ladder of one: steps, slices, machines that failed or were skipped. Pure.
+// A cluster's sets, and one set's ladder: steps, slices, failed and skipped machines. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { ladderOf } from '#explain/ladder.ts'
@@ -8,7 +8,7 @@ import type { SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../..
 import type { ClusterState } from '../cluster-cache.ts'
 import { at, given, holdNotes, stampOr0, waitOf } from './parts.ts'
 
-/** The status lists as many. */
+/** Same limit as in the status. */
 const MOST_MACHINES = 200
 
 export const setRows = (cluster: ClusterState, now: number): readonly SetRow[] =>

@@ -1,4 +1,5 @@
-// Signs people in at an issuer by OpenID Connect: a code for this browser alone (state in a cookie, nonce, PKCE), changed for an ID token, which the API servers check.
+// Signs users in at an OpenID Connect issuer: exchanges a code bound to this browser (state in a cookie, nonce, PKCE) for an ID token, which API servers
+// verify.
 import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -14,13 +15,13 @@ import { SealedFlows } from './flow.ts'
 import { problemOf } from './id-token.ts'
 import { type Issuer, IssuerTrouble, openid, troubleIn, whyOf } from './issuer.ts'
 
-/** Before its end a token is replaced: a request that has begun must not end with a refusal. */
+/** Replace a token this long before it expires, so that a running request is not refused. */
 const RENEW_BEFORE_MS = 60_000
 
 export interface OidcOptions {
   readonly issuer: Issuer
   readonly scopes: readonly string[]
-  /** Clusters whose API servers trust the issuer; the first one says who the person is. */
+  /** Clusters whose API servers trust the issuer; the first one identifies the user. */
   readonly clusters: readonly [string, ...(readonly string[])]
   readonly connect: ConnectAs
   readonly clock: Clock
@@ -28,12 +29,12 @@ export interface OidcOptions {
 }
 
 export interface Begun {
-  /** For a cookie of this browser. */
+  /** For this browser's cookie. */
   readonly secret: string
   readonly location: string
 }
 
-/** What an issuer gave: its ID token is checked. */
+/** The issuer's response, with a validated ID token. */
 interface Given {
   readonly text: string
   readonly subject: string
@@ -56,7 +57,7 @@ export class OidcSignIn {
     return this.#options.issuer.host
   }
 
-  /** `origin`: of the page, as this browser reaches it. */
+  /** `origin`: the page's, as this browser reaches it. */
   async begin(origin: string, to: string): Promise<Begun> {
     const { issuer, scopes, log } = this.#options
     const config = await issuer.configuration().catch(unreachable)
@@ -75,7 +76,7 @@ export class OidcSignIn {
     return { secret: this.#flows.seal({ state, nonce, verifier, back, to }), location: url.href }
   }
 
-  /** Each flow is used once, whatever comes of it: a code that is sent again finds nothing. */
+  /** Each flow works once, whatever the result: a code sent again is refused. */
   async end(secret: string | undefined, answer: URLSearchParams) {
     const flow = this.#flows.open(secret ?? '')
     if (flow === undefined)
@@ -92,7 +93,7 @@ export class OidcSignIn {
     return { who: await this.#person(new Held(await this.#judged(grant))), to }
   }
 
-  /** Where the browser is signed out of the issuer too. */
+  /** Where the browser also signs out of the issuer. */
   async endPlace(origin: string): Promise<string | undefined> {
     const config = await this.#options.issuer.configuration().catch(() => undefined)
     if (config?.serverMetadata().end_session_endpoint === undefined) return undefined
@@ -113,7 +114,7 @@ export class OidcSignIn {
       const client = clients.get(home)
       if (client === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${home}`)
       const person = await ownerOf(client, home)
-      // Without a way to replace the token, the session ends with it.
+      // Without a refresh token, the session ends with the ID token.
       const expiresAt = held.given.refresh === undefined ? held.given.expiresAt : undefined
       const isOver = (): boolean => held.isOver
       return new OwnClients({ person: { ...person, how: 'Oidc' }, home, clients, expiresAt, isOver })
@@ -172,7 +173,7 @@ const unreachable = (e: unknown): never => {
   throw outside(e) ?? e
 }
 
-/** What is no fault of an answer: the issuer cannot be asked, or a person turned back there. */
+/** Problems outside the response: the issuer is unavailable, or the user canceled there. */
 function outside(e: unknown): Refused | undefined {
   const trouble = troubleIn(e)
   if (trouble !== undefined) return new Refused(502, 'Issuer', `cannot sign in: ${trouble.message}`)

@@ -1,4 +1,5 @@
-// A sign-in that has begun, in the cookie of the browser that began it: sealed, so that strangers who begin thousands take no place from others. Each is opened once.
+// A sign-in in progress, sealed in the cookie of the browser that started it, so that strangers who start thousands take no room from others. Each can be
+// opened once.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -8,13 +9,13 @@ export interface Flow {
   readonly nonce: string
   readonly verifier: string
   readonly back: string
-  /** Part of the page that the person wanted to see. */
+  /** The part of the page that the user wanted to see. */
   readonly to: string
 }
 
-/** A person may have to find a second factor first. */
+/** A user may have to find a second factor first. */
 const FLOW_MS = 10 * 60_000
-/** Opened ones that are remembered. One that is forgotten has a code that the issuer took already. */
+/** Remembered opened flows. A forgotten one has a code that the issuer already redeemed. */
 const MOST_OPENED = 10_000
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -22,7 +23,7 @@ const TAG_BYTES = 16
 
 export class SealedFlows {
   readonly #clock: Clock
-  /** Ends with the process, and all that it sealed. */
+  /** Ends with the process, and invalidates everything it sealed. */
   readonly #key = randomBytes(32)
   readonly #opened = new Set<string>()
 
@@ -38,7 +39,7 @@ export class SealedFlows {
     return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url')
   }
 
-  /** Undefined for what was opened before, is too old, or was sealed by another process. */
+  /** Undefined if it was opened before, is too old, or was sealed by another process. */
   open(sealed: string): Flow | undefined {
     const content = this.#contentOf(Buffer.from(sealed, 'base64url'))
     if (content === undefined) return undefined
@@ -57,7 +58,7 @@ export class SealedFlows {
     try {
       const text = Buffer.concat([cipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), cipher.final()]).toString()
       const value: unknown = JSON.parse(text)
-      // Only this process can have made it.
+      // Only this process can have created it.
       return isObject(value) ? (value as unknown as Flow & { readonly until: number }) : undefined
     } catch {
       return undefined

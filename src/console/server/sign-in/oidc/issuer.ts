@@ -1,4 +1,5 @@
-// The client of an issuer: openid-client speaks the protocol, and this is the bound around it. Answers have a size and a time, nothing is followed, and only HTTPS is spoken.
+// An issuer's client: openid-client implements the protocol, this file bounds it. Responses have a size and a time limit, redirects are not followed, and only
+// HTTPS is allowed.
 import { request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
@@ -10,15 +11,15 @@ import { checkedLookup, forbiddenHostOf } from '#runtime/outbound/checked-lookup
 import { ownPlaces } from '#runtime/outbound/own-addresses.ts'
 import { SKEW_SECONDS } from './id-token.ts'
 
-/** Loaded with the first sign-in: consoles without an issuer never need it. */
+/** Loaded at the first sign-in: consoles without an issuer never need it. */
 export const openid = () => import('openid-client')
 
 const TIMEOUT_SECONDS = 10
-/** Of one answer: keys of large issuers are some 10 KB. */
+/** Per response: large issuers' keys have about 10 KB. */
 const MOST_BYTES = 128 * 1024
-/** Endpoints change with versions of an issuer, keys within a day. The package ages keys by the wall clock, which can be set back. */
+/** Endpoints change with the issuer's version, keys within a day. The package ages keys by wall clock, which can be set back. */
 const KEPT_MS = 300_000
-/** Signatures with a public key alone. What an issuer offers beside them is not accepted; the package refuses RSA below 2048 bits. */
+/** Public key signatures only; an issuer's other algorithms are not accepted. The package refuses RSA below 2048 bits. */
 const ALGORITHMS = new Set([
   'RS256',
   'RS384',
@@ -34,12 +35,12 @@ const ALGORITHMS = new Set([
 ])
 
 export interface IssuerOptions {
-  /** As its tokens name it. */
+  /** As in its tokens. */
   readonly url: string
   readonly clientId: string
-  /** Of a client that is not public. Read again each time: a mounted Secret changes. */
+  /** For a confidential client. Read each time, because a mounted Secret changes. */
   readonly clientSecret?: () => Promise<string>
-  /** PEM; those of the system without it. */
+  /** PEM; the system's CAs if left out. */
   readonly ca?: string
   readonly clock: Clock
 }
@@ -64,7 +65,7 @@ export class Issuer {
     return this.#options.clientId
   }
 
-  /** With the endpoints and keys of the issuer, at most five minutes old. */
+  /** With the issuer's endpoints and keys, at most five minutes old. */
   async configuration(): Promise<Configuration> {
     const now = this.#options.clock.monotonic()
     if (this.#kept === undefined || now - this.#kept.at >= KEPT_MS) this.#kept = { value: this.#discovered(), at: now }
@@ -102,7 +103,7 @@ export class Issuer {
     const { clientSecret } = this.#options
     const { ClientSecretPost, None } = await openid()
     if (clientSecret === undefined) return None()(...asked)
-    // The reason has the path of a file, and people who are not signed in read it.
+    // The reason contains a file path, and users who are not signed in would see it.
     const secret = await clientSecret().catch((cause: unknown) => {
       throw new IssuerTrouble('the secret of this client cannot be read', { cause })
     })
@@ -113,7 +114,7 @@ export class Issuer {
   readonly #fetch: CustomFetch = async (text, { method, headers, body, signal }) => {
     const url = new URL(text)
     const { ca } = this.#options
-    // The operator vouches for the host of the issuer; other hosts that it names must not be this machine or its link.
+    // The operator vouches for the issuer's host; other hosts it names must not be this machine or its local network.
     const isTrusted = url.origin === new URL(this.url).origin
     const forbidden = isTrusted ? undefined : forbiddenHostOf(url, ownPlaces())
     if (forbidden !== undefined) throw new IssuerTrouble(`the issuer leads to ${forbidden}, which must not be called`)
@@ -142,7 +143,7 @@ export class Issuer {
     }).catch((e: unknown) => {
       throw new IssuerTrouble(`the issuer does not answer: ${messageOf(e)}`)
     })
-    // The text of a refusal may repeat what was sent.
+    // A refusal's text may repeat the request.
     if (status !== 200) throw new IssuerTrouble(`the issuer answers ${status}`)
     return new Response(answer, { headers: { 'content-type': 'application/json' } })
   }
@@ -162,7 +163,7 @@ async function bounded(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Before a person is led anywhere or a code is sent. An issuer that calls itself something else could hand out the tokens of another one. */
+/** Checked before redirecting a user or sending a code. An issuer with a different name could hand out another one's tokens. */
 function checked(found: ServerMetadata, issuer: string): ServerMetadata {
   if (found.issuer !== issuer)
     throw new IssuerTrouble(`the issuer calls itself ${JSON.stringify(found.issuer).slice(0, 200)}`)
@@ -177,13 +178,13 @@ function checked(found: ServerMetadata, issuer: string): ServerMetadata {
   return { ...found, id_token_signing_alg_values_supported: algorithms }
 }
 
-/** Of the bound, which the package wraps. */
+/** Unwraps this file's own error from the package's. */
 export function troubleIn(e: unknown): IssuerTrouble | undefined {
   const cause = e instanceof Error ? e.cause : undefined
   return [e, cause].find((one) => one instanceof IssuerTrouble)
 }
 
-/** In the words of the package, which are fixed; those of other errors may repeat what an issuer sent, or name what is here. */
+/** Uses only the package's fixed messages; other errors may repeat what an issuer sent, or reveal details of this host. */
 export function whyOf(e: unknown): string {
   const all = e instanceof Error ? [e.cause, e] : []
   const own = all.find((one) => one instanceof Error && 'code' in one && String(one.code).startsWith('OAUTH_'))
