@@ -86,3 +86,17 @@ test('the first word of a program is never held', async () => {
   await clock.advance(1)
   expect(server).toEqual({ writes: 1, has: 'probing…' })
 })
+
+test('the last report of an agent that ends is written at once, also a step that may be over soon', async () => {
+  let value = 'staged'
+  const { clock, server, writer } = writerOf(() => value)
+  writer.touch()
+  await clock.advance(1)
+  value = 'rebooting…'
+  writer.touch()
+  await clock.advance(1)
+  const flushed = writer.flush(2_000)
+  await clock.advance(1)
+  await flushed
+  expect(server).toEqual({ writes: 2, has: 'rebooting…' })
+})

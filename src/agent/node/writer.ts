@@ -38,6 +38,8 @@ export class StatusWriter<T> {
   #isDirty = false
   /** Start of the time in which only progress differs from what the server has. */
   #passingSince: number | undefined
+  /** The last report of an agent that ends: nothing is held back for a later one. */
+  #isFlushing = false
   #isClosed = false
   #timer: { cancel(): void } | undefined
 
@@ -63,10 +65,12 @@ export class StatusWriter<T> {
 
   /** Writes a pending change once, and stops waiting after this time. */
   async flush(withinMs: number): Promise<void> {
+    this.#isFlushing = true
     this.touch()
     const timeout = new AbortController()
     await Promise.race([this.#running, this.#deps.clock.sleep(withinMs, timeout.signal).catch(() => undefined)])
     timeout.abort()
+    this.#isFlushing = false
   }
 
   close(): void {
@@ -122,7 +126,7 @@ export class StatusWriter<T> {
 
   #passingMs(value: T): number {
     const { clock, isPassing } = this.#deps
-    if (this.#written === undefined || isPassing?.(this.#written, value) !== true) return 0
+    if (this.#isFlushing || this.#written === undefined || isPassing?.(this.#written, value) !== true) return 0
     this.#passingSince ??= clock.monotonic()
     return Math.max(0, this.#passingSince + PASSING_MS - clock.monotonic())
   }
