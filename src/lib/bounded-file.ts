@@ -1,19 +1,19 @@
-// Reads a file that a person names, up to a limit. A device never ends, and a pipe may have no writer: neither may fill the memory or hang a command.
+// Reads a file named by a user, up to a limit. A device never ends and a pipe may have no writer: neither may fill the memory or hang a command.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /** Settings, keys, certificates, lists of names. */
 const MAX_SMALL_BYTES = 8 * 1024 * 1024
 
-/** Long enough for another program that makes the text while it is read, as in a process substitution. */
+/** Time for another program to produce the text while it is read, as in process substitution. */
 const PIPE_WAIT_MS = 30_000
 const RETRY_MS = 20
 const CHUNK_BYTES = 64 * 1024
 
 export const STANDARD_INPUT = 0
 
-/** `file`: a path, or the standard input. Throws an error of the system, or one whose text says what is wrong with the file. */
+/** `file`: a path, or standard input. Throws a system error, or an error whose text explains the problem. */
 export function readBounded(file: string | typeof STANDARD_INPUT, maxBytes: number = MAX_SMALL_BYTES): Buffer {
-  // Without a writer the open of a pipe would not return.
+  // Without O_NONBLOCK, opening a pipe without a writer would block.
   const fd = file === STANDARD_INPUT ? file : openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const info = fstatSync(fd)
@@ -50,7 +50,7 @@ function readToEnd(fd: number, maxBytes: number, waitMs: number): Buffer {
   }
 }
 
-/** Undefined: a writer has it open and has written nothing yet. */
+/** Undefined: a writer has it open but has not written anything yet. */
 function readOrWait(fd: number, chunk: Buffer): number | undefined {
   try {
     return readSync(fd, chunk)

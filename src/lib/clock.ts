@@ -5,17 +5,17 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Wall clock, milliseconds since 1970. For stamps that people and other machines read. */
+  /** Wall clock, milliseconds since 1970. For timestamps that people and other machines read. */
   now(): number
   /** Milliseconds from an arbitrary start, never going back. For every duration and deadline inside a process. */
   monotonic(): number
   /** Runs `fn` once after `ms`. Timers never keep the process alive by themselves. */
   after(ms: number, fn: () => void): Timer
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms`; rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** `sleep` in terms of `after`, shared by every clock. */
+/** `sleep` built on `after`, shared by every clock. */
 export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -31,16 +31,16 @@ export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortS
   })
 }
 
-/** RFC 3339 with whole seconds, as Kubernetes writes times. */
+/** RFC 3339 with whole seconds, the Kubernetes format. */
 export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** RFC 3339 with microseconds (MicroTime), as Leases and Events carry. */
+/** RFC 3339 with microseconds (MicroTime), as in Leases and Events. */
 export const microTimestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`
 
-/** Two clocks read one after the other differ by this; a time that lies on a second must not be said as one of two. */
+/** Two clocks read in sequence differ by this; a time on a full second must not flip between two. */
 const CLOCK_JITTER_MS = 20
 
-/** For people: `02:03:10 UTC`, with the date when it is not today's. Whole seconds, rounded up: at that time it is so. */
+/** For people: `02:03:10 UTC`, with the date unless it is today. Rounded up to whole seconds, so that it is true at that time. */
 export function timeOfDay(ms: number, now: number): string {
   const at = new Date(Math.ceil((ms - CLOCK_JITTER_MS) / 1_000) * 1_000).toISOString()
   const [day, time] = [at.slice(0, 10), at.slice(11, 19)]

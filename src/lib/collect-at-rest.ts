@@ -1,4 +1,4 @@
-// Decides when an idle program collects its garbage. The engine itself would wait for tens of megabytes of garbage, which takes an hour at idle.
+// Decides when an idle program collects garbage. The engine itself would wait for tens of megabytes, which takes an hour when idle.
 import { performance } from 'node:perf_hooks'
 import { memoryUsage } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
@@ -9,11 +9,11 @@ const MIB = 1024 * 1024
 
 export interface RestBounds {
   readonly checkEveryMs: number
-  /** Less garbage than this is left alone: a full collection is not worth its pause. */
+  /** Less garbage is not worth the pause of a full collection. */
   readonly growthBytes: number
-  /** A full collection takes about 1 ms for each live MiB: a larger heap is left to the engine, which marks in the background. */
+  /** A full collection takes about 1 ms per live MiB. A larger heap is left to the engine, which marks in the background. */
   readonly largestHeapBytes: number
-  /** Share of the time since the last check that the event loop was busy. Above it, clients would wait for the collection. */
+  /** Busy share of the event loop since the last check. Above it, clients would wait for the collection. */
   readonly restingUtilization: number
 }
 
@@ -24,19 +24,19 @@ export const REST_BOUNDS: RestBounds = {
   restingUtilization: 0.2,
 }
 
-/** The functions of the engine used here. */
+/** The engine functions used here. */
 export interface Engine {
-  /** Heap in use, alive or not. */
+  /** Heap in use, including garbage. */
   memory(): { readonly heapBytes: number; readonly outsideBytes: number }
   /** Share of the time since the last call. */
   utilization(): number
-  /** `thoroughly` gives the memory back to the system too, which takes a few times as long. */
+  /** `thoroughly` also returns memory to the system, which takes a few times as long. */
   collect(thoroughly: boolean): void
 }
 
 /**
- * Checks periodically until the returned function is called. The first time that a program rests it has just started: most of its memory is
- * what loading and the first caches left, and none of that is needed again.
+ * Checks periodically until the returned function is called. A program's first rest comes right after its start: most of its memory is left over from loading
+ * and the first caches, and never needed again.
  */
 export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bounds = REST_BOUNDS): () => void {
   let least: number | undefined
@@ -45,7 +45,7 @@ export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bound
     const { heapBytes, outsideBytes } = engine.memory()
     const used = heapBytes + outsideBytes
     const isResting = engine.utilization() <= bounds.restingUtilization
-    // the engine may have collected meanwhile
+    // The engine may have collected meanwhile.
     if (least !== undefined) least = Math.min(least, used)
     const isWorthIt = least === undefined || used - least >= bounds.growthBytes
     if (isResting && heapBytes <= bounds.largestHeapBytes && isWorthIt) {
@@ -80,8 +80,8 @@ export function thisEngine(): Engine {
 }
 
 /**
- * The engine gives this function only to a context that is made under a flag. On the command line the flag would cost every start a fifth: the code of Node
- * itself is kept compiled for a process without it.
+ * The engine only gives this function to a context created under a flag. As a command line flag it would slow every start by a fifth, because Node's compiled
+ * code is cached for processes without it.
  */
 function collector(): NodeJS.GCFunction {
   setFlagsFromString('--expose-gc')

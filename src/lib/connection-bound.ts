@@ -1,39 +1,39 @@
-// Limits how many connections a small server keeps open. Beyond the bound an idle connection is dropped, not the newcomer, so silent clients cost only each
-// other. The decision is in connectionToDrop, which is pure.
+// Limits the open connections of a small server. At the limit an idle connection is dropped instead of the newcomer, so silent clients only hurt each other.
+// connectionToDrop makes the decision and is pure.
 import type { Server } from 'node:http'
 import { type Socket, isIPv6 } from 'node:net'
 import type { Clock, Timer } from './clock.ts'
 import type { Logger } from './log.ts'
 
-/** From the connection to the end of the first request's headers, the TLS handshake included. */
+/** From the connection to the end of the first request's headers, including the TLS handshake. */
 export const SILENT_MS = 2_000
 const LOG_EVERY_MS = 60_000
 
 export interface ConnectionBound {
   readonly most: number
-  /** A request that takes longer keeps no place. */
+  /** A longer request may lose its place. */
   readonly longestRequestMs: number
   readonly silentMs?: number
-  /** Where all places serve a request, the peer with the most of them gives one to a peer with fewer; without it the newcomer is dropped. */
+  /** If all places serve a request, the peer with the most gives one to a peer with fewer. Without it the newcomer is dropped. */
   readonly shares?: boolean
   readonly clock: Clock
   readonly log: Logger
 }
 
 export interface Held {
-  /** The peers that share a bound: an IPv4 address, or the 64 bits of an IPv6 network, all of which one host may use. */
+  /** Peers that share a limit: an IPv4 address, or a /64 of IPv6, which one host may use completely. */
   readonly from: string
-  /** Its first request came. */
+  /** It has sent its first request. */
   readonly hasAsked: boolean
-  /** Of the oldest request in progress. */
+  /** Start of the oldest request in progress. */
   readonly busySince?: number
-  /** When it was opened, or when its last request ended. */
+  /** When it was opened, or its last request ended. */
   readonly idleSince: number
 }
 
 /**
- * Connections that never sent a request go first: of the peer that holds the most of them, the one idle longest. The last of `held` is the newcomer, which is
- * dropped only if all others serve a request, unless they share: then the peer with the most requests gives up its oldest to a peer that has at least two fewer.
+ * Drops connections without any request first: from the peer with the most of them, the one idle longest. The last of `held` is the newcomer. It is dropped
+ * only if all others serve a request, unless they share: then the peer with the most requests gives up its oldest to a peer with at least two fewer.
  */
 export function connectionToDrop<T extends Held>(
   held: readonly T[],
@@ -53,7 +53,7 @@ export function connectionToDrop<T extends Held>(
   return quietest ?? (shares ? ofGreediest(held) : undefined) ?? held.at(-1)
 }
 
-/** One peer that reads slowly on every connection must not keep out all others. The oldest request loses the place: a download continues where it was cut. */
+/** A peer that reads slowly on every connection must not keep all others out. The oldest request loses its place: a download can continue where it was cut. */
 function ofGreediest<T extends Held>(held: readonly T[]): T | undefined {
   const peers = Map.groupBy(held, (h) => h.from)
   const [greediest = []] = [...peers.values()].toSorted((a, b) => b.length - a.length)
@@ -81,10 +81,10 @@ interface Open extends Held {
   requests: number
 }
 
-/** Under TLS a request knows another socket than the connection; both have the same peer. */
+/** Under TLS, request and connection have different sockets with the same peer. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
-/** For servers over HTTP and HTTPS, before they listen. */
+/** For HTTP and HTTPS servers, before they listen. */
 export function boundConnections(server: Pick<Server, 'prependListener'>, bound: ConnectionBound): void {
   const { most, longestRequestMs, silentMs = SILENT_MS, shares = false, clock } = bound
   const open = new Map<string, Open>()
@@ -92,7 +92,7 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
 
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress } = socket
-    // Closed before we got here.
+    // Already closed.
     if (remoteAddress === undefined) {
       socket.destroy()
       return
@@ -117,7 +117,7 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
     if (open.size <= most) return
     const victim = connectionToDrop([...open.values()], clock.monotonic(), longestRequestMs, shares)
     if (victim === undefined) return
-    // At once: its close comes later, and the place is needed now.
+    // Remove it now: its close event comes later, and the place is needed now.
     open.delete(victim.peer)
     victim.socket.destroy()
     dropped(victim.from)
@@ -136,7 +136,7 @@ export function boundConnections(server: Pick<Server, 'prependListener'>, bound:
   })
 }
 
-/** The first at once, then how many more, once a minute. */
+/** Logs the first drop at once, then a count once a minute. */
 function dropLog({ log, clock, most }: ConnectionBound): (from: string) => void {
   let count = 0
   let isWaiting = false

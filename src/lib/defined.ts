@@ -1,10 +1,10 @@
-// Optional fields of an object: those without a value are left out, since a field that is undefined is none to exactOptionalPropertyTypes, to a JSON patch and to an apply.
+// Drops fields without a value from an object, because exactOptionalPropertyTypes, JSON patches and applies treat undefined differently from a missing field.
 
 type Optional<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   readonly [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
-/** `{ name, ...defined({ zone, rack }) }` has `zone` and `rack` only where they are known. Falsy values that are not undefined stay. */
+/** `{ name, ...defined({ zone, rack }) }` has `zone` and `rack` only if known. Other falsy values stay. */
 export function defined<T extends object>(fields: T): Optional<T> {
   const out: Record<string, unknown> = {}
   for (const key of Object.keys(fields)) {

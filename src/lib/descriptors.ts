@@ -1,10 +1,10 @@
-// How many files and connections this process may hold open, and how many of these are left for connections.
+// The process's limit of open files and connections, and the share left for connections.
 import { readFileSync } from 'node:fs'
 
-/** Databases, logs, packages that load late, connections of our own. */
+/** Databases, logs, lazily loaded packages, outgoing connections. */
 const FOR_FILES = 512
 
-/** Undefined where the system does not say. Node raises the soft limit to the hard one at its start. */
+/** Undefined if the system does not report it. Node raises the soft limit to the hard one at startup. */
 export function descriptorLimit(
   limits: () => string = () => readFileSync('/proc/self/limits', 'utf8'),
 ): number | undefined {
@@ -16,7 +16,7 @@ export function descriptorLimit(
   }
 }
 
-/** Beyond the limit a connection is not accepted, and no file is opened either: a server that has none left cannot even write. */
+/** At the limit neither connections nor files can be opened: a server without descriptors cannot even write. */
 export function connectionsWithin(most: number, limit: number | undefined): number {
   if (limit === undefined) return most
   const forFiles = Math.min(FOR_FILES, Math.ceil(limit / 2))

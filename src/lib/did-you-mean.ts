@@ -1,12 +1,12 @@
-// The known word that a user most likely meant, for "did you mean" in messages.
+// The known word that a user most likely meant, for "did you mean" messages.
 
-/** Longer words are not compared: the table below grows with the square. */
+/** Longer words are not compared: the cost grows with the square. */
 const MAX_WORD_CHARS = 128
 
-/** With more names to choose from, one suggestion does not help, and each comparison takes some microseconds. */
+/** With more names, one suggestion does not help, and each comparison takes some microseconds. */
 const MAX_CANDIDATES = 1_000
 
-/** The nearest of `known` within a third of the word's length, rounded up; undefined when none is near. */
+/** The nearest of `known` within a third of the word's length, rounded up; undefined if none is near. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MAX_WORD_CHARS) return undefined
   const lower = word.toLowerCase()

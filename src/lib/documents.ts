@@ -1,5 +1,5 @@
-// Reads YAML and JSON documents that people or strangers wrote: bounded, with the place of every value, never guessing.
-// Keys such as __proto__ come out as plain data; duplicate keys, aliases that explode and numbers that cannot be kept are problems.
+// Parses untrusted YAML and JSON documents: bounded, with the position of every value, never guessing. Keys such as __proto__ become plain data; duplicate
+// keys, exploding aliases and numbers that cannot be represented are problems.
 import { LineCounter, isAlias, isCollection, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml'
 import type { Alias, Document, Node, Pair, YAMLMap } from 'yaml'
 import { isCyclic, isDeeperThan } from './json.ts'
@@ -15,7 +15,7 @@ interface DocumentProblem extends Place {
 
 export interface ParsedDocument {
   readonly value: unknown
-  /** Where the value at a JSON pointer stands; for a missing one, its nearest parent. */
+  /** The position of the value at a JSON pointer; for a missing one, its nearest parent. */
   placeOf(pointer: string): Place
 }
 
@@ -24,13 +24,13 @@ export interface ParsedText {
   readonly problems: readonly DocumentProblem[]
 }
 
-/** Larger files are generated ones; a person who meets this splits them. */
+/** Larger files are generated; a user who hits this can split them. */
 export const MAX_TEXT_BYTES = 32 * 1024 * 1024
 const MAX_DOCUMENTS = 20_000
 /** Deep enough for any CRD; parsers recurse. */
 export const MAX_DEPTH = 64
 const MAX_ALIASES = 100
-/** Each alias is looked up among all values of its document; this many steps take half a second, whatever number of documents they are in. */
+/** Each alias is searched among all values of its document. This many steps take half a second, across all documents. */
 const MAX_ALIAS_STEPS = 1_000_000
 const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`
 
@@ -38,7 +38,7 @@ const START: Place = { line: 1, column: 1 }
 const onlyProblem = (message: string): ParsedText => ({ documents: [], problems: [{ ...START, message }] })
 
 export interface ParseOptions {
-  /** For texts that have no use for them. */
+  /** For texts that do not need them. */
   readonly refuseAliases?: boolean
 }
 
@@ -48,11 +48,11 @@ export function parseDocuments(text: string, { refuseAliases = false }: ParseOpt
   const lines = new LineCounter()
   let parsed: readonly Document[]
   try {
-    // The parser compares each key with each other; readDocument finds duplicates in one walk.
+    // The parser compares every pair of keys; readDocument finds duplicates in one walk.
     const all = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, version: '1.2' })
     parsed = Array.isArray(all) ? all : []
   } catch {
-    // The parser recurses: the one thing it throws on is nesting beyond the stack.
+    // The parser recurses: it only throws on nesting beyond the stack.
     return onlyProblem(TOO_DEEP)
   }
   if (parsed.length > MAX_DOCUMENTS) return onlyProblem(`more than ${MAX_DOCUMENTS} documents; split the file`)
@@ -82,7 +82,7 @@ interface Found {
 function readDocument(doc: Document, left: { aliasSteps: number }): { value: unknown; problems: readonly Found[] } {
   const refused = (at: number, message: string) => ({ value: undefined, problems: [{ at, message }] })
   const first = doc.errors[0] ?? doc.warnings[0]
-  // Errors after the first are mostly its echoes, and a hostile text has thousands.
+  // Later errors mostly follow from the first, and a hostile text has thousands.
   if (first) return refused(first.pos[0], STACK_ENDED.test(first.message) ? TOO_DEEP : first.message)
   const { nodes, aliases, problems } = nodeProblems(doc.contents)
   left.aliasSteps -= aliases * nodes
@@ -99,7 +99,7 @@ function readDocument(doc: Document, left: { aliasSteps: number }): { value: unk
   return isDeeperThan(value, MAX_DEPTH) ? refused(0, TOO_DEEP) : { value, problems: [] }
 }
 
-/** The parser recurses and tells the end of the stack as an error of the text. */
+/** The parser recurses and reports a stack overflow as an error of the text. */
 const STACK_ENDED = /call stack/
 
 interface Walked {
@@ -108,7 +108,7 @@ interface Walked {
   readonly problems: readonly Found[]
 }
 
-/** Keys that JSON cannot have or has once only, and numbers that JavaScript would silently change or that JSON cannot write. */
+/** Keys that JSON cannot represent or allows only once, and numbers that JavaScript would silently change or JSON cannot write. */
 function nodeProblems(root: unknown): Walked {
   const problems: Found[] = []
   let nodes = 0
@@ -144,7 +144,7 @@ function keyProblems(map: YAMLMap): readonly Found[] {
   return out
 }
 
-/** A key as the object has it that the document becomes. */
+/** A key as it appears in the resulting object. */
 const keyText = (key: unknown): string => {
   const value = isScalar(key) ? key.value : key
   return value === null || value === undefined ? '' : String(value)
@@ -153,7 +153,7 @@ const keyText = (key: unknown): string => {
 const isKept = (value: number, source = ''): boolean =>
   Number.isFinite(value) && (!/^-?\d+$/.test(source) || BigInt(source) === BigInt(value))
 
-/** Finds nodes of one document. Nodes are indexed on the first search, so that a problem at every key stays cheap. */
+/** Finds nodes of one document. Builds an index on the first search, so that a problem at every key stays cheap. */
 class Finder {
   readonly #doc: Document
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>()
@@ -163,7 +163,7 @@ class Finder {
     this.#doc = doc
   }
 
-  /** The node at a pointer; for an entry of a map its key, which is what users search for. */
+  /** The node at a pointer; for a map entry its key, which is what users search for. */
   nodeAt(pointer: string): Node | undefined {
     let node: unknown = this.#doc.contents
     let found: Node | undefined = isCollection(node) || isScalar(node) ? node : undefined

@@ -1,14 +1,14 @@
-// Durations as Kubernetes and Go write them ("90s", "1h30m"), in milliseconds inside.
+// Durations in Kubernetes' and Go's format ("90s", "1h30m"), stored in milliseconds.
 import { KubeNodeError } from './errors.ts'
 import { libErrors } from './lib-errors.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/y
 
-/** What a duration looks like, for schemas and messages. */
+/** The pattern of a duration, for schemas and messages. */
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+$'
 
-/** Milliseconds, or undefined when the text is no duration. */
+/** Milliseconds; undefined if the text is not a duration. */
 export function durationMs(text: string): number | undefined {
   if (text === '0') return 0
   PART.lastIndex = 0
@@ -27,7 +27,7 @@ export function parseDuration(text: string): number {
   return ms
 }
 
-/** How long ago something was, for people: milliseconds say nothing, and clocks differ by more. */
+/** An age for people: milliseconds are noise, and clocks differ by more. */
 export const formatAge = (ms: number): string => (ms < 1_000 ? '0s' : formatDuration(ms))
 
 /** For people: the two largest units, rounded down ("4m12s", "2h5m", "350ms"). */

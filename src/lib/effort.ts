@@ -1,13 +1,13 @@
-// A bound on the work that one request may cause. Code that works on the input of a stranger spends from it before each part of the work.
+// A limit on the work one request may cause. Code that processes untrusted input spends from it before each step.
 
-/** Thrown when nothing is left. The code that made the effort turns it into an answer. */
+/** Thrown when nothing is left. The code that created the effort turns it into a response. */
 export class EffortSpent extends Error {
   constructor() {
     super('this takes more work than one request may cause')
   }
 }
 
-/** Counted in steps of some 50 ns, so that the same input gets the same answer on a slow machine and on a fast one. */
+/** Counted in steps of about 50 ns, so that slow and fast machines give the same answer. */
 export class Effort {
   #left: number
 

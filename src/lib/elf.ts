@@ -1,17 +1,17 @@
-// Pure: what the header of a program says about where it can run: for which processor, with which loader, and the oldest C library.
+// What a program's header reveals about where it can run: CPU architecture, loader, and minimum C library version. Pure.
 
 export interface Elf {
-  /** Kubernetes' name of it; undefined for a processor without one. */
+  /** In Kubernetes' terms; undefined if Kubernetes has none. */
   readonly arch: string | undefined
-  /** Absolute path of the loader; undefined for what is linked statically. */
+  /** Absolute path of the loader; undefined for a static binary. */
   readonly loader: string | undefined
-  /** Highest version of glibc that it names, such as [2, 34]. */
+  /** Highest glibc version it requires, such as [2, 34]. */
   readonly glibc: readonly [number, number] | undefined
-  /** It names libatomic, which Node.js needs and small systems lack. */
+  /** It requires libatomic, as Node.js does, which small systems lack. */
   readonly isAtomic: boolean
 }
 
-/** How much of a program is read: headers and names of libraries are at the front, in a program of the size of Node.js within 5 MiB. */
+/** How much of a program to read: headers and library names are at the front, within 5 MiB for a program the size of Node.js. */
 export const ELF_BYTES = 8 * 2 ** 20
 
 const MACHINES: ReadonlyMap<number, string> = new Map([
@@ -26,12 +26,12 @@ const INTERPRETER = 3
 const MAX_HEADERS = 64
 const MAX_PATH = 256
 
-/** Undefined when it is no program for Linux at all, such as a script. */
+/** Undefined for anything but a Linux program, such as a script. */
 export function parseElf(head: Buffer): Elf | undefined {
   if (head.length < 64 || head.readUInt32BE(0) !== 0x7f_45_4c_46) return undefined
   const [bits, order] = [head[4], head[5]]
   const u16 = (at: number): number => (order === 2 ? head.readUInt16BE(at) : head.readUInt16LE(at))
-  // No valid header is beyond 32 bits; the kernel refuses such a program.
+  // No valid header exceeds 32 bits; the kernel refuses such a program.
   const u64 = (at: number): number => Number(order === 2 ? head.readBigUInt64BE(at) : head.readBigUInt64LE(at))
   const u32 = (at: number): number => (order === 2 ? head.readUInt32BE(at) : head.readUInt32LE(at))
   const arch = bits === 2 ? MACHINES.get(u16(18)) : undefined

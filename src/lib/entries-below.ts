@@ -1,15 +1,15 @@
-// What lies below a folder, by its path from there. No link is followed: it may lead anywhere on this machine, or around in a circle.
+// Lists what is below a folder by relative path. Follows no links: they may lead anywhere on this machine, or in circles.
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Entry {
-  /** From the folder, with "/" between its parts. */
+  /** Relative to the folder, with "/" as the separator. */
   readonly path: string
   /** Links and devices are `Other`. */
   readonly kind: 'File' | 'Folder' | 'Other'
 }
 
-/** The folder itself may be a link only if the caller has checked it. Entries of a folder come before those of its subfolders. */
+/** The folder itself may be a link only if the caller has checked it. A folder's entries come before those of its subfolders. */
 export function* entriesBelow(folder: string, mayEnter: (path: string) => boolean = () => true): Generator<Entry> {
   const folders = ['']
   for (let at = folders.pop(); at !== undefined; at = folders.pop())
@@ -21,6 +21,6 @@ export function* entriesBelow(folder: string, mayEnter: (path: string) => boolea
     }
 }
 
-/** Neither a link to one, nor nothing. */
+/** False for a link to a folder, or nothing. */
 export const isRealFolder = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true

@@ -1,21 +1,21 @@
-// The sentences of errors: each part owns a table of them, and an error can be made from such a sentence only.
-// A number means one thing to do: sentences that ask for the same have the same number, and src/explain/errors has its cause and advice.
+// Error texts: each room owns a table of them, and an error can only be created from its table. A number means one thing to do: texts that require the same
+// action share a number, and src/explain/errors has its cause and advice.
 
 export type ErrorCode = `KN${number}`
-/** The second and further sentences of a number have a name: KN1020_kind. */
+/** Further texts of a number have a suffix: KN1020_kind. */
 type ErrorKey = ErrorCode | `${ErrorCode}_${string}`
 
 /** Values are in braces: "cannot fetch {place}: {why}". */
 export interface ErrorText {
   /** What cannot be done, to which object, and what was observed. */
   readonly text: string
-  /** What the reader does next, or what happens without them. Follows the text after a semicolon. */
+  /** What the reader should do, or what happens automatically. Appended to the text after a semicolon. */
   readonly next: string
 }
 
 declare const registered: unique symbol
 
-/** The text of one error with its values filled in. Only a table makes it. */
+/** An error's text with its values filled in. Only a table creates it. */
 export interface ErrorMessage {
   readonly code: ErrorCode
   readonly text: string
@@ -38,7 +38,7 @@ export type ErrorTable<T> = {
   readonly [C in keyof T]: T[C] extends ErrorText ? ErrorMaker<T[C]> : never
 }
 
-/** The sentences of one part. A new error is a line here and `new KubeNodeError(partErrors.KN…({ … }))` where it happens. */
+/** The error texts of one room. A new error is a line here and `new KubeNodeError(partErrors.KN…({ … }))` where it occurs. */
 export function errorTable<const T extends Readonly<Record<ErrorKey, ErrorText>>>(texts: T): ErrorTable<T> {
   const makers = Object.entries<ErrorText>(texts).map(([key, { text, next }]) => {
     const [code = key] = key.split('_', 1)
@@ -46,7 +46,7 @@ export function errorTable<const T extends Readonly<Record<ErrorKey, ErrorText>>
     const make = (values: Readonly<Record<string, string | number>> = {}) => ({ code, text: filled(whole, values) })
     return [key, Object.assign(make, { code })] as const
   })
-  // The types of the makers follow from the literal texts, which Object.fromEntries forgets.
+  // The makers' types follow from the literal texts, which Object.fromEntries loses.
   return Object.fromEntries(makers) as unknown as ErrorTable<T>
 }
 

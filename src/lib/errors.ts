@@ -1,7 +1,7 @@
-// The one base of all errors that this project throws: a registered number with its text, whether a retry can help, and data without secrets.
+// The base class of every error in this project: a registered number with its text, whether a retry can help, and data without secrets.
 import type { ErrorCode, ErrorMessage } from './error-table.ts'
 
-/** never: a person must change something; later: with backoff; now: the state moved, reconcile again at once. */
+/** never: a person must change something; later: with backoff; now: the state changed, reconcile again at once. */
 export type Retry = 'never' | 'later' | 'now'
 
 export type { ErrorCode, ErrorMessage } from './error-table.ts'
@@ -12,7 +12,7 @@ export interface ErrorOptions {
   readonly cause?: unknown
 }
 
-/** Its message comes from the table of a part (see error-table.ts), so no number is used without being documented. */
+/** Its message comes from a room's table (see error-table.ts), so every used number is documented. */
 export class KubeNodeError extends Error {
   override readonly name = 'KubeNodeError'
   readonly code: ErrorCode
@@ -27,7 +27,7 @@ export class KubeNodeError extends Error {
   }
 }
 
-/** As people read it, where nothing is thrown. */
+/** Text for people, if nothing is thrown. */
 export const numbered = ({ code, text }: ErrorMessage): string => `${code}: ${text}`
 
 export const isKubeNodeError = (e: unknown): e is KubeNodeError => e instanceof KubeNodeError
@@ -35,7 +35,7 @@ export const isKubeNodeError = (e: unknown): e is KubeNodeError => e instanceof 
 /** The text of anything thrown, for messages and logs. */
 export const messageOf = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 
-/** Closes a switch over a tagged union: the type checker complains when a case is missing. */
+/** Ends a switch over a tagged union: the type checker reports a missing case. */
 export function assertNever(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`)
 }

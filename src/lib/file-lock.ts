@@ -1,5 +1,5 @@
-// A lock on a file that the kernel grants to one process and releases when the process ends, however it ends. Only the owner of the folder can take it: unlike
-// an abstract socket or a port, another user cannot occupy it.
+// A file lock that the kernel grants to one process and releases when that process exits, however it exits. Only the folder's owner can take it: unlike an
+// abstract socket or a port, another user cannot occupy it.
 import { chmodSync, closeSync, constants, lstatSync, openSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
@@ -7,23 +7,21 @@ export interface FileLock {
   release(): void
 }
 
-/** A database that nothing refers to is closed by the garbage collector, and its lock ends. */
+/** The garbage collector closes an unreferenced database, which would release its lock. */
 const held = new Set<DatabaseSync>()
 
 const OWN = 0o600
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/**
- * SQLite's own file lock, on an empty database that is never written. Undefined: another holder has it, after `patienceMs` still.
- */
+/** SQLite's own file lock, on an empty database that is never written. Undefined if another holder still has it after `patienceMs`. */
 export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined {
   ownFile(file)
-  // loaded when it is needed: the agent's library has few users of it
+  // Loaded on demand: few users of the agent's library need it.
   const sqlite = process.getBuiltinModule('node:sqlite')
   let db: DatabaseSync | undefined
   try {
     db = new sqlite.DatabaseSync(file)
-    // Without a journal file: on a full disk there would be no room for it.
+    // Without a journal file, for which a full disk has no room.
     db.exec(`PRAGMA busy_timeout = ${patienceMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`)
   } catch (e) {
     db?.close()
@@ -58,8 +56,8 @@ export function isFileLocked(file: string): boolean {
 }
 
 /**
- * A file of another user could be locked by that user; it is replaced. A file that is ours is never opened here: closing any
- * descriptor of it would end a lock that this process holds.
+ * Replaces a file owned by another user, who could lock it. Never opens this user's own file: closing any descriptor of it would release a lock that this
+ * process holds.
  */
 function ownFile(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false })
@@ -72,7 +70,7 @@ function ownFile(file: string): void {
   try {
     closeSync(openSync(file, CREATE, OWN))
   } catch (e) {
-    // another process that starts at the same moment created it
+    // Another process that starts at the same moment created it.
     if (!(e instanceof Error && 'code' in e && e.code === 'EEXIST')) throw e
   }
 }

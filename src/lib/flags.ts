@@ -1,8 +1,8 @@
-// Arguments of programs, made and read.
+// Builds and reads program arguments.
 
 /** `--name=value` for each. */
 export const asFlags = (values: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(values).map(([flag, value]) => `--${flag}=${value}`)
 
-/** For an option that may be given several times: each value joins those before it. */
+/** For a repeatable option: each value is appended to the previous ones. */
 export const repeated = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]

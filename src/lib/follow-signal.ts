@@ -1,7 +1,7 @@
-// One signal for two reasons to stop. AbortSignal.any would do, but what it makes is held weakly by a source that lives as long as the process: thousands a
-// second keep the garbage collector busy.
+// Links an AbortController to a second signal. AbortSignal.any would do, but a process-long source keeps weak references to its results: thousands per second
+// keep the garbage collector busy.
 
-/** Aborts with the source, for its reason; until the answer is called. */
+/** Aborts with the source and its reason, until the returned function is called. */
 export function followSignal(controller: AbortController, source: AbortSignal | undefined): () => void {
   if (source === undefined) return () => undefined
   const onAbort = () => controller.abort(source.reason)

@@ -1,9 +1,9 @@
-// A port of loopback that is free at this moment.
+// Finds a loopback port that is free right now.
 import { createServer } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 
-/** The port that was got, 0 for any; undefined when it is taken. */
+/** The port obtained, 0 for any; undefined if it is taken. */
 export const freePort = (port = 0): Promise<number | undefined> =>
   new Promise((resolve) => {
     const probe = createServer()

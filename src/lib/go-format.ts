@@ -1,7 +1,7 @@
-// How Go prints values (%q, %v of a float, encoding/json): messages of a kube-apiserver carry values in these forms.
+// Go's formats of values (%q, %v of a float, encoding/json), which a kube-apiserver's messages use.
 import { MAX_JSON_DEPTH, isObject } from './json.ts'
 
-/** Also what CEL's strings.quote writes. */
+/** CEL's strings.quote writes the same. */
 export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\u0007': '\\a',
   '\b': '\\b',
@@ -15,7 +15,7 @@ export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
 }
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu
 
-/** `%q`: double quotes, printable Unicode as it is, the rest escaped. */
+/** `%q`: double quotes, printable Unicode unchanged, everything else escaped. */
 export const goQuote = (text: string): string => `"${text.toWellFormed().replace(UNPRINTABLE, escapeRune)}"`
 
 function escapeRune(rune: string): string {
@@ -32,7 +32,7 @@ export const hex = (n: number, width: number): string => n.toString(16).padStart
 const SMALLEST_PLAIN = -4
 const LARGEST_PLAIN = 5
 
-/** `%v` of a float64: the shortest digits that name it, with an exponent below 1e-04 and from 1e+06 on. */
+/** `%v` of a float64: the shortest digits that identify it, with an exponent below 1e-04 and from 1e+06 on. */
 export function goFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
   if (value === 0) return Object.is(value, -0) ? '-0' : '0'
@@ -54,14 +54,14 @@ function plainDecimal(digits: string, exp: number): string {
 
 const HTML_UNSAFE = /[<>&\u2028\u2029]/g
 
-/** What encoding/json makes of a string: `<`, `>`, `&` and line separators are escaped. */
+/** A string in encoding/json: `<`, `>`, `&` and line separators are escaped. */
 export const goJsonString = (text: string): string =>
   JSON.stringify(text.toWellFormed()).replace(HTML_UNSAFE, (c) => `\\u${hex(c.charCodeAt(0), 4)}`)
 
-/** How deep a value is printed: enough for a message, and recursion stays bounded. */
+/** Maximum printed depth: enough for a message, with bounded recursion. */
 const DEEPEST_PRINTED = MAX_JSON_DEPTH
 
-/** encoding/json: keys sorted as those of a Go map, or in their own order as those of a Go struct. */
+/** encoding/json: keys sorted as in a Go map, or in given order as in a Go struct. */
 export function goJson(value: unknown, keys: 'sorted' | 'as-given' = 'sorted', depth = 0): string {
   if (typeof value === 'string') return goJsonString(value)
   if (typeof value === 'bigint') return value.toString()

@@ -1,10 +1,10 @@
-// Writes JSON values the way Go's fmt does, because messages of the Kubernetes API carry such text. encoding/json is in go-format.ts.
+// Formats JSON values like Go's fmt, as Kubernetes API messages do. encoding/json is in go-format.ts.
 import { goFloat } from './go-format.ts'
 import { isObject } from './json.ts'
 
 export const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** A JSON decoder of Kubernetes makes an int64 of a whole number. */
+/** Kubernetes' JSON decoder turns a whole number into an int64. */
 const goNumber = (value: number): string => (Number.isSafeInteger(value) ? String(value) : goFloat(value))
 
 /** `%v`: strings bare, maps as `map[k:v]` with sorted keys, lists as `[a b]`. */
@@ -38,7 +38,7 @@ export function goType(value: unknown): string {
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'
 }
 
-/** What Go's JSON decoder calls a value that it cannot take. */
+/** The name Go's JSON decoder uses for a value it cannot accept. */
 export function goJsonKind(value: unknown): string {
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'bigint') return 'number'

@@ -11,10 +11,10 @@ export interface IpBlock {
   readonly prefix: number
 }
 
-/** ::ffff:0:0/96, where IPv4 addresses hide. */
+/** ::ffff:0:0/96, which embeds IPv4 addresses. */
 const MAPPED_PREFIX = 0xffffn
 
-/** Undefined when the text is no address. */
+/** Undefined if the text is not an address. */
 export function parseIp(text: string): IpAddress | undefined {
   if (isIPv4(text)) return { bits: 32, value: fromParts(text.split('.'), 10, 8n) }
   if (!isIPv6(text) || text.includes('%')) return undefined
@@ -33,7 +33,7 @@ function parseV6(text: string): bigint {
   return fromParts([...left, ...zeros, ...right], 16, 16n)
 }
 
-/** Groups of 16 bits; an IPv4 ending is two of them. */
+/** Groups of 16 bits; an IPv4 suffix counts as two. */
 const groups = (text: string): string[] =>
   text === ''
     ? []
@@ -54,7 +54,7 @@ export function formatIp({ bits, value }: IpAddress): string {
   return `${parts.slice(0, from).join(':')}::${parts.slice(from + count).join(':')}`
 }
 
-/** Undefined when the text is no block; the address keeps its host bits. */
+/** Undefined if the text is not a block; the address keeps its host bits. */
 export function parseCidr(text: string): IpBlock | undefined {
   const m = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text)
   const address = m === null ? undefined : parseIp(m[1] ?? '')
@@ -75,7 +75,7 @@ export function containsIp(block: IpBlock, ip: IpAddress): boolean {
   return address.bits === ip.bits && address.value >> host === ip.value >> host
 }
 
-/** Ranges are parsed on first use: parsing an IPv6 address compiles a large regex, which would slow every start. */
+/** Parsed on first use: parsing an IPv6 address compiles a large regex, which would slow every start. */
 const anyOf = (...texts: readonly string[]) => {
   let blocks: readonly IpBlock[] | undefined
   return (ip: IpAddress): boolean => {

@@ -1,4 +1,4 @@
-// JSON as data: types, equality, a canonical form for digests, and a parse that bounds what strangers may send.
+// JSON as data: types, equality, a canonical form for digests, and bounded parsing of untrusted text.
 
 type JsonScalar = string | number | boolean | null
 export type Json = JsonScalar | readonly Json[] | { readonly [key: string]: Json }
@@ -7,7 +7,7 @@ export type JsonObject = { readonly [key: string]: Json }
 export const isObject = (v: unknown): v is Record<string, unknown> =>
   typeof v === 'object' && v !== null && !Array.isArray(v)
 
-/** Structural equality of JSON values; the order of keys does not matter, absent and undefined are the same. */
+/** Structural equality of JSON values; key order does not matter, and undefined equals missing. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((x, i) => jsonEqual(x, b[i]))
@@ -17,7 +17,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return true
 }
 
-/** Keys sorted by code unit at every level, no white space: equal values have equal bytes (RFC 8785 for what we write). */
+/** Keys sorted by code unit at every level, no white space: equal values have equal bytes (RFC 8785 for what KubeNode writes). */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   let [text, separator] = ['', '']
@@ -38,7 +38,7 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`
 }
 
-/** Sets a key as plain data even when it is inherited, like `__proto__`: an assignment would call a setter, or fail on a frozen prototype. */
+/** Sets a key as plain data even if it is inherited, like `__proto__`: an assignment would call a setter, or fail on a frozen prototype. */
 export function setOwn(target: object, key: string, value: unknown): void {
   if (key in target && !Object.hasOwn(target, key))
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
@@ -54,10 +54,10 @@ export function cloneJson<T>(value: T): T {
   return out as T
 }
 
-/** Levels of nesting; more than this recurses past a safe stack somewhere. */
+/** Levels of nesting; deeper values overflow the stack somewhere. */
 export const MAX_JSON_DEPTH = 256
 
-/** Whether a value contains itself, as aliases of YAML can make it: whatever walks such a value never ends. */
+/** Whether a value contains itself, as YAML aliases allow: walking such a value never ends. */
 export function isCyclic(value: unknown): boolean {
   const finished = new Set<unknown>()
   const path = new Set<unknown>()
@@ -83,7 +83,7 @@ export function isCyclic(value: unknown): boolean {
   return false
 }
 
-/** True when the value nests deeper than `limit`, which also bounds how deep this recurses. */
+/** True if the value nests deeper than `limit`, which also bounds this recursion. */
 export function isDeeperThan(value: unknown, limit = MAX_JSON_DEPTH): boolean {
   if (limit < 0) return true
   if (typeof value !== 'object' || value === null) return false
@@ -94,7 +94,7 @@ export function isDeeperThan(value: unknown, limit = MAX_JSON_DEPTH): boolean {
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
 
-/** The same of a text that is not parsed yet: parsing makes an object for each level, which fills the memory. */
+/** The same for text before parsing: parsing creates an object per level, which fills the memory. */
 export function isDeeperJson(text: Uint8Array, limit = MAX_JSON_DEPTH): boolean {
   let [depth, isText] = [0, false]
   for (let at = 0; at < text.length; at++) {

@@ -1,7 +1,7 @@
-// How a public key is known: SHA-256 of its SubjectPublicKeyInfo, in hex.
+// A public key's fingerprint: SHA-256 of its SubjectPublicKeyInfo, in hex.
 import { sha256Hex } from './sha256.ts'
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 
-/** Of the public half of a private key in PEM. */
+/** For the public half of a PEM private key. */
 export const fingerprintOfKey = (key: string): string =>
   sha256Hex(createPublicKey(createPrivateKey(key)).export({ type: 'spki', format: 'der' }))

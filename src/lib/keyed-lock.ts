@@ -1,9 +1,9 @@
-// One piece of work at a time for each key, in the order in which they came and however the earlier ones ended; those of other keys do not wait for it.
+// Runs one piece of work at a time per key, in order of arrival, even if earlier ones fail; other keys do not wait.
 import { Semaphore, type SemaphoreOptions } from './semaphore.ts'
 
 interface Held {
   readonly lock: Semaphore
-  /** Running or waiting; the key is forgotten with the last one. */
+  /** Running or waiting; the key is dropped with the last one. */
   users: number
 }
 
@@ -15,7 +15,7 @@ export class KeyedLock {
     this.#options = options
   }
 
-  /** How many keys have work. */
+  /** Number of keys with work. */
   get size(): number {
     return this.#held.size
   }

@@ -1,4 +1,4 @@
-// A kubeconfig of one user with a client certificate, with everything embedded.
+// A self-contained kubeconfig for one user with a client certificate.
 import type { KeyAndCertificate } from './x509/certificates.ts'
 
 interface KubeconfigOf {
@@ -8,7 +8,7 @@ interface KubeconfigOf {
   readonly user: string
 }
 
-/** YAML although JSON would do, because people read it. */
+/** YAML instead of JSON, because people read it. */
 export function kubeconfigText({ url, authority, client, user }: KubeconfigOf): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   return `apiVersion: v1

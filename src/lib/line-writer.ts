@@ -1,4 +1,4 @@
-// Writes whole lines to a descriptor and never throws: a log that is full, closed or not read must not end the program that writes it.
+// Writes whole lines to a descriptor and never throws: a log that is full, closed or unread must not end its program.
 import { writeSync } from 'node:fs'
 
 export interface LineWriter {
@@ -6,20 +6,20 @@ export interface LineWriter {
   write(line: string): void
 }
 
-/** A pipe whose reader is slow gets this long for a line, unless the line before was lost too. */
+/** How long a slow pipe reader may delay a line, unless the previous line was lost too. */
 const PATIENCE_MS = 50
 const RETRY_MS = 5
 const RETRIES = PATIENCE_MS / RETRY_MS
 
 export type WriteBytes = (fd: number, bytes: Uint8Array, offset: number) => number
 
-/** `lost` makes the line that reports how many lines were lost before it. */
+/** `lost` creates the line that reports how many lines were lost before it. */
 export function lineWriter(fd: number, lost: (lines: number) => string, write: WriteBytes = writeSync): LineWriter {
   let lostLines = 0
   let isMidLine = false
 
   function isWritten(text: string): boolean {
-    // the rest of a line that was cut short would swallow the next one
+    // Otherwise the rest of a truncated line would swallow the next one.
     const bytes = Buffer.from(isMidLine ? `\n${text}` : text)
     let retries = lostLines > 0 ? 0 : RETRIES
     for (let at = 0; at < bytes.length;) {

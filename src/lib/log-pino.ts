@@ -1,15 +1,15 @@
-// Writes log lines as JSON through pino. Apart from log.ts, so that only programs that write logs pay for loading pino.
+// Writes log lines as JSON through pino. Separate from log.ts, so that only programs that need it load pino.
 import { type DestinationStream, type LevelWithSilent, pino } from 'pino'
 import { lineWriter } from './line-writer.ts'
 import { type Logger, loggerTo } from './log.ts'
 
 export interface PinoOptions {
   readonly level?: LevelWithSilent
-  /** Where lines go; standard error when left out, since standard output belongs to data. */
+  /** Where lines go; standard error if left out, because standard output is for data. */
   readonly destination?: DestinationStream
 }
 
-/** Pino's own destination ends the process when a line cannot be written. */
+/** Pino's own destination ends the process if a line cannot be written. */
 const toStandardError = (): DestinationStream =>
   lineWriter(2, (lines) => {
     const time = new Date().toISOString()

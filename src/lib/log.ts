@@ -1,4 +1,4 @@
-// Logging as a dependency: a constant message, the variable parts as keys. What may hold a secret is masked here, whatever writes the line.
+// Logging as a dependency: a constant message, with variable parts as keys. Possible secrets are masked here, whatever writes the line.
 
 export type LogFields = Readonly<Record<string, unknown>>
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -12,7 +12,7 @@ export interface Logger {
   with(fields: LogFields): Logger
 }
 
-/** Takes one finished line. */
+/** Receives one finished line. */
 export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void
 
 export function loggerTo(sink: LogSink, bound: LogFields = {}): Logger {
@@ -31,7 +31,7 @@ export function loggerTo(sink: LogSink, bound: LogFields = {}): Logger {
 
 const ORDER: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** JSON lines without a library, for programs of which every megabyte counts. */
+/** JSON lines without a library, for programs where every megabyte counts. */
 export const lineLogger = (lines: { write(line: string): void }, least: LogLevel = 'info'): Logger =>
   loggerTo((level, message, fields) => {
     if (ORDER.indexOf(level) < ORDER.indexOf(least)) return
@@ -40,11 +40,11 @@ export const lineLogger = (lines: { write(line: string): void }, least: LogLevel
 
 export const silentLogger: Logger = loggerTo(() => undefined)
 
-/** Names of fields that hold secrets in Kubernetes objects and kubeconfigs. References to a secret (`secretRef`) are no secrets. */
+/** Names of fields that hold secrets in Kubernetes objects and kubeconfigs. References to a secret (`secretRef`) are not secret. */
 const SECRET_NAME =
   /(^|[-_.])(token|password|passwd|authorization|cookie|privatekey|stringdata)$|token$|password$|(client-)?key-data$/i
 
-/** Deeper values are rarely worth a log line and could be circular. */
+/** Deeper values are rarely worth logging and may be circular. */
 const DEEPEST_FIELD = 4
 
 const MASK = '[secret]'
@@ -60,7 +60,7 @@ function maskIn(fields: LogFields, depth: number): LogFields {
 
 function masked(name: string, value: unknown, depth: number): unknown {
   if (typeof value === 'string' && SECRET_NAME.test(name)) return MASK
-  // JSON has none
+  // JSON has no bigint.
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Error) return errorFields(value)
   if (typeof value !== 'object' || value === null) return value
@@ -69,7 +69,7 @@ function masked(name: string, value: unknown, depth: number): unknown {
   return maskIn(value as LogFields, depth - 1)
 }
 
-/** An error as fields: what it says, its code, and what caused it. */
+/** An error as fields: message, code, and cause. */
 function errorFields(error: Error, depth = DEEPEST_FIELD): LogFields {
   const code = 'code' in error ? { code: error.code } : {}
   const cause = error.cause instanceof Error && depth > 0 ? { cause: errorFields(error.cause, depth - 1) } : {}

@@ -1,14 +1,14 @@
-// Masks what looks like a secret in free text, such as the log of a program that we did not write. It errs on the side of masking, and its time is
-// linear in the text: where a name begins and ends is found once, never tried from each of its characters.
+// Masks anything that resembles a secret in free text, such as another program's log. It prefers to mask too much. Time is linear in the text: the start and
+// end of a name are found once, not tried from each character.
 
 const MASK = '[secret]'
 
 const SECRET_NAME = /password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credentials?|cookie/i
 
-/** Every match is the longest there is, so none of its characters is read again. */
+/** Matches are maximal, so no character is read twice. */
 const WORD = /[\w.-]+/g
 
-// Sticky: what follows a name, where it ends.
+// Sticky: matches the value right after a name.
 const ASSIGNED = /(["']?\s*[:=]\s*)(?:"[^"\n]*"?|'[^'\n]*'?|[^\s,;&"'}\]]+)/y
 const ARGUMENT = /\s+(?!-)\S+/y
 
@@ -19,7 +19,7 @@ function isSecretFlag(word: string): boolean {
   return dashes !== -1 && isSecret(word.slice(dashes + 2))
 }
 
-/** Masks the values that follow words that `isNamed` accepts. */
+/** Masks the values after words that `isNamed` accepts. */
 function withoutValues(text: string, isNamed: (word: string) => boolean, value: RegExp): string {
   let out = ''
   let done = 0
@@ -41,10 +41,10 @@ const replacing =
   (text) =>
     text.replaceAll(pattern, replacement)
 
-// No repeat begins again inside what it read and gave up: each starts at fixed characters that it cannot itself contain, or then always succeeds.
+// No repetition rescans what it already read and rejected: each starts at fixed characters that it cannot contain itself, or else always succeeds.
 const STEPS: readonly Step[] = [
   replacing(/-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)/g, MASK),
-  // What is left of such a block when its beginning was cut off.
+  // The rest of such a block after its start was cut off.
   replacing(/^[A-Za-z0-9+/]{40,}={0,2}$/gm, MASK),
   replacing(/\b(bearer|basic|negotiate)\s+[\w.~+/=-]{6,}/gi, `$1 ${MASK}`),
   replacing(/\b(authorization["']?\s*[:=]\s*["']?)[^\s"',;]+/gi, `$1${MASK}`),
@@ -56,7 +56,7 @@ const STEPS: readonly Step[] = [
   replacing(/\b(?:gh[pousr]|glpat|xox[abprs]|sk)[-_][\w-]{16,}/g, MASK),
 ]
 
-/** Longer texts are cut before they are read, at their beginning. */
+/** Longer texts are cut at the front before processing. */
 const MAX_CHARS = 65_536
 
 export const maskSecretsIn = (text: string): string =>

@@ -1,5 +1,5 @@
-// Node's http, loaded without its ES module: creating that module reads every export once, and some of them (WebSocket and related classes) load a whole fetch
-// library that we never call. That is a quarter of the start of a small program.
+// Node's http without its ES module: creating that module reads every export, and some (WebSocket and related classes) load a whole fetch library that KubeNode
+// never uses. That is a quarter of a small program's startup.
 import type http from 'node:http'
 import { getBuiltinModule } from 'node:process'
 

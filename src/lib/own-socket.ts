@@ -1,4 +1,4 @@
-// Whether a Unix socket is ours: another user may have put one of theirs where that of a program was that ended, and would be believed and told secrets.
+// Whether this user owns a Unix socket: another user may have put one in place of a stopped program's, and would be trusted with secrets.
 import { constants, lstatSync } from 'node:fs'
 import { getuid } from 'node:process'
 
@@ -6,7 +6,7 @@ const ROOT = 0
 const OTHERS = 0o077
 const { S_IFMT, S_IFSOCK } = constants
 
-/** What makes a socket one of another user's, or undefined. */
+/** Why a socket may be another user's; undefined if it is this user's. */
 export function socketDoubt(seen: { readonly mode: number; readonly uid: number }, own: number): string | undefined {
   if ((seen.mode & S_IFMT) !== S_IFSOCK) return 'it is not a socket'
   if (seen.uid !== own && seen.uid !== ROOT) return `it belongs to uid ${seen.uid}, and this program runs as uid ${own}`
@@ -14,5 +14,5 @@ export function socketDoubt(seen: { readonly mode: number; readonly uid: number 
   return undefined
 }
 
-/** To be asked before each connection. Throws where there is nothing at all. */
+/** Call before each connection. Throws if nothing exists there. */
 export const doubtOfSocket = (path: string): string | undefined => socketDoubt(lstatSync(path), getuid?.() ?? ROOT)

@@ -1,13 +1,13 @@
-// Temporary folders that name the process that made them, so that the next start can remove what a killed process left behind.
-// Invariant: a folder whose owner may still be alive is never removed.
+// Temporary folders named after the process that created them, so that the next start can remove those of killed processes. Invariant: never removes a folder
+// whose owner may still be alive.
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface OwnedFolders {
   readonly parent: string
-  /** Start of every name; nothing else in the parent may start like this. */
+  /** Prefix of every name; nothing else in the parent may have it. */
   readonly prefix: string
-  /** Longer than any owner keeps a folder. Decides where the owner cannot be looked up: another boot, another container, no /proc. */
+  /** Longer than any owner keeps a folder. Decides if the owner cannot be checked: another boot, another container, no /proc. */
   readonly maxAgeMs: number
 }
 
@@ -15,7 +15,7 @@ export function makeOwnedFolder({ parent, prefix }: Pick<OwnedFolders, 'parent' 
   return mkdtempSync(join(parent, `${prefix}${ownerTag(process.pid)}-`))
 }
 
-/** Removes the folders of dead owners and returns their paths. Folders of other users stay. */
+/** Removes dead owners' folders and returns their paths. Other users' folders stay. */
 export function sweepOwnedFolders({ parent, prefix, maxAgeMs }: OwnedFolders, now = Date.now()): readonly string[] {
   const removed: string[] = []
   for (const name of namesIn(parent)) {
@@ -28,7 +28,7 @@ export function sweepOwnedFolders({ parent, prefix, maxAgeMs }: OwnedFolders, no
   return removed
 }
 
-/** A folder that something is still mounted in stays until the next start; that is no reason not to start now. */
+/** A folder with a mount in it stays until the next start; that is no reason to fail this one. */
 function isRemoved(path: string): boolean {
   try {
     rmSync(path, { recursive: true, force: true })
@@ -42,23 +42,23 @@ function namesIn(parent: string): readonly string[] {
   try {
     return readdirSync(parent)
   } catch {
-    // No folder, nothing left in it.
+    // No folder: nothing left in it.
     return []
   }
 }
 
-/** Undefined for a folder that is not ours: links and folders of other users are left alone. */
+/** Undefined for links and for other users' folders, which stay. */
 function ageOf(path: string, now: number): number | undefined {
   try {
     const stat = lstatSync(path)
     return stat.isDirectory() && stat.uid === process.getuid?.() ? now - stat.mtimeMs : undefined
   } catch {
-    // Removed since it was listed.
+    // Removed since the listing.
     return undefined
   }
 }
 
-/** `<boot and pid namespace>-<pid>-<start ticks>`; a pid alone is given to another process sooner or later. */
+/** `<boot and pid namespace>-<pid>-<start ticks>`, because pids are reused. */
 function ownerTag(pid: number): string {
   return `${placeOfPids()}-${pid}-${startTicks(pid) ?? '0'}`
 }
@@ -72,7 +72,7 @@ function ownerOf(tag: string, ageMs: number, maxAgeMs: number): 'Alive' | 'Dead'
 
 const UNKNOWN_PLACE = 'x'
 
-/** Pids mean something only within one boot and one pid namespace. */
+/** Pids are only meaningful within one boot and one pid namespace. */
 function placeOfPids(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)
@@ -83,7 +83,7 @@ function placeOfPids(): string {
   }
 }
 
-/** Undefined when no such process lives. The command's name may hold spaces and parentheses, so fields are counted from the last `)`. */
+/** Undefined if no such process is alive. The command's name may contain spaces and parentheses, so count fields from the last `)`. */
 function startTicks(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')

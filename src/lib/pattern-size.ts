@@ -1,8 +1,8 @@
-// How large a pattern becomes when its repetitions are written out: known before it is compiled, since compiling takes as long as the result is large.
+// The size of a pattern with its repetitions expanded. Computed before compiling, which takes time proportional to the result.
 
-/** Close to the instructions that the pattern compiles to, and never below a third of them. Total: what is no pattern gets some number. */
+/** Close to the number of compiled instructions, and never below a third of them. Total: an invalid pattern gets some number. */
 export function expandedSize(pattern: string): number {
-  /** For each open group: its size so far, and that of its last part, which a repetition multiplies. */
+  /** For each open group: its size so far, and its last part's size, which a repetition multiplies. */
   const open: { total: number; last: number }[] = [{ total: 0, last: 0 }]
   const top = () => open[open.length - 1] ?? { total: 0, last: 0 }
   const add = (size: number): void => {
@@ -31,7 +31,7 @@ export function expandedSize(pattern: string): number {
     } else if (c === '{') {
       const [text = '', from = '', to] = REPEAT.exec(pattern.slice(i, i + LONGEST_REPEAT)) ?? []
       if (text === '') add(1)
-      // An open end (`{3,}`) is one more turn; each optional turn has an instruction of its own.
+      // An open end (`{3,}`) is one more turn; each optional turn has its own instruction.
       else top().last *= Math.max(1, to === undefined ? Number(from) : to === '' ? Number(from) + 1 : Number(to))
       i += Math.max(1, text.length)
     } else {
@@ -43,9 +43,9 @@ export function expandedSize(pattern: string): number {
   return open.reduce((sum, { total, last }) => sum + total + last, 0)
 }
 
-/** `{1000,1000}`; RE2 takes no count over 1,000. */
+/** `{1000,1000}`; RE2 accepts no count above 1,000. */
 const LONGEST_REPEAT = 11
-/** The instructions at both ends of a group whose text is kept. */
+/** The two instructions around a capturing group. */
 const CAPTURE = 2
 /** `(?P<name>`, `(?i:`; a longer name counts as text. */
 const LONGEST_GROUP = 64
@@ -57,14 +57,14 @@ function quoteEnd(pattern: string, at: number): number {
   return end < 0 ? pattern.length : end + 2
 }
 
-/** Also `\p{Greek}` and `\x{10FFFF}`, whose braces are no repetition. */
+/** Includes `\p{Greek}` and `\x{10FFFF}`, whose braces are not repetitions. */
 function escapeEnd(pattern: string, at: number): number {
   const isLong = /[pPx]/.test(pattern[at + 1] ?? '') && pattern[at + 2] === '{'
   const end = isLong ? pattern.indexOf('}', at) : -1
   return end < 0 ? at + 2 : end + 1
 }
 
-/** A bracket that comes first is a member, as are escaped ones and named classes (`[:alpha:]`). */
+/** A bracket in first position is a member, as are escaped ones and named classes (`[:alpha:]`). */
 function classEnd(pattern: string, at: number): number {
   let i = at + 1
   if (pattern[i] === '^') i++

@@ -1,4 +1,4 @@
-// The version of everything that is shipped together: controllers, agent, commands. Only the package defines it; a bundle includes it.
+// The version of everything that ships together: controllers, agent, commands. Only the package defines it; a bundle includes it.
 import manifest from '../../package.json' with { type: 'json' }
 
 export const VERSION: string = manifest.version

@@ -1,4 +1,4 @@
-// The smallest of some values that a share of them does not exceed.
+// The smallest value that a given share of the values does not exceed.
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]

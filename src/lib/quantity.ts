@@ -1,9 +1,9 @@
-// Kubernetes quantities ("500m", "1Gi", "1e9"): exact values and the canonical text that a server stores.
+// Kubernetes quantities ("500m", "1Gi", "1e9"): exact values and a server's canonical text.
 
 type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent'
 
 export interface Quantity {
-  /** The value times 10^9, rounded away from zero: nothing smaller than a nano exists. */
+  /** The value times 10^9, rounded away from zero: a nano is the smallest unit. */
   readonly nanos: bigint
   readonly format: QuantityFormat
 }
@@ -26,14 +26,14 @@ const DECIMAL_EXPONENT: Readonly<Record<string, number>> = {
 }
 const BINARY_POWER: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 }
 const TEXT = /^([+-]?)(\d*)(?:\.(\d*))?(?:([eE])([+-]?\d{1,4})|([numkMGTPE]|[KMGTPE]i)?)$/
-/** Far beyond any amount of anything; larger exponents only cost memory. */
+/** Beyond any real amount; larger exponents only cost memory. */
 const MAX_EXPONENT = 40
 /** Longer mantissas are attacks. */
 const MAX_TEXT = 128
 
 const divideAwayFromZero = (n: bigint, d: bigint): bigint => (n % d === 0n ? n / d : n / d + (n < 0n ? -1n : 1n))
 
-/** The exact value, or undefined when the text is no quantity. */
+/** The exact value; undefined if the text is not a quantity. */
 export function parseQuantity(input: unknown): Quantity | undefined {
   const text = typeof input === 'number' || typeof input === 'bigint' ? String(input) : input
   if (typeof text !== 'string' || text.length > MAX_TEXT) return undefined
@@ -54,7 +54,7 @@ export function parseQuantity(input: unknown): Quantity | undefined {
   return { nanos, format: exponentMark === undefined ? 'DecimalSI' : 'DecimalExponent' }
 }
 
-/** Whole mantissa with the largest suffix that keeps it whole; a binary amount below 1 Ki is written in decimal. */
+/** A whole mantissa with the largest suffix that keeps it whole; a binary amount below 1 Ki is written in decimal. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0'
   const size = nanos < 0n ? -nanos : nanos
@@ -78,13 +78,13 @@ export function formatQuantity({ nanos, format }: Quantity): string {
   return `${n}${suffix}`
 }
 
-/** The text that a server stores, or undefined when the input is no quantity. */
+/** The text that a server stores; undefined if the input is not a quantity. */
 export function canonicalQuantity(input: unknown): string | undefined {
   const q = parseQuantity(input)
   return q === undefined ? undefined : formatQuantity(q)
 }
 
-/** For comparisons where a double is exact enough; compare `nanos` where it is not. */
+/** For comparisons where a double is exact enough; otherwise compare `nanos`. */
 export function quantityValue(input: unknown): number | undefined {
   const q = parseQuantity(input)
   return q === undefined ? undefined : Number(q.nanos) / 1e9

@@ -7,7 +7,7 @@ export interface Random {
   below(n: number): number
   /** One element; the list must not be empty. */
   pick<T>(list: readonly T[]): T
-  /** `value` spread by ± `fraction`, for timers that must not beat in step. */
+  /** `value` ± `fraction`, for timers that must not fire in step. */
   jitter(value: number, fraction?: number): number
 }
 

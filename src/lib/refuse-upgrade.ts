@@ -1,5 +1,5 @@
-// For requests that want one answer: a switch to another protocol (101) is an error. Without a listener Node destroys the request and reports nothing, not even
-// when its signal aborts later, and the caller would wait for ever.
+// For requests that expect one response: a protocol switch (101) is an error. Without a listener Node destroys the request and reports nothing, not even when
+// its signal aborts later, and the caller would wait forever.
 import type { ClientRequest } from 'node:http'
 
 export function refuseUpgrade(

@@ -1,37 +1,37 @@
-// The one door to regular expressions that strangers wrote: RE2 syntax, linear time in the input, Go's words for what is wrong.
+// The only entry to untrusted regular expressions: RE2 syntax, linear time in the input, Go's error messages.
 import { RE2JS, RE2JSException } from 're2js'
 import type { Effort } from './effort.ts'
 import { KubeNodeError } from './errors.ts'
 import { libErrors } from './lib-errors.ts'
 import { expandedSize } from './pattern-size.ts'
 
-/** No pattern that a person wrote comes near; compiling stays in the low milliseconds. */
+/** Far above any hand-written pattern; compiling stays in the low milliseconds. */
 export const MAX_PATTERN_LENGTH = 16_384
 
-/** Instructions of a compiled pattern: what the longest plain pattern needs, so that only multiplied repetitions are over it. */
+/** Limit of compiled instructions: fits the longest plain pattern, so that only multiplied repetitions exceed it. */
 export const MAX_PROGRAM = 20_000
 
 export interface Regex {
   readonly pattern: string
-  /** States of the machine: the most steps that one character of a text can cost. */
+  /** Number of states: the maximum steps per character of text. */
   readonly size: number
-  /** True when any part of the text matches. Pass an effort for texts of strangers: matching can take the length of the text times `size`. Throws EffortSpent. */
+  /** True if any part of the text matches. Pass an effort for untrusted text: a match can take the text's length times `size`. Throws EffortSpent. */
   test(text: string, effort?: Effort): boolean
-  /** True when the whole text matches. */
+  /** True if the whole text matches. */
   testWhole(text: string): boolean
-  /** The first match with its groups by number and by name; undefined when there is none. */
+  /** The first match with its groups by number and by name; undefined if there is none. */
   match(text: string): RegexMatch | undefined
 }
 
 interface RegexMatch {
   readonly index: number
   readonly text: string
-  /** Group n is at n - 1; undefined where it took no part. */
+  /** Group n is at n - 1; undefined if it did not participate. */
   readonly groups: readonly (string | undefined)[]
   readonly named: ReadonlyMap<string, string | undefined>
 }
 
-/** A pattern that RE2 refuses; `reason` is the text that Go's regexp package gives. */
+/** A pattern that RE2 refuses; `reason` is the message of Go's regexp package. */
 export class RegexError extends KubeNodeError {
   readonly reason: string
 
@@ -43,16 +43,16 @@ export class RegexError extends KubeNodeError {
 
 const shorten = (pattern: string): string => (pattern.length <= 120 ? pattern : `${pattern.slice(0, 120)}…`)
 
-/** Names and durations: the same few patterns occur at hundreds of places of a schema, and compiling one takes as long as matching it a thousand times. */
+/** Names and durations: the same few patterns appear in hundreds of places of a schema, and compiling one takes as long as a thousand matches. */
 const SHARED_LENGTH = 256
 const SHARED_PATTERNS = 512
 
-/** Expressions still referenced, or referenced until the last garbage collection. A Regex has no state, so sharing one has no visible effect. */
+/** Expressions still referenced, or referenced until the last garbage collection. A Regex has no state, so sharing is invisible. */
 const shared = new Map<string, WeakRef<Regex>>()
 
 interface CompileOptions {
   readonly maxLength?: number
-  /** Pays for a pattern that is not compiled yet. */
+  /** Pays for compiling a new pattern. */
   readonly effort?: Effort | undefined
 }
 
@@ -84,12 +84,12 @@ function fresh(pattern: string, { maxLength = MAX_PATTERN_LENGTH, effort }: Comp
   }
 }
 
-/** What the guess of a pattern's size may be over the truth. */
+/** By how much a pattern's estimated size may exceed the real one. */
 const GUESS = 2
-/** Of an effort, for each instruction: compiling one takes a microsecond. */
+/** Effort per instruction: compiling one takes a microsecond. */
 const COMPILE_STEPS = 20
 
-/** Throws RegexError, and EffortSpent. A pattern of 16 KB can compile to a million instructions, so its size is checked before it is compiled. */
+/** Throws RegexError, and EffortSpent. A 16 KB pattern can compile to a million instructions, so check its size first. */
 export function compileWithin(pattern: string, most: number, effort?: Effort): RE2JS {
   const guess = expandedSize(pattern)
   if (guess > GUESS * most) throw new RegexError(pattern, tooLarge(guess, most))
@@ -100,16 +100,16 @@ export function compileWithin(pattern: string, most: number, effort?: Effort): R
   return re
 }
 
-/** An instruction that a match visits, of an effort. */
+/** Effort per visited instruction. */
 const VISIT_STEPS = 3
-/** The matcher of last resort visits instructions four times as fast as the others. */
+/** The fallback matcher visits instructions four times as fast as the others. */
 const FALLBACK_VISITS = 4
-/** Characters that a table of states reads in one step of an effort; a pattern that is decided character by character takes a step for each. */
+/** Characters per effort step in a table of states; matching character by character takes a step each. */
 const SCANNED = 4
 
 /**
- * The cost of a match is known only while it runs: the same pattern reads one text in a table and needs all its states for the next. So the instructions that
- * a match visits are counted where the library looks them up. Its last matcher looks up none; it is paid for whole before it begins.
+ * A match's cost is only known while it runs: the same pattern may read one text in a table and need all its states for the next. So visited instructions are
+ * counted where the library looks them up. Its last matcher has no such lookup and is paid for in full before it starts.
  */
 export function meterOf({ re2Input }: RE2JS): <T>(effort: Effort, characters: number, work: () => T) => T {
   const { prog } = re2Input
@@ -156,7 +156,7 @@ function firstMatch(re: RE2JS, text: string): RegexMatch | undefined {
 const tooLarge = (size: number, max: number): string =>
   `error parsing regexp: expanded it has ${size} steps, over ${max}; use smaller repetitions`
 
-/** Why a pattern cannot be used, or undefined when it can. */
+/** Why a pattern cannot be used; undefined if it can. */
 export function regexProblem(
   pattern: string,
   { maxProgram = MAX_PROGRAM, effort }: { readonly maxProgram?: number; readonly effort?: Effort } = {},
@@ -175,10 +175,10 @@ export interface RegexCache {
   get(pattern: string): Regex
 }
 
-/** Patterns kept; enough for every rule and schema of one process, and a stranger cannot grow it. */
+/** Cached patterns: enough for every rule and schema of a process, and strangers cannot grow it. */
 const DEFAULT_CACHE_SIZE = 512
 
-/** A cache that the caller owns; the one used longest ago leaves first. */
+/** A cache owned by the caller; the least recently used pattern is evicted first. */
 export function createRegexCache(size = DEFAULT_CACHE_SIZE): RegexCache {
   const kept = new Map<string, Regex>()
   return {

@@ -1,4 +1,4 @@
-// Decides when a line that repeats every few seconds is logged again: at once when its text changes, and then after growing pauses.
+// Decides when to log a frequently repeated line again: at once if its text changes, otherwise after growing pauses.
 import type { Clock } from './clock.ts'
 
 const FIRST_PAUSE_MS = 60_000
@@ -15,7 +15,7 @@ export class RepeatedLine {
     this.#clock = clock
   }
 
-  /** How often the same line was left out since it was last logged; undefined when it is left out now. */
+  /** How often the line was skipped since it was last logged; undefined to skip it now. */
   due(text: string): { readonly unlogged: number } | undefined {
     const now = this.#clock.monotonic()
     const isNew = text !== this.#text
@@ -31,7 +31,7 @@ export class RepeatedLine {
     return { unlogged }
   }
 
-  /** The problem is over: the same text is news again. */
+  /** The problem is over: the next occurrence is logged at once. */
   ended(): void {
     this.#text = undefined
     this.#unlogged = 0

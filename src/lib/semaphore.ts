@@ -1,24 +1,24 @@
-// Lets a few pieces of work run at once; the others wait in the order in which they came, up to a bound, and may give up. Not p-limit: it bounds no queue, and work that
-// waits there cannot be given up.
+// Limits concurrent work; the rest waits in order of arrival, up to a limit, and may give up. Not p-limit: its queue has no limit, and waiting work cannot give
+// up.
 import { KubeNodeError } from './errors.ts'
 import { libErrors } from './lib-errors.ts'
 
 export interface SemaphoreOptions {
-  /** What waits, for the error: "renders", "requests". */
+  /** What is waiting, for the error: "renders", "requests". */
   readonly what: string
   /** How many may wait before the next one is refused. */
   readonly mostWaiting?: number
-  /** Another error than KN1044 when so many wait. */
+  /** Error to use instead of KN1044 when the queue is full. */
   readonly full?: () => Error
 }
 
-/** Far more than one process works on: beyond it, callers do not wait for what they start. */
+/** Far more than one process works on: at this point, callers do not wait for what they start. */
 const MOST_WAITING = 10_000
 
 export class Semaphore {
   #free: number
   readonly #options: SemaphoreOptions
-  /** A set keeps its order, and giving up in a long line costs no search. */
+  /** A set keeps insertion order and makes giving up in a long queue cheap. */
   readonly #waiting = new Set<() => void>()
 
   constructor(atOnce: number, options: SemaphoreOptions) {
@@ -26,7 +26,7 @@ export class Semaphore {
     this.#options = options
   }
 
-  /** Runs when its turn has come; an error of one piece does not stop the next. The signal ends the wait, not the work. */
+  /** Runs when its turn comes; an error does not stop the next one. The signal ends the wait, not the work. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const release = await this.acquire(signal)
     try {
@@ -36,7 +36,7 @@ export class Semaphore {
     }
   }
 
-  /** Waits for a turn; call the returned function to end it. Calling it again does nothing. */
+  /** Waits for a turn; call the returned function to release it. Calling it twice is harmless. */
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted()
     if (this.#free > 0) this.#free--

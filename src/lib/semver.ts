@@ -1,28 +1,28 @@
-// Versions by semver.org's order, read leniently (a leading v, missing minor or patch), and ranges over them. Linear in the text.
+// Versions in semver.org order, parsed leniently (a leading v, missing minor or patch), and ranges over them. Linear in the text.
 
 export interface Version {
   readonly numbers: readonly [number, number, number]
-  /** Dot-separated identifiers after the hyphen; a version that has them is before the same one without. */
+  /** Dot-separated identifiers after the hyphen; such a version comes before the same one without. */
   readonly prerelease: readonly string[]
-  /** With `suffix: 'vendor'`: the identifiers of a vendor's release, which is after the same version without. */
+  /** With `suffix: 'vendor'`: identifiers of a vendor release, which comes after the same version without. */
   readonly release?: readonly string[]
 }
 
 export interface VersionOptions {
   /**
-   * What a suffix means that does not begin like a prerelease (alpha, beta, rc, pre, dev). Semver says a prerelease. Kernels, kubelets and
-   * runtimes of vendors (5.10.134-16.al8, v1.32.4-eks-1) mean a release made from that version.
+   * The meaning of a suffix that does not start like a prerelease (alpha, beta, rc, pre, dev). In semver it is a prerelease. For vendors' kernels, kubelets and
+   * runtimes (5.10.134-16.al8, v1.32.4-eks-1) it is a release based on that version.
    */
   readonly suffix?: 'prerelease' | 'vendor'
 }
 
-/** Longer texts are no versions. */
+/** Longer texts are not versions. */
 const MAX_VERSION_CHARS = 128
 
-/** Alternatives and comparators of one range. */
+/** Limit of alternatives and comparators in a range. */
 const MAX_RANGE_PARTS = 32
 
-/** `v1.32.4-rc.1+build`; undefined when the text is no version. */
+/** `v1.32.4-rc.1+build`; undefined if the text is not a version. */
 export function parseVersion(text: string, options: VersionOptions = {}): Version | undefined {
   const partial = parsePartial(text)
   if (partial === undefined || partial.wildcard) return undefined
@@ -41,7 +41,7 @@ function versionOf(
   }
 }
 
-/** Negative, zero, positive: before, same precedence, after. Build metadata does not count. */
+/** Negative, zero, positive: before, same precedence, after. Ignores build metadata. */
 export function compareVersions(a: Version, b: Version): number {
   for (const i of [0, 1, 2] as const) if (a.numbers[i] !== b.numbers[i]) return a.numbers[i] - b.numbers[i]
   if (a.prerelease.length === 0 || b.prerelease.length === 0) {
@@ -61,7 +61,7 @@ function compareLists(a: readonly string[], b: readonly string[]): number {
 
 export type Range = (version: Version) => boolean
 
-/** `>=1.30 <1.33`, `^1.2`, `~1.2.3`, `1.30.x`, joined by `||`; undefined when the text is no range. Prereleases count by their order. */
+/** `>=1.30 <1.33`, `^1.2`, `~1.2.3`, `1.30.x`, joined by `||`; undefined if the text is not a range. Prereleases count by their order. */
 export function parseRange(text: string, options: VersionOptions = {}): Range | undefined {
   if (text.length > MAX_VERSION_CHARS * 4) return undefined
   const alternatives = text.split('||').map((part) => part.trim().split(/\s+/))
@@ -81,7 +81,7 @@ interface Partial {
   readonly wildcard: boolean
 }
 
-/** Longer ones first, since they begin with the shorter. */
+/** Longer ones first, because they start with the shorter. */
 const COMPARISONS = ['>=', '<=', '>', '<', '=', '^', '~'] as const
 type Comparison = (typeof COMPARISONS)[number]
 
@@ -94,7 +94,7 @@ function parseComparator(text: string, options: VersionOptions): Range | undefin
   const [major = 0, minor = 0, patch = 0] = partial.numbers
   const low = versionOf(partial, options)
   const atLeast = (v: Version) => compareVersions(v, low) >= 0
-  /** Below the next version that differs in the n-th number (its prereleases are above the range too). */
+  /** Below the next version that differs in the n-th number (whose prereleases are above the range too). */
   const below = (n: number) => {
     const high = { numbers: nextNumbers([major, minor, patch], n), prerelease: ['0'] }
     return (v: Version) => compareVersions(v, high) < 0
@@ -118,7 +118,7 @@ function parseComparator(text: string, options: VersionOptions): Range | undefin
   return byOperator[operator]
 }
 
-/** The first number that is not zero: what `^` keeps. */
+/** The first nonzero number, which `^` keeps. */
 function caretIndex(numbers: readonly number[]): number {
   const i = numbers.findIndex((n) => n > 0)
   return i === -1 ? numbers.length - 1 : i

@@ -1,10 +1,10 @@
-// SHA-256 of texts and bytes.
+// SHA-256 of text and bytes.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from './json.ts'
 
 export const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest()
 
-/** In hexadecimal digits. */
+/** In hex. */
 export const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
 
 /** Equal for equal values. */

@@ -1,5 +1,5 @@
-// A word of a command that people paste into a shell: as it is where no shell reads anything into it, otherwise quoted.
+// A word for pasting into a shell: unchanged if it has no special characters, otherwise quoted.
 export const shellWord = (text: string): string => (/^[\w./:@%+=,-]+$/.test(text) ? text : quoted(text))
 
-/** One word of the shell, whatever is in it. */
+/** A single shell word, whatever it contains. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -1,6 +1,6 @@
-// Texts for a field with a limit: what is left out is marked.
+// Texts for a field with a limit; a cut is marked.
 
-/** At most so many characters, as servers count them: half of one is no text. */
+/** At most this many characters as servers count them, never half a character. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text
   const characters = [...text]

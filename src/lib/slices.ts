@@ -1,10 +1,10 @@
-// Runs work that is made of steps without stopping everything else: after some milliseconds of it, others have a turn.
+// Runs work in steps without blocking everything else: yields after some milliseconds.
 import { setImmediate } from 'node:timers/promises'
 
-/** Leases, health checks and clients wait no longer than this, and one step. */
+/** Leases, health checks and clients wait no longer than this plus one step. */
 const SLICE_MS = 20
 
-/** Each `yield` is a place where others may go first. */
+/** Other work may run at each `yield`. */
 export async function inSlices<T>(steps: Generator<void, T>, sliceMs = SLICE_MS): Promise<T> {
   for (let until = performance.now() + sliceMs; ;) {
     const step = steps.next()
@@ -15,7 +15,7 @@ export async function inSlices<T>(steps: Generator<void, T>, sliceMs = SLICE_MS)
   }
 }
 
-/** All at once: for programs that do nothing else. */
+/** Without pauses: for programs that do nothing else. */
 export function atOnce<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next()

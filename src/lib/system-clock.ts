@@ -1,7 +1,7 @@
-// The clock of this machine. Programs give it to their parts; a decision never reads it.
+// This machine's clock. Programs pass it to their parts; decisions never read it.
 import { type Clock, sleepOn } from './clock.ts'
 
-/** setTimeout fires at once above 2^31-1; longer waits are capped and callers check the time themselves. */
+/** setTimeout fires at once above 2^31-1; longer waits are capped, and callers check the time themselves. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {

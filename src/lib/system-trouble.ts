@@ -1,4 +1,4 @@
-// What the operating system answered about a file, in words: for messages that name the file themselves.
+// The operating system's error about a file in plain words, for messages that already name the file.
 import { messageOf } from './errors.ts'
 
 const MESSAGES: ReadonlyMap<string, string> = new Map(
@@ -22,10 +22,10 @@ const MESSAGES: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Undefined for codes that have no better words. */
+/** Undefined for codes without a better text. */
 export const systemMessage = (code: string): string | undefined => MESSAGES.get(code)
 
-/** Anything but an error of the system keeps its own text. */
+/** Errors other than system errors keep their text. */
 export function systemTrouble(e: unknown): string {
   const code = e instanceof Error && 'code' in e ? e.code : undefined
   return (typeof code === 'string' ? MESSAGES.get(code) : undefined) ?? messageOf(e)

@@ -1,7 +1,7 @@
-// What a JSON web token says of itself. Unverified: for times and hints of tokens whose server checks them, never for a decision about a right.
+// A JSON web token's unverified claims: for times and hints about tokens that their server verifies, never for a decision about a right.
 import { isObject } from './json.ts'
 
-/** Undefined for other forms of tokens. */
+/** Undefined for other token formats. */
 export function unverifiedClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())

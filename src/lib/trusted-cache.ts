@@ -1,14 +1,14 @@
-// The folder in which the programs of a checkout keep what they compiled and built. What lies there is run as it is, so a folder that another user
-// owns or may write to is made again, empty. Trusted are root, we, and the owner of the checkout, who can change the programs anyway.
+// The cache folder for a checkout's compiled code and builds. Its content is executed unchecked, so a folder that another user owns or can write to is
+// recreated empty. Trusted are root, this user, and the checkout's owner, who can change the programs anyway.
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const OTHERS_WRITE = 0o022
 const PLACE = 'node_modules/.cache/kubenode'
-/** In it are the builds, each in a folder; beside it what each version of Node compiled, thousands of files that are made for their owner alone. */
+/** Contains the builds, each in a folder. Node's compile caches are next to it: thousands of files per Node version, readable only by their owner. */
 const BUILDS = 'programs'
 
-/** Undefined where no folder can be trusted: programs run without one. */
+/** Undefined if no folder can be trusted: programs run without one. */
 export function trustedCache(root: string): string | undefined {
   const folder = join(root, PLACE)
   try {
@@ -22,7 +22,7 @@ export function trustedCache(root: string): string | undefined {
   }
 }
 
-/** A build that only trusted users could have written. */
+/** True for a build that only trusted users could have written. */
 export function isTrustedBuild(root: string, folder: string): boolean {
   const isTrusted = trustedOwners(root)
   return [folder, ...readdirSync(folder).map((name) => join(folder, name))].every((path) => isTrusted(lstatSync(path)))
@@ -35,7 +35,7 @@ function trustedOwners(root: string): IsTrusted {
   return (stat) => !stat.isSymbolicLink() && owners.has(stat.uid) && (stat.mode & OTHERS_WRITE) === 0
 }
 
-/** Packages of others keep their caches there too. */
+/** Other packages keep their caches there too. */
 function closeParent(parent: string, isTrusted: IsTrusted): void {
   mkdirSync(parent, { recursive: true })
   const stat = lstatSync(parent)

@@ -1,5 +1,5 @@
-// Checks whether another user could replace a folder, like sshd's StrictModes: each folder and link on the path from the root belongs to root or to us, and
-// only its owner may write to it. Invariant: a path that cannot be read counts as another user's.
+// Checks whether another user could replace a folder, like sshd's StrictModes: each folder and link on the path from the root must belong to root or this user
+// and be writable only by its owner. Invariant: an unreadable path counts as another user's.
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
@@ -7,7 +7,7 @@ import { KubeNodeError } from './errors.ts'
 import { libErrors } from './lib-errors.ts'
 import { shellWord } from './shell-word.ts'
 
-/** A folder or a link on the way. */
+/** A folder or link on the path. */
 export interface Step {
   readonly path: string
   readonly uid: number
@@ -16,17 +16,17 @@ export interface Step {
   readonly isLink: boolean
 }
 
-/** Users and groups whose write access is no risk. */
+/** Users and groups whose write access is harmless. */
 export interface Trusted {
   readonly own: number
-  /** Only root or we are in this group. */
+  /** Only root and this user are in this group. */
   readonly isOurs: (gid: number) => boolean
 }
 
 export interface Doubt {
   /** "/srv/x belongs to uid 1001 (mode 0755)" */
   readonly seen: string
-  /** What ends it. */
+  /** The command that fixes it. */
   readonly command: string
   readonly path: string
 }
@@ -35,10 +35,10 @@ const ROOT = 0
 const GROUP_WRITES = 0o020
 const ALL_WRITE = 0o002
 const STICKY = 0o1000
-/** As the kernel: more links than this are a circle. */
+/** Same as the kernel's limit: more links are a loop. */
 const MOST_LINKS = 40
 
-/** The bit keeps the entries of a folder like /tmp to their owners; each entry on the way is judged by itself. */
+/** The sticky bit keeps entries of a folder like /tmp with their owners; each entry on the path is checked itself. */
 export function doubtOf(step: Step, { own, isOurs }: Trusted): Doubt | undefined {
   const { path, uid, gid, mode, isLink } = step
   const sudo = own === ROOT ? '' : 'sudo '
@@ -60,7 +60,7 @@ export function doubtOf(step: Step, { own, isOurs }: Trusted): Doubt | undefined
 
 const octal = (mode: number): string => `0${(mode & 0o7777).toString(8)}`
 
-/** As far as it exists, with every link that is followed. */
+/** As far as it exists, including every link on the way. */
 export function wayTo(path: string): readonly Step[] {
   const steps = [stepAt('/')]
   const left = resolve(path).split(sep)
@@ -94,8 +94,8 @@ function stepAt(path: string): Step | undefined {
 }
 
 /**
- * Groups that a distribution makes for one user each, so that a umask of 002 opens nothing. A group that several belong to, or that these files do not
- * name, is not ours, unless it has the number of the user, as such groups have where users come from a directory.
+ * Groups that a distribution creates for a single user, so that a umask of 002 opens nothing. A group with several members, or one not in these files, does not
+ * count, unless its id equals the user's, as for users from a directory.
  */
 export function ownGroups(passwd: string, group: string, own: { readonly uid: number; readonly gid: number }) {
   const fields = (text: string) => text.split('\n').map((line) => line.split(':'))
@@ -128,7 +128,7 @@ function trustedHere(own: number): Trusted {
   return { own, isOurs: (gid) => (isOurs ??= groups())(gid) }
 }
 
-/** A user whom nothing lists has no group of their own. */
+/** A user that is not listed has no group of their own. */
 function gidOf(): number {
   try {
     return userInfo().gid
@@ -138,10 +138,10 @@ function gidOf(): number {
 }
 
 export interface WayOptions {
-  /** The running program. Users who can change the folders above it are trusted already: print a warning, do not refuse. */
+  /** The running program. Users who can change the folders above it are already trusted: warn instead of refusing. */
   readonly program?: string | undefined
   readonly onWarning?: (doubt: Doubt) => void
-  /** The caller closes the folder itself to others, and refuses one that is not its own. */
+  /** The caller closes the folder itself to others, and refuses one it does not own. */
   readonly isClosedByCaller?: boolean
 }
 

@@ -1,5 +1,5 @@
-// Files that are made, never found: what another user put in their place (a link, a pipe, a second name of another file) is removed and not written
-// through. A reader sees the old file or the new one, whole.
+// Creates files safely: anything another user put at their path (a link, a pipe, a hard link) is removed and not written through. Readers get the complete old
+// or new file.
 import { sha256Hex } from './sha256.ts'
 import {
   chmodSync,
@@ -36,7 +36,7 @@ export function writeWholeFile(path: string, text: string, { mode = OWN }: Whole
   renameSync(partial, path)
 }
 
-/** With the mode of the original when none is given. */
+/** With the original's mode if none is given. */
 export function copyWholeFile(from: string, to: string, { mode }: WholeFileOptions = {}): void {
   const partial = emptied(`${to}.partial`)
   copyFileSync(from, partial, COPYFILE_EXCL)
@@ -49,7 +49,7 @@ function emptied(path: string): string {
   return path
 }
 
-/** A descriptor that appends to a regular file that we own and that has only this name. */
+/** A descriptor that appends to a regular file that this user owns and that has no other name. */
 export function openLog(path: string, mode = OWN): number {
   const file = openedOwn(path, mode)
   if (file !== undefined) return file
@@ -57,13 +57,13 @@ export function openLog(path: string, mode = OWN): number {
   return openSync(path, NEW | O_APPEND, mode)
 }
 
-/** A folder of that name with content is kept. */
+/** Keeps a folder of that name with content. */
 function removePlanted(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path)
   else rmSync(path, { force: true })
 }
 
-/** Undefined for anything but a regular file of our own. A pipe without a reader must not block us. */
+/** Undefined for anything but a regular file of this user. Does not block on a pipe without a reader. */
 function openedOwn(path: string, mode: number): number | undefined {
   let file: number
   try {
@@ -82,5 +82,5 @@ function openedOwn(path: string, mode: number): number | undefined {
 export const textIfThere = (path: string): string | undefined =>
   existsSync(path) ? readFileSync(path, 'utf8') : undefined
 
-/** SHA-256 of its content, in hexadecimal digits. */
+/** SHA-256 of its content, in hex. */
 export const sha256OfFile = (path: string): string => sha256Hex(readFileSync(path))

@@ -1,5 +1,5 @@
-// Removes characters from the ends of a text. A pattern that is bound to the end alone, such as /-+$/, starts again at each character of a run inside the text,
-// and takes minutes for a text of a megabyte.
+// Strips characters from the ends of a text. A pattern anchored only at the end, such as /-+$/, restarts at each character of a run inside the text, and takes
+// minutes for a megabyte.
 
 /** `char` matches one character, without flags. */
 export function withoutEnd(text: string, char: RegExp): string {

@@ -1,8 +1,8 @@
-// Pure: how far work is whose size is known, with its rate and the time left: `uploading: 84.2 of 150.0 MB, 12.1 MB/s, 6s left`.
+// Progress of work with a known size, with rate and time left: `uploading: 84.2 of 150.0 MB, 12.1 MB/s, 6s left`. Pure.
 import { formatAge } from '../duration.ts'
 
 const MB = 1_000_000
-/** The rate of the first moments says nothing about the rest. */
+/** The rate of the first moments does not predict the rest. */
 const RATE_AFTER_MS = 3_000
 
 export interface Amount {

@@ -1,4 +1,4 @@
-// Exit codes, and the one place that turns a thrown error into text for users.
+// Exit codes, and the one place that turns a thrown error into user text.
 import { isKubeNodeError, messageOf, numbered } from '../errors.ts'
 import { systemMessage } from '../system-trouble.ts'
 import { printable } from '../printable.ts'
@@ -6,14 +6,14 @@ import { terminalErrors } from './terminal-errors.ts'
 import type { Io } from './io.ts'
 
 export const EXIT_OK = 0
-/** A test that failed, a difference that was found. */
+/** A failed test, or a difference. */
 export const EXIT_DIFFERENT = 1
 /** Bad input or an error; nothing was written. */
 export const EXIT_ERROR = 2
-/** Ctrl-C, as shells report it: 128 and the number of the signal. */
+/** Ctrl-C, as shells report it: 128 plus the signal's number. */
 export const EXIT_INTERRUPTED = 130
 
-/** Ends a command with a code after it printed its own findings. */
+/** Ends a command with a code after it printed its findings. */
 export class Exit extends Error {
   readonly code: number
   constructor(code: number) {
@@ -22,7 +22,7 @@ export class Exit extends Error {
   }
 }
 
-/** What a call of the system was to do, where its name says it to programmers only. */
+/** The purpose of a system call whose name only means something to programmers. */
 const ACTS: ReadonlyMap<string, string> = new Map([
   ['lstat', 'read'],
   ['stat', 'read'],
@@ -34,7 +34,7 @@ const ACTS: ReadonlyMap<string, string> = new Map([
   ['rmdir', 'delete'],
 ])
 
-/** Prints the error and returns its exit code. A stack is shown only for our own bugs. */
+/** Prints the error and returns its exit code. Shows a stack trace only for bugs. */
 export function reportError(io: Io, error: unknown): number {
   if (error instanceof Exit) return error.code
   if (isKubeNodeError(error)) {
@@ -53,6 +53,6 @@ export function reportError(io: Io, error: unknown): number {
   return EXIT_ERROR
 }
 
-/** An operating system error about a file or a port that the user named is no bug of KubeNode. */
+/** An operating system error about a user's file or port is not a bug. */
 const isSystemError = (e: unknown): e is NodeJS.ErrnoException & { code: string; syscall: string } =>
   e instanceof Error && 'syscall' in e && 'code' in e && typeof e.code === 'string' && typeof e.syscall === 'string'

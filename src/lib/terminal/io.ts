@@ -5,27 +5,27 @@ import { lineWriter } from '../line-writer.ts'
 export interface Io {
   /** Data for other programs. */
   out(text: string): void
-  /** Progress and hints for users; --quiet leaves them out. */
+  /** Progress and hints for users; hidden by --quiet. */
   err(text: string): void
-  /** What a user must see also with --quiet, beside the data: problems that were found. `err` when left out. */
+  /** What a user must see even with --quiet, in addition to the data: problems. `err` if left out. */
   problem?(text: string): void
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly isTerminal: boolean
-  /** Columns of the terminal that `out` writes to, asked each time: windows change. Undefined in a pipe, where nothing is shortened. */
+  /** Columns of the terminal behind `out`, read each time because windows change. Undefined in a pipe, where nothing is shortened. */
   readonly width?: () => number | undefined
-  /** Of the terminal that `err` writes to; undefined when that is none. */
+  /** Columns of the terminal behind `err`; undefined if it is not one. */
   readonly errWidth?: () => number | undefined
-  /** What --color says. */
+  /** The value of --color. */
   readonly color?: 'auto' | 'always' | 'never'
-  /** Aborted when a command that shows changes until Ctrl-C is to end: who read them has left. */
+  /** Aborts when a command that follows changes should end because its reader exited. */
   readonly signal?: AbortSignal
-  /** One line from the user; absent without a terminal. */
+  /** Reads one line from the user; undefined without a terminal. */
   readonly ask?: (question: string) => Promise<string>
 }
 
-/** A line of a server for other programs. It is optional: the server continues when it cannot be written. */
+/** A server's line for other programs. Optional: the server continues if it cannot be written. */
 export const announce = (line: string): void => lineWriter(1, () => '').write(line)
 
-/** A problem that was found is shown with --quiet too. */
+/** Shows a problem, even with --quiet. */
 export const showProblem = (io: Io, text: string): void => (io.problem === undefined ? io.err(text) : io.problem(text))

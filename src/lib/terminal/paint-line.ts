@@ -1,4 +1,4 @@
-// Colors of a line that a screen redraws: bars, phases, counts, and what stopped. Its letters stay as they are.
+// Colors a redrawn line: bars, phases, counts, and stopped work. The text stays the same.
 import { type Paint, toneOf } from './paint.ts'
 
 const PIECES =

@@ -1,9 +1,9 @@
-// Colors, for people only: on a terminal unless NO_COLOR or --color says otherwise. What is painted says the same without colors.
+// Colors for people: on a terminal, unless NO_COLOR or --color overrides it. Output has the same meaning without colors.
 import type { Io } from './io.ts'
 
 export const COLORS = ['auto', 'always', 'never'] as const
 
-/** https://no-color.org; a terminal that calls itself dumb shows the codes. */
+/** https://no-color.org; a dumb terminal would print the codes. */
 export function hasColors({ color = 'auto', isTerminal, env }: Pick<Io, 'color' | 'isTerminal' | 'env'>): boolean {
   if (color !== 'auto') return color === 'always'
   return isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
@@ -27,14 +27,14 @@ const WARN =
   /^(Pending|Provisioning|Joining|Importing|Installing|Updating|Repairing|Draining|Deleting|Progressing|Waiting|Paused|Requested|AwaitingPermit|Verifying|Running|Unknown|Switching|Inspecting|Soaking|Leaving)$/
 const GOOD = /^(Ready|Healthy|Succeeded|Granted|Passed|Active|Yes|Unchanged)$/
 
-/** Of a word of a status, as tables show it below `head`. */
+/** The color of a status word in a table column with this header. */
 export function toneOf(head: string, word: string): Tone | undefined {
   if (head === 'READY' && word === 'False') return 'bad'
   if (head === 'READY' && word === 'True') return 'good'
   return BAD.test(word) ? 'bad' : WARN.test(word) ? 'warn' : GOOD.test(word) ? 'good' : undefined
 }
 
-/** Of a whole line of an explanation, by how it begins. */
+/** The color of a whole explanation line, by how it starts. */
 export function lineTone(line: string): Tone | undefined {
   const text = line.trimStart()
   if (/^(!|Blocked\b|.*: blocked\b|.* (is|:) (Failed|NotReady|Lost)\b|error:)/.test(text)) return 'bad'

@@ -1,22 +1,22 @@
-// Shows what a command waits for, once that takes long enough to wonder: on a terminal one line with the seconds, removed at the end; elsewhere one line.
+// Shows what a command is waiting for once it takes long enough to wonder: on a terminal one line with seconds that is removed at the end; elsewhere one line.
 import { type Clock } from '../clock.ts'
 import { systemClock } from '../system-clock.ts'
 import { printableLine } from '../printable.ts'
 import type { Io } from './io.ts'
 
 const SLOW_MS = 2_000
-/** In a pipe only what is slow enough to explain a log is named. */
+/** In a pipe only waits slow enough to matter in a log are shown. */
 const SLOW_IN_PIPE_MS = 5_000
 const EVERY_MS = 1_000
 const CLEAR_LINE = '\r\u001b[K'
 
-/** Removes a line of so many characters. A terminal breaks it when its window becomes narrower: then it has several rows. */
+/** Clears a line of this length. If the window became narrower, the terminal wrapped it into several rows. */
 function clearOf(length: number, width: number | undefined): string {
   const more = width === undefined ? 0 : Math.floor(length / width)
   return more === 0 ? CLEAR_LINE : `\r\u001b[${more}A\u001b[J`
 }
 
-/** Work that can say how far it is. */
+/** Work that can report its progress. */
 export type Shown = (elapsedMs: number) => string
 
 export async function withProgress<T>(

@@ -1,11 +1,11 @@
-// Rows of cells as aligned text. On a terminal the widest columns are shortened with `…` until a row fits; where they would say nothing, each row becomes a
-// block of lines. In a pipe nothing is cut. Pure.
+// Aligns rows of cells. On a terminal the widest columns are shortened with `…` until a row fits; where they would be meaningless, each row becomes a block of
+// lines. In a pipe nothing is cut. Pure.
 
 import { wrapped } from './wrap.ts'
 import { defined } from '../defined.ts'
 
 export const GAP = 3
-/** A narrower column says nothing. */
+/** A narrower column is meaningless. */
 const MIN_WIDTH = 6
 
 const cut = (text: string, width: number): string =>
@@ -17,7 +17,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:/
 
 const STATES: ReadonlySet<string> = new Set(['PHASE', 'STATE', 'STATUS'])
 
-/** What names the object is copied; half a state and a time without its minutes answer nothing. These stay whole. */
+/** Object names get copied, and half a state or time is useless. These stay whole. */
 function isKept(rows: readonly (readonly string[])[], column: number): boolean {
   if (column === 0 || (column === 1 && rows[0]?.[0] === 'NAMESPACE') || STATES.has(rows[0]?.[column] ?? '')) return true
   return rows.some((row) => TIMESTAMP.test(row[column] ?? ''))
@@ -47,13 +47,13 @@ export function widthsOf(rows: readonly (readonly string[])[], most?: number): r
 export interface RowStyle {
   /** On a terminal: cells wider than their column are shortened. */
   readonly isCut?: boolean
-  /** Paints a cell by the head of its column; the text itself stays. */
+  /** Colors a cell by its column's header; the text stays. */
   readonly paint?: (column: number, text: string) => string
-  /** The first row has the names of the columns; true when left out. */
+  /** The first row has the column names; true if left out. */
   readonly hasHead?: boolean
 }
 
-/** One row. Where nothing may be cut, a cell wider than its column pushes the others. */
+/** One row. If nothing may be cut, a cell wider than its column pushes the others. */
 export function alignedRow(row: readonly string[], widths: readonly number[], style: RowStyle = {}): string {
   const { isCut = false, paint = (_, text) => text } = style
   const last = row.findLastIndex((cell) => cell !== '')
@@ -74,7 +74,7 @@ export function alignedRows(rows: readonly (readonly string[])[], most?: number,
   return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
 }
 
-/** Prints later rows in the columns of the first ones. The window is asked each time, since it may have become narrower. */
+/** Prints later rows in the first ones' columns. Reads the window width each time, since it may have shrunk. */
 export function laterRows(
   first: readonly (readonly string[])[],
   { width, paint, hasHead }: RowStyle & { readonly width: () => number | undefined },
@@ -91,7 +91,7 @@ export function laterRows(
   }
 }
 
-/** The first cell of each row, and below it the others with the names of their columns. Words stay whole. */
+/** Each row's first cell, and below it the others with their column names. Words stay whole. */
 function blocks(all: readonly (readonly string[])[], most: number, { paint, hasHead = true }: RowStyle): string {
   const head = hasHead ? all[0] : undefined
   const left = Math.max(0, ...(head ?? []).slice(1).map((name) => name.length))

@@ -1,16 +1,16 @@
-// One calm display: on a terminal a block of lines that is redrawn in place, elsewhere a line for each change and nothing else.
+// One calm display: on a terminal a block of lines redrawn in place, elsewhere one line per change and nothing else.
 import { printableLine } from '../printable.ts'
 
 export interface Screen {
-  /** A step of starting, or something that happened. Stays on the screen. */
+  /** A startup step or an event; stays on the screen. */
   print(line: string): void
   readonly isTerminal: boolean
   /**
-   * Holds what opens a door, such as a link that signs in; it is the first line of the display, and the next one replaces it. A log keeps lines for years: only a
-   * terminal gets it, a file or a pipe gets `otherwise`, once.
+   * Pins a secret line, such as a sign-in link, at the top of the display until the next one replaces it. A log keeps lines for years: only a terminal gets it,
+   * a file or pipe gets `otherwise`, once.
    */
   pinForPerson(line: string, otherwise: string): void
-  /** The current display. Replaces the previous one. */
+  /** Replaces the current display. */
   show(lines: readonly string[]): void
   /** Leaves the last picture and stops redrawing. */
   end(): void
@@ -18,11 +18,11 @@ export interface Screen {
 
 export interface ScreenOptions {
   readonly isTerminal: boolean
-  /** A line longer than the window is left to the terminal to fold, as one that people copy; otherwise it is cut. */
+  /** Lets the terminal wrap a line longer than the window, for lines that people copy; otherwise it is cut. */
   readonly foldsLongLines?: boolean
-  /** Colors of a line, which keep its letters. */
+  /** Colors a line without changing its text. */
   readonly paint?: (line: string) => string
-  /** Asked at each picture: windows change. */
+  /** Read for each picture: windows change. */
   readonly size?: () => { readonly columns: number; readonly rows: number }
 }
 
@@ -30,15 +30,15 @@ const up = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A`)
 const CLEAR_REST_OF_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
 const CLEAR_WINDOW = '\u001b[2J\u001b[H'
-/** Without a terminal, lines of so many last pictures are not printed again: what goes to and fro is said once. */
+/** Without a terminal, lines of this many recent pictures are not printed again: a flapping state is printed once. */
 const PICTURES_REMEMBERED = 8
-/** Shown so many times, a picture stays: lines that came back are printed then, or a log would end with what is over. */
+/** A picture shown this often is stable: its returning lines are printed, or a log would end with an outdated state. */
 const SHOWN_TO_STAY = 10
 
-/** How many rows a line has that the terminal folds. */
+/** Rows of a line that the terminal wraps. */
 const rowsOf = (line: string, columns: number): number => Math.max(1, Math.ceil(line.length / columns))
 
-/** How many of the lines fit, with room for the cursor, and where not all do, for the line that says so. */
+/** How many lines fit, with room for the cursor and, if not all fit, for a line about the rest. */
 function endOfRows(lines: readonly string[], columns: number, rows: number): number {
   const ends: number[] = []
   for (const line of lines) ends.push((ends.at(-1) ?? 0) + rowsOf(line, columns))
@@ -57,17 +57,17 @@ export function createScreen(
 ): Screen {
   let drawn = 0
   let pinned: readonly string[] = []
-  /** As it was shown, without what is pinned. */
+  /** As shown, without the pinned line. */
   let shown: readonly string[] = []
-  /** Of the window that the last picture was drawn in. */
+  /** Window width of the last picture. */
   let drawnColumns = 0
   let last: readonly string[] = []
   const pictures: (readonly string[])[] = []
-  /** Lines of the picture that were in an earlier one, but not in the one before it, and are not printed again yet. */
+  /** Lines of the picture that were in an earlier one but not in the previous one, and have not been printed again yet. */
   let back: readonly string[] = []
   let timesShown = 0
 
-  /** A line that wraps, or a display that scrolls, would break the count of lines to move up. */
+  /** A wrapped line or a scrolled display would break the count of lines to move up. */
   const fit = (lines: readonly string[]): readonly string[] => {
     const { columns, rows } = size()
     const end = endOfRows(lines, foldsLongLines ? columns : Number.POSITIVE_INFINITY, rows)
@@ -76,16 +76,16 @@ export function createScreen(
     return short.map((l) => (l.length < columns ? l : `${l.slice(0, Math.max(0, columns - 2))}…`))
   }
 
-  /** Some terminals break the lines of a window that changed its width, and join folded ones, and others do not: then it is unknown how far up the picture begins. */
+  /** When a window changes its width, some terminals rewrap lines and others do not: it is then unknown how far up the picture starts. */
   const isTorn = (columns: number): boolean =>
     columns !== drawnColumns && last.some((l) => l.length >= Math.min(columns, drawnColumns))
 
-  /** Each line is written over the one before and never blanked first: nothing flickers. */
+  /** Overwrites each line without blanking it first, so nothing flickers. */
   const redraw = (lines: readonly string[]): void => {
     const { columns } = size()
     const rows = drawn === 0 ? 0 : last.reduce((sum, line) => sum + rowsOf(line, columns), 0)
     const start = drawn > 0 && isTorn(columns) ? CLEAR_WINDOW : `${up(rows)}\r`
-    // Behind a line that fills its last row exactly, this would clear its last character.
+    // After a line that fills its last row exactly, this would clear its last character.
     const rest = (line: string) => (line !== '' && line.length % columns === 0 ? '' : CLEAR_REST_OF_LINE)
     write(`${start}${lines.map((l) => `${paint(l)}${rest(l)}\n`).join('')}${CLEAR_BELOW}`)
     drawnColumns = columns

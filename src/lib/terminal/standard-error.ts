@@ -1,4 +1,4 @@
-// Standard error of long-running programs, as JSON lines: lines that cannot be written are counted, and reported once there is room.
+// Standard error of long-running programs as JSON lines: lines that cannot be written are counted, and reported once there is room.
 import { lineWriter } from '../line-writer.ts'
 
 export const standardError = lineWriter(2, (lines) => {

@@ -1,4 +1,4 @@
-// The numbered errors with which any program ends that has no better one.
+// The numbered errors for programs that end without a better one.
 import { errorTable } from '#lib/error-table.ts'
 
 export const terminalErrors = errorTable({

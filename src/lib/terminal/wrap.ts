@@ -1,5 +1,5 @@
-// Breaks lines between words so that each fits a window; what continues a line is indented below it. A command is never broken: a longer one has a line of its own,
-// which the terminal itself folds, so that it can be copied whole. Pure.
+// Wraps lines between words to fit a window, with an indent for continuations. Never breaks a command: a longer one gets its own line, which the terminal
+// folds, so that it can be copied whole. Pure.
 import { printableLine } from '../printable.ts'
 import type { Io } from './io.ts'
 
@@ -22,14 +22,14 @@ export function wrapped(line: string, columns: number): readonly string[] {
 
 const PROGRAM = /^["'`(]*(kubenode|kubectl|git)$/
 const SUBCOMMAND = /^[a-z][a-z-]*[;,:)`]?$/
-/** `rollout history base`. One word of prose too many only makes the unbroken part longer. */
+/** `rollout history base`. One extra word of prose only makes the unbroken part longer. */
 const MOST_SUBCOMMANDS = 3
 /** An option, an object, a placeholder, a name with a digit. */
 const ARGUMENT = /^-|\/|^[A-Z]+\b|[0-9=]/
 /** Punctuation of the sentence around a command. */
 const END = /[;,:)`]$/
 
-/** Words, and commands as one word each. */
+/** Words, with each command as a single word. */
 function unitsOf(words: readonly string[]): readonly string[] {
   const units: string[] = []
   for (let i = 0; i < words.length;) {
@@ -46,7 +46,7 @@ function endOfCommands(words: readonly string[], start: number): number {
   return words[end] === '&&' && PROGRAM.test(words[end + 1] ?? '') ? endOfCommands(words, end + 1) : end
 }
 
-/** The position after the last word of the command that begins at `start`. */
+/** The position after the last word of the command that starts at `start`. */
 function endOfCommand(words: readonly string[], start: number): number {
   let end = start + 1
   const isOpen = (): boolean => end < words.length && (end === start + 1 || !END.test(words[end - 1] ?? ''))
@@ -65,17 +65,17 @@ function endOfQuote(words: readonly string[], start: number, quote: string): num
   return length < 0 ? start + 1 : start + 1 + length + 1
 }
 
-/** Lines for users, as the window of a terminal shows them best; unchanged in a pipe. */
+/** Lines for users, wrapped for the terminal's window; unchanged in a pipe. */
 export function windowLines({ width }: Pick<Io, 'width'>, lines: readonly string[]): readonly string[] {
   const columns = width?.()
   const shown = lines.map(printableLine)
   return columns === undefined ? shown : shown.flatMap((line) => wrapped(line, columns))
 }
 
-/** Progress and colored text have their layout already. */
+/** Progress and colored text already have their layout. */
 const isDrawn = (text: string): boolean => ['\r', '\u001b'].some((sign) => text.includes(sign)) || !text.endsWith('\n')
 
-/** Errors and hints are broken between words too. */
+/** Also wraps errors and hints. */
 export const withWrappedHints = (io: Io): Io => ({
   ...io,
   err: (text) => {

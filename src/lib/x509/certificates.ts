@@ -1,5 +1,5 @@
-// The one maker of certificates: authorities, certificates of servers and clients, and answers to signing requests. Written from
-// a few dozen DER values; ADR 32 has the measurement that keeps a package away.
+// Creates all certificates: authorities, server and client certificates, and signed requests. Built from a few dozen DER values; ADR 32 has the measurement
+// that argues against a package.
 import {
   createHash,
   createPrivateKey,
@@ -27,7 +27,7 @@ import { ID } from './object-ids.ts'
 import { requestParts } from './read-request.ts'
 
 const DAY_MS = 86_400_000
-/** Clocks of those who check it may be behind ours. */
+/** Verifiers' clocks may be behind this one. */
 const EARLIER_MS = 5 * 60_000
 
 export interface KeyAndCertificate {
@@ -39,7 +39,7 @@ export interface KeyAndCertificate {
 export interface Validity {
   readonly now: number
   readonly days: number
-  /** How much sooner than now it is good; five minutes when left out. */
+  /** How far before now its validity starts; five minutes if left out. */
   readonly earlierMs?: number
 }
 
@@ -57,7 +57,7 @@ const SUBJECT_KEY = objectId(ID.subjectKey)
 const extension = (id: Buffer, value: Buffer): Buffer => sequence(id, octets(value))
 const critical = (id: Buffer, value: Buffer): Buffer => sequence(id, TRUE, octets(value))
 
-/** Our authorities sign certificates of servers and clients, never other authorities. */
+/** KubeNode's authorities sign server and client certificates, never other authorities. */
 const NO_AUTHORITY_BELOW = der(TAG.integer, Buffer.from([0]))
 
 const basicConstraints = (isAuthority: boolean): Buffer =>
@@ -68,7 +68,7 @@ const extendedUsage = (ids: readonly Buffer[]): Buffer => extension(objectId(ID.
 const alternativeNames = (hosts: readonly string[]): Buffer =>
   extension(objectId(ID.alternativeNames), sequence(...hosts.map(generalName)))
 
-/** Bits of KeyUsage, the first bit of the first byte being 0; all requested bits are in one byte. */
+/** Bits of KeyUsage; the first bit of the first byte is 0. All used bits are in one byte. */
 const KEY_USAGE = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -78,7 +78,7 @@ const KEY_USAGE = {
   keyCertSign: 5,
 } as const
 
-/** As DER wants it: no zero bits at the end. */
+/** DER requires dropping trailing zero bits. */
 function keyUsage(bits: readonly number[]): Buffer {
   const byte = bits.reduce((all, bit) => all | (0x80 >> bit), 0)
   const unused = 7 - Math.max(...bits)
@@ -96,7 +96,7 @@ function generalName(host: string): Buffer {
   return der(0x82, Buffer.from(host, 'latin1'))
 }
 
-/** The URL parser knows every way in which one is written, and writes it in one. */
+/** The URL parser accepts every notation and writes one. */
 function ipv6Bytes(host: string): Buffer {
   const [head = '', tail] = new URL(`http://[${host}]`).hostname.slice(1, -1).split('::', 2)
   const groups = (text: string | undefined): string[] => (text === undefined || text === '' ? [] : text.split(':'))
@@ -108,7 +108,7 @@ function ipv6Bytes(host: string): Buffer {
   return bytes
 }
 
-/** Two digits of a year until 2049, four from then on. */
+/** Two-digit years until 2049, four digits from then on. */
 function time(ms: number): Buffer {
   const text = new Date(ms).toISOString().replace(/\.\d+|[-:T]/g, '')
   return ms < Date.UTC(2050)
@@ -116,10 +116,10 @@ function time(ms: number): Buffer {
     : der(TAG.generalizedTime, Buffer.from(text))
 }
 
-/** Positive, and short of 20 octets. */
+/** Positive, and shorter than 20 octets. */
 const serialNumber = (): Buffer => der(TAG.integer, Buffer.from([1]), randomBytes(15))
 
-/** As most authorities name a key: by the SHA-1 of its bits. */
+/** Like most authorities, identifies a key by the SHA-1 of its bits. */
 function keyId(publicKey: Buffer): Buffer {
   const bits = inside(readDer(publicKey)[0])[1]
   return createHash('sha1')
@@ -128,7 +128,7 @@ function keyId(publicKey: Buffer): Buffer {
 }
 
 interface Content {
-  /** Names, each as DER. */
+  /** Names in DER. */
   readonly issuer: Buffer
   readonly subject: Buffer
   /** SubjectPublicKeyInfo. */
@@ -179,7 +179,7 @@ const EXTENDED_OF: Readonly<Record<Usage, readonly Buffer[]>> = {
 export interface Issue {
   readonly subject: Subject
   readonly validity: Validity
-  /** A peer serves and asks with the same certificate, as members of etcd do. */
+  /** Peers, such as etcd members, use the same certificate as server and client. */
   readonly usage: Usage
   readonly hosts?: readonly string[]
 }
@@ -201,7 +201,7 @@ export function issueCertificate(authority: KeyAndCertificate, issue: Issue): Ke
   return { key, certificate: issued }
 }
 
-/** What the authority's certificate says of itself goes into what it signs, as it stands. */
+/** Copies the authority's own subject into what it signs, unchanged. */
 function issuedBy(authority: KeyAndCertificate, content: Omit<Content, 'issuer'>): string {
   const { name, key } = identityOf(authority.certificate)
   const ofAuthority = key === undefined ? [] : [authorityKey(key)]
@@ -209,7 +209,7 @@ function issuedBy(authority: KeyAndCertificate, content: Omit<Content, 'issuer'>
   return certificate(authority.key, { ...content, issuer: name, extensions })
 }
 
-/** Fields of a certificate of version 3, in order: version, serial number, algorithm, issuer, validity, subject. */
+/** Fields of a version 3 certificate in order: version, serial number, algorithm, issuer, validity, subject. */
 const SUBJECT_AT = 5
 
 function identityOf(certificatePem: string): { readonly name: Buffer; readonly key: Buffer | undefined } {
@@ -245,7 +245,7 @@ const EXTENDED_USAGES: ReadonlyMap<string, Buffer> = new Map([
 const known = <V>(table: ReadonlyMap<string, V>, names: readonly string[]): readonly V[] =>
   names.map((n) => table.get(n)).filter((v) => v !== undefined)
 
-/** Signs a request, with the usages of its CertificateSigningRequest. */
+/** Signs a request with the usages of its CertificateSigningRequest. */
 export function signRequest(
   authority: KeyAndCertificate,
   requestPem: string,
@@ -265,6 +265,6 @@ export function signRequest(
       ...(request.alternativeNames === undefined ? [] : [request.alternativeNames.whole]),
     ],
   })
-  // The requester wrote the name and the alternative names: if the result cannot be read, it is not handed out.
+  // The requester chose the name and alternative names: never return a certificate that does not parse.
   return new X509Certificate(issued).toString()
 }

@@ -1,5 +1,5 @@
-// DER, the encoding of keys, certificates and requests for them (X.690): written from tagged parts, read back strictly. Invariant: what
-// is read lies inside what holds it, and its length is written in the one way that DER allows.
+// DER, the encoding of keys, certificates and signing requests (X.690): written from tagged parts, parsed strictly. Invariant: a parsed value lies inside its
+// container, and its length has DER's unique encoding.
 
 /** Tags of X.690; constructed ones have the bit 0x20. */
 export const TAG = {
@@ -17,14 +17,14 @@ export const TAG = {
   set: 0x31,
 } as const
 
-/** A certificate is some 500 bytes, one with many names a few thousand; two bytes of length are enough. */
+/** A certificate is about 500 bytes, one with many names a few thousand; two length bytes are enough. */
 const LONGEST = 0xff_ff
 
 export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
   if (length > LONGEST) throw new RangeError(`a value of ${length} bytes is too long for DER`)
-  // Up to 127 the length is itself; beyond, the count of its bytes comes first.
+  // Up to 127 the length is its own encoding; beyond, the number of length bytes comes first.
   const bytes = length < 0x80 ? [length] : length < 0x1_00 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...bytes]), content])
 }
@@ -32,7 +32,7 @@ export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
 export const sequence = (...parts: readonly Buffer[]): Buffer => der(TAG.sequence, ...parts)
 export const objectId = (hex: string): Buffer => der(TAG.objectId, Buffer.from(hex, 'hex'))
 export const octets = (...parts: readonly Buffer[]): Buffer => der(TAG.octetString, ...parts)
-/** Of whole bytes. */
+/** For whole bytes. */
 export const bitString = (bytes: Buffer): Buffer => der(TAG.bitString, Buffer.from([0]), bytes)
 
 export function pem(label: string, content: Buffer): string {
@@ -40,7 +40,7 @@ export function pem(label: string, content: Buffer): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** One value as it was read. */
+/** One parsed value. */
 export interface DerValue {
   readonly tag: number
   /** Tag, length and content. */
@@ -48,7 +48,7 @@ export interface DerValue {
   readonly content: Buffer
 }
 
-/** The values that fill these bytes, one after the other; throws a SyntaxError where they do not. */
+/** The sequence of values that fills these bytes; throws a SyntaxError if they do not parse. */
 export function readDer(bytes: Buffer): readonly DerValue[] {
   const values: DerValue[] = []
   for (let at = 0; at < bytes.length;) {
@@ -81,7 +81,7 @@ export function inside(value: DerValue | undefined, tag: number = TAG.sequence):
   return readDer(value.content)
 }
 
-/** An object identifier as people write it; throws a SyntaxError for anything else. */
+/** An object identifier in dotted form; throws a SyntaxError for anything else. */
 export function dottedId(value: DerValue | undefined): string {
   const last = value?.content.at(-1)
   if (value?.tag !== TAG.objectId || last === undefined || last >= 0x80) throw broken('no object identifier')
@@ -95,12 +95,12 @@ export function dottedId(value: DerValue | undefined): string {
     open = 0n
   }
   const [both = 0n, ...rest] = numbers
-  // The first two arcs share a number: 40 of each of the first two roots, all others of the third.
+  // The first two arcs share a number: 40 for each of the first two roots, the rest for the third.
   const root = both < 80n ? both / 40n : 2n
   return [root, both - root * 40n, ...rest].join('.')
 }
 
-/** The bytes of a PEM block with one of these labels; throws a SyntaxError when there is none. */
+/** The bytes of a PEM block with one of these labels; throws a SyntaxError if there is none. */
 export function bytesOfPem(text: string, ...labels: readonly string[]): Buffer {
   for (const label of labels) {
     const body = bodyOfPem(text, label)
@@ -112,14 +112,14 @@ export function bytesOfPem(text: string, ...labels: readonly string[]): Buffer {
 const bodyOfPem = (text: string, label: string): string | undefined =>
   new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`).exec(text)?.[1]
 
-/** The same for a text that holds exactly one block: with two, another reader may use the other one. */
+/** The same for a text with exactly one block: with two, another reader may use the other one. */
 export function bytesOfOnlyPem(text: string, label: string): Buffer {
   const begins = text.split('-----BEGIN').length - 1
   if (begins > 1) throw new SyntaxError(`${begins} PEM blocks where one is wanted`)
   const body = bodyOfPem(text, label)
   if (body === undefined) throw new SyntaxError(`no PEM block ${label}`)
   const bytes = Buffer.from(body, 'base64')
-  // Decoders differ in what they pass over.
+  // Decoders differ in what they ignore.
   if (bytes.toString('base64') !== body.replace(/\s+/g, '')) throw new SyntaxError(`a PEM block ${label} not in base64`)
   return bytes
 }

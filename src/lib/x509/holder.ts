@@ -1,4 +1,4 @@
-// Whom a certificate names. Read part by part: the text of a subject has several organizations in one line where the signer put them in one set.
+// The subject of a certificate, parsed part by part: the printed subject merges several organizations into one line if the signer put them in one set.
 import type { X509Certificate } from 'node:crypto'
 import { inside, readDer } from './der.ts'
 import { readName, type NameRead } from './name.ts'
@@ -8,7 +8,7 @@ const VERSION = 0xa0
 /** After serial number, algorithm, issuer and validity. */
 const SUBJECT = 4
 
-/** Undefined where its name is none that all programs read alike. */
+/** Undefined if programs may read its name differently. */
 export function holderOf(certificate: X509Certificate): NameRead | undefined {
   try {
     const [content] = inside(readDer(certificate.raw)[0])

@@ -1,4 +1,4 @@
-// The name in a certificate or a request for one: written from a subject, read for what the server decides by.
+// The name in a certificate or signing request: written from a subject, parsed for the server's decisions.
 import { der, dottedId, inside, objectId, sequence, TAG, type DerValue } from './der.ts'
 import { ID } from './object-ids.ts'
 
@@ -11,12 +11,12 @@ const COMMON_NAME = objectId(ID.commonName)
 const ORGANIZATION = objectId(ID.organization)
 
 const value = (type: Buffer, text: string): Buffer => sequence(type, der(TAG.utf8String, Buffer.from(text, 'utf8')))
-/** A set in DER is ordered by the bytes of its members. */
+/** DER orders a set by its members' bytes. */
 const setOf = (members: readonly Buffer[]): Buffer => der(TAG.set, ...members.toSorted((a, b) => a.compare(b)))
 
 const part = (type: Buffer, text: string): Buffer => setOf([value(type, text)])
 
-/** As signers written in Go repeat the name of a request: all organizations in one set. A name with anything else in it stays as it was written. */
+/** Signers written in Go repeat a request's name this way: all organizations in one set. A name with any other part stays as written. */
 export function repeatedName(name: DerValue): Buffer {
   const read = nameIn(name)
   if (read === undefined || read.others.length > 0) return name.whole
@@ -31,11 +31,11 @@ export const encodedName = ({ commonName, organizations = [] }: Subject): Buffer
   sequence(...organizations.map((o) => part(ORGANIZATION, o)), part(COMMON_NAME, commonName))
 
 export interface NameRead extends Required<Subject> {
-  /** Identifiers of its other parts, in numbers and dots. */
+  /** Identifiers of its other parts, in dotted form. */
   readonly others: readonly string[]
 }
 
-/** The common name, '' when there is none, and all organizations. Of two common names others go by the last one. */
+/** The common name, '' if there is none, and all organizations. With two common names, other programs use the last one. */
 export function readName(name: DerValue): NameRead {
   const commonNames: string[] = []
   const organizations: string[] = []
@@ -52,14 +52,14 @@ export function readName(name: DerValue): NameRead {
   return { commonName: commonNames[0] ?? '', organizations, others }
 }
 
-/** Allowed content of each kind of text: bytes beyond ASCII are different letters to different readers unless the text is declared as UTF-8. */
+/** Allowed content of each text type: bytes beyond ASCII are read differently unless the text is declared as UTF-8. */
 const TEXTS: ReadonlyMap<number, RegExp> = new Map([
   [TAG.utf8String, /^\P{Cc}*$/u],
   [TAG.printableString, /^[ -~]*$/],
   [TAG.ia5String, /^[ -~]*$/],
 ])
 
-/** What others may read in another way is refused: other encodings, and characters that end or hide text. */
+/** Refuses what others may read differently: other encodings, and characters that end or hide text. */
 function valueText(value: DerValue | undefined): string {
   const allowed = value && TEXTS.get(value.tag)
   if (value === undefined || allowed === undefined)

@@ -1,4 +1,4 @@
-// Identifiers of what certificates and requests for them consist of, as DER writes them, in hex.
+// Object identifiers used in certificates and signing requests, in DER hex.
 
 export const ID = {
   commonName: '550403', // 2.5.4.3

@@ -1,4 +1,4 @@
-// The certificates of a bundle, one by one.
+// The individual certificates of a bundle.
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----\n?/g
 

@@ -1,4 +1,4 @@
-// A request for a certificate (PKCS #10) as it was posted: read strictly, its signature checked. What cannot be read throws.
+// Parses a posted certificate request (PKCS #10) strictly and checks its signature. Throws if it cannot be parsed.
 import { createPublicKey, verify, type KeyObject } from 'node:crypto'
 import { bytesOfOnlyPem, der, dottedId, inside, objectId, readDer, TAG, type DerValue } from './der.ts'
 import { ID } from './object-ids.ts'
@@ -10,20 +10,20 @@ export interface SigningRequest {
   readonly dnsNames: readonly string[]
   readonly ipAddresses: readonly string[]
   readonly otherNames: boolean
-  /** Why it is not signed: its key or its signature is not accepted. */
+  /** Why it cannot be signed: its key or signature is not acceptable. */
   readonly problem: string | undefined
 }
 
-/** The parts of a request that go into its certificate as they stand. */
+/** The parts of a request that are copied into its certificate. */
 export interface RequestParts {
   readonly subject: DerValue
   /** SubjectPublicKeyInfo. */
   readonly publicKey: DerValue
-  /** The extension with the alternative names. */
+  /** The extension with alternative names. */
   readonly alternativeNames: DerValue | undefined
-  /** Identifiers of all requested extensions, in numbers and dots. */
+  /** Identifiers of all requested extensions, in dotted form. */
   readonly extensions: readonly string[]
-  /** Why it is not signed: its key or its signature is not accepted. */
+  /** Why it cannot be signed: its key or signature is not acceptable. */
   readonly problem: string | undefined
 }
 
@@ -32,10 +32,10 @@ const ATTRIBUTES = 0xa0
 const EXTENSION_REQUEST = objectId(ID.extensionRequest)
 const ALTERNATIVE_NAMES = objectId(ID.alternativeNames)
 
-/** Of version 1, which is written 0. */
+/** Version 1 is encoded as 0. */
 const VERSION = der(TAG.integer, Buffer.from([0]))
 
-/** Requests have some 400 bytes, with many names a few thousand; longer ones would only keep the reader busy. */
+/** Requests have about 400 bytes, with many names a few thousand; longer ones would only waste time. */
 const MOST_CHARACTERS = 65_536
 
 export function requestParts(requestPem: string): RequestParts {
@@ -76,7 +76,7 @@ interface Algorithm {
   readonly hash: string | null
 }
 
-/** By the object identifier of the algorithm. Others, such as those with MD5 or SHA-1, are not accepted. */
+/** By the algorithm's object identifier. Others, such as those with MD5 or SHA-1, are not accepted. */
 const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>([
   [ID.ecdsaWithSha256, { key: 'ec', hash: 'sha256' }],
   [ID.ecdsaWithSha384, { key: 'ec', hash: 'sha384' }],
@@ -97,7 +97,7 @@ const USE_SIGNATURES = 'use Ed25519, or ECDSA or RSA with SHA-256, SHA-384 or SH
 const USE_KEYS = 'use P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits'
 const UNSIGNED = 'the signature does not match the key'
 
-/** The key first, so that the problem of a weak one names the key and not the signature. */
+/** Checks the key first, so that a weak key is reported instead of the signature. */
 function problemOf({ info, algorithm, signature }: Signed, publicKey: DerValue): string | undefined {
   const key = publicKeyOf(publicKey)
   if (key === undefined) return `the public key cannot be read; ${USE_KEYS}`
@@ -119,19 +119,19 @@ function publicKeyOf(publicKey: DerValue): KeyObject | undefined {
   }
 }
 
-/** Those of TLS. Of others some programs cannot read the certificate, and end over it. */
+/** TLS curves. Some programs cannot parse certificates with others, and crash. */
 const CURVES: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 /** From NIST SP 800-57: 112 bits of security. */
 const SHORTEST_RSA_BITS = 2_048
-/** Go refuses longer ones in a handshake, since each costs it milliseconds. */
+/** Go refuses longer ones in a handshake, because each costs it milliseconds. */
 const LONGEST_RSA_BITS = 8_192
-/** With 1 anyone can write a signature that verifies; FIPS 186-5 starts here, and Go ends at 31 bits. */
+/** With 1, anyone can forge a signature; FIPS 186-5 starts here, and Go's limit is 31 bits. */
 const SMALLEST_RSA_EXPONENT = 65_537n
 const LARGEST_RSA_EXPONENT = 2n ** 31n - 1n
 
 function keyProblem(key: KeyObject, publicKey: DerValue): string | undefined {
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
-  // Any type that a library may add later is refused.
+  // Refuses any type that a library may add later.
   const type = String(key.asymmetricKeyType)
   switch (type) {
     case 'ed25519':
@@ -171,7 +171,7 @@ export function readSigningRequest(requestPem: string): SigningRequest {
   }
 }
 
-/** An extension is its identifier, whether it is critical, and a value in an octet string. */
+/** An extension is an identifier, a critical flag, and a value in an octet string. */
 function generalNames(extension: DerValue): readonly DerValue[] {
   const [id, ...rest] = inside(extension)
   const value = rest.at(-1)
@@ -185,7 +185,7 @@ function generalNames(extension: DerValue): readonly DerValue[] {
 
 const VISIBLE = /^[!-~]+$/
 
-/** Some end a name at a zero byte, or take a space for a separator. */
+/** Some programs end a name at a zero byte, or treat a space as a separator. */
 function visibleText(bytes: Buffer): string {
   const text = bytes.toString('latin1')
   if (!VISIBLE.test(text)) throw new SyntaxError('a DNS name with characters that none has')

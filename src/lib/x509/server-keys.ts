@@ -1,4 +1,4 @@
-// The keys and certificates of one server: given to it, or read from the data folder, or created once and kept there, readable only by the owner.
+// A server's keys and certificates: provided, or read from the data folder, or created once and kept there, readable only by the owner.
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,21 +13,21 @@ const AUTHORITY_DAYS = 3_650
 const CERTIFICATE_DAYS = 3_650
 
 export interface Credentials {
-  /** How the hub that gave them knows them; none for those that were made here. */
+  /** The providing hub's digest of them; undefined for locally created ones. */
   readonly digest?: string
-  /** Signs certificates of clients. */
+  /** Signs client certificates. */
   readonly authority: KeyAndCertificate
-  /** PEM of all authorities that are trusted, while one is replaced by another; the one that signs when left out. */
+  /** PEM of all trusted authorities during a replacement; if left out, the signing one. */
   readonly trusted?: string
   readonly server: KeyAndCertificate
   readonly admin: KeyAndCertificate
   /** PEM of the private key that signs service account tokens. */
   readonly tokenKey: string
-  /** PEM of more public keys that tokens are verified with. */
+  /** PEM of additional public keys that verify tokens. */
   readonly otherTokenKeys?: readonly string[]
 }
 
-/** PEM of all authorities that are trusted. */
+/** PEM of all trusted authorities. */
 export const trustedBy = ({ authority, trusted }: Credentials): string => trusted ?? authority.certificate
 
 export function newCredentials(now: number, hosts: readonly string[]): Credentials {
@@ -50,7 +50,7 @@ export function newCredentials(now: number, hosts: readonly string[]): Credentia
 
 const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const
 
-/** What a hub gave to the server: one file, so that a kill leaves the one before or the next one whole. */
+/** Credentials provided by a hub, in one file, so that a kill leaves a complete old or new version. */
 const GIVEN = 'given.json'
 
 export function keepCredentials(folder: string, given: Credentials): void {
@@ -76,7 +76,7 @@ function givenIn(folder: string): Credentials | undefined {
   }
 }
 
-/** What clients of a server that may not be running verify it with; undefined when the folder has none that can be read. */
+/** What clients use to verify a server that may not be running; undefined if the folder has no readable ones. */
 export function authoritiesIn(folder: string): Pick<Credentials, 'digest' | 'trusted'> | undefined {
   try {
     const given = givenIn(folder)
@@ -87,7 +87,7 @@ export function authoritiesIn(folder: string): Pick<Credentials, 'digest' | 'tru
   }
 }
 
-/** Existing files are used unchanged. Created all or none: half a folder is damage, and reported as such. */
+/** Uses existing files unchanged. Creates all or none: an incomplete folder is damage and reported. */
 export function credentialsIn(folder: string, now: number, hosts: readonly string[]): Credentials {
   const given = givenIn(folder)
   if (given !== undefined) return given

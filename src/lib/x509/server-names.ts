@@ -1,4 +1,4 @@
-// The names and addresses under which programs inside a cluster, and on the host of its API server, reach it: in the certificate of every API server.
+// Names and addresses by which programs in a cluster, and on its API server's host, reach it; included in every API server's certificate.
 
 export const SERVER_NAMES: readonly string[] = [
   'localhost',

@@ -1,5 +1,5 @@
-// Keys and certificate signing requests (PKCS #10) for programs that get a client certificate from a cluster. Written by hand from a dozen DER values: a
-// library for all of X.509 costs every agent ten megabytes and as much time as the rest of its start.
+// Keys and certificate signing requests (PKCS #10) for programs that get a client certificate from a cluster. Hand-written from a dozen DER values: a full
+// X.509 library would cost every agent ten megabytes and double its startup time.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { bitString, der, objectId, pem, sequence, TAG } from './der.ts'
@@ -12,12 +12,12 @@ export async function newPrivateKey(): Promise<string> {
   return privateKey.export({ type: 'pkcs8', format: 'pem' })
 }
 
-/** `[0] IMPLICIT`: the attributes of a request, of which there are none. */
+/** `[0] IMPLICIT`: the attributes of a request, which are empty. */
 const ATTRIBUTES = 0xa0
 
 const ECDSA_WITH_SHA256 = objectId(ID.ecdsaWithSha256)
 
-/** A request for a certificate over the key, in PEM. */
+/** A certificate request for the key, in PEM. */
 export async function signingRequest(key: string, of: Subject): Promise<string> {
   const privateKey = createPrivateKey(key)
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
