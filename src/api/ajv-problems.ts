@@ -1,4 +1,4 @@
-// Says ajv's errors in our words.
+// Turns ajv's errors into this project's messages.
 import type { ErrorObject } from 'ajv'
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -7,7 +7,7 @@ import { PROBLEM_CODES as CODE, pointerTo, shown, type Problem } from './problem
 
 const text = (v: unknown): string => String(v)
 
-/** Verbose errors carry the value and the schema around the keyword. */
+/** Verbose errors include the value and the schema around the keyword. */
 export function problemOf(e: ErrorObject): Problem {
   const pointer = e.instancePath
   const at = { pointer, seen: shown(e.data) }

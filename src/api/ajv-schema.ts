@@ -1,5 +1,5 @@
-// Turns a structural schema into what ajv understands: unknown fields are refused, lists know their keys, and our words for
-// patterns travel along. Only our own schemas are ever compiled; those that strangers post are interpreted elsewhere.
+// Turns a structural schema into ajv's form: refuses unknown fields, enforces list keys, and keeps this project's descriptions of patterns. Only KubeNode's own
+// schemas are compiled; posted ones are interpreted elsewhere.
 import { Ajv, type SchemaObject } from 'ajv'
 import { jsonEqual } from '#lib/json.ts'
 import type { Schema } from './schema/schema.ts'
@@ -32,7 +32,7 @@ export function ajvSchemaOf(schema: ApiSchema): SchemaObject {
   if (typeof schema.additionalProperties === 'object')
     out['additionalProperties'] = ajvSchemaOf(schema.additionalProperties)
   if (schema.items !== undefined) out['items'] = ajvSchemaOf(schema.items)
-  // A time has them for the server (see `time`); here its type says enough.
+  // The server needs these for a time (see `time`); here its type is enough.
   if (schema.type === 'array')
     for (const key of ['minItems', 'maxItems'] as const) if (schema[key] !== undefined) out[key] = schema[key]
   Object.assign(out, uniqueness(schema))
@@ -53,7 +53,7 @@ const itemDefaults = (schema: Schema): Record<string, unknown> =>
     ),
   )
 
-/** RFC 3339 in UTC or with an offset; the server reads the same. */
+/** RFC 3339 in UTC or with an offset; the server accepts the same. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
 export const isDateTime = (text: string): boolean => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text))
@@ -63,7 +63,7 @@ export interface ListMap {
   readonly defaults: Readonly<Record<string, unknown>>
 }
 
-/** The index of the first item whose keys were there before; -1 when all differ. */
+/** The index of the first item with duplicate keys; -1 if all differ. */
 export function duplicateIndex({ keys, defaults }: ListMap, items: readonly unknown[]): number {
   const seen: unknown[][] = []
   return items.findIndex((item) => {
@@ -81,8 +81,8 @@ export function createAjv({ allErrors = true }: { readonly allErrors?: boolean }
     strictTypes: false,
     strictRequired: false,
     verbose: true,
-    // Every program compiles a few kinds while it starts: our own schemas are held to the meta schema by a test, and code that runs
-    // a few times is not worth four times the work of making it.
+    // Every program compiles a few kinds at startup. A test checks KubeNode's schemas against the meta schema, and code that runs a few times is not worth four
+    // times the compile work.
     meta: false,
     validateSchema: false,
     code: { optimize: false },

@@ -1,5 +1,5 @@
-// Builds structural schemas together with the TypeScript type of what they accept: one literal, from which everything else is derived.
-// Every constructor requires the documentation first and a bound, so that neither can be forgotten.
+// Builds structural schemas together with the TypeScript type of what they accept: one literal, from which everything else is derived. Every constructor takes
+// the documentation first and requires a bound, so that neither can be forgotten.
 import { defined } from '#lib/defined.ts'
 import type { JsonObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
@@ -7,7 +7,7 @@ import type { Schema } from './schema/schema.ts'
 import { PROBLEM_CODES } from './problem.ts'
 import { EXTRAS, extrasOf, sizeCheck, type ApiSchema, type Extras } from './extras.ts'
 
-/** A schema and, for the type checker alone, what a server hands out (`Out`) and what a person may write (`In`: defaults left out). */
+/** A schema and, for the type checker only, what a server returns (`Out`) and what a user may write (`In`: without defaults). */
 export interface Field<Out, In = Out> {
   readonly schema: ApiSchema
   readonly presence?: 'optional' | 'defaulted'
@@ -43,7 +43,7 @@ export type InProps<P extends Props> = Flat<
 
 const field = <Out, In = Out>(schema: ApiSchema): Field<Out, In> => ({ schema })
 
-/** The schema of a field with more facts about it; the bare field type stays. */
+/** Adds facts to a field's schema; the plain field type stays. */
 export function refine<F extends Field<unknown>>(f: F, more: Schema, extras: Extras = {}): F {
   const before = extrasOf(f.schema)
   const merged: Extras = { ...before, ...extras, checks: [...(before.checks ?? []), ...(extras.checks ?? [])] }
@@ -54,7 +54,7 @@ interface TextBounds {
   readonly min?: number
   readonly max: number
   readonly pattern?: string
-  /** The pattern in words, for the one whose value it refused. */
+  /** A description of the pattern, for the user whose value it refused. */
   readonly expects?: string
 }
 
@@ -88,7 +88,7 @@ export const int = (doc: string, { min, max }: NumberBounds): Field<number> =>
     maximum: max,
   })
 
-/** An API server takes any list for a text that has a format, unless the list breaks a rule of lists: this one every list breaks. */
+/** An API server accepts any list for text with a format, unless the list breaks a list rule: every list breaks this one. */
 const NO_LIST = { minItems: 1, maxItems: 0 } as const
 
 /** RFC 3339 with whole seconds. */
@@ -124,11 +124,11 @@ const items = (doc: string, of: Field<unknown>, { min, max }: ListBounds): Schem
 export const list = <O, I>(doc: string, of: Field<O, I>, bounds: ListBounds): Field<readonly O[], readonly I[]> =>
   field({ ...items(doc, of, bounds), 'x-kubernetes-list-type': 'atomic' })
 
-/** A list of different scalars, merged value by value. */
+/** A list of distinct scalars, merged value by value. */
 export const setOf = <O, I>(doc: string, of: Field<O, I>, bounds: ListBounds): Field<readonly O[], readonly I[]> =>
   field({ ...items(doc, of, bounds), 'x-kubernetes-list-type': 'set' })
 
-/** A list of objects told apart by some of their fields, so that several writers can own different entries. */
+/** A list of objects identified by some of their fields, so that several writers can own different entries. */
 export const mapList = <O extends object, I>(
   doc: string,
   of: Field<O, I>,
@@ -144,7 +144,7 @@ export const map = <O, I>(
 ): Field<{ readonly [key: string]: O }, { readonly [key: string]: I }> =>
   field({ type: 'object', description: doc, additionalProperties: of.schema, maxProperties: max })
 
-/** A count, or a share of a whole that the field's documentation names. */
+/** A count, or a percentage of the total named in the field's documentation. */
 export function intOrPercent(doc: string, { min, max }: NumberBounds): Field<number | `${number}%`> {
   return refine(
     field<number | `${number}%`>({
@@ -161,7 +161,7 @@ export function intOrPercent(doc: string, { min, max }: NumberBounds): Field<num
   )
 }
 
-/** Data that a schema cannot describe; its size is bounded by the validator and by admission. */
+/** Data that a schema cannot describe; the validator and admission limit its size. */
 export const freeform = (doc: string, { maxBytes }: { readonly maxBytes: number }): Field<JsonObject> =>
   field({
     type: 'object',
@@ -172,14 +172,14 @@ export const freeform = (doc: string, { maxBytes }: { readonly maxBytes: number 
 
 export const optional = <O, I>(f: Field<O, I>): OptionalField<O, I> => ({ ...f, presence: 'optional' })
 
-/** Left out by people, filled in by the server, so always there for readers. */
+/** Users may leave it out, and the server fills it in, so readers always have it. */
 export const fallback = <O, I>(f: Field<O, I>, value: NoInfer<I>): DefaultedField<O, I> => ({
   ...f,
   schema: { ...f.schema, default: value as Json },
   presence: 'defaulted',
 })
 
-/** Declared, but no part of KubeNode acts on it yet: refused by lint and at admission. With values, only those are. */
+/** Declared, but no part of KubeNode acts on it yet: lint and admission refuse it. With `values`, only those. */
 export function unserved<F extends Field<unknown>>(
   f: F,
   reason: string,
@@ -209,11 +209,11 @@ interface RuleOf<O> {
   readonly cel: string
   readonly message: string
   readonly fieldPath?: string
-  /** The same rule for our validator, which must agree with the CEL. Like the server, it reads values with their defaults. */
+  /** The same rule for KubeNode's validator, which must agree with the CEL. Like the server, it reads values with their defaults. */
   readonly holds: (self: O) => boolean
 }
 
-/** A constraint between fields, said once for the server (CEL) and once for us. */
+/** A constraint between fields, stated once for the server (CEL) and once for KubeNode's validator. */
 export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, holds }: RuleOf<Out<F>>): F {
   const earlier = f.schema['x-kubernetes-validations'] ?? []
   const celRule = { rule: cel, message, ...defined({ fieldPath }) }
@@ -232,7 +232,7 @@ export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, 
   )
 }
 
-/** Exactly one (or at most one) of these properties may be there: how a union is written in a CRD. */
+/** Exactly one (or at most one) of these properties may be set: a CRD's form of a union. */
 export function union<F extends Field<object>>(f: F, names: readonly (keyof Out<F> & string)[], at = 'exactly'): F {
   const sum = names.map((n) => `(has(self.${n}) ? 1 : 0)`).join(' + ')
   const compare = at === 'exactly' ? '==' : '<='
@@ -246,7 +246,10 @@ export function union<F extends Field<object>>(f: F, names: readonly (keyof Out<
   })
 }
 
-/** What an update may not do to an entry of a list map, which a server finds again by its keys. Ours judges what people write: no status. */
+/**
+ * What an update may not do to an entry of a list map, which a server identifies by its keys. KubeNode's validator checks what users write, which has no
+ * status.
+ */
 export const onUpdate = <F extends Field<unknown>>(
   f: F,
   { cel, message }: Pick<RuleOf<unknown>, 'cel' | 'message'>,
@@ -261,7 +264,7 @@ const unchanged = (name: string): string =>
 /** In CEL, for `onUpdate`. */
 export const areUnchanged = (names: readonly string[]): string => names.map(unchanged).join(' && ')
 
-/** An object that never changes once written, but for the properties that are named. */
+/** An object that never changes once written, except for the named properties. */
 export function immutableBut<F extends Field<object>>(
   f: F,
   mutable: readonly (keyof Out<F> & string)[],

@@ -1,7 +1,7 @@
-// Every condition type and reason that this project writes, each once, with a sentence of documentation and its runbook.
-// A status may use nothing that is not listed here; the type checker holds controllers to it.
+// Every condition type and reason that this project writes, each once, with its documentation and runbook. A status may use nothing else; the type checker
+// enforces it for controllers.
 
-/** Files under docs/operations/runbooks, without the ending. A runbook serves a group of reasons that are handled the same way. */
+/** Files in docs/operations/runbooks, without extension. A runbook covers a group of reasons with the same handling. */
 export const RUNBOOKS = [
   'progress',
   'waiting',
@@ -26,7 +26,7 @@ export const runbookPath = (r: Runbook): string => `docs/operations/runbooks/${r
 
 interface ConditionEntry {
   readonly doc: string
-  /** The status that is good news. */
+  /** The status that means all is well. */
   readonly good: 'True' | 'False'
   readonly runbook: Runbook
 }
@@ -389,5 +389,5 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS
 
-/** Whether a word that came from elsewhere, such as an agent of another age, is one of these. */
+/** Whether a word from elsewhere, such as an agent of another version, is one of these. */
 export const isReason = (word: string | undefined): word is Reason => word !== undefined && Object.hasOwn(REASONS, word)

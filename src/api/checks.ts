@@ -1,16 +1,16 @@
-// Runs the checks that ride on the schema against a value, outermost last, and never on something whose shape is already wrong.
+// Runs the checks attached to a schema on a value, outermost last, and never on a value whose shape is already wrong.
 import { defined } from '#lib/defined.ts'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { extrasOf, type ApiSchema, type Finding } from './extras.ts'
 import { PROBLEM_CODES, pointerTo, shown, type Problem } from './problem.ts'
 
 interface Visitor {
-  /** Whether a visit is of use, for the schema of a part: parts without any, at whatever depth, are left out. */
+  /** Whether a schema needs a visit; parts without any at any depth are skipped. */
   readonly wants: (schema: ApiSchema) => boolean
   readonly visit: (schema: ApiSchema, value: unknown, pointer: string) => void
 }
 
-/** Calls `visit` for the parts of the value that the schema describes and the visitor wants, those below first. */
+/** Calls `visit` for the parts of the value that the schema describes and the visitor wants, innermost first. */
 function walk(schema: ApiSchema, value: unknown, pointer: string, visitor: Visitor): void {
   if (value === undefined || value === null || !visitor.wants(schema)) return
   if (Array.isArray(value) && schema.items !== undefined) {
@@ -25,7 +25,7 @@ function walk(schema: ApiSchema, value: unknown, pointer: string, visitor: Visit
   visitor.visit(schema, value, pointer)
 }
 
-/** Of the schema or of a part of it; remembered, since schemas never change. */
+/** True for a schema or any part of it; cached, because schemas never change. */
 function anywhere(has: (schema: ApiSchema) => boolean): (schema: ApiSchema) => boolean {
   const known = new WeakMap<ApiSchema, boolean>()
   const found = (schema: ApiSchema): boolean => {
@@ -82,7 +82,7 @@ export function findings(
   })
 }
 
-/** What an update changes although it never may. */
+/** Immutable fields that an update changes. */
 export function changedImmutables(schema: ApiSchema, before: unknown, after: unknown): readonly Problem[] {
   const found: Problem[] = []
   const old = new Map<string, unknown>()
@@ -99,7 +99,7 @@ export function changedImmutables(schema: ApiSchema, before: unknown, after: unk
   return found
 }
 
-/** The order of a set or a list map means nothing, as on the server. */
+/** The order of a set or list map has no meaning, as on the server. */
 function comparable(schema: ApiSchema, value: unknown): unknown {
   const { mutable } = extrasOf(schema)
   if (mutable !== undefined && isObject(value))

@@ -1,4 +1,4 @@
-// What no hub would do for a Cluster, whatever it has: the same for a commit that is checked and for the controller that would carry it out. Pure.
+// What no hub accepts in a Cluster, used both to check commits and by the controller. Pure.
 import { defined } from '#lib/defined.ts'
 import { durationMs, formatDuration } from '#lib/duration.ts'
 import { addonProblem } from './constructs/addons/table.ts'
@@ -6,7 +6,7 @@ import { refusedArgs } from './constructs/control-plane/arguments.ts'
 import { PARTS } from './constructs/control-plane/settings.ts'
 import type { ClusterInput } from './kinds/cluster.ts'
 
-/** Each starts a pod, and reads the whole store. */
+/** Each starts a pod and reads the whole store. */
 export const LEAST_EVERY_MS = 5 * 60_000
 
 type Declared = Pick<ClusterInput['spec'], 'addons'> & {

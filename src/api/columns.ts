@@ -1,11 +1,11 @@
-// Columns that several kinds print, and how the others are written: a name, where the value stands, and whether only `-o wide` shows it.
+// Printer columns that several kinds share, and helpers for the others: a name, the value's path, and whether only `-o wide` shows it.
 
 export interface PrinterColumn {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
   readonly jsonPath: string
   readonly description?: string
-  /** Above 0 only `-o wide` shows it. */
+  /** Above 0, only `-o wide` shows it. */
   readonly priority?: number
 }
 
@@ -16,7 +16,7 @@ export const whole: Column = (name, jsonPath) => ({ name, type: 'integer', jsonP
 export const date: Column = (name, jsonPath) => ({ name, type: 'date', jsonPath })
 export const wide = (column: PrinterColumn): PrinterColumn => ({ ...column, priority: 1 })
 
-/** Of a condition. */
+/** For a condition. */
 export const statusOf = (type: string): string => `.status.conditions[?(@.type=="${type}")].status`
 
 export const PHASE = text('Phase', '.status.phase')

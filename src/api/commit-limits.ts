@@ -1,5 +1,5 @@
-// How much of what its author wrote about a commit is kept.
+// Limits of the author's texts that are kept for a commit.
 
-/** What a commit is called beside its hash; longer ones are cut. */
+/** A commit's display title; longer ones are cut. */
 export const MAX_SUBJECT = 120
 export const MAX_AUTHOR = 100

@@ -1,4 +1,4 @@
-// Makes the CustomResourceDefinition of a kind: the same schema that the types and validators come from, as a server wants it.
+// Builds a kind's CustomResourceDefinition from the same schema as its types and validators.
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Schema } from './schema/schema.ts'
@@ -71,8 +71,8 @@ export function crdOf(kind: ApiKind): CustomResourceDefinition {
 }
 
 /**
- * A copy of the data alone: what rides on the schema for our validator stays behind. A server drops properties that are none; with
- * them in the file every `kubectl apply` would find a difference.
+ * Copies only the data: extras for KubeNode's validator are dropped. A server drops invalid properties; if they were in the file, every `kubectl apply` would
+ * find a difference.
  */
 const dataOnly = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>

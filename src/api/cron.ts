@@ -1,7 +1,7 @@
-// Says what is wrong with a cron expression. Five fields only: seconds and years have no place in a maintenance window.
+// Finds the problem of a cron expression. Five fields only: seconds and years do not belong in a maintenance window.
 import { Cron, CronPattern } from 'croner'
 
-/** The first day of the first leap year of the century: 29 February comes after it. */
+/** The first day of the century's first leap year: 29 February comes after it. */
 const ANY_DAY = new Date('2000-01-01T00:00:00Z')
 
 export function cronProblem(value: unknown): string | undefined {

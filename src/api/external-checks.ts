@@ -1,4 +1,4 @@
-// Requests and queries to other systems that users may declare as conditions for the next step. Sets and pipelines share them.
+// Requests and queries to other systems, as conditions for the next step. Shared by sets and pipelines.
 import { fallback, int, obj, optional, rule, str } from './build.ts'
 import { secretRef, url } from './fields.ts'
 
@@ -11,7 +11,7 @@ export const httpCheck = () => obj('A request that must return this status.', re
 
 const OF_GATES = 'A Secret in kubenode-clusters, labeled kubenode.io/for-gates=true'
 
-/** With what only sync can read. */
+/** With fields that only sync can read. */
 export const httpGate = () =>
   obj('A request that must return this status.', {
     ...request,

@@ -1,12 +1,12 @@
-// What our validator knows about a schema node beyond the schema itself. It is stored under a symbol: invisible to JSON, to YAML and to every reader of plain
-// schemas, so a CRD never differs from the schema of the types.
+// Facts about a schema node for KubeNode's validator only. Stored under a symbol, which JSON, YAML and readers of plain schemas do not see, so a CRD never
+// differs from the types' schema.
 import type { Schema } from './schema/schema.ts'
 import type { Problem } from './problem.ts'
 
 /** A problem below the checked value; `pointer` is relative to it ('' or 'a/b'). */
 export interface Finding {
   readonly pointer: string
-  /** Of a rule, unless said. */
+  /** A rule violation by default. */
   readonly code?: Problem['code']
   readonly message: string
   readonly allowed?: string
@@ -18,16 +18,16 @@ export interface Check {
 }
 
 export interface Extras {
-  /** The pattern or shape in words. */
+  /** A description of the pattern or shape. */
   readonly expects?: string
   readonly checks?: readonly Check[]
-  /** Bound of free-form data, in bytes of JSON. */
+  /** Limit of free-form data, in bytes of JSON. */
   readonly maxBytes?: number
-  /** Set when the value may never change; the message says why. */
+  /** Set if the value may never change; the message gives the reason. */
   readonly immutable?: string
-  /** Properties of an immutable object that may change all the same. */
+  /** Properties of an immutable object that may still change. */
   readonly mutable?: readonly string[]
-  /** No part of KubeNode acts on it yet: set for all values, or for those that are named. */
+  /** No part of KubeNode acts on it yet: for all values, or for the named ones. */
   readonly unserved?: Unserved
 }
 
@@ -42,7 +42,7 @@ export type ApiSchema = Schema & { readonly [EXTRAS]?: Extras }
 
 export const extrasOf = (schema: ApiSchema): Extras => schema[EXTRAS] ?? {}
 
-/** A check of one value by itself: the problem in words, or nothing. */
+/** A check of a single value: returns the problem, or nothing. */
 export const check = (name: string, problem: (value: unknown) => string | undefined): Check => ({
   name,
   findings: (value) => {

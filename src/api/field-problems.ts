@@ -1,4 +1,4 @@
-// Finds what is wrong with a value from one of our files, such as the options of a provider, and fills in the defaults.
+// Validates a value from a settings file, such as a provider's options, and fills in defaults.
 import type { Ajv } from 'ajv'
 import { applyDefaults } from './schema/default.ts'
 import { isDeeperThan } from '#lib/json.ts'
@@ -8,14 +8,14 @@ import type { Field } from './build.ts'
 import { checkProblems } from './checks.ts'
 import { PROBLEM_CODES, type Problem } from './problem.ts'
 
-/** Files of settings nest a few levels; the walks below recurse. */
+/** Settings files nest a few levels; the walks below recurse. */
 const MAX_DEPTH = 32
 
 export type FieldValue<O> =
   | { readonly kind: 'Value'; readonly value: O }
   | { readonly kind: 'Problems'; readonly problems: readonly [Problem, ...Problem[]] }
 
-/** What it compiles is kept with it: one for each reading of a file, or for values of one schema that come again. */
+/** Keeps its compiled schemas: create one per reading of a file, or one for repeated values of a schema. */
 export function createFieldReader(): <O>(field: Field<O, unknown>, value: unknown) => FieldValue<O> {
   let ajv: Ajv | undefined
   const compiled = new Map<unknown, ReturnType<Ajv['compile']>>()
@@ -29,7 +29,7 @@ export function createFieldReader(): <O>(field: Field<O, unknown>, value: unknow
     const shape = (validate.errors ?? []).map(problemOf)
     const full = applyDefaults(schema, value)
     const found = [...shape, ...checkProblems(schema, full, shape)]
-    // The schema is what the type of the field was made from.
+    // The field's type was derived from the schema.
     return found.length === 0 ? { kind: 'Value', value: full as O } : problems(found)
   }
 }
@@ -44,8 +44,8 @@ export type Checked<O> =
   | { readonly kind: 'Problem'; readonly problem: Problem }
 
 /**
- * For values of strangers, which come often: compiled at the first one, ends at the first problem so that a large wrong value is not answered by a larger list,
- * and without defaults.
+ * For frequent untrusted values: compiles at the first one, stops at the first problem so that a large wrong value does not cause a larger answer, and fills in
+ * no defaults.
  */
 export function createStrictReader<O>(field: Field<O, unknown>): (value: unknown) => Checked<O> {
   let validate: ReturnType<Ajv['compile']> | undefined

@@ -1,4 +1,4 @@
-// Fields that many kinds share: names, durations, selectors, windows. Each has its bound and its pattern in one place.
+// Fields that many kinds share: names, durations, selectors, windows. Each has its limit and pattern in one place.
 import { DURATION_PATTERN, durationMs } from '#lib/duration.ts'
 import { COMPONENT_NAME_PATTERN, COMPONENT_VERSION_PATTERN } from '#lib/names.ts'
 import type { Condition } from './schema/object.ts'
@@ -33,7 +33,7 @@ export const dnsLabel = (doc: string): Field<string> =>
     expects: 'lower-case letters, digits and "-", starting and ending with a letter or digit, at most 63',
   })
 
-/** The name of an object: RFC 1123 subdomain. */
+/** An object's name: RFC 1123 subdomain. */
 export const objectName = (doc: string): Field<string> =>
   str(doc, {
     min: 1,
@@ -63,13 +63,13 @@ export const componentVersion = (doc: string): Field<string> =>
 /** One line for people. */
 export const sentence = (doc: string, max = 200): Field<string> => str(doc, { max })
 
-/** A word by which programs tell causes apart. */
+/** A word by which programs distinguish causes. */
 export const reasonWord = (doc: string): Field<string> =>
   str(doc, { min: 1, max: 64, pattern: '^[A-Z][A-Za-z0-9]*$', expects: 'one CamelCase word' })
 
 const LONGEST_DURATION_MS = 366 * 86_400_000
 
-/** Zero is a duration; a year is the longest that anything here waits. */
+/** Zero is a valid duration; a year is the longest wait. */
 export const duration = (doc: string): Field<string> =>
   refine(
     str(doc, { min: 2, max: 32, pattern: DURATION_PATTERN, expects: 'a duration such as 90s, 5m or 1h30m' }),
@@ -92,7 +92,7 @@ export const commitId = (doc: string): Field<string> =>
 
 export const revisionName = (doc: string): Field<string> => objectName(doc)
 
-/** `linux` paths, absolute, without surprises; the agent checks again where they lead. */
+/** Absolute `linux` paths without surprises; the agent checks again where they lead. */
 export const absolutePath = (doc: string): Field<string> =>
   refine(
     str(doc, { min: 1, max: 1024, pattern: '^/[^\\x00-\\x1f]*$', expects: 'an absolute path' }),
@@ -116,7 +116,7 @@ export const url = (doc: string): Field<string> =>
 
 export const port = (doc: string): Field<number> => int(doc, { min: 1, max: 65_535 })
 
-/** Kubernetes' way to write amounts. */
+/** Kubernetes' notation of amounts. */
 export const quantity = (doc: string): Field<string> =>
   str(doc, {
     min: 1,
@@ -168,7 +168,7 @@ export const labels = (doc: string, max = 64): Field<{ readonly [key: string]: s
     },
   )
 
-/** A server takes 256 KiB of annotations an object; 32 of these are half of it, and other people write there too. */
+/** A server accepts 256 KiB of annotations per object. 32 of these use half of it, and others write there too. */
 const MAX_ANNOTATION_CHARS = 4_096
 
 export const annotations = (doc: string, max = 32): Field<{ readonly [key: string]: string }> =>
@@ -241,7 +241,7 @@ export const cron = (doc: string): Field<string> =>
     { expects: 'five cron fields such as "0 2 * * 6"', checks: [check('cron', cronProblem)] },
   )
 
-/** A recurring or single stretch of time. */
+/** A recurring or single period of time. */
 export const timeWindow = (doc: string) =>
   obj(doc, {
     cron: cron('When it opens: minute, hour, day of month, month, day of week.'),
@@ -273,7 +273,7 @@ export const secretRef = (doc: string) =>
     ),
   })
 
-/** Conditions as Kubernetes has them; which types a kind uses is in the catalogue. */
+/** Kubernetes conditions; the catalogue lists the types each kind uses. */
 const conditions = (): Field<readonly Condition[]> =>
   mapList(
     'The current conditions, one entry per type.',
@@ -306,14 +306,14 @@ const waitingFields = () => ({
   unblock: optional(sentence('What unblocks it.')),
 })
 
-/** What something waits for, so that `why` can tell. */
+/** What something waits for, shown by `why`. */
 export const waitingFor = (doc = WAITS) => obj(doc, waitingFields())
 
-/** Of something that holds keep waiting by themselves. */
+/** For something that only waits for holds. */
 export const waitingForHold = () =>
   obj(WAITS, { ...waitingFields(), hold: optional(objectName('The hold that it waits for.')) })
 
-/** The status of a kind that a part reconciles: what it observed begins with the generation and ends with the conditions. */
+/** The status of a reconciled kind: starts with the observed generation and ends with the conditions. */
 export const status = <P extends Props>(doc: string, fields: P) =>
   obj(doc, {
     observedGeneration: optional(observedGeneration()),
@@ -321,13 +321,13 @@ export const status = <P extends Props>(doc: string, fields: P) =>
     conditions: optional(conditions()),
   })
 
-/** The same for a kind that tells what it waits for. */
+/** The same for a kind that reports what it waits for. */
 export const waitingStatus = <P extends Props>(doc: string, fields: P) =>
   status(doc, { ...fields, waitingFor: optional(waitingFor()) })
 
 export const count = (doc: string, max = 1_000_000): Field<number> => int(doc, { min: 0, max })
 
-/** A phase of one of the catalogue's tables; its names are documented there. */
+/** A phase from one of the catalogue's tables, where its names are documented. */
 export const phase = <T extends PhaseTable>(
   table: T,
   doc = 'Current phase, for people; programs should read the conditions.',

@@ -1,29 +1,29 @@
-// What a new host needs so that its agent can join: the address of the API server, whom to trust, and a token for one machine that is valid for a few minutes.
+// What a new host needs so that its agent can join: the API server's address, whom to trust, and a token for one machine that is valid for a few minutes.
 import type { SignedTrust, TrustAnchor } from './trust/trust-document.ts'
 
 export interface JoinBundle {
   readonly server: string
-  /** PEM of the CA, in base64, as in kubeconfigs. */
+  /** Base64 PEM of the CA, as in kubeconfigs. */
   readonly caData: string
-  /** `<id>.<secret>`, or the token of a join account. */
+  /** `<id>.<secret>`, or a join account's token. */
   readonly token: string
-  /** What the agent becomes; a certificate when nothing is said. */
+  /** The agent's identity type; a certificate if left out. */
   readonly form?: 'certificate' | 'serviceAccount'
   readonly machine: string
-  /** Of the Machine: its certificate is for this one and for none of the same name after it. */
+  /** Uid of the Machine: the certificate is for this one, not for a later one with its name. */
   readonly uid?: string
   readonly node: string
   readonly cluster: string
-  /** False where a kubelet has registered the Node already: the agent leaves the Node and its Lease to it. */
+  /** False if a kubelet registers the Node: the agent leaves the Node and its Lease alone. */
   readonly registerNode?: boolean
-  /** How long the certificate may live; a week when nothing is said. */
+  /** The certificate's maximum life; a week if left out. */
   readonly certificateSeconds?: number
-  /** Relative artifact URLs are resolved against it. */
+  /** Base for relative artifact URLs. */
   readonly artifactBase: string
-  /** PEM, in base64: the authorities to trust for it, and no others; those of the system when left out. */
+  /** Base64 PEM of the only CAs to trust for it; the system's if left out. */
   readonly artifactCaData?: string | undefined
-  /** SHA-256 of the join.sh that is served there; the host is not given it. */
+  /** SHA-256 of the join.sh served there; not sent to the host. */
   readonly joinScript?: string | undefined
-  /** Whose components may be installed; with the current document, where there is one. */
+  /** Whose components may be installed, with the current document if there is one. */
   readonly trust: TrustAnchor | { readonly anchor: TrustAnchor; readonly document: SignedTrust }
 }

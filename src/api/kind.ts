@@ -1,4 +1,4 @@
-// A kind of the API: its names, its one schema, and what is derived from both.
+// A kind of the API: its names, its single schema, and what is derived from both.
 import { pluralOf } from '#lib/plural.ts'
 import type { KubeObject, ObjectMeta } from './schema/object.ts'
 import type { ResourceType } from './schema/resource.ts'
@@ -18,7 +18,7 @@ export interface ScaleSubresource {
   readonly labelSelectorPath?: string
 }
 
-/** What a server hands out. */
+/** What a server returns. */
 interface TypedObject<Kind extends string, Spec, Status> extends KubeObject {
   readonly apiVersion: typeof API_GROUP_VERSION
   readonly kind: Kind
@@ -27,7 +27,7 @@ interface TypedObject<Kind extends string, Spec, Status> extends KubeObject {
   readonly status?: Status
 }
 
-/** What a person writes: defaults left out, no status. */
+/** What a user writes: without defaults and status. */
 interface TypedInput<Kind extends string, Spec> {
   readonly apiVersion: typeof API_GROUP_VERSION
   readonly kind: Kind
@@ -37,7 +37,7 @@ interface TypedInput<Kind extends string, Spec> {
 
 interface ObjectCheck<Spec> {
   readonly name: string
-  /** Called only with objects of the right shape, with their defaults. */
+  /** Called only with well-formed objects, with defaults filled in. */
   findings(object: { readonly metadata: ObjectMeta; readonly spec: Spec }): readonly Finding[]
 }
 
@@ -48,23 +48,23 @@ interface RootRule<Spec> {
 }
 
 interface KindDefinition<Spec, SpecIn, Status> {
-  /** Absent: of the whole cluster. */
+  /** If left out, cluster-scoped. */
   readonly namespaced?: true
   /** One or two sentences for the reference page and `kubectl explain`. */
   readonly doc: string
   readonly spec: Field<Spec, SpecIn>
   readonly status?: Field<Status>
-  /** Beside the status subresource, which every kind with a status has. */
+  /** In addition to the status subresource, which every kind with a status has. */
   readonly scale?: ScaleSubresource
-  /** Between the name and the age, which every kind prints. */
+  /** Printed between the name and the age. */
   readonly columns: readonly PrinterColumn[]
   /** Paths for field selectors, such as `.spec.component`. */
   readonly selectable?: readonly string[]
   /** Condition types of this kind's status, each listed in the catalogue. */
   readonly conditions?: readonly ConditionType[]
-  /** Rules that need the object's own name beside its spec; said in CEL and for us. */
+  /** Rules that need the object's name besides its spec, in CEL and for KubeNode's validator. */
   readonly rootRules?: readonly RootRule<NoInfer<Spec>>[]
-  /** Rules over the whole object that a CRD cannot say. */
+  /** Rules over the whole object that a CRD cannot express. */
   readonly checks?: readonly ObjectCheck<NoInfer<Spec>>[]
   /** Valid, and shown on the reference page. */
   readonly example: { readonly metadata: ObjectMeta; readonly spec: NoInfer<SpecIn> }
@@ -80,7 +80,7 @@ export interface ApiKind<
   /** As in `kubectl get km`. */
   readonly shortName: string
   readonly definition: Omit<KindDefinition<Spec, SpecIn, Status>, 'example'>
-  /** Of spec and status; metadata is the same for all. */
+  /** Schema of spec and status; metadata is the same for all kinds. */
   readonly schema: ApiSchema
   readonly example: TypedInput<Kind, SpecIn>
 }

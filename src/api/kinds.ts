@@ -1,4 +1,4 @@
-// All kinds of the API in the order of the reference. Callers that need them all (CRDs, docs, lint) take them from here.
+// All kinds of the API in reference order. Code that needs them all (CRDs, docs, lint) takes them from here.
 import type { ApiKind } from './kind.ts'
 import { approval } from './kinds/approval.ts'
 import { cluster } from './kinds/cluster.ts'

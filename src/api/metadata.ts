@@ -1,9 +1,9 @@
-// The metadata of every object, as our validator reads it. A CRD never describes it; the server has its own schema.
+// Object metadata for KubeNode's validator. A CRD never describes it; the server has its own schema.
 import { bool, int, list, map, obj, optional, refine, str, time } from './build.ts'
 import { check, type ApiSchema } from './extras.ts'
 import { dnsLabel, labels, objectName, uid } from './fields.ts'
 
-/** The server's own limit on all annotations together. */
+/** The server's limit for all annotations together. */
 const MAX_ANNOTATION_BYTES = 256 * 1024
 
 const annotations = refine(

@@ -1,10 +1,10 @@
-// The Node conditions that our agents report by themselves, each with its sentence. Rules name them; logs of the configuration add others.
-// Like all conditions of nodes beside Ready, True means trouble.
+// Node conditions that agents report by default, each with its sentence. Rules refer to them; configured logs add others. As for all node conditions besides
+// Ready, True means trouble.
 
-/** Any component of the node is unhealthy; the message names them. */
+/** A component of the node is unhealthy; the message names it. */
 export const COMPONENT_UNHEALTHY = 'ComponentUnhealthy'
 
-/** Part of the configured detection cannot be used; without this condition the gap would go unnoticed. */
+/** Part of the configured detection is unusable; without this condition the gap would go unnoticed. */
 export const DETECTION_INCOMPLETE = 'DetectionIncomplete'
 
 export const NODE_CONDITIONS = {
@@ -24,5 +24,5 @@ export const NODE_CONDITIONS = {
   ContainerRuntimeUnhealthy: 'The container runtime does not answer, is dead or is stopped.',
 } as const
 
-/** Of one component, so that a rule can name it: `ComponentUnhealthy-containerd`. Appears once the component had trouble. */
+/** For one component, so that a rule can name it: `ComponentUnhealthy-containerd`. Appears once the component had trouble. */
 export const componentConditionType = (component: string): string => `${COMPONENT_UNHEALTHY}-${component}`

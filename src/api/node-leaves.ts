@@ -1,8 +1,10 @@
-// Leaves of rules about Node conditions, with the names that detectors use: a mistyped one is an error of the type checker, not a rule that never fires.
+// Rule leaves about Node conditions, with the detectors' names: a typo is a type error, not a rule that never fires.
 import type { NODE_CONDITIONS } from './node-conditions.ts'
 import { defined } from '#lib/defined.ts'
 
-/** Conditions of kubelets, of the node problem detector with its usual plugins, and of our agents. A fleet adds its own names to a rule as parameters. */
+/**
+ * Conditions of kubelets, of the node problem detector with its usual plugins, and of KubeNode's agents. A fleet passes its own names to a rule as parameters.
+ */
 export const NODE_CONDITION_TYPES = [
   'Ready',
   'MemoryPressure',
@@ -29,7 +31,7 @@ export type NodeConditionType =
   | `ComponentUnhealthy-${string}`
   | `LogProblem-${string}`
 
-/** The condition has this status, `forAtLeast` at a stretch. */
+/** The condition has had this status for `forAtLeast` without interruption. */
 export const conditionIs = (
   type: NodeConditionType,
   value: 'True' | 'False' | 'Unknown',

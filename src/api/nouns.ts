@@ -1,4 +1,4 @@
-// What people call our kinds, in the singular: `set/base`. The plural works too. A set without another word is a ComponentSet: the kind that rolls out. Pure.
+// The singular nouns people use for KubeNode's kinds: `set/base`. The plural works too. Just "set" means a ComponentSet, the kind that rolls out. Pure.
 export const NOUNS: Readonly<Record<string, string>> = {
   set: 'MachineComponentSet',
   component: 'MachineComponent',

@@ -1,10 +1,10 @@
-// Which fields of a pod give it nothing but its own containers. What is not listed, also what a later Kubernetes adds, counts as power over the node: the
-// installer of a cluster has to list such a workload for git. Admission policy kubenode-declared is made from the same lists.
+// The pod fields that affect only the pod's own containers. Anything not listed, including fields of a later Kubernetes, counts as host access: a cluster's
+// installer has to list such a workload for git. Admission policy kubenode-declared is generated from the same lists.
 
-/** Of a pod and of the security of a container: ordinary when they are false. */
+/** Fields of a pod and of a container's security context: ordinary if false. */
 export const POWERS_WHEN_TRUE = ['hostNetwork', 'hostPID', 'hostIPC', 'privileged'] as const
 
-/** All but `securityContext`, `volumes`, containers, the account and what names Secrets are taken as they are. */
+/** All other fields are accepted unchanged, except `securityContext`, `volumes`, containers, the account, and references to Secrets. */
 export const POD_FIELDS = [
   'activeDeadlineSeconds',
   'affinity',
@@ -68,7 +68,7 @@ export const CONTAINER_FIELDS = [
 /** Without `hostPort` and `hostIP`. */
 export const PORT_FIELDS = ['containerPort', 'name', 'protocol'] as const
 
-/** Profiles have to be that of the runtime, and capabilities are only dropped. */
+/** Profiles must be the runtime's default, and capabilities may only be dropped. */
 export const SECURITY_FIELDS = [
   'allowPrivilegeEscalation',
   'appArmorProfile',
@@ -86,7 +86,7 @@ export const SECURITY_FIELDS = [
 export const PROFILES = ['appArmorProfile', 'seccompProfile'] as const
 export const ORDINARY_PROFILE = 'RuntimeDefault'
 
-/** Drivers, folders and disks of the node are not among them. */
+/** Excludes drivers, folders and disks of the node. */
 export const VOLUME_FIELDS = [
   'configMap',
   'downwardAPI',
@@ -108,14 +108,14 @@ export const PROJECTED_FIELDS = [
 /** A claim that names no volume and copies nothing. */
 export const CLAIM_FIELDS = ['accessModes', 'resources', 'storageClassName', 'volumeMode'] as const
 
-/** A check that names a host makes the node ask there. */
+/** A probe that names a host makes the node send requests there. */
 export const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const
 export const HOOKS = ['postStart', 'preStop'] as const
 export const ASKS = ['httpGet', 'tcpSocket'] as const
 
 /**
- * How annotations of a pod template may begin. Runtimes and plugins of networks and devices act on others with the power of the node: Multus, CDI, NRI, CRI-O,
- * Kata, AppArmor in its old form. Their list has no end, so it is not this one.
+ * Allowed prefixes of pod template annotations. Runtimes, network and device plugins act on others with host access: Multus, CDI, NRI, CRI-O, Kata, AppArmor in
+ * its old form. That list is open-ended, so this is an allow-list.
  */
 export const ORDINARY_ANNOTATIONS = [
   'app.kubernetes.io/',
@@ -128,20 +128,20 @@ export const ORDINARY_ANNOTATIONS = [
   'prometheus.io/',
 ] as const
 
-/** A pod with a class evicts others, and a runtime class names what runs it. Zero is what a server gives each pod. */
+/** A pod with a priority class evicts others, and a runtime class picks its runtime. Servers set zero by default. */
 export const MAX_PRIORITY = 0
-/** A token for another audience is a credential outside of the cluster. A server leaves it out, or names itself. */
+/** A token for another audience is a credential outside the cluster. A server leaves the audience out, or sets its own. */
 export const TOKEN_FIELDS = ['expirationSeconds', 'path'] as const
 
 const [BEGIN, END] = ['<!-- generated from src/api/ordinary-pods.ts -->', '<!-- end -->'] as const
-/** A page with these two marks, and the text below between them. */
+/** A page with these two marks, with generated text between them. */
 export const withOrdinaryPods = (page: string): string => {
   const [before = '', rest = ''] = page.split(BEGIN)
   return [before, BEGIN, '\n', ordinaryText(), '\n', END, rest.slice(rest.indexOf(END) + END.length)].join('')
 }
 
 const codes = (words: readonly string[]): string => words.map((w) => `\`${w}\``).join(', ')
-/** What a workload from git may use without a list. */
+/** What a workload from git may use without being listed. */
 const ordinaryText = (): string =>
   [
     `Ordinary volumes: ${codes(VOLUME_FIELDS.filter((f) => f !== 'name'))}; of projected ones ${codes(PROJECTED_FIELDS)}, with tokens for the API server alone.`,
@@ -149,10 +149,10 @@ const ordinaryText = (): string =>
     `Not ordinary are, among all others, priority classes and priorities above ${MAX_PRIORITY}, runtime classes, tokens for another audience, ports of the node, capabilities that are added, and profiles other than \`${ORDINARY_PROFILE}\`.`,
   ].join('\n')
 
-/** Each takes a question to the authorizer, whose number is bounded for a policy. */
+/** Each needs an authorizer check, whose number a policy limits. */
 export const MAX_SECRETS = 12
 
-/** Workloads, and where their pod is. */
+/** Workload kinds, and the path of their pod. */
 export const POD_PATHS: Readonly<Record<string, readonly string[]>> = {
   deployments: ['spec', 'template'],
   statefulsets: ['spec', 'template'],

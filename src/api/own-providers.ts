@@ -1,2 +1,2 @@
-// The providers that KubeNode brings; controllers serve others under the names of their remote providers.
+// The providers that KubeNode ships; controllers serve others under their remote providers' names.
 export const OWN_PROVIDERS: readonly string[] = ['static', 'process', 'nspawn', 'hollow', 'alicloud', 'aws']

@@ -1,4 +1,4 @@
-// Every phase that this project writes, each once, with a sentence of documentation. A status may use nothing that is not listed here.
+// Every phase that this project writes, each once and documented. A status may use no other.
 
 export const PHASES = {
   Machine: {

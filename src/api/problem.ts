@@ -1,21 +1,21 @@
-// What is wrong with an object: one entry a mistake, each with the place, what was seen and what would be right.
+// A problem of an object: one entry per mistake, with its place, the value found, and what would be right.
 import type { ErrorCode } from '#lib/errors.ts'
 
 export interface Problem {
   readonly code: ErrorCode
   /** JSON pointer into the object, starting with a slash; empty for the object itself. */
   readonly pointer: string
-  /** The offending value as short text; absent when nothing was there. */
+  /** The offending value as short text; left out if there was none. */
   readonly seen?: string
   /** What would be right. */
   readonly allowed?: string
-  /** Without the pointer and the seen value: "is not allowed here", "must be …". */
+  /** Without the pointer and the value: "is not allowed here", "must be …". */
   readonly message: string
-  /** A word that was perhaps meant. */
+  /** The likely intended word. */
   readonly suggestion?: string
 }
 
-/** Which mistake has which number. */
+/** The number of each kind of mistake. */
 export const PROBLEM_CODES = {
   unknownField: 'KN5001',
   missing: 'KN5002',
@@ -29,7 +29,7 @@ export const PROBLEM_CODES = {
   unserved: 'KN5012',
 } as const satisfies Readonly<Record<string, ErrorCode>>
 
-/** Longer values are cut: a message is read by people. */
+/** Longer values are cut: people read these messages. */
 const MAX_SEEN_CHARS = 80
 
 export function shown(value: unknown): string {
@@ -39,7 +39,7 @@ export function shown(value: unknown): string {
   return text.length <= MAX_SEEN_CHARS ? text : `${text.slice(0, MAX_SEEN_CHARS - 1)}…`
 }
 
-/** One line: place, what is wrong, the value found, what to write instead. */
+/** One line: place, problem, value found, and what to write instead. */
 export function formatProblem({ code, pointer, message, seen, allowed, suggestion }: Problem): string {
   const place = pointer === '' ? 'the object' : pointer
   const parts = [`${code}: ${place}: ${message}`]
@@ -52,6 +52,6 @@ export function formatProblem({ code, pointer, message, seen, allowed, suggestio
 export const pointerTo = (pointer: string, ...keys: readonly (string | number)[]): string =>
   keys.reduce<string>((p, k) => `${p}/${typeof k === 'number' ? k : escaped(k)}`, pointer)
 
-/** Few names need it, and every field of every object asks. */
+/** Few names need escaping, but this runs for every field of every object. */
 const escaped = (key: string): string =>
   key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key

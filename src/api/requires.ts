@@ -1,11 +1,11 @@
-// Checks the component versions of one list together: what they require of each other, and circles, in which no component could be installed first.
+// Checks the component versions of a list together: their requirements, and cycles, in which no component could be installed first.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentInput } from './kinds/machine-component.ts'
 import { PROBLEM_CODES, pointerTo, type Problem } from './problem.ts'
 
 type Spec = MachineComponentInput['spec']
 
-/** Problems of a list meant for one machine; pointers start with the index in the list. */
+/** Problems of a list for one machine; pointers start with the list index. */
 export function requirementProblems(specs: readonly Spec[]): readonly Problem[] {
   const byName = new Map(specs.map((s) => [s.component, s]))
   return [...specs.flatMap((s, i) => unmet(s, i, byName)), ...circleProblems(specs, byName)]
@@ -44,7 +44,7 @@ function circleProblems(specs: readonly Spec[], byName: ReadonlyMap<string, Spec
   ]
 }
 
-/** Depth first; a name on the way to itself closes a circle. */
+/** Depth first; reaching a name on the current path closes a cycle. */
 function firstCircle(specs: readonly Spec[], byName: ReadonlyMap<string, Spec>): readonly string[] | undefined {
   const done = new Set<string>()
   const visit = (name: string, way: readonly string[]): readonly string[] | undefined => {
@@ -65,11 +65,11 @@ function firstCircle(specs: readonly Spec[], byName: ReadonlyMap<string, Spec>):
   return undefined
 }
 
-/** Components that require each other in a circle, the first one again at the end: whatever else may be declared, these can never be installed together. */
+/** Components that require each other in a cycle, with the first one repeated at the end. Whatever else is declared, they can never be installed together. */
 export const requirementCircle = (specs: readonly Spec[]): readonly string[] | undefined =>
   firstCircle(specs, new Map(specs.map((s) => [s.component, s])))
 
-/** The order in which they can be installed: whatever is required comes first. Undefined when they run in a circle. */
+/** The install order: requirements first. Undefined for a cycle. */
 export function installOrder(specs: readonly Spec[]): readonly string[] | undefined {
   const byName = new Map(specs.map((s) => [s.component, s]))
   if (firstCircle(specs, byName) !== undefined) return undefined

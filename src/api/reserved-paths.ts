@@ -1,6 +1,6 @@
-// Which paths and units of a host no component may take: those of the agent, and units without which a host does not run. Pure.
+// Host paths and units that no component may take: the agent's own, and units that a host cannot run without. Pure.
 
-/** Where systemd looks for units. */
+/** Where systemd searches for units. */
 const UNIT_FOLDERS = [
   '/etc/systemd/system',
   '/run/systemd/system',
@@ -13,15 +13,15 @@ const AGENT_FOLDERS = ['/opt/kubenode', '/etc/kubenode', '/var/lib/kubenode']
 const AGENT = 'the KubeNode agent'
 const SYSTEMD = 'systemd'
 
-/** A file of this name takes the place of a unit of the agent or of one that the agent writes for a component. */
+/** A file with this name would replace a unit of the agent, or one that it writes for a component. */
 const UNIT_FILE_OF_AGENT = /^kubenode(?:-[^/]*)?\.[a-z]+$/
 const UNIT_OF_AGENT = /^kubenode(?:-agent)?\.[a-z]+$/
-/** systemd's own, its message bus and the targets of every start. Drop-ins for them are configuration. */
+/** systemd's own units, its message bus and the boot targets. Drop-ins for them are configuration. */
 const VITAL =
   /^(?:dbus(?:-broker|-org\.[^/]*)?\.(?:service|socket)|(?:systemd-|initrd-)[^/]*|init\.scope|(?:basic|sysinit|local-fs|remote-fs|multi-user|graphical|default|emergency|rescue|shutdown|reboot|poweroff|network|network-online|sockets|timers|paths|slices)\.target|(?:emergency|rescue|getty@|serial-getty@|user@)\.service)$/
 const UNIT_TYPE = /\.(?:service|socket|timer|target|mount|path|slice|scope)$/
 
-/** Who has the path; undefined when a component may take it. */
+/** The path's owner; undefined if a component may take it. */
 export function ownerOfPath(declared: string): string | undefined {
   const path = declared.replace(/\/+/g, '/').replace(/(?<=.)\/$/, '')
   const isInOrAbove = (folder: string): boolean => isBelow(path, folder) || isBelow(folder, path)
@@ -31,7 +31,7 @@ export function ownerOfPath(declared: string): string | undefined {
   return folder === undefined ? undefined : ownerOfUnitFile(path.slice(folder.length + 1).split('/'))
 }
 
-/** The path is the folder, or something in it. */
+/** The path is the folder itself or inside it. */
 const isBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`)
 
@@ -43,14 +43,14 @@ function ownerOfUnitFile([first = '', second]: readonly string[]): string | unde
   return VITAL.test(first) ? SYSTEMD : undefined
 }
 
-/** Who has the unit that a component runs as; the suffix may be left out. */
+/** The owner of a component's unit; the suffix may be left out. */
 export function ownerOfUnit(name: string): string | undefined {
   const unit = UNIT_TYPE.test(name) ? name : `${name}.service`
   if (UNIT_OF_AGENT.test(unit)) return AGENT
   return VITAL.test(unit) ? SYSTEMD : undefined
 }
 
-/** The fields of a MachineComponent that name places on a host. */
+/** Fields of a MachineComponent that name host paths and units. */
 interface Places {
   readonly component: string
   readonly install?: {
@@ -68,14 +68,14 @@ export interface Taken {
   readonly owner: string
 }
 
-/** What the component would take from the agent or from systemd, in the order of its fields. */
+/** What the component would take from the agent or systemd, in field order. */
 export function takenFromHost({ component, install, files = [], service }: Places): readonly Taken[] {
   const paths = [
     ...(install?.binaries ?? []).map(({ path }, n) => ({ pointer: `install/binaries/${n}/path`, name: path })),
     ...(install?.unpack === undefined ? [] : [{ pointer: 'install/unpack/path', name: install.unpack.path }]),
     ...files.map(({ path }, n) => ({ pointer: `files/${n}/path`, name: path })),
   ]
-  // Without a name the agent takes one of its own for it, and only that of a component `agent` is taken.
+  // Without a name the agent generates one, and only that of a component named `agent` is reserved.
   const unit = service === undefined ? undefined : (service.unit ?? `kubenode-${component}.service`)
   return [
     ...paths.map((p) => ({ ...p, owner: ownerOfPath(p.name) })),

@@ -1,10 +1,10 @@
-// How a restore of a control plane is named. Each token is restored once; another number restores the snapshot again.
+// The token of a control plane restore. Each is restored once; another number restores the snapshot again.
 
-/** As in status.restored. A field that is left out is as its default. */
+/** As in status.restored. A field that is left out counts as its default. */
 export const restoreToken = ({ snapshot, attempt = 1 }: { readonly snapshot: string; readonly attempt?: number }) =>
   `${snapshot}/${attempt}`
 
-/** The same number as before would restore nothing. */
+/** Reusing the previous number would restore nothing. */
 export function attemptAfter(restored: string | undefined, snapshot: string): number {
   const [name, attempt] = (restored ?? '').split('/')
   return name === snapshot ? Number(attempt) + 1 : 1

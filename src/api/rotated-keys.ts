@@ -1,12 +1,12 @@
-// The keys of a control plane that a commit can have replaced, by their field in `spec.controlPlane.rotation`: data for the status, a plan and people.
+// The control plane keys that a commit can rotate, by their field in `spec.controlPlane.rotation`; used for the status, plans and messages.
 import type { Cluster, ClusterStatus } from './kinds/cluster.ts'
 
 export type RotationField = keyof NonNullable<NonNullable<Cluster['spec']['controlPlane']>['rotation']>
 
 interface RotatedKeys {
-  /** In `status.rotations`. */
+  /** Name in `status.rotations`. */
   readonly name: NonNullable<NonNullable<ClusterStatus>['rotations']>[number]['name']
-  /** For people. */
+  /** For messages. */
   readonly called: string
 }
 

@@ -1,4 +1,4 @@
-// A case of a rule: a node as it may be seen, and whether the rule is true for it. Cases lie beside their rule and run as tests.
+// A test case of a rule: a node's observed state, and whether the rule fires. Cases are next to their rule and run as tests.
 
 export interface NodeCondition {
   readonly type: string
@@ -11,13 +11,13 @@ export interface NodeCondition {
 export interface RuleCase {
   /** A sentence: when the rule fires, or why it does not. */
   readonly name: string
-  /** Conditions of the node; absent means that none was reported. */
+  /** The node's conditions; left out ones are not reported. */
   readonly conditions?: readonly NodeCondition[]
   readonly labels?: Readonly<Record<string, string>>
   readonly taints?: readonly string[]
   readonly unschedulable?: boolean
   readonly versions?: { readonly kubelet?: string; readonly kernel?: string; readonly runtime?: string }
-  /** What others add to the facts of a node: `machine`, `components`, `peers`, `cluster`, `repairs`. */
+  /** Other facts of a node: `machine`, `components`, `peers`, `cluster`, `repairs`. */
   readonly facts?: Readonly<Record<string, unknown>>
   /** Unknown: the rule cannot be decided, and nothing is done. */
   readonly verdict: 'fires' | 'does not fire' | 'unknown'

@@ -1,20 +1,20 @@
-// The shape of a rule: all, any and not over leaves {fact, path, operator, value}. A CRD cannot describe a tree that contains
-// itself, so the validator does, as admission and the controllers do. Which facts and operators exist is decided by the rule engine.
+// The shape of a rule: all, any and not over leaves {fact, path, operator, value}. A CRD cannot describe a recursive tree, so the validator does, as do
+// admission and the controllers. The rule engine defines the facts and operators.
 import { defined } from '#lib/defined.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import { refine, freeform, type Field } from './build.ts'
 import type { Finding } from './extras.ts'
 
 export const MAX_RULE_BYTES = 16 * 1024
-/** Deeper rules cannot be read by people. */
+/** People cannot read deeper rules. */
 export const MAX_RULE_DEPTH = 16
-/** One evaluation asks all of them, for every node. */
+/** One evaluation reads all of them for every node. */
 export const MAX_RULE_LEAVES = 64
 
 const LEAF_FIELDS = ['fact', 'path', 'operator', 'value', 'for', 'name']
 const BRANCHES = ['all', 'any', 'not']
 
-/** A condition tree, kept as it is by the server. */
+/** A condition tree, which the server stores unchanged. */
 export const ruleTree = (doc: string): Field<JsonObject> =>
   refine(
     freeform(doc, { maxBytes: MAX_RULE_BYTES }),

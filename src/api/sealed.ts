@@ -1,5 +1,5 @@
-// Secret values on their way to one machine: sealed to the key that its agent published, bound to their place, readable by no other program on the way. X25519
-// with a fresh key for each value, HKDF-SHA256, AES-256-GCM; the form is `v1.<which key>.<base64url>`.
+// Secret values for one machine: sealed to its agent's published key, bound to their place, unreadable to any program in between. X25519 with a fresh key per
+// value, HKDF-SHA256, AES-256-GCM; the format is `v1.<key name>.<base64url>`.
 import {
   createCipheriv,
   createDecipheriv,
@@ -13,16 +13,16 @@ import {
 } from 'node:crypto'
 import { keyName } from './sealed-names.ts'
 
-/** What a value is good for. Moved to another machine, component or place it does not open. */
+/** The place a value is bound to. It does not open for another machine, component or path. */
 export interface SealedPlace {
   readonly machine: string
   readonly component: string
-  /** Where it appears among the values of the configuration. */
+  /** Its path in the configuration's values. */
   readonly path: string
 }
 
 export interface SealingKey {
-  /** PEM; stays on the machine. */
+  /** PEM; never leaves the machine. */
   readonly privateKey: string
   /** For `Machine.status.agent.publicKey`. */
   readonly publicKey: string
@@ -31,7 +31,7 @@ export interface SealingKey {
 const RAW_KEY = 32
 const NONCE = 12
 const TAG = 16
-/** DER of an X25519 key up to its 32 bytes (RFC 8410). */
+/** DER prefix of an X25519 key before its 32 bytes (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b656e032100', 'hex')
 
 const MAX_SEALED_CHARS = 128 * 1_024
@@ -64,7 +64,7 @@ const secretOf = (own: KeyObject, theirs: KeyObject, ephemeral: Buffer, recipien
     ),
   )
 
-/** Throws for what is no key. */
+/** Throws for an invalid key. */
 export function seal(publicKey: string, place: SealedPlace, value: string): string {
   const recipient = Buffer.from(publicKey, 'base64')
   if (recipient.length !== RAW_KEY) throw new RangeError(`a sealing key has ${RAW_KEY} bytes, not ${recipient.length}`)
@@ -81,7 +81,7 @@ export type Opened =
   | { readonly kind: 'Opened'; readonly value: string }
   | { readonly kind: 'Refused'; readonly reason: string }
 
-/** Says why it does not open, never what was in it. */
+/** Reports why it does not open, never its content. */
 export function openSealed(privateKey: string, place: SealedPlace, sealed: string): Opened {
   const [version, name, body, ...rest] = sealed.split('.')
   const bytes = Buffer.from(body ?? '', 'base64url')

@@ -1,9 +1,9 @@
-// Which version of Kubernetes an API server serves, from its /version. During an upgrade a new program keeps the behavior of the minor before, and may
-// go back to the old program: what has to fit the server has to fit that behavior. Pure.
+// The Kubernetes version that an API server serves, from its /version. During an upgrade a new program keeps the previous minor's behavior and may be rolled
+// back, so anything that depends on the server's version must fit that behavior. Pure.
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
 
-/** `v1.36.2`; `v1.35.0+by.1.36.2` of a 1.36.2 that keeps the behavior of 1.35. Undefined when the answer names none. */
+/** `v1.36.2`; `v1.35.0+by.1.36.2` for a 1.36.2 with the behavior of 1.35. Undefined if the response names none. */
 export function servedVersion(answer: unknown): string | undefined {
   if (!isObject(answer) || typeof answer['gitVersion'] !== 'string') return undefined
   const own = answer['gitVersion']
@@ -14,7 +14,7 @@ export function servedVersion(answer: unknown): string | undefined {
   return `v${major}.${minor}.0+by.${parsed.numbers.join('.')}`
 }
 
-/** Some providers write `35+`. */
+/** Some providers report `35+`. */
 const numberIn = (value: unknown): number | undefined => {
   const [, digits] = typeof value === 'string' ? (/^(\d{1,4})\+?$/.exec(value) ?? []) : []
   return digits === undefined ? undefined : Number(digits)

@@ -1,5 +1,5 @@
-// Whether a value has the shape that a schema of `ajvSchemaOf` describes: yes or no, without ajv, which takes longer to compile one kind than most programs
-// take to check all of their objects. Only a yes is final; why the answer is no, ajv says.
+// Whether a value fits a schema from `ajvSchemaOf`: yes or no, without ajv, which takes longer to compile one kind than most programs need to check all of
+// their objects. Only a yes is final; ajv explains a no.
 import type { SchemaObject } from 'ajv'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { duplicateIndex, isDateTime, type ListMap } from './ajv-schema.ts'
@@ -8,7 +8,7 @@ export type ShapeCheck = (value: unknown) => boolean
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A keyword that is not listed here makes its schema unusable, instead of being ignored. */
+/** An unlisted keyword makes its schema unusable instead of being ignored. */
 export function shapeOf(schema: SchemaObject): ShapeCheck {
   const checks = Object.entries(schema).flatMap(([keyword, wanted]) => checkOf(keyword, wanted, schema))
   return (value) => checks.every((holds) => holds(value))
@@ -102,14 +102,14 @@ function isOfType(type: string): ShapeCheck {
 
 const itemsCheck = (holds: ShapeCheck): ShapeCheck => ofList((list) => list.every((item) => holds(item)))
 
-/** `others`: what the schema has for fields that are not among the known ones; without it they may be anything. */
+/** `others`: the schema for unknown fields; without it they may be anything. */
 function fieldsCheck(properties: Readonly<Record<string, SchemaObject>>, others: unknown): ShapeCheck {
   const known = new Map(Object.entries(properties).map(([name, schema]) => [name, shapeOf(schema)]))
   const other = others === false ? () => false : isObject(others) ? shapeOf(others) : undefined
   return ofObject((value) => {
     for (const name of Object.keys(value)) {
       const holds = known.get(name) ?? other
-      // ajv: a known field that is undefined is absent, an unknown one is there.
+      // As in ajv: a known undefined field is absent, an unknown one is present.
       if (holds !== undefined && (value[name] !== undefined || !known.has(name)) && !holds(value[name])) return false
     }
     return true

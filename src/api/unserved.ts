@@ -1,9 +1,9 @@
-// Where a kind declares what no part of KubeNode acts on yet. Pure.
+// Fields of a kind that no part of KubeNode acts on yet. Pure.
 import type { Schema } from './schema/schema.ts'
 import { extrasOf, type ApiSchema, type Unserved } from './extras.ts'
 import type { ApiKind } from './kind.ts'
 
-/** Of a path: a property of an object, or every item of a list or map. */
+/** In a path: every property of an object, or every item of a list or map. */
 export const EACH = '[]'
 
 export interface UnservedField extends Unserved {
@@ -11,7 +11,7 @@ export interface UnservedField extends Unserved {
   readonly path: readonly string[]
 }
 
-/** The outermost ones: what lies below a field that has no effect has none either. */
+/** Outermost only: nothing below a field without effect has one either. */
 export const unservedFields = (kind: ApiKind): readonly UnservedField[] =>
   below(kind.schema.properties?.['spec'] ?? {}, ['spec'])
 

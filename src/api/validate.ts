@@ -1,5 +1,5 @@
-// Finds everything that is wrong with one of our objects before a server sees it: shape, bounds, rules between fields, and what no CRD can express. Each kind is
-// prepared on first use, once in a process.
+// Finds every problem of a KubeNode object before a server gets it: shape, limits, rules between fields, and what no CRD can express. Each kind is prepared at
+// its first use, once per process.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -17,18 +17,18 @@ import { shapeOf, type ShapeCheck } from './shape.ts'
 import { apiErrors } from './api-errors.ts'
 import { shortened } from '#lib/shortened.ts'
 
-/** Our objects nest a dozen levels; rule trees a few more. */
+/** KubeNode's objects nest a dozen levels; rule trees a few more. */
 const MAX_DEPTH = 64
 
-/** Beyond this many problems, more help no reader. */
+/** More problems do not help a reader. */
 const MAX_PROBLEMS = 100
 
 export interface Validator {
-  /** Empty when the object is good. */
+  /** Empty if the object is valid. */
   problems(kind: ApiKind, value: unknown): readonly Problem[]
-  /** What this update breaks beyond the new object itself: fields that never change. */
+  /** Violations of the update itself, beyond the new object: changed immutable fields. */
   updateProblems(kind: ApiKind, before: unknown, after: unknown): readonly Problem[]
-  /** The object, typed; throws KN5000 with all problems. */
+  /** Returns the typed object; throws KN5000 with all problems. */
   parse<K extends ApiKind>(kind: K, value: unknown): InputOf<K>
 }
 
@@ -39,7 +39,7 @@ interface Prepared {
   validate?: ValidateFunction
 }
 
-/** Of a kind the same is always made: all validators of a process share it. */
+/** The result per kind is always the same, so all validators of a process share it. */
 const PREPARED = new WeakMap<ApiKind, Prepared>()
 
 function prepare(kind: ApiKind): Prepared {
@@ -67,7 +67,7 @@ export function createValidator(): Validator {
     const scope = scopeProblems(kind, value as Record<string, unknown>)
     const reported = new Set(scope.map((p) => p.pointer))
     const errors = shapeErrors(prepared, value)
-    // Each problem shows what was seen around it: a hostile object has thousands, and only the first are ever read.
+    // Each problem shows its surroundings. A hostile object has thousands, but people only read the first few.
     const listed = errors.slice(0, MAX_PROBLEMS).map(problemOf)
     const shape = [...scope, ...listed.filter((p) => !reported.has(p.pointer))]
     if (errors.length > MAX_PROBLEMS) return shape.slice(0, MAX_PROBLEMS)
@@ -90,7 +90,7 @@ export function createValidator(): Validator {
   }
 }
 
-/** `place` is where the object was written, when that is known better than by its name. */
+/** `place` is where the object was written, if known better than by name. */
 export function invalidObject(
   kind: Pick<ApiKind, 'kind'>,
   value: unknown,
@@ -105,7 +105,7 @@ export function invalidObject(
   })
 }
 
-/** The whole object: what the kind describes, and what every object has. */
+/** The whole object: the kind's own fields, and what every object has. */
 export function objectSchema(kind: ApiKind): ApiSchema {
   return {
     ...kind.schema,
@@ -119,7 +119,7 @@ export function objectSchema(kind: ApiKind): ApiSchema {
   }
 }
 
-/** Mistakes after which nothing else is worth saying. */
+/** Mistakes that make all others irrelevant. */
 function bluntProblem(kind: ApiKind, value: unknown): Problem | undefined {
   if (!isObject(value))
     return {

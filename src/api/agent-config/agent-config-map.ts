@@ -1,15 +1,15 @@
-// The object in which git declares agent.json for the agents of one cluster, and the text that it holds for them.
+// The object in which git declares agent.json for a cluster's agents, and its text.
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import type { KubeObject } from '../schema/object.ts'
 import { SYSTEM_NAMESPACE } from '../names.ts'
 
 export const AGENT_CONFIG_NAME = 'kubenode-agent-config'
-/** The one key of its data. */
+/** The only key of its data. */
 export const AGENT_CONFIG_KEY = 'agent.json'
-/** A server stores objects of up to 1.5 MiB; a longer configuration for each node should be shipped as a component. */
+/** A server stores objects up to 1.5 MiB; a longer configuration should ship as a component. */
 export const MAX_AGENT_CONFIG_CHARS = 256 * 1024
 
-/** Settings and rules are five levels deep; a monitor in place adds a few. */
+/** Settings and rules are five levels deep; an inline monitor adds a few. */
 const MAX_DEPTH = 32
 
 export const AGENT_CONFIG_MAP = { namespace: SYSTEM_NAMESPACE, name: AGENT_CONFIG_NAME } as const
@@ -30,10 +30,10 @@ export const isAgentConfigMap = ({
 
 export type AgentConfigText =
   | { readonly kind: 'Text'; readonly text: string }
-  /** Nothing that an agent could be given. */
+  /** Nothing usable for an agent. */
   | { readonly kind: 'Unusable'; readonly why: string }
 
-/** The text that agents are given. What is wrong with single entries is for `agentConfigProblems`: an agent leaves those out. */
+/** The text for agents. `agentConfigProblems` covers problems of single entries, which agents leave out. */
 export function agentConfigText(object: KubeObject): AgentConfigText {
   const data = object['data']
   const text = isObject(data) ? data[AGENT_CONFIG_KEY] : undefined
@@ -47,7 +47,7 @@ export function agentConfigText(object: KubeObject): AgentConfigText {
 
 const unusable = (why: string): AgentConfigText => ({ kind: 'Unusable', why })
 
-/** Undefined for what no agent could be given. */
+/** Undefined if no agent could use it. */
 export function parsedConfig(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

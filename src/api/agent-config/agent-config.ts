@@ -1,5 +1,5 @@
-// What agent.json may say about an agent: declared for a cluster in git, or written on a node. Everything has a default; on a node a mistake disables only
-// itself, in git it refuses the commit.
+// The settings of agent.json, declared for a cluster in git or written on a node. Everything has a default. On a node a mistake disables only itself; in git it
+// refuses the commit.
 import { isObject } from '#lib/json.ts'
 import { durationMs } from '#lib/duration.ts'
 import { parsedConfig } from './agent-config-map.ts'
@@ -8,18 +8,18 @@ import { NO_DETECTION, parseDetect, type DetectConfig } from './detect-config.ts
 import { parseLogSources, type LogSource } from './log-rules.ts'
 
 export interface AgentConfig {
-  /** Whether the agent makes the Node object; false where a kubelet does. */
+  /** Whether the agent creates the Node object; false if a kubelet does. */
   readonly registerNode: boolean
-  /** Address of the loopback network at which components of this node are probed; undefined: one made from the node's name. */
+  /** Loopback address at which this node's components are probed; undefined: derived from the node's name. */
   readonly address: string | undefined
   readonly allowedOrigins: readonly string[]
   /** Relative to the artifact base. */
   readonly trustUrl: string
   readonly leaseMs: number
   readonly frozenAfterMs: number
-  /** How long a frozen component is left to repairs before the agent restarts it by itself. */
+  /** How long a frozen component is left to repairs before the agent restarts it. */
   readonly frozenGraceMs: number
-  /** How long a component must be well again before its problem is called over. */
+  /** How long a component must be healthy before its problem counts as over. */
   readonly clearAfterMs: number
   readonly logs: readonly LogSource[]
   readonly detect: DetectConfig
@@ -27,7 +27,7 @@ export interface AgentConfig {
 
 export interface ParsedConfig {
   readonly config: AgentConfig
-  /** What was wrong and is left at its default. */
+  /** Mistakes, each replaced by its default. */
   readonly problems: readonly string[]
 }
 
@@ -44,7 +44,7 @@ const DEFAULTS: AgentConfig = {
   detect: NO_DETECTION,
 }
 
-/** Every key that the top level may have. */
+/** Every allowed top-level key. */
 export const CONFIG_KEYS: readonly string[] = [
   'registerNode',
   'address',
@@ -63,7 +63,7 @@ export const CONFIG_KEYS: readonly string[] = [
 const MAX_ORIGINS = 16
 const LOOPBACK = /^127(\.\d{1,3}){3}$/
 
-/** The text of agent.json; undefined when there is none. */
+/** The text of agent.json; undefined if there is none. */
 export function parseConfig(text: string | undefined): ParsedConfig {
   if (text === undefined) return { config: DEFAULTS, problems: [] }
   const value = parsedConfig(text)
@@ -101,7 +101,7 @@ const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.ev
 
 interface Reading<T> {
   readonly read: (v: unknown) => T | undefined
-  /** What a value must be, for the message. */
+  /** The expected form of a value, for the message. */
   readonly is: string
 }
 

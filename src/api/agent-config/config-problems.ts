@@ -1,4 +1,4 @@
-// What is wrong with an agent.json that git declares, and which Node conditions agents report by it.
+// Problems of an agent.json in git, and the Node conditions that agents report because of it.
 import { isObject } from '#lib/json.ts'
 import type { MachineComponent } from '../kinds/machine-component.ts'
 import { parseConfig } from './agent-config.ts'
@@ -12,11 +12,11 @@ export interface AgentConfigProblem {
   readonly why: string
   /** JSON pointer into the configuration. */
   readonly pointer: string
-  /** What a person would look for in the file to find the place. */
+  /** Words to search for in the file. */
   readonly words: readonly string[]
 }
 
-/** Everything that an agent would leave out: git declares no such configuration. For a text that is usable. */
+/** Everything that an agent would leave out, which git may not declare. For a usable text. */
 export function agentConfigProblems(text: string): readonly AgentConfigProblem[] {
   const value = parsedConfig(text)
   const inline = monitorsIn(value).flatMap(([config, n]) =>
@@ -30,7 +30,7 @@ export function agentConfigProblems(text: string): readonly AgentConfigProblem[]
     }
   const mistakes = [...parseConfig(text).problems, ...inline].map(problemOf('Mistake'))
   const seen = new Set(mistakes.map((m) => m.pointer))
-  // Of a path with .. both would be said of one place.
+  // A path with .. would be reported twice.
   return [
     ...mistakes,
     ...gitLimitProblems(text)
@@ -39,11 +39,11 @@ export function agentConfigProblems(text: string): readonly AgentConfigProblem[]
   ]
 }
 
-/** Every problem begins with the path of what is wrong, such as `logs[0].rules[1].pattern`. */
+/** Every problem starts with a path, such as `logs[0].rules[1].pattern`. */
 const keysOf = (problem: string): readonly string[] =>
   (/^[^\s:]+/.exec(problem)?.[0] ?? '').split(/[.[\]]+/).filter((k) => k !== '')
 
-/** The types of Node conditions that agents report by this configuration. Files of monitors lie on the nodes and cannot be read here. */
+/** Types of Node conditions that agents report with this configuration. Monitor files are on the nodes and cannot be read here. */
 export function conditionsReportedBy(text: string): ReadonlySet<string> {
   const ofLogs = parseConfig(text).config.logs.flatMap(({ rules }) => rules.map((r) => r.condition))
   const ofMonitors = monitorsIn(parsedConfig(text)).flatMap(([config]) => {
@@ -53,7 +53,7 @@ export function conditionsReportedBy(text: string): ReadonlySet<string> {
   return new Set([...ofLogs, ...ofMonitors])
 }
 
-/** The types that monitor files report which signed components bring to the nodes. Templates with values in them are no monitor files. */
+/** Types of conditions from monitor files that signed components install. Templates with values are not monitor files. */
 export function conditionsOfComponents(components: readonly MachineComponent[]): readonly string[] {
   return components.flatMap(({ spec }) => (spec.files ?? []).flatMap(({ template }) => conditionsOf(template)))
 }
@@ -64,14 +64,14 @@ function conditionsOf(text: string): readonly string[] {
   return monitor === undefined || monitor.kind === 'Stats' ? [] : monitor.conditions.map((c) => c.type)
 }
 
-/** Monitors written in the configuration itself, with their index. */
+/** Inline monitors, with their index. */
 function monitorsIn(value: unknown): readonly (readonly [config: unknown, index: number])[] {
   const monitors = isObject(value) ? value['monitors'] : undefined
   if (!Array.isArray(monitors)) return []
   return monitors.flatMap((m: unknown, n) => (isObject(m) && isObject(m['config']) ? [[m['config'], n] as const] : []))
 }
 
-/** For an object, the words of its content, which distinguish it better than its key. */
+/** For an object, the words of its content, which identify it better than its key. */
 function searchWordsOf(keys: readonly string[], value: unknown): readonly string[] {
   const found = keys.reduce<unknown>((v, key) => (v as Readonly<Record<string, unknown>> | undefined)?.[key], value)
   const names = keys.filter((k) => !/^\d+$/.test(k)).slice(-1)

@@ -1,4 +1,4 @@
-// What agent.json says about detection: monitors in node-problem-detector's format, our own detectors with their thresholds, and the metrics.
+// agent.json's detection settings: monitors in node-problem-detector's format, KubeNode's own detectors with thresholds, and metrics.
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
@@ -9,22 +9,22 @@ import { DETECTOR_DEFAULTS, type DetectorSettings } from './detector-settings.ts
 export interface MonitorEntry {
   /** On the node. */
   readonly file: string | undefined
-  /** The content of such a file, in place. */
+  /** The content of such a file, inline. */
   readonly inline: unknown
-  /** Conditions of the file that end when no line confirmed them for this long. */
+  /** Conditions of the file that end if no line confirmed them for this long. */
   readonly clearAfterMs: ReadonlyMap<string, number>
-  /** Conditions of the file that end when one of these operations succeeded here and no line came since. */
+  /** Conditions of the file that end when one of these operations succeeded here without a new line since. */
   readonly clearedBy: ReadonlyMap<string, ReadonlySet<OperationName>>
 }
 
 export interface DetectConfig {
   readonly monitors: readonly MonitorEntry[]
   readonly detectors: DetectorSettings
-  /** Of /metrics on the node's loopback address; undefined: none. */
+  /** Port of /metrics on the node's loopback address; undefined for none. */
   readonly metricsPort: number | undefined
 }
 
-/** Beside node-problem-detector's 20257, which may be in use. */
+/** Next to node-problem-detector's 20257, which may be in use. */
 const METRICS_PORT = 20_259
 const MAX_MONITORS = 64
 const MONITOR_KEYS: readonly string[] = ['file', 'config', 'clearAfter', 'clearedBy']
@@ -87,7 +87,7 @@ function portOf(v: unknown, problems: string[]): number | undefined {
   return METRICS_PORT
 }
 
-/** Each detector: false turns it off, an object replaces single thresholds. A threshold of another kind than its default is left at that. */
+/** Each detector: false turns it off, an object overrides single thresholds. A threshold of the wrong type keeps its default. */
 function settingsOf(v: unknown, problems: string[]): DetectorSettings {
   if (v === undefined) return DETECTOR_DEFAULTS
   if (!isObject(v)) {
@@ -121,7 +121,7 @@ function oneOf(v: unknown, name: string, defaults: object, problems: string[]): 
 
 const MAX_TEXTS = 32
 
-/** Undefined: the value is of another kind. */
+/** Undefined: the value has the wrong type. */
 interface Setting {
   readonly is: string
   readonly read: (value: unknown) => unknown
@@ -139,7 +139,7 @@ const TEXTS: Setting = {
     Array.isArray(v) && v.every((t) => typeof t === 'string' && !climbs(t)) ? v.slice(0, MAX_TEXTS) : undefined,
 }
 
-/** Times are written as durations and are milliseconds inside. */
+/** Times are durations in the file and milliseconds internally. */
 function settingOf(like: unknown, key: string): Setting {
   if (key.endsWith('Ms')) return DURATION
   if (typeof like === 'number') return NUMBER

@@ -1,11 +1,11 @@
-// The thresholds of our own detectors, as data: agent.json changes single ones under the same names; times are written there as durations.
+// The thresholds of KubeNode's own detectors, as data. agent.json overrides single ones by name; times are durations there.
 
 export const DETECTOR_DEFAULTS = {
   disk: {
     isOn: true,
     everyMs: 30_000,
     paths: ['/', '/var', '/var/lib/kubelet', '/var/lib/containerd', '/var/log'] as readonly string[],
-    /** Less is a problem; it is over with so much more. */
+    /** Less free space is a problem, which ends with this much more. */
     minFreePercent: 10,
     minFreeInodesPercent: 5,
     hysteresisPercent: 2,
@@ -13,7 +13,7 @@ export const DETECTOR_DEFAULTS = {
   readOnly: {
     isOn: true,
     everyMs: 5_000,
-    /** Read-only is a problem here even if it was never observed writable. */
+    /** A read-only mount here is a problem even if it was never observed writable. */
     mustWrite: ['/', '/var'] as readonly string[],
   },
   clock: { isOn: true, everyMs: 300_000, maxSkewMs: 10_000 },
@@ -30,14 +30,14 @@ export const DETECTOR_DEFAULTS = {
   },
   hungTasks: { isOn: true, everyMs: 60_000, afterMs: 120_000 },
   /**
-   * Checked where its unit exists. Restarted from here only where the agent does not supervise it as a component; supervision already restarts what crashed or
-   * froze.
+   * Checked if its unit exists. Restarted from here only if the agent does not supervise it as a component; supervision already restarts crashed or frozen
+   * ones.
    */
   kubelet: { isOn: true, everyMs: 5_000, timeoutMs: 10_000, cooldownMs: 60_000, restart: false },
   runtime: {
     isOn: true,
     everyMs: 5_000,
-    /** One that hangs without being stopped; a runtime under load answers within a few seconds. */
+    /** Detects a hang without a stop; a runtime under load answers within a few seconds. */
     timeoutMs: 20_000,
     cooldownMs: 120_000,
     restart: false,

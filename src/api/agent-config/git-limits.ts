@@ -1,12 +1,12 @@
-// Decides which parts of agent.json may come from the cluster. A client that can write one ConfigMap must not gain a program, a listening port, another origin
-// of trust or the content of any file on every node: those come from the file on the host only. New keys are refused here until they are listed.
+// Decides which parts of agent.json may come from the cluster. A client that can write one ConfigMap must not gain a program, a listening port, another source
+// of trust or the content of arbitrary files on every node: those come only from the host's file. New keys are refused here until they are listed.
 import { isObject } from '#lib/json.ts'
 import { CONFIG_KEYS } from './agent-config.ts'
 import { parsedConfig } from './agent-config-map.ts'
 import { DETECTOR_DEFAULTS } from './detector-settings.ts'
 import { isBelow, isNodePath } from './node-paths.ts'
 
-/** The file beside agent.json that only an administrator of the host writes; each of its keys replaces that of agent.json. */
+/** The file next to agent.json that only a host administrator writes; each of its keys overrides agent.json's. */
 export const HOST_CONFIG_NAME = 'agent-from-host.json'
 
 /** Lines that match a pattern become part of a Node condition, so every client that may read Nodes could read parts of other files. */
@@ -15,13 +15,13 @@ const JOURNAL_FOLDERS: readonly string[] = ['/var/log/', '/run/log/']
 const KERNEL_LOG = '/dev/kmsg'
 /** Pods write below /var/lib/kubelet, /opt and /run: a monitor file there could be theirs, and it names programs. */
 const MONITOR_FOLDERS: readonly string[] = ['/etc/', '/usr/']
-/** No devices and no pipes, which would never end. */
+/** Excludes devices and pipes, which would never end. */
 const CERTIFICATE_FOLDERS: readonly string[] = ['/etc/', '/usr/', '/var/lib/kubelet/pki/']
 /** A restart by the agent needs no permit. */
 const SERVICES: readonly string[] = DETECTOR_DEFAULTS.runtime.services
 
 type Fields = Readonly<Record<string, unknown>>
-/** What is wrong with a value, each beginning with its path. */
+/** Problems of a value, each starting with its path. */
 type Check = (value: unknown, path: string) => readonly string[]
 
 const nothing: Check = () => []
@@ -38,13 +38,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   metrics: (value, path) => (value === false ? [] : [`${path} opens a port (git may only declare false)`]),
 }
 
-/** Why git may not declare this text; empty for one that is no configuration at all. */
+/** Why git may not declare this text; empty if it is not a configuration at all. */
 export function gitLimitProblems(text: string): readonly string[] {
   const value = parsedConfig(text)
   if (!isObject(value)) return []
   return Object.entries(value).flatMap(([key, v]) => {
     if (Object.hasOwn(CHECKS, key)) return CHECKS[key]?.(v, key) ?? []
-    // Unknown keys mean nothing to an agent, and are reported as what they are: typos.
+    // Agents ignore unknown keys, which are reported as typos elsewhere.
     return CONFIG_KEYS.includes(key) ? [`${key} is only for the host to set`] : []
   })
 }

@@ -1,4 +1,4 @@
-// Pure: reads times in Go's layouts, by which log files are described ("Jan _2 15:04:05").
+// Parses times in Go's layouts, which describe log files ("Jan _2 15:04:05"). Pure.
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const FULL = [
   'january',
@@ -38,13 +38,13 @@ const number = (source: string, set: (f: Fields, n: number) => void): Token => (
   set: (f, text) => set(f, Number(text)),
 })
 
-/** Names are read in any case, nothing else is. */
+/** Only names ignore case. */
 const named = (names: readonly string[]): Token => ({
   source: names.map((name) => name.replaceAll(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}]`)).join('|'),
   set: (f, text) => (f.month = names.indexOf(text.toLowerCase()) + 1),
 })
 
-/** As Go: the longest name first. Weekdays say nothing that counts. */
+/** As in Go: the longest name first. Weekdays do not affect the result. */
 const TOKENS: readonly (readonly [name: string, token: Token])[] = [
   ['January', named(FULL)],
   ['Jan', named(MONTHS)],
@@ -74,7 +74,7 @@ const TOKENS: readonly (readonly [name: string, token: Token])[] = [
   ['5', number('\\d\\d?(?:[.,]\\d+)?', setSeconds)],
 ]
 
-/** A fraction may follow the seconds whether the layout has one or not. */
+/** A fraction may follow the seconds even if the layout has none. */
 function setSeconds(f: Fields, n: number): void {
   f.second = Math.floor(n)
   f.ms = Math.floor((n - f.second) * 1_000 + 1e-6)
@@ -89,18 +89,18 @@ function zoneOf(text: string): number {
 const quoted = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 export interface GoLayout {
-  /** Milliseconds since 1970; undefined when the text is no such time. A layout without a year means the year of `now`. */
+  /** Milliseconds since 1970; undefined if the text does not match. A layout without a year means the year of `now`. */
   parse(text: string, now: number): number | undefined
 }
 
-/** Undefined when the layout holds nothing that Go's would. */
+/** Undefined if the layout contains none of Go's elements. */
 export function goLayout(layout: string): GoLayout | undefined {
   const tokens: Token[] = []
   let source = ''
   for (let at = 0; at < layout.length;) {
     const fraction = /^[.,](?:0+|9+)(?!\d)/.exec(layout.slice(at))
     if (fraction !== null && source.endsWith(')')) {
-      // Read with the seconds.
+      // Parsed with the seconds.
       at += fraction[0].length
       continue
     }
@@ -113,12 +113,12 @@ export function goLayout(layout: string): GoLayout | undefined {
     at += found?.[0].length ?? 1
   }
   if (tokens.length === 0) return undefined
-  // Built from our own pieces and quoted text: linear, no pattern of a stranger.
+  // Built from this file's own pieces and quoted text: linear, without an untrusted pattern.
   const regex = new RegExp(`^${source}$`)
   return { parse: (text, now) => timeOf(regex.exec(text), tokens, now) }
 }
 
-/** A leap year, as it is for Go. */
+/** A leap year, as in Go. */
 const NO_YEAR = 0
 
 const daysOf = (month: number, year: number): number =>
@@ -144,7 +144,7 @@ function timeOf(match: RegExpExecArray | null, tokens: readonly Token[], now: nu
   const year = f.year === NO_YEAR ? new Date(now).getFullYear() : f.year
   const parts = [year, f.month - 1, f.day, f.hour, f.minute, f.second, f.ms] as const
   const time = f.zone === undefined ? new Date(...parts).getTime() : Date.UTC(...parts) - f.zone * 60_000
-  // A line of the last evening of the year, read after midnight.
+  // A line from the last evening of the year, read after midnight.
   const isNextYear = f.year === NO_YEAR && time > now + DAY_MS
   return isNextYear ? new Date(year - 1, ...(parts.slice(1) as [number, number])).getTime() : time
 }

@@ -1,5 +1,5 @@
-// Pure: one configuration of agents from several, such as what a fleet has everywhere and what one stage adds. Nothing that one of them says gets lost:
-// lists are joined, and of two entries with one name the later one counts.
+// Merges several agent configurations, such as the fleet's and a stage's. Pure. Nothing gets lost: lists are joined, and of two entries with the same name the
+// later one wins.
 import { isObject } from '#lib/json.ts'
 
 type Config = Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ function layered(key: string, below: unknown, above: unknown): unknown {
   return above
 }
 
-/** A file is known by its path, a monitor in place by the source that it names. */
+/** A file is identified by its path, an inline monitor by its source. */
 function monitorName(monitor: unknown): string | undefined {
   if (typeof monitor === 'string') return monitor
   if (!isObject(monitor)) return undefined
@@ -33,7 +33,7 @@ function joinedMonitors(below: readonly unknown[], above: readonly unknown[]): r
   return [...below.filter((m) => monitorName(m) === undefined || !replaced.has(monitorName(m))), ...above]
 }
 
-/** Rules of one file are one list; what both layers say is said once. */
+/** The rules of one file form one list; duplicates of both layers appear once. */
 function joinedLogs(below: readonly unknown[], above: readonly unknown[]): readonly unknown[] {
   const joined = [...below]
   for (const log of above) {
@@ -50,7 +50,7 @@ function joinedLogs(below: readonly unknown[], above: readonly unknown[]): reado
   return joined
 }
 
-/** Thresholds that the later layer does not name stay; it may turn a whole detector on or off. */
+/** Thresholds that the later layer does not set stay; it may turn a whole detector on or off. */
 function joinedDetectors(below: Config, above: Config): Config {
   const joined: Record<string, unknown> = { ...below }
   for (const [name, settings] of Object.entries(above)) {

@@ -1,17 +1,17 @@
-// What reading a log may cost: linear time alone is too much where others write the pattern and still others the lines.
+// Limits the cost of reading a log: linear time alone is not enough when others write both the pattern and the lines.
 import { regexProblem, type Regex } from '#lib/regex.ts'
 
-/** Seven times the largest pattern that comes with node-problem-detector. */
+/** Seven times the largest pattern shipped with node-problem-detector. */
 export const MAX_LOG_PROGRAM = 1_000
 
-/** A step is one instruction on one character and costs some 100 ns at worst: half a second, when every bound is reached. */
+/** A step is one instruction on one character and costs about 100 ns at worst: half a second if every limit is reached. */
 const MAX_LINE_STEPS = 4_000_000
 
-/** Why a pattern for log lines cannot be used, or undefined when it can. */
+/** Why a pattern for log lines cannot be used; undefined if it can. */
 export const logPatternProblem = (pattern: string): string | undefined =>
   regexProblem(pattern, { maxProgram: MAX_LOG_PROGRAM })
 
-/** What all patterns together may still cost. */
+/** The remaining budget of all patterns together. */
 export class Steps {
   #left: number
 
@@ -23,7 +23,7 @@ export class Steps {
     return this.#left
   }
 
-  /** False: this is more than is left, so the pattern must not see the text. */
+  /** False: this exceeds the budget, so the pattern must not run on the text. */
   spend({ size }: Pick<Regex, 'size'>, text: string): boolean {
     const steps = size * text.length
     if (steps > this.#left) return false

@@ -1,4 +1,4 @@
-// Which lines of which logs mean a problem of the node. Data from the agent's configuration; a rule that cannot be used disables only itself.
+// Which log lines mean a node problem, from the agent's configuration. An unusable rule disables only itself.
 import { isNodePath } from './node-paths.ts'
 import { unknownKeys } from './unknown-keys.ts'
 import { isObject } from '#lib/json.ts'
@@ -11,9 +11,9 @@ export interface LogRule {
   readonly condition: string
   readonly reason: string
   readonly pattern: Regex
-  /** A line that says that it is over. */
+  /** A line that ends the condition. */
   readonly clearPattern: Regex | undefined
-  /** Ends when no such line came for this long; without it only a reboot or the clear pattern ends it. */
+  /** Ends if no such line came for this long; without it only a reboot or the clear pattern ends it. */
   readonly clearAfterMs: number | undefined
 }
 
@@ -27,7 +27,7 @@ const MAX_SOURCES = 16
 const MAX_RULES = 64
 const SOURCE_KEYS: readonly string[] = ['path', 'rules']
 const RULE_KEYS: readonly string[] = ['condition', 'reason', 'pattern', 'clearPattern', 'clearAfter']
-/** As the API wants condition types and reasons. */
+/** The API's format of condition types and reasons. */
 const TYPE = /^[A-Za-z]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
 const EXAMPLES = { condition: 'DiskSpaceLow', reason: 'NoSpaceLeft' }
 

@@ -1,5 +1,5 @@
-// Reads node-problem-detector's own configuration files, unchanged: log monitors, custom plug-in monitors, system statistics. A mistake disables the rule or
-// file that contains it, never another one.
+// Reads node-problem-detector's own configuration files unchanged: log monitors, custom plug-in monitors, system statistics. A mistake disables only its rule
+// or file.
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import { regexProblem } from '#lib/regex.ts'
@@ -15,7 +15,7 @@ export interface DefaultCondition {
 }
 
 interface CommonRule {
-  /** The condition that it makes true; undefined: an event only. */
+  /** The condition it sets to true; undefined: an event only. */
   readonly condition: string | undefined
   readonly reason: string
 }
@@ -54,7 +54,7 @@ export interface LogMonitorConfig extends CommonMonitor {
   readonly plugin: LogPlugin
   readonly path: string
   readonly lookbackMs: number
-  /** Lines of the first time after the boot that are skipped. */
+  /** Skips lines from this long after boot. */
   readonly delayMs: number
   readonly bufferSize: number
   readonly skip: readonly string[]
@@ -70,7 +70,7 @@ export interface PluginMonitorConfig extends CommonMonitor {
   readonly rules: readonly PluginRule[]
 }
 
-/** Metric names as in the file → the names under which they are shown. */
+/** Metric name in the file → exported name. */
 type MetricNames = ReadonlyMap<string, string>
 
 export interface StatsMonitorConfig {
@@ -84,12 +84,12 @@ export interface StatsMonitorConfig {
 export type MonitorConfig = LogMonitorConfig | PluginMonitorConfig | StatsMonitorConfig
 
 export interface ParsedMonitor {
-  /** Undefined: nothing of it can be used. */
+  /** Undefined: nothing in it is usable. */
   readonly monitor: MonitorConfig | undefined
   readonly problems: readonly string[]
 }
 
-/** As node-problem-detector's. */
+/** Same as node-problem-detector's. */
 const DEFAULT_BUFFER = 10
 const DEFAULT_TIMEOUT_MS = 5_000
 const DEFAULT_INTERVAL_MS = 30_000
@@ -97,7 +97,7 @@ export const DEFAULT_OUTPUT = 80
 export const DEFAULT_CONCURRENCY = 3
 const DEFAULT_STATS_MS = 60_000
 
-/** More is a mistake in the file; each bound keeps one file from taking the agent's memory or time. */
+/** More is a mistake in the file; each limit keeps one file from using up the agent's memory or time. */
 const MAX_BUFFER = 1_000
 const MAX_RULES = 128
 const MAX_CONDITIONS = 32
@@ -105,7 +105,7 @@ export const MAX_CONCURRENCY = 16
 export const MAX_OUTPUT = 1_024
 export const MIN_INTERVAL_MS = 1_000
 
-/** As the API wants condition types and reasons. */
+/** The API's format of condition types and reasons. */
 const NAME = /^[A-Za-z]([A-Za-z0-9_.,:-]{0,126}[A-Za-z0-9_])?$/
 
 export function parseMonitor(value: unknown): ParsedMonitor {
@@ -119,7 +119,7 @@ export function parseMonitor(value: unknown): ParsedMonitor {
   return { monitor: undefined, problems: [`its plugin is ${JSON.stringify(plugin) ?? 'missing'}`] }
 }
 
-/** For messages: the text of a file that may be no JSON at all. */
+/** For messages: the text of a file that may not be JSON. */
 export function parseMonitorText(text: string): ParsedMonitor {
   try {
     return parseMonitor(JSON.parse(text))
@@ -276,7 +276,7 @@ function parseCommon(value: Readonly<Record<string, unknown>>, problems: string[
   return { source, conditions, hasMetrics: value['metricsReporting'] !== false }
 }
 
-/** The rule, or what is wrong with it. */
+/** The rule, or its problem. */
 function commonRule(r: unknown, conditions: readonly DefaultCondition[]): CommonRule | string {
   if (!isObject(r)) return 'is not an object'
   const reason = textIn(r['reason'])

@@ -1,6 +1,6 @@
-// Decides which paths agent.json and monitor files may name on a node.
+// Decides which paths on a node agent.json and monitor files may name.
 
-/** Absolute, and without a part that leads out of the folder in front of it. */
+/** Absolute, and without a part that climbs out of a folder. */
 export const isNodePath = (path: string): boolean => path.startsWith('/') && !climbs(path)
 
 export const climbs = (path: string): boolean => path.split('/').includes('..') || path.includes('\0')

@@ -1,7 +1,7 @@
-// Names the keys of a part of agent.json that nothing reads, with the key that was probably meant and the known ones: a typo would otherwise pass for a setting.
+// Reports keys of agent.json that nothing reads, with the likely intended key and the known ones: a typo would otherwise seem to be a setting.
 import { didYouMean } from '#lib/did-you-mean.ts'
 
-/** `path` is where the object stands, such as `logs[0]`; empty for the whole file. */
+/** `path` is the object's place, such as `logs[0]`; empty for the whole file. */
 export function unknownKeys(path: string, object: object, known: readonly string[]): readonly string[] {
   return Object.keys(object)
     .filter((key) => !known.includes(key))

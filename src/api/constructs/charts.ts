@@ -1,14 +1,14 @@
-// The two sorts of charts of a fleet: what belongs on the hub, and what belongs on one cluster. The label says it on every object.
+// The two types of charts in a fleet: for the hub, and for one cluster. Every object has a label for it.
 import { Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { KubeNodeError } from '#lib/errors.ts'
 import { apiErrors } from '../api-errors.ts'
 import { HUB_TARGET } from '../names.ts'
 
-/** On every object of a cluster chart: the name of the Cluster it is for. Objects without it belong on the hub. */
+/** On every object of a cluster chart: its Cluster's name. Objects without it belong to the hub. */
 export const CLUSTER_LABEL = 'kubenode.io/cluster'
 
-/** Where objects of the hub live unless they say otherwise. */
+/** The default namespace of hub objects. */
 export const FLEET_NAMESPACE = 'fleet'
 
 export class HubChart extends Chart {
@@ -17,7 +17,7 @@ export class HubChart extends Chart {
   }
 }
 
-/** A label value that is also the name of a Cluster. */
+/** A label value that is also a valid Cluster name. */
 const CLUSTER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 export class ClusterChart extends Chart {

@@ -1,5 +1,5 @@
-// Makes the cdk8s construct of a kind. An object that a server or a controller would refuse is refused where it is written, with the
-// place in the construct tree, and never reaches a manifest.
+// Builds the cdk8s construct of a kind. Refuses an object that a server or controller would refuse at the place it is written, with its construct path, so it
+// never reaches a manifest.
 import { ApiObject, type ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { componentObjectName, configObjectName } from '#lib/names.ts'
@@ -8,7 +8,7 @@ import { createValidator, invalidObject } from '../validate.ts'
 import { plainJsonOf } from './plain-json.ts'
 
 export interface ObjectProps<SpecIn> {
-  /** The name is the id of the construct unless it is given, or follows from the spec where the kind demands that. */
+  /** The name defaults to the construct's id, or follows from the spec where the kind requires that. */
   readonly metadata?: ApiObjectMetadata
   readonly spec: SpecIn
 }
@@ -29,7 +29,7 @@ export function constructOf<Kind extends string, Spec, SpecIn, Status>(
       if (problems.length > 0) throw invalidObject(kind, object, problems, this.node.path)
     }
 
-    /** A chart gives its namespace to all that is in it; objects of the whole cluster have none. */
+    /** A chart passes its namespace to everything in it; cluster-scoped objects have none. */
     override toJson(): unknown {
       const { metadata, ...object } = (plainJsonOf(this) ?? super.toJson()) as {
         readonly metadata: Readonly<Record<string, unknown>>
@@ -43,7 +43,7 @@ export function constructOf<Kind extends string, Spec, SpecIn, Status>(
   return made
 }
 
-/** Names that follow from the content, so that users need not write them. */
+/** Names derived from the content, so that users need not write them. */
 function impliedName(kind: string, spec: unknown): string | undefined {
   const { component, version, digest } = spec as Readonly<Record<string, unknown>>
   if (kind === 'MachineComponent') return componentObjectName(String(component), String(version))

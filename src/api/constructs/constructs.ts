@@ -1,4 +1,4 @@
-// The constructs for fleet/, rules/ and deploy/: one a kind, typed and checked.
+// The constructs for fleet/, rules/ and deploy/: one per kind, typed and checked.
 import { constructOf } from './construct-of.ts'
 import { approval } from '../kinds/approval.ts'
 import { cluster } from '../kinds/cluster.ts'

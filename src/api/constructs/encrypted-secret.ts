@@ -1,4 +1,4 @@
-// A Secret that the repository has only encrypted by sops. Code of a fleet names the file; sync opens it after the render, with a key that the code never sees.
+// A Secret that is sops-encrypted in the repository. Fleet code names the file; sync decrypts it after the render, with a key that the code never gets.
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -6,7 +6,7 @@ import { apiErrors } from '../api-errors.ts'
 import { SEALED_FILE, SEALED_SECRET } from '../names.ts'
 
 export interface EncryptedSecretProps {
-  /** From the folder of the fleet: `fleet/secrets/db.sops.yaml`. Name, namespace, type, labels and annotations are those of the file. */
+  /** Relative to the fleet's folder: `fleet/secrets/db.sops.yaml`. Name, namespace, type, labels and annotations come from the file. */
   readonly file: string
 }
 

@@ -1,19 +1,19 @@
-// Writes an object of cdk8s that consists of plain values, in one walk: the result is that of cdk8s, which resolves, sorts and copies every value separately.
-// Anything else, such as a token or a patch, is left to cdk8s.
+// Writes a cdk8s object of plain values in one walk, with the same result as cdk8s, which resolves, sorts and copies every value separately. Leaves anything
+// else, such as a token or a patch, to cdk8s.
 import { ApiObject, App, ApiObjectMetadataDefinition } from 'cdk8s'
 
-/** What every App has. One of the user's own may replace any value. */
+/** The resolvers of every App. A user's own may replace any value. */
 const BUILT_IN_RESOLVERS = 3
 
-/** In place of a value that only cdk8s can write, or refuse. */
+/** Marks a value that only cdk8s can write, or refuse. */
 const NOT_PLAIN = Symbol('not plain')
 
-/** Objects of Kubernetes are a tenth as deep; one that contains itself has no end. */
+/** Kubernetes objects are a tenth as deep; an object that contains itself has no end. */
 const MAX_DEPTH = 200
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Undefined when cdk8s has to write it. */
+/** Undefined if cdk8s has to write it. */
 export function plainJsonOf(object: ApiObject): Fields | undefined {
   const { props, patches } = object as unknown as { readonly props?: unknown; readonly patches?: unknown }
   const { metadata } = object
@@ -24,7 +24,7 @@ export function plainJsonOf(object: ApiObject): Fields | undefined {
   return written === NOT_PLAIN ? undefined : written
 }
 
-/** Whether this object has no way of its own to be written. */
+/** Whether this object does not override how it is written. */
 export const isWrittenByCdk8s = (object: ApiObject): boolean => object.toJson === ApiObject.prototype.toJson
 
 function writtenFields(props: Fields, metadata: ApiObjectMetadataDefinition): Fields | typeof NOT_PLAIN {
@@ -48,7 +48,7 @@ function writtenMetadata(metadata: ApiObjectMetadataDefinition): unknown {
   return plainValue(all, true, 0)
 }
 
-/** Undefined values, null and, in metadata, empty values are left out of objects. In a list they stay in their place, as cdk8s does it. */
+/** In objects, drops undefined, null and, in metadata, empty values. In lists they keep their place, as in cdk8s. */
 function plainValue(value: unknown, dropsEmpty: boolean, depth: number): unknown {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' || typeof value === 'boolean') return value
@@ -84,7 +84,7 @@ function plainFields(value: object, dropsEmpty: boolean, depth: number): Fields 
   return isEmpty && dropsEmpty ? undefined : written
 }
 
-/** cdk8s asks for the constructor, which a field of that name replaces. */
+/** cdk8s checks the constructor, which a field of that name overrides. */
 const isPlainObject = (value: unknown): value is Fields =>
   typeof value === 'object' &&
   value !== null &&

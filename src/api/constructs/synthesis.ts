@@ -1,4 +1,4 @@
-// Collects the objects of a fleet's App by target, instead of writing files. For programs that render a fleet in-process.
+// Collects a fleet App's objects by target instead of writing files. For programs that render a fleet in-process.
 import { ApiObject, App, Chart } from 'cdk8s'
 import { type IConstruct, Node } from 'constructs'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -7,12 +7,12 @@ import { apiErrors } from '../api-errors.ts'
 import { isWrittenByCdk8s, plainJsonOf } from './plain-json.ts'
 import { HUB_TARGET } from '../names.ts'
 
-/** The line of the fleet that is running, such as `fleet/machines/workers.ts:14`. */
+/** The running line of the fleet, such as `fleet/machines/workers.ts:14`. */
 export type PlaceHere = () => string | undefined
 
 export interface Synthesis {
   readonly apps: readonly App[]
-  /** Of a construct: the line that made it. */
+  /** The line that created a construct. */
   readonly placeOf: (construct: IConstruct) => string | undefined
 }
 
@@ -21,7 +21,7 @@ export interface MadeObject {
   readonly at?: string | undefined
 }
 
-/** From now on `app.synth()` remembers the App, and every construct the line that made it. Call it once, in a process of its own. */
+/** From now on `app.synth()` records the App, and every construct the line that created it. Call it once, in its own process. */
 export function catchSynth(placeHere: PlaceHere = () => undefined): Synthesis {
   const apps: App[] = []
   App.prototype.synth = function (this: App): void {
@@ -30,7 +30,7 @@ export function catchSynth(placeHere: PlaceHere = () => undefined): Synthesis {
   return { apps, placeOf: rememberPlaces(placeHere) }
 }
 
-/** Every construct joins the tree of its scope in its constructor, so the stack there holds the line with the `new`. */
+/** Every construct joins its scope's tree in its constructor, so the stack there contains the line with the `new`. */
 function rememberPlaces(placeHere: PlaceHere): Synthesis['placeOf'] {
   const places = new WeakMap<object, string>()
   const addChild = Reflect.get(Node.prototype, 'addChild') as AddChild
@@ -51,7 +51,7 @@ function rememberPlaces(placeHere: PlaceHere): Synthesis['placeOf'] {
 
 type AddChild = (this: Node, child: IConstruct, name: string) => void
 
-/** A construct that fails only when its object is written, long after the line that made it. */
+/** A construct that fails only when its object is written, long after the line that created it. */
 export class ConstructFailed extends Error {
   override readonly name = 'ConstructFailed'
   readonly at: string | undefined
@@ -62,7 +62,7 @@ export class ConstructFailed extends Error {
   }
 }
 
-/** By the name of the cluster; objects in the order in which they were declared. */
+/** By cluster name; objects in declaration order. */
 export function objectsByTarget({ apps, placeOf }: Synthesis): ReadonlyMap<string, readonly MadeObject[]> {
   const targets = new Map<string, MadeObject[]>()
   for (const app of apps) {
@@ -74,16 +74,16 @@ export function objectsByTarget({ apps, placeOf }: Synthesis): ReadonlyMap<strin
       const objects = targets.get(target) ?? []
       targets.set(target, objects)
       const at = placeOf(object)
-      // Not `chart.toJson()`, which goes through the whole App again for each chart.
+      // Not `chart.toJson()`, which walks the whole App again for each chart.
       objects.push({ object: written(object, at), at })
     }
-    // A target whose last object was removed is still a target, with nothing in it.
+    // A target without objects is still a target.
     for (const chart of chartsOf(app, all)) if (!targets.has(targetOf(chart))) targets.set(targetOf(chart), [])
   }
   return targets
 }
 
-/** cdk8s sorts them by their dependencies, which takes long and matters only where there are some: a circle of them is refused. */
+/** cdk8s sorts them by dependency, which is slow and only matters if there are dependencies: cycles are refused. */
 const chartsOf = (app: App, all: readonly IConstruct[]): readonly Chart[] =>
   all.some(({ node }) => node.dependencies.length > 0) ? app.charts : all.filter((c) => c instanceof Chart)
 
@@ -95,7 +95,7 @@ function written(object: ApiObject, at: string | undefined): unknown {
   }
 }
 
-/** Problems of constructs that are named; the rest shows when these are mended. */
+/** Constructs listed with problems; fixing these shows the rest. */
 const MAX_SHOWN = 10
 
 function refuseInvalid(all: readonly IConstruct[], placeOf: Synthesis['placeOf']): void {
@@ -107,7 +107,7 @@ function refuseInvalid(all: readonly IConstruct[], placeOf: Synthesis['placeOf']
   if (wrong.length > 0) throw new KubeNodeError(apiErrors.KN5011({ wrong: wrong.slice(0, MAX_SHOWN).join('; ') }))
 }
 
-/** Charts may be nested: a chart inside that of a cluster belongs to the cluster. A plain chart is named like its target. */
+/** Charts may be nested: a chart inside a cluster's chart belongs to that cluster. A plain chart's name is its target. */
 function targetOf(chart: Chart): string {
   const scopes = chart.node.scopes.slice(1)
   for (const scope of scopes) {
@@ -118,5 +118,5 @@ function targetOf(chart: Chart): string {
   return (scopes[0] ?? chart).node.id
 }
 
-/** Not `instanceof`: cdk8s answers it with yes for every chart, whatever its class. */
+/** Not `instanceof`, which cdk8s makes true for every chart of any class. */
 const isHubChart = (scope: object): boolean => Object.prototype.isPrototypeOf.call(HubChart.prototype, scope)

@@ -1,11 +1,11 @@
-// Everything that is generated from the kinds, by path in the repository. Pure: writing is done elsewhere.
+// Everything generated from the kinds, by path in the repository. Pure: other code writes it.
 import type { ApiKind } from '../kind.ts'
 import { KINDS } from '../kinds.ts'
 import { crdYaml } from './crd-yaml.ts'
 import { protocolPage } from './protocol-page.ts'
 import { conditionsPage, indexPage, referencePage } from './reference.ts'
 
-/** Directories that hold generated files only; what is in them and not made here is stale. */
+/** Directories with generated files only; a file that is not generated here is stale. */
 export const GENERATED_DIRECTORIES = ['deploy/crds', 'docs/reference'] as const
 
 export function generatedFiles(kinds: readonly ApiKind[] = KINDS): ReadonlyMap<string, string> {

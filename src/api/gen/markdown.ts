@@ -8,5 +8,5 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 
 export const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
 
-/** Blocks with an empty line between them; empty ones are left out. */
+/** Blocks separated by empty lines; empty ones are left out. */
 export const join = (blocks: readonly string[]): string => `${blocks.filter((b) => b !== '').join('\n\n')}\n`

@@ -1,4 +1,4 @@
-// The page of the shared state machines: each table of the protocol with its states, rows and preconditions.
+// The page of shared state machines: each protocol table with its states, rows and preconditions.
 import { TABLES } from '../protocol/tables.ts'
 import type { Table } from '../protocol/table.ts'
 import { code, join, NOTE, table } from './markdown.ts'

@@ -1,4 +1,4 @@
-// The reference page of a kind, and the page of conditions and reasons, as Markdown.
+// A kind's reference page, and the page of conditions and reasons, as Markdown.
 import { stringify } from 'yaml'
 import { qualifiedPlural } from '../schema/resource.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -55,7 +55,7 @@ function collectRules(schema: Schema, path: string): readonly (readonly [string,
   return [...own, ...below, ...(schema.items === undefined ? [] : collectRules(schema.items, `${path}[]`))]
 }
 
-/** Every table of phases whose names some field of the kind allows. */
+/** Every phase table whose names some field of the kind allows. */
 function phasesSection(schema: Schema): string {
   const enums = new Map(collectEnums(schema, ''))
   const sections = Object.entries(PHASES).flatMap(([, phases]) => {

@@ -1,4 +1,4 @@
-// Approval: immutable: who approved which digest. An admission policy holds `by` and `groups` to the caller.
+// Approval: immutable; records who approved which digest. An admission policy requires `by` and `groups` to match the caller.
 import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'

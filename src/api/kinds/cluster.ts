@@ -1,4 +1,4 @@
-// Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
+// Cluster: a control plane, either as workloads on the hub or an existing one registered by its kubeconfig.
 import { date, PHASE, statusOf, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -23,7 +23,7 @@ const resources = s.obj('Resources of each component of the control plane.', {
   memory: s.optional(f.quantity('Memory.')),
 })
 
-/** Snapshots of a control plane are files beside it. */
+/** Snapshots of a control plane are files next to it. */
 const snapshotName = (doc: string) =>
   s.str(doc, {
     min: 1,
@@ -133,7 +133,7 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   etcd: s.optional(
     s.immutable(
       s.obj('The etcd cluster. Immutable.', {
-        // A rule of the number, not of the store: a server judges the store's default before the number is in it.
+        // A rule on the number, not on the store: a server checks the store's default before the number is in it.
         replicas: s.fallback(
           s.rule(s.int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
             cel: 'self % 2 == 1',
@@ -169,7 +169,7 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
 })
 
-/** The embedded API server has no etcd, encrypts nothing, and knows no extension API servers. */
+/** The embedded API server has no etcd, encrypts nothing, and has no extension API servers. */
 const rotatedControlPlane = s.rule(controlPlaneFields, {
   cel: "self.flavor == 'kubernetes' || !has(self.rotation) || (!has(self.rotation.etcdAuthority) && !has(self.rotation.encryptionKey) && !has(self.rotation.frontProxyAuthority))",
   message: 'rotation.etcdAuthority, rotation.encryptionKey and rotation.frontProxyAuthority are for flavor kubernetes',

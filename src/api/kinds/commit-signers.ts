@@ -1,4 +1,4 @@
-// Who may sign the commits of a fleet, as a FleetSource or a file of its repository says it.
+// Who may sign a fleet's commits, declared in a FleetSource or a file of its repository.
 import * as s from '../build.ts'
 
 const MAX_SIGNERS = 64
@@ -6,7 +6,7 @@ const MAX_KEYS = 8
 const MAX_PATHS = 32
 const MAX_REVOKED = 128
 const MAX_THRESHOLDS = 16
-/** A certificate of OpenPGP with some subkeys has 6,000; an SSH key of 16,384 bits 2,800. */
+/** An OpenPGP certificate with some subkeys has 6,000; a 16,384-bit SSH key 2,800. */
 const MAX_KEY_CHARS = 16_384
 
 const paths = (doc: string, min = 1) =>

@@ -1,11 +1,11 @@
-// ComponentCanary: versions tried on a few machines first. It marks machines and reports; the machine controller gives them the versions.
+// ComponentCanary: tries versions on a few machines first. It marks machines and reports; the machine controller gives them the versions.
 import { PHASE, text, whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 import { wantedComponent } from './machine-component-set.ts'
 
-/** A canary is a few machines; more than this is a rollout. */
+/** A canary is a few machines; more is a rollout. */
 const MAX_CANARY_MACHINES = 100
 const MAX_CANARY_COMPONENTS = 16
 

@@ -1,5 +1,5 @@
-// ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it. CEL does not see inside free-form values,
-// so the server protects only the digest: readers of the values check them against it.
+// ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it. CEL cannot read free-form values, so the
+// server protects only the digest, and readers verify the values against it.
 import { createHash } from 'node:crypto'
 import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
@@ -13,27 +13,27 @@ import { API_GROUP_VERSION, defineKind, type InputOf, type ObjectOf } from '../k
 
 export const MAX_CONFIG_BYTES = 256 * 1024
 
-/** A secret value as a configuration names it: where it goes, which objects hold it sealed, and where it came from. */
+/** A configuration's reference to a secret value: where it goes, which objects contain it sealed, and its source. */
 export interface SecretPlace {
   readonly path: string
   readonly sealedIn?: string
   readonly secret?: { readonly name: string; readonly key?: string }
 }
 
-/** SHA-256 of the canonical values, and of what is said of the secret ones: equal configurations have one name. */
+/** SHA-256 of the canonical values and the secret references: equal configurations share a name. */
 export function configDigest(values: JsonObject, secrets: readonly SecretPlace[] = []): string {
   const hash = createHash('sha256').update(canonicalJson(values))
   if (secrets.length > 0) {
     const secretsText = secrets
       .toSorted((a, b) => (a.path < b.path ? -1 : 1))
       .map(({ path, sealedIn = null }) => [path, sealedIn])
-    // Canonical JSON has no line ends: values alone never look like this.
+    // Canonical JSON has no line ends, so values alone never produce this.
     hash.update(`\n${canonicalJson(secretsText)}`)
   }
   return hash.digest('hex')
 }
 
-/** A component of a set or a canary, as far as it makes a configuration. */
+/** The fields of a set's or canary's component that make up a configuration. */
 export interface ConfiguredComponent {
   readonly name: string
   readonly values?: JsonObject | undefined
@@ -42,12 +42,12 @@ export interface ConfiguredComponent {
   readonly sealed?: readonly SecretPlace[]
 }
 
-/** One that a set, a kept revision or a canary declares. */
+/** A component declared by a set, a kept revision or a canary. */
 export interface DeclaredComponent extends ConfiguredComponent {
   readonly version: string
 }
 
-/** The name of a configuration follows from its values; without values there is none. */
+/** A configuration's name follows from its values; without values there is none. */
 export const declaredTarget = (declared: DeclaredComponent): ComponentVersion => ({
   name: declared.name,
   version: declared.version,
@@ -55,16 +55,16 @@ export const declaredTarget = (declared: DeclaredComponent): ComponentVersion =>
 })
 
 export interface Rendered {
-  /** Of the ComponentConfig. */
+  /** Name of the ComponentConfig. */
   readonly object: string
   readonly digest: string
   readonly values: JsonObject
   readonly secrets: readonly SecretPlace[]
-  /** False: a secret value was not found, and nothing of this name is ever made. */
+  /** False: a secret value was not found, and no object with this name is ever created. */
   readonly isWhole: boolean
 }
 
-/** Undefined when there is nothing to configure. */
+/** Undefined if there is nothing to configure. */
 export function renderedConfig({ name, values, secretRefs = [], sealed }: ConfiguredComponent): Rendered | undefined {
   if (values === undefined && secretRefs.length === 0) return undefined
   const secrets: readonly SecretPlace[] =
@@ -130,7 +130,7 @@ export const componentConfig = defineKind('ComponentConfig', 'kcfg', {
 export type ComponentConfig = ObjectOf<typeof componentConfig>
 export type ComponentConfigInput = InputOf<typeof componentConfig>
 
-/** The object that holds it. Only for what is whole. */
+/** The object itself. Only for a complete configuration. */
 export const configObject = (
   component: string,
   { object, digest, values, secrets }: Rendered,

@@ -1,4 +1,4 @@
-// What a MachineComponent says of its running: the files that it reads, its process, its probes and its hooks.
+// How a MachineComponent runs: the files it reads, its process, probes and hooks.
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { TEMPLATE_FORMATS } from '../templates/placeholders.ts'

@@ -1,4 +1,4 @@
-// DefenderLedger: the truth of the Defender, one bounded object. A grant is a compare-and-swap on it, before the permit says Granted.
+// DefenderLedger: the Defender's authoritative state, one bounded object. A grant is a compare-and-swap on it, before the permit shows Granted.
 import { whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -6,18 +6,18 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts
 import { DOMAINS, RATE_WINDOWS } from './defender-policy.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
 
-/** A swap of a small object is cheap, of a large one not; beyond this the answer is Denied, LedgerFull. */
+/** Swapping a small object is cheap, a large one is not; beyond this the answer is Denied, LedgerFull. */
 export const MAX_GRANTS = 1_000
 export const MAX_LEDGER_BYTES = 256 * 1024
-/** Sets that went back with a component within an hour; beyond this a way back is an ordinary rollout. */
+/** Sets that rolled a component back within an hour; beyond this a rollback is an ordinary rollout. */
 export const MAX_WAYS_BACK = 128
-/** Deletions that are counted and not seen to happen yet; beyond this one that never happens stays counted until it leaves its windows. */
+/** Counted deletions that have not happened yet; beyond this, one that never happens counts until it leaves its windows. */
 export const MAX_RESERVED = 100
-/** Machines that are away for work on their hosts or soon will be; beyond this they count all the same, and are not listed. */
+/** Machines that are or soon will be unavailable for host maintenance; further ones count but are not listed. */
 export const MAX_RESERVATIONS = 200
-/** Admission policies that are not as installed; a release has fewer. */
+/** Admission policies that differ from the release, which has fewer than this. */
 export const MAX_ALTERED = 100
-/** The one name. */
+/** Its only name. */
 export const LEDGER_NAME = 'cluster'
 
 const grant = s.obj('One target that may be disrupted now, or whose result is unknown.', {
@@ -147,7 +147,7 @@ const spec = s.obj('The grants and the state of the Defender.', {
     s.microTime('The clock of the Defender. It is monotonic: changes of the wall clock do not affect it.'),
   ),
   leader: s.optional(s.str('The last leader.', { max: 253 })),
-  // Written whole, by one writer: as a map by key it would drag its own size in managed fields along.
+  // Written as a whole by one writer: a map by key would double its size with managed fields.
   grants: s.optional(s.list('Grants in flight, one per target of a permit.', grant, { max: MAX_GRANTS })),
   rates: s.optional(s.mapList('Grants per time slot.', bucket, { keys: ['policy', 'domain', 'slot'], max: 2_000 })),
   breakers: s.optional(s.mapList('The breakers.', breaker, { keys: ['policy'], max: 64 })),

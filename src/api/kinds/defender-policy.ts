@@ -1,4 +1,4 @@
-// DefenderPolicy: what disruption is allowed. Without any policy the built-in careful one decides.
+// DefenderPolicy: which disruptions are allowed. Without any, the built-in careful policy applies.
 import { statusOf, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -7,7 +7,7 @@ import { ruleTree } from '../rule-tree.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
 
 export const RATE_WINDOWS = ['1m', '10m', '1h', '24h'] as const
-/** Those of Cluster targets, which a hub has. */
+/** Domains of Cluster targets, which a hub has. */
 export const CLUSTER_DOMAINS = ['stage', 'region', 'hub'] as const
 export const DOMAINS = ['cluster', 'zone', 'rack', 'pool', 'component', ...CLUSTER_DOMAINS] as const
 const SCOPE =
@@ -80,7 +80,7 @@ const breaker = s.rule(
   },
 )
 
-/** Rates and the breaker always let recoveries pass; these only where a policy says so. Holds and protection bind always. */
+/** Rates and the breaker always let recoveries pass; these do only if a policy allows it. Holds and protection always apply. */
 export const RECOVERY_EXEMPTIONS = ['Window', 'HealthFloor', 'Budget', 'Approval'] as const
 
 const spec = s.obj('The permitted disruption.', {

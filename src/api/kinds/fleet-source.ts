@@ -41,7 +41,7 @@ const track = s.obj('A part of the fleet with its own pipeline.', {
   pipelineRef: s.obj('The pipeline.', { name: f.objectName('Name of a ReleasePipeline in the same namespace.') }),
 })
 
-/** Heads that were seen and not followed yet; further ones count from when they are seen again. */
+/** Observed heads that are not followed yet; further ones count from when they are observed again. */
 export const MAX_SEEN = 16
 
 const verify = s.rule(
@@ -107,7 +107,7 @@ const writes = s.obj(
   },
 )
 
-/** Branches with a preview, and those that wait or have ended, as the status lists them. */
+/** Branches with a preview, and those that wait or have ended, as listed in the status. */
 export const MAX_PREVIEWS_SHOWN = 32
 
 const previews = s.obj(
@@ -245,7 +245,7 @@ const repositoryFields = s.obj('The repository to follow, and how.', {
   ),
 })
 
-// A branch that left the line before a key was revoked there would be judged by its own, older file.
+// A branch that forked before a key was revoked would be checked against its own, older file.
 const spec = s.rule(repositoryFields, {
   cel: 'has(self.previews) ? !(has(self.verify) && has(self.verify.signersFile)) : true',
   message: 'previews are not served with verify.signersFile: list the signers in verify.signers',

@@ -1,23 +1,23 @@
-// Inventory: what sync applied to a cluster, in shards, kept in the cluster that it describes.
+// Inventory: what sync applied to a cluster, in shards stored in that cluster.
 import { text, whole } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-/** The content that git declares now, and what it declared before until that is applied; more than two only after failed attempts. */
+/** The content git declares now, plus the previous one until the new one is applied; more than two only after failed attempts. */
 export const MAX_COMMITTED = 4
 
-/** A shard stays well below the size that a server stores. */
+/** Keeps a shard well below a server's object size limit. */
 export const MAX_REFS = 2_000
 const MAX_SHARDS = 1_000
-/** A larger approved deletion is held to the limits of the deletion guard. */
+/** The deletion guard's limits apply to a larger approved deletion. */
 export const MAX_PRUNED = 500
 
-/** Failures of one baseline. Those beyond are not known as old, so they count as new. */
+/** Failures of one baseline. Further ones are not known to be old, so they count as new. */
 export const MAX_FAILURES = 500
-/** Releases whose changes are remembered because of failures they caused; a failure caused by a forgotten one counts until it ends. */
+/** Releases remembered as the cause of failures; a failure caused by a forgotten one counts until it ends. */
 export const MAX_SUSPECTS = 16
-/** Objects of one change; a larger change is undone only as a whole. */
+/** Objects of one change; a larger change is only undone as a whole. */
 export const MAX_CHANGED = 64
 const MAX_OBJECT_CHARS = 512
 /** What a pipeline may exempt reverts from in a cluster; the policies there exempt from more. */

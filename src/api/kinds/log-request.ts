@@ -1,15 +1,15 @@
-// LogRequest: one person asks for the log of one component on one machine. The answer is sealed to the key in the request; the object lives for minutes.
+// LogRequest: a user's request for the log of one component on one machine. The answer is sealed to the key in the request; the object lives for minutes.
 import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type ObjectOf } from '../kind.ts'
 
-/** More than an answer can hold. */
+/** More than fits into an answer. */
 const MOST_LINES = 100_000
 const MOST_SECONDS = 30 * 86_400
 /** A page of 32 KiB, encrypted and encoded. */
 const MOST_SEALED = 49_152
-/** The name of a request, encrypted and encoded. */
+/** A request's name, encrypted and encoded. */
 export const MOST_TICKET = 256
 
 /** 32 bytes in base64. */

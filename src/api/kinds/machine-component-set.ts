@@ -1,4 +1,4 @@
-// MachineComponentSet: which component versions the machines of a selector must have, and how changes roll out.
+// MachineComponentSet: which component versions the selected machines must have, and how changes roll out.
 import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -7,14 +7,14 @@ import { httpCheck, queryCheck } from '../external-checks.ts'
 import { MAX_COMPONENTS, onRemoval } from './machine.ts'
 import { MAX_TARGETS } from './operation-permit.ts'
 
-/** Ten components roll in ladders of their own, twenty slices may be open in a set; finished ones stay a while to be read. */
+/** Ten components roll out in separate ladders, with up to twenty open slices in a set; finished ones stay visible for a while. */
 const MAX_SLICES = 64
 const MAX_STEPS = 16
 const MAX_LISTED = 200
-/** Enough for a middle and a tail, and small beside the rest of the status. */
+/** Enough for a median and a tail, and small compared with the rest of the status. */
 export const MAX_DURATIONS = 50
 
-/** Rendered values are one ComponentConfig, which may hold 256 KiB; what people write by hand is far smaller. */
+/** Rendered values are one ComponentConfig, which may hold 256 KiB; hand-written ones are far smaller. */
 export const MAX_VALUES_BYTES = 64 * 1024
 
 const wantedProps = {
@@ -38,10 +38,10 @@ const wantedProps = {
   ),
 }
 
-/** A component that a set or a canary declares. */
+/** A component declared by a set or a canary. */
 export const wantedComponent = s.obj('One component at one version.', wantedProps)
 
-/** A canary decides nothing about the end of a component. */
+/** A canary does not decide how a component is removed. */
 const setComponent = s.obj('One component at one version.', { ...wantedProps, onRemoval: s.optional(onRemoval) })
 
 const inspection = s.union(
@@ -130,7 +130,7 @@ const blockedRevision = s.obj('A revision that failed and is not retried.', {
   reason: f.sentence('What was observed.'),
 })
 
-/** What a slice decides. None of it changes while the slice is in a status. */
+/** A slice's decision. None of it changes while the slice is in a status. */
 const sliceDecision = {
   component: f.componentName('The component to switch.'),
   version: s.optional(f.componentVersion('The version to switch to.')),
@@ -141,7 +141,7 @@ const sliceDecision = {
   recovery: s.optional(s.choice('Set if the slice rolls back to the last healthy revision.', ['Rollback'])),
 }
 
-/** What becomes of it. */
+/** The slice's progress. */
 const sliceProgress = {
   phase: f.phase('Slice'),
   permit: s.optional(f.objectName('Name of the OperationPermit.')),
@@ -157,8 +157,8 @@ const sliceProgress = {
 }
 
 /**
- * The key of an earlier slice may be used again, under another permit. Machines may be taken out, as earlier programs did with those that a slice continued
- * without. The tests hold this program to more: see `changedDecision`.
+ * An earlier slice's key may be reused under another permit. Machines may be removed, as earlier programs did with those that a slice continued without. The
+ * tests hold this program to a stricter rule: see `changedDecision`.
  */
 const isAsDecided = `!has(self.permit) || !has(oldSelf.permit) || self.permit != oldSelf.permit || (${s.areUnchanged(['version', 'config', 'recovery'])} && self.machines.all(m, m in oldSelf.machines))`
 

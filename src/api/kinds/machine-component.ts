@@ -1,4 +1,4 @@
-// MachineComponent: one immutable, signed version of one node component: how to get, verify, install, run and probe it.
+// MachineComponent: one immutable, signed version of a node component: how to fetch, verify, install, run and probe it.
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange } from '#lib/semver.ts'
 import { text } from '../columns.ts'
@@ -10,7 +10,7 @@ import { readTemplate } from '../templates/placeholders.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { command, file, fileMode, hooks, probe, service } from './component-process.ts'
 
-/** Larger than any node component seen; a mistake above. */
+/** Larger than any known node component; beyond this it is a mistake. */
 const MAX_ARTIFACT_BYTES = 16 * 2 ** 30
 const MAX_PROBES = 16
 

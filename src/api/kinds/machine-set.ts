@@ -1,4 +1,4 @@
-// MachineSet: a group of machines with replicas, made through an infra provider.
+// MachineSet: a group of machines with replicas, created through an infra provider.
 import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'

@@ -1,4 +1,4 @@
-// Machine: one node as we want it and as it is. The agent watches exactly this object.
+// Machine: one node's desired and actual state. The agent watches exactly this object.
 import { canonicalJson } from '#lib/json.ts'
 import { PHASE, READY, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
@@ -9,14 +9,14 @@ import { MAINTENANCE_KINDS, MAINTENANCE_STATES } from './maintenance-event.ts'
 import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
 import { MOST_TICKET } from './log-request.ts'
 
-/** A machine remembers so many versions of a component. */
+/** Versions that a machine remembers per component. */
 export const MAX_HEALTHY_BEFORE = 3
 
-/** More components than this on one node is a mistake. */
+/** More components on one node is a mistake. */
 export const MAX_COMPONENTS = 64
 const MAX_JOBS = 16
 
-/** A host is asked for in one offering after the other; a longer list says nothing about preference any more. */
+/** Offerings are tried one after the other; in a longer list the order no longer means a preference. */
 export const MAX_OFFERINGS = 16
 
 const NO_SSH = 'machines are not managed over SSH'
@@ -71,16 +71,16 @@ const ssh = s.obj('How to reach the host over SSH.', {
   hostKey: s.str('The public host key that the server must present, as in known_hosts.', { min: 16, max: 1024 }),
 })
 
-/** Clouds whose metadata service agents can ask. */
+/** Clouds whose metadata service agents can read. */
 export const NOTICE_CLOUDS = ['Alicloud', 'AWS'] as const
 
-/** A host has one notice of each kind, seldom two. */
+/** A host has one notice of each kind, rarely two. */
 export const MAX_NOTICES = 8
 
-/** Their hosts are made on another host, and what its metadata service says is about that one. */
+/** Their hosts run on another host, and its metadata service describes that one. */
 const HOSTS_OF_HOSTS: ReadonlySet<string> = new Set(['process', 'nspawn', 'hollow'])
 
-/** Of Machines and of templates: a field that nothing would act on is refused. */
+/** For Machines and templates: refuses a field that nothing would act on. */
 export const noticesRule = {
   cel: "!has(self.notices) || (self.channel == 'Agent' && !(has(self.provider) && self.provider.name in ['process', 'nspawn', 'hollow']))",
   message: 'notices needs channel Agent and a host of a cloud',
@@ -93,7 +93,7 @@ export const noticesRule = {
     s.notices === undefined || ((s.channel ?? 'Agent') === 'Agent' && !HOSTS_OF_HOSTS.has(s.provider?.name ?? '')),
 }
 
-/** What a MachineSet's template may say; the rest of a Machine belongs to controllers. */
+/** What a MachineSet's template may set; the rest of a Machine belongs to controllers. */
 export const machineTemplateProps = {
   provider: s.optional(provider),
   channel: s.fallback(
@@ -122,7 +122,7 @@ export const machineTemplateProps = {
   taints: s.optional(f.taints('Taints of the Node.')),
 }
 
-/** How a component leaves a machine: of one declaration for sets and Machines. */
+/** How a component leaves a machine; shared by sets and Machines. */
 export const onRemoval = s.choice(
   'What happens when the component leaves the machine. Restore: what was there before it was adopted is put back. Keep: what runs stays, as files and a unit that work without KubeNode. Uninstall: it is stopped and removed, except for what makes a node a node (kubelet, container runtime, CNI plugins), which is kept. If absent: Restore for what was adopted, Uninstall for the rest.',
   ['Restore', 'Keep', 'Uninstall'],
@@ -470,7 +470,7 @@ export type Machine = ObjectOf<typeof machine>
 export type MachineInput = InputOf<typeof machine>
 export type MachineStatus = StatusOf<typeof machine>
 
-/** What the Machine says of one component, and what its agent reports of it. */
+/** The Machine's order for one component, and the agent's report about it. */
 export type ComponentOrder = NonNullable<Machine['spec']['components']>[number]
 export type MachineNotices = NonNullable<MachineStatus['notices']>
 export type Provisioning = NonNullable<MachineStatus['provisioning']>

@@ -1,5 +1,5 @@
-// MaintenanceEvent: what a cloud, or a person, says will happen to the host of one machine, and what KubeNode does because of it.
-// The spec is what its source says; the status is the life cycle, with one writer.
+// MaintenanceEvent: what a cloud or a person announces for the host of one machine, and KubeNode's response. The spec comes from its source; the status is the
+// life cycle, with one writer.
 import { PHASE, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -26,10 +26,10 @@ export const MAINTENANCE_STATES = [
 ] as const
 export const MAINTENANCE_ANSWERS = ['Accept', 'Start', 'Postpone'] as const
 
-/** The source of what people plan. Providers are named in lower case. */
+/** The source of work planned by people. Provider names are lower case. */
 export const PEOPLE = 'People'
 
-/** The source of what agents read from the metadata service of their cloud. */
+/** The source of what agents read from their cloud's metadata service. */
 export const METADATA = 'Metadata'
 
 const spec = s.rule(

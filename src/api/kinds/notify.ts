@@ -1,4 +1,4 @@
-// The targets that sync notifies of Releases of a FleetSource, and the record of what was sent to them.
+// The targets that sync notifies about a FleetSource's Releases, and the record of sent notifications.
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 
@@ -21,7 +21,7 @@ export const NOTIFY_EVENTS = [
   'Refused',
 ] as const
 
-/** What a target may be; each names one Secret. */
+/** The kinds of targets; each names one Secret. */
 export const NOTIFY_KINDS = ['webhook', 'slack', 'commitStatus'] as const
 
 const secretOf = (keys: string) =>

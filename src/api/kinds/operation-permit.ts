@@ -1,16 +1,16 @@
-// OperationPermit: one request for disruption and the Defender's answer. The requester writes the spec, the Defender alone the status.
+// OperationPermit: one disruption request and the Defender's answer. The requester writes the spec, only the Defender the status.
 import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
 
-/** A slice; a larger disruption is several permits. */
+/** One slice; a larger disruption needs several permits. */
 export const MAX_TARGETS = 100
 
-/** Eleven gates a target. */
+/** Eleven gates per target. */
 export const MAX_GATE_VERDICTS = 11 * MAX_TARGETS
 
-/** Everything that the Defender can be asked about. Their risks are one table of the Defender. */
+/** Everything that can be requested from the Defender, which has a table of their risks. */
 export const DISRUPTIONS = [
   'NoDisruption',
   'SwitchComponent',
@@ -30,7 +30,7 @@ export const DISRUPTIONS = [
 ] as const
 export type Disruption = (typeof DISRUPTIONS)[number]
 
-/** Names of targets are as long as object names, which list keys allow. */
+/** Target names may have an object name's full length, which list keys allow. */
 export const targetRef = (doc: string) =>
   s.obj(doc, {
     kind: s.choice('Kind of the target.', ['Machine', 'Node', 'Cluster']),
@@ -91,7 +91,7 @@ const fields = s.obj('The requested disruption.', {
   ),
 })
 
-/** The Defender grants exactly what was requested: no requester can turn a permit to another component or target afterward. */
+/** The Defender grants exactly what was requested: a requester cannot redirect a permit to another component or target later. */
 const spec = s.immutableBut(
   fields,
   ['renewTime', 'results'],
@@ -124,7 +124,7 @@ const status = f.status("The Defender's answer.", {
   expiresAt: s.optional(s.time('When the lease expires unless it is renewed.')),
   endedAt: s.optional(s.time('When it was released, expired or revoked.')),
   granted: s.optional(f.count('Number of granted targets.', MAX_TARGETS)),
-  // One writer has them all: told apart by their keys, who owns which field of each would be more than half of a permit.
+  // A list with one writer: with list keys, managed fields would make up more than half of a permit.
   verdicts: s.optional(s.list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
   gates: s.optional(s.list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
   refusedAlternates: s.optional(

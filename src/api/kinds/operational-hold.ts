@@ -1,4 +1,4 @@
-// OperationalHold: an imperative with reason, author and end: pause, freeze, pin, retry, abort. Never an edit of what git declares.
+// OperationalHold: a temporary command with reason, author and end: pause, freeze, pin, retry, abort. Never edits what git declares.
 import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'

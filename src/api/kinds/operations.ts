@@ -1,4 +1,4 @@
-// What a repair can do, one optional property an operation with its typed arguments. A closed list: no free shell comes from an object.
+// What a repair can do: one optional property per operation with typed arguments. A closed list, so that no object can run a shell command.
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 
@@ -6,10 +6,10 @@ export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network'
 
 const component = () => f.componentName('The component.')
 
-/** What detectors found, in words that vendors have forms for. */
+/** What detectors found, in terms for which vendors have forms. */
 export const FAULT_CATEGORIES = ['Cpu', 'Memory', 'Disk', 'Network', 'Power', 'Accelerator', 'Hang', 'Other'] as const
 
-/** In the usual order of a ladder. `protocol/operations.ts` holds the properties of each. */
+/** In a ladder's usual order. `protocol/operations.ts` has each one's properties. */
 const operations = {
   collectEvidence: s.optional(
     s.obj('Collects evidence that a later step may destroy.', {

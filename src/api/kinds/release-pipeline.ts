@@ -1,4 +1,4 @@
-// ReleasePipeline: ordered stages with gates, soak and concurrency, through which every change of a track goes.
+// ReleasePipeline: ordered stages with gates, soak and concurrency, which every change of a track passes through.
 import { text } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -10,7 +10,7 @@ export const MAX_STAGES = 16
 export const MAX_CLUSTERS = 1_000
 export const MAX_GATES = 16
 
-/** What a revert can be exempted from. Trust and revoked digests bind always. */
+/** What a revert may be exempted from. Trust and revoked digests always apply. */
 const EXEMPTIONS = ['Windows', 'Approvals', 'Holds', 'Freezes', 'Budgets'] as const
 
 const share = (doc: string, value: number) => s.fallback(s.int(doc, { min: 0, max: 100 }), value)

@@ -8,7 +8,7 @@ import { MAX_DURATIONS } from './machine-component-set.ts'
 import { notified } from './notify.ts'
 import { GATE_KINDS, MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipeline.ts'
 
-/** Retry holds on one Release at a time; they end by themselves. */
+/** Concurrent Retry holds on one Release; they expire by themselves. */
 export const MAX_RETRIES = 16
 
 const spec = s.immutable(
@@ -59,10 +59,10 @@ const stage = s.obj('One stage.', {
   waitingFor: s.optional(f.waitingFor()),
 })
 
-/** Each is asked about by its name; a status has room for so many. */
+/** Each needs its own approval; a status has room for this many. */
 export const MAX_HELD_CLUSTERS = 100
 
-/** Also part of the status of a FleetSource, for the hub itself. */
+/** Also used in a FleetSource's status, for the hub itself. */
 export const heldPrune = () =>
   s.obj('Deletions that wait for an Approval of their digest.', {
     digest: f.sha256('The digest that an Approval must name: exactly these deletions.'),
@@ -111,9 +111,9 @@ const clusterStatus = s.obj('One cluster.', {
   waitingFor: s.optional(f.waitingFor()),
 })
 
-/** Clusters with a record; of more, those that failed and the newest. */
+/** Clusters with a record; beyond this, failed ones and the newest. */
 export const MAX_RECORDS = 200
-/** Gates of one record, and of all of them: the oldest records keep their times and lose their gates. */
+/** Gates of one record, and of all records: the oldest records keep their times and drop their gates. */
 export const MAX_RECORDED_GATES = 16
 export const MAX_ALL_RECORDED_GATES = 1_000
 export const MAX_EVIDENCE = 120
@@ -128,7 +128,7 @@ const recordedGate = s.obj('One gate.', {
   at: s.time('When it got this result.'),
 })
 
-/** Sets and components of one record, and of all of them. */
+/** Sets and components of one record, and of all records. */
 export const MAX_RECORDED_SWITCHES = 32
 export const MAX_ALL_RECORDED_SWITCHES = 500
 
@@ -177,7 +177,7 @@ const status = f.waitingStatus('Progress of the release.', {
   startedAt: s.optional(s.time('When the first stage opened.')),
   finishedAt: s.optional(s.time('When it ended.')),
   stages: s.optional(s.mapList('The stages.', stage, { keys: ['name'], max: MAX_STAGES })),
-  // Every cluster, not the first 200: this is where a restarted sync learns how far each one is.
+  // Every cluster, not just the first 200: a restarted sync reads the progress of each from here.
   clusters: s.optional(s.mapList('The clusters.', clusterStatus, { keys: ['name'], max: MAX_CLUSTERS })),
   record: s.optional(
     s.mapList('What became of the release in each cluster that it reached.', record, {

@@ -7,7 +7,7 @@ import { OPERATIONS, operation } from './operations.ts'
 import { MAX_RUNGS } from './node-remedier.ts'
 
 const MAX_STEPS_OF_A_JOB = 16
-/** The end of what a step printed; the rest is evidence. */
+/** The end of a step's output; the full text is in the evidence. */
 const MAX_OUTPUT_CHARS = 2_048
 
 const spec = s.immutable(

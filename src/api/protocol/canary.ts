@@ -1,4 +1,4 @@
-// A canary: it marks machines, watches them, and waits for the commit that promotes the version. Its marks go with every end.
+// A canary: marks machines, watches them, and waits for the commit that promotes the version. Any outcome removes its marks.
 import { PHASES } from '../phases.ts'
 import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 

@@ -1,5 +1,5 @@
-// Digests of the objects that decide what is rolled out: sync records what git declares, and programs that act compare it with the actual object. Defaults,
-// fields unknown to this release and the order of keyed lists make no difference, so that two releases agree about the same content.
+// Digests of the objects that decide what is rolled out: sync records what git declares, and acting programs compare it with the actual object. Defaults,
+// unknown fields and the order of keyed lists do not matter, so that two releases agree on the same content.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { applyDefaults } from '../schema/default.ts'
@@ -15,18 +15,18 @@ import { machineSet } from '../kinds/machine-set.ts'
 import { nodeRemedier } from '../kinds/node-remedier.ts'
 import { ANNOTATIONS } from '../names.ts'
 
-/** Kinds whose edit rolls out at once. MachineComponents and ComponentConfigs are immutable; whatever else git declares disrupts nothing by itself. */
+/** Kinds whose edit rolls out at once. MachineComponents and ComponentConfigs are immutable; other declared kinds disrupt nothing by themselves. */
 const ROLLOUT_KINDS: ReadonlyMap<string, ApiKind> = new Map(
   [machineSet, machineComponentSet, componentCanary, nodeRemedier, defenderPolicy].map((k) => [k.kind, k]),
 )
 
 export const isRolloutKind = (kind: string): boolean => ROLLOUT_KINDS.has(kind)
 
-/** What an Inventory records of the content of an object. */
+/** What an Inventory records of an object's content. */
 export interface CommittedContent {
-  /** Of the spec, without the replicas; of the agents' configuration, its data. */
+  /** Of the spec without the replicas; for the agents' configuration, of its data. */
   readonly digest: string
-  /** Where git declares them: only `scale` may change them. */
+  /** If git declares them: only `scale` may change them. */
   readonly replicas?: number
 }
 
@@ -47,10 +47,10 @@ interface WithContent extends Partial<Pick<KubeObject, 'apiVersion' | 'metadata'
   readonly data?: unknown
 }
 
-/** By spec, which is never edited in place. Declared objects are compared at each reconcile, and their digest costs more than the rest of it. */
+/** By spec, which is never edited in place. Declared objects are compared at each reconcile, and the digest is the most expensive part. */
 const READ = new WeakMap<object, { readonly kind: string; readonly content: CommittedContent }>()
 
-/** Undefined for other kinds. Declared content lacks defaults, live content has them: both have one digest. */
+/** Undefined for other kinds. Declared content lacks defaults and live content has them; both give the same digest. */
 export function contentOf(object: WithContent): CommittedContent | undefined {
   if (isAgentConfigMap(object)) return { digest: digestOf(object.data) }
   const { kind, spec } = object
@@ -69,11 +69,11 @@ function contentOfSpec(schema: Schema, spec: Spec): CommittedContent {
   return typeof replicas === 'number' ? { digest, replicas } : { digest }
 }
 
-/** Names one content of one object, replicas and all: what a hold allows. */
+/** Identifies an object's exact content including replicas: what a hold allows. */
 export const editDigest = (content: CommittedContent): string =>
   content.replicas === undefined ? content.digest : digestOf([content.digest, content.replicas])
 
-/** Without what equals its default, and keyed lists in the order of their keys. */
+/** Drops values equal to their default, and sorts keyed lists by their keys. */
 function sparse(schema: Schema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const { items } = schema
@@ -104,17 +104,17 @@ function ordered(schema: Schema, items: readonly unknown[]): readonly unknown[] 
   return items.toSorted((a, b) => (itemKey(a) < itemKey(b) ? -1 : 1))
 }
 
-/** An object may carry 256 KiB of annotations; larger content is not kept with it, and an edit of it holds instead of being ignored. */
+/** An object may have 256 KiB of annotations. Larger content is not stored on it, so an edit of it holds instead of being ignored. */
 const MOST_KEPT_CHARS = 64 * 1024
 
-/** The annotation in which an object keeps what git declares, for programs that find its spec edited; undefined when it would be too large. */
+/** The annotation with the content git declares, for programs that find the spec edited; undefined if too large. */
 export function keptContent({ spec }: { readonly kind: string; readonly spec?: unknown }): string | undefined {
   if (spec === undefined) return undefined
   const text = canonicalJson(spec)
   return text.length > MOST_KEPT_CHARS ? undefined : text
 }
 
-/** Reads the annotation, with defaults. A user who can edit the spec can edit it too: it counts only if an Inventory has its digest. */
+/** Parses the annotation, with defaults. A user who can edit the spec can edit it too: it is only valid if an Inventory has its digest. */
 export function readKept({
   kind,
   metadata,

@@ -1,5 +1,5 @@
-// Which versions are known to have been healthy: on a set, where their ladder was completed, and on a machine, where they passed their settle window.
-// Sets keep it on their ControllerRevisions, machines in their status. What cannot be read counts as not healthy.
+// Versions known to have been healthy: on a set, if their ladder was completed; on a machine, if they passed their settle window. Sets store it on their
+// ControllerRevisions, machines in their status. An unreadable record counts as not healthy.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '../schema/object.ts'
 import { renderedConfig } from '../kinds/component-config.ts'
@@ -7,22 +7,22 @@ import { type ComponentStatus, MAX_HEALTHY_BEFORE } from '../kinds/machine.ts'
 import { ANNOTATIONS } from '../names.ts'
 import { type RevisedComponent, readSetRevision } from './set-revision.ts'
 
-/** Content, not only a name: the digest is that of the statement of the MachineComponent. */
+/** Content, not just a name: the digest is that of the MachineComponent's statement. */
 export type HealthyVersion = NonNullable<ComponentStatus['healthyBefore']>[number]
 
-/** What a ControllerRevision says about one of its components. At least one of the times is there. */
+/** A ControllerRevision's record of one component. At least one of the times is set. */
 export interface Completed extends HealthyVersion {
   /** When its ladder was completed on this set. */
   readonly at?: string
   /** When the set last went back from it to an older version. */
   readonly leftAt?: string
-  /** When the set last began to go back to it. */
+  /** When the set last started to go back to it. */
   readonly backAt?: string
 }
 
-/** Going back passes rates, breaker and ladder once in so long for each component of a set: commits that flip must not restart a fleet. */
+/** A rollback skips rates, breaker and ladder once per this interval for each component of a set: flipping commits must not restart a fleet. */
 export const WAY_BACK_EVERY_MS = 3_600_000
-/** No set has more components than a machine can. */
+/** A set has no more components than a machine may. */
 const MAX_COMPLETED = 64
 const DIGEST = /^[0-9a-f]{64}$/
 const MAX_VERSION_CHARS = 128
@@ -54,8 +54,8 @@ const READ = new WeakMap<object, Read>()
 const NOTHING: ReadonlyMap<string, Completed> = new Map()
 
 /**
- * By component. A text that others wrote, or that is damaged, counts as empty, and a record covers the components of its own revision only: it cannot know
- * about another version or configuration.
+ * By component. An untrusted or damaged text counts as empty. A record covers only its own revision's components, because it cannot know about another version
+ * or configuration.
  */
 export function completedIn(record: Annotated): ReadonlyMap<string, Completed> {
   const { annotations } = record.metadata
@@ -81,29 +81,29 @@ function parseCompleted(text: string): ReadonlyMap<string, Completed> {
     )
     return new Map(found.slice(0, MAX_COMPLETED))
   } catch {
-    // No JSON: nothing is known, and the next write replaces it.
+    // Not JSON: nothing is known, and the next write replaces it.
     return NOTHING
   }
 }
 
-/** Of equal contents equal bytes. */
+/** Equal contents give equal bytes. */
 export const completedText = (entries: ReadonlyMap<string, Completed>): string =>
   JSON.stringify(
     Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, MAX_COMPLETED)),
   )
 
-/** People went back from it, and it was not completed again since. */
+/** It was rolled back and has not been completed since. */
 export const isLeft = ({ at, leftAt }: Completed): boolean =>
   leftAt !== undefined && (at === undefined || Date.parse(leftAt) >= Date.parse(at))
 
-/** Versions of a component that were healthy on the set that owns these revisions, the newest first. What it went back from is none of them. */
+/** Versions of a component that were healthy on the set with these revisions, newest first. Excludes those it went back from. */
 export const healthyBefore = (revisions: readonly Annotated[], component: string): readonly Completed[] =>
   revisions
     .flatMap((r) => completedIn(r).get(component) ?? [])
     .filter((entry) => entry.at !== undefined && !isLeft(entry))
     .toSorted((a, b) => Date.parse(b.at ?? '') - Date.parse(a.at ?? ''))
 
-/** The set went back from exactly this, and it was not completed since: going there again is an ordinary rollout. */
+/** The set went back from exactly this, and has not completed it since: going there again is an ordinary rollout. */
 export function wasLeft(revisions: readonly Annotated[], component: string, wanted: HealthyVersion): boolean {
   const entries = revisions
     .flatMap((r) => completedIn(r).get(component) ?? [])
@@ -111,7 +111,7 @@ export function wasLeft(revisions: readonly Annotated[], component: string, want
   return entries.some(isLeft) && entries.every((entry) => entry.at === undefined || isLeft(entry))
 }
 
-/** When the set last began to go back with the component, in milliseconds. */
+/** When the set last started to go back with the component, in milliseconds. */
 export const lastWayBack = (revisions: readonly Annotated[], component: string): number =>
   Math.max(
     -Infinity,
@@ -127,7 +127,7 @@ export const isSameVersion = (a: HealthyVersion, b: HealthyVersion): boolean =>
 export const wasHealthy = (known: readonly HealthyVersion[], wanted: HealthyVersion): boolean =>
   known.some((entry) => isSameVersion(entry, wanted))
 
-/** The newest last, each once. */
+/** The newest last, without duplicates. */
 export const withHealthy = (known: readonly HealthyVersion[] = [], now: HealthyVersion): readonly HealthyVersion[] =>
   [...known.filter((entry) => !isSameVersion(entry, now)), now].slice(-MAX_HEALTHY_BEFORE)
 

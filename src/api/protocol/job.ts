@@ -1,5 +1,5 @@
-// A repair job and its steps. Nothing is begun without a permit that is Granted right now and a fault that is still there; each step is
-// written down before it is done, so that a crash never does it a second time unseen.
+// A repair job and its steps. Nothing starts without a permit that is Granted right now and a fault that still exists. Each step is recorded before it runs, so
+// that a crash never repeats it unnoticed.
 import { PHASES } from '../phases.ts'
 import type { FieldManager } from './managers.ts'
 import { defineTable, nextIn, nextState, type EventOf, type FactsOf, type StateOf } from './table.ts'
@@ -34,7 +34,7 @@ export type JobFacts = FactsOf<typeof jobTable>
 
 export const nextJobPhase = nextIn(jobTable)
 
-/** The rows of every step, with the agent as the writer; `nextStepState` knows the writer of the others. */
+/** The rows of every step, with the agent as the writer; `nextStepState` handles the writers of others. */
 export const stepTable = defineTable({
   name: 'step',
   field: 'RemedyOperationJob.status.steps[].outcome',
@@ -70,7 +70,7 @@ export type StepFacts = FactsOf<typeof stepTable>
 
 export type StepExecutor = 'Agent' | 'Controller' | 'Provider'
 
-/** What a provider does is started and written down by the job controller. */
+/** The job controller starts and records what a provider does. */
 const stepWriter = (executor: StepExecutor) => (executor === 'Agent' ? 'kubenode-agent' : 'kubenode-remedyjob')
 
 export interface StepAttempt {

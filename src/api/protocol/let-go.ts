@@ -1,16 +1,16 @@
-// The permits from which a Machine was released. The release is written to the Machine itself, over the exact version that was read, because the order to
-// switch is written over one version of the Machine too: of an order and a release that do not know of each other, one is rejected. After a release no further
-// order comes under that permit, even from a stale cache or a former leader, so its slot may be freed.
+// The permits from which a Machine was released. The release is written to the Machine itself over the exact version that was read, because the switch order is
+// also written over one version of the Machine: of a concurrent order and release, one is rejected. After a release no order comes under that permit, even from
+// a stale cache or a former leader, so its slot may be freed.
 import { ANNOTATIONS } from '../names.ts'
 
-/** Far more permits than one machine is in at a time; only a writer that was paused for as many releases would miss one. */
+/** Far more permits than one machine has at a time; only a writer paused for this many releases would miss one. */
 export const MOST_LET_GO = 16
 
 interface Annotated {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
 }
 
-/** UIDs of permits, the latest last. Names come again; UIDs do not. */
+/** UIDs of permits, latest last. Names may repeat; UIDs do not. */
 export const letGoFrom = ({ metadata }: Annotated): readonly string[] =>
   (metadata.annotations?.[ANNOTATIONS.letGo] ?? '').split(' ').filter((uid) => uid !== '')
 

@@ -1,4 +1,5 @@
-// A maintenance event: announced, prepared for under a permit, stood off while its cause is known, verified. What begins before the node is drained is missed, and said.
+// A maintenance event: announced, prepared under a permit, left alone while its cause is known, verified. Work that starts before the node is drained counts as
+// missed and is reported.
 import { PHASES } from '../phases.ts'
 import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 

@@ -1,4 +1,4 @@
-// The field managers: one writer per field, one manager per component. Every writer uses one of these names.
+// The field managers: one writer per field, one manager per program. Every writer uses one of these names.
 export const FIELD_MANAGERS = [
   'kubenode-sync',
   'kubenode-machine',

@@ -1,5 +1,5 @@
-// What is true of each operation of a repair, and of each disruption that a permit is for. Invariant: every operation has every answer; one that is
-// added to the schema does not compile until all of them are given.
+// Properties of each repair operation and each permitted disruption. Invariant: every operation has all of them; one added to the schema does not compile until
+// they are given.
 import type { RISKS } from '../kinds/defender-policy.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
 import type { Disruption } from '../kinds/operation-permit.ts'
@@ -11,19 +11,19 @@ export type Risk = (typeof RISKS)[number]
 interface OperationFacts {
   /** The part that carries it out. */
   readonly executor: 'Agent' | 'Controller'
-  /** Whether its provider does it to a machine whose agent is silent. */
+  /** Whether its provider can do it if the machine's agent is silent. */
   readonly byProviderIfSilent: boolean
   /** What the Defender must permit. Empty: it disrupts nothing. */
   readonly disruptions: readonly Disruption[]
-  /** Whether it may run again when the result of the last attempt is unknown. */
+  /** Whether it may run again if the last attempt's result is unknown. */
   readonly isSafeToRepeat: boolean
-  /** What becomes of the traces of the fault. */
+  /** What it does to the fault's evidence. */
   readonly evidence: 'Keeps' | 'Leaves' | 'Destroys'
-  /** Whether it is done to the host, not to the node alone: Machine and rule are read again before each step. */
+  /** Whether it acts on the host, not just the node: Machine and rule are read again before each step. */
   readonly needsHost: boolean
   /** Whether it removes the node, so that nothing can follow. */
   readonly takesNode: boolean
-  /** Whether it undoes what the job did to the node: also runs during a hold and after the permit ended. */
+  /** Whether it undoes the job's changes to the node: also runs during a hold and after the permit ended. */
   readonly givesBack: boolean
 }
 
@@ -90,7 +90,7 @@ export const OPERATION_FACTS = {
   replace: {
     executor: 'Controller',
     byProviderIfSilent: false,
-    // The machine controller, which takes the machine out of service, continues under the same permit.
+    // The machine controller takes the machine out of service under the same permit.
     disruptions: ['Replace', 'ScaleIn'],
     isSafeToRepeat: true,
     evidence: 'Destroys',
@@ -121,9 +121,9 @@ type OfExecutor<E extends OperationFacts['executor']> = {
   readonly [N in OperationName]: (typeof OPERATION_FACTS)[N]['executor'] extends E ? N : never
 }[OperationName]
 
-/** The operations of agents. The executor of steps has a case for each of them, or does not compile. */
+/** Agent operations. The step executor handles each of them, or does not compile. */
 export type AgentOperation = OfExecutor<'Agent'>
-/** What the job controller does, or has a provider do. */
+/** Operations of the job controller, directly or through a provider. */
 export type CentralOperation =
   | OfExecutor<'Controller'>
   | {
@@ -137,18 +137,18 @@ export const isOfAgent = (name: OperationName): name is AgentOperation => factsO
 export const isCentral = (name: OperationName): name is CentralOperation =>
   factsOf(name).executor === 'Controller' || factsOf(name).byProviderIfSilent
 
-/** Undefined: an operation of a later version. */
+/** Undefined for an operation of a later version. */
 export const operationName = (operation: Operation): OperationName | undefined =>
   OPERATIONS.find((name) => operation[name] !== undefined)
 
-/** The arguments of an operation that was found by its name. */
+/** The arguments of an operation found by name. */
 export function argumentsOf<N extends OperationName>(operation: Operation, name: N): NonNullable<Operation[N]> {
   const found = operation[name]
   if (found === undefined) throw new TypeError(`an operation without ${name} was taken for one`)
   return found
 }
 
-/** What is known of it; undefined as above. */
+/** Its properties; undefined as above. */
 export function operationFacts(operation: Operation): OperationFacts | undefined {
   const name = operationName(operation)
   return name === undefined ? undefined : factsOf(name)
@@ -157,13 +157,13 @@ export function operationFacts(operation: Operation): OperationFacts | undefined
 interface DisruptionFacts {
   /** How much harm it can do. */
   readonly risk: Risk
-  /** Whether it is done to a machine without its agent. */
+  /** Whether it acts on a machine without its agent. */
   readonly isFromOutside: boolean
   /** Whether its permit ends with the target deleted. */
   readonly deletesTarget: boolean
   /**
-   * Whether the target may stop serving while it runs: then it needs room in unavailability budgets and health floors. A switch to a version with
-   * `disruption: None` has no such permit: it passes them all.
+   * Whether the target may stop serving while it runs: then it needs room in unavailability budgets and health floors. A switch to a version with `disruption:
+   * None` has no such permit: it passes them all.
    */
   readonly takesAvailability: boolean
 }
@@ -198,7 +198,7 @@ const DISRUPTION_FACTS: Readonly<Record<Disruption, DisruptionFacts>> = {
   MassPrune: facts('High', false, true, 'MayStop'),
 }
 
-/** A disruption of a later version, or an invalid name: treated as the most harmful, without a way around the agent or the deletion guard. */
+/** A disruption of a later version, or an invalid name: treated as the most harmful, without a bypass of the agent or the deletion guard. */
 const UNKNOWN_DISRUPTION = facts('High', false, false, 'MayStop')
 
 export const disruptionFacts = (name: string): DisruptionFacts =>

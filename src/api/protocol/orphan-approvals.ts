@@ -1,23 +1,23 @@
-// A person's approval to delete a host that belongs to no Machine: written by the CLI on the list of such hosts, read and withdrawn by the controllers. It is for one
-// claim of the host and for some hours, since hosts without a Machine may come back to use. Pure.
+// A user's approval to delete a host without a Machine: written by the CLI on the list of such hosts, read and withdrawn by the controllers. It covers one
+// claim of the host for some hours, because such hosts may be used again. Pure.
 import { objectIn } from '#lib/fields.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 
-/** Long enough for the grace period of a host that was listed just now, after a restart of the controllers too. */
+/** Covers the grace period of a host that was just listed, even after a controller restart. */
 export const ORPHAN_APPROVAL_MS = 24 * 3_600_000
-/** The clock of a person may be ahead of that of the controllers. */
+/** A user's clock may be ahead of the controllers'. */
 const SKEW_MS = 5 * 60_000
 
 export interface OrphanApproval {
-  /** The Machine that the host was made for. */
+  /** The Machine that the host was created for. */
   readonly machineUid: string
   readonly at: string
 }
 
 export type OrphanApprovals = ReadonlyMap<string, OrphanApproval>
 
-/** By the id of the host; those in force. People can write it by hand: what cannot be read approves nothing. */
+/** The approvals in force, by host id. Users can write the text by hand: an unreadable one approves nothing. */
 export function orphanApprovalsIn(text: string | undefined, now: number): OrphanApprovals {
   const all = Object.entries(objectIn(text)).filter((pair): pair is [string, OrphanApproval] => isApproval(pair[1]))
   return new Map(all.filter(([, { at }]) => isInForce(Date.parse(at), now)))

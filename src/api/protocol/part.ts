@@ -1,5 +1,5 @@
-// The parts of a rollout: a slice of a set, a batch of a canary, a stage of a release. Each is one decision with a parent and a number, made once and carried out
-// as it is, under permits that name both. What becomes of it (a phase, a permit, a time) is kept beside it. Wherever it is shown, it is called the same.
+// The parts of a rollout: a slice of a set, a batch of a canary, a stage of a release. Each is one decision with a parent and a number, made once and carried
+// out unchanged, under permits that name both. Its progress (phase, permit, times) is stored next to it. It has the same name everywhere.
 import type { Slice } from '../kinds/machine-component-set.ts'
 import type { OperationPermit } from '../kinds/operation-permit.ts'
 import { shortWord } from '../nouns.ts'
@@ -7,9 +7,9 @@ import { type ComponentTarget, type SliceTarget, readPermitTarget, readSliceTarg
 
 export interface RolloutPart {
   readonly parent: Parent
-  /** Among the parts of its parent, as people count: `step 2 slice 1`, `batch 1`, `stage prod`. */
+  /** Its name within the parent, numbered from one: `step 2 slice 1`, `batch 1`, `stage prod`. */
   readonly part: string
-  /** What the component of its machines becomes. A stage has what its release has for each cluster. */
+  /** Its machines' component target. A stage has its release's content for each cluster. */
   readonly to?: ComponentTarget
   /** Names of machines or clusters. */
   readonly targets: readonly string[]
@@ -31,12 +31,12 @@ export const partOfSlice = (set: Parent, slice: Decided): RolloutPart => ({
 
 const slicePart = ({ step, number }: Pick<Slice, 'step' | 'number'>): string => `step ${step + 1} slice ${number + 1}`
 
-/** Counted from 0. */
+/** Numbered from 0. */
 export const batchPart = (number: number): string => `batch ${number + 1}`
 
 export const stagePart = (stage: string): string => `stage ${stage}`
 
-/** Undefined for a permit that is for no part of a rollout, or that an earlier program requested. */
+/** Undefined for a permit outside any rollout, or one that an earlier program requested. */
 export function partOfPermit({
   requester,
   component,
@@ -52,7 +52,7 @@ export function partOfPermit({
 export const partName = ({ to, part }: Pick<RolloutPart, 'to' | 'part'>): string =>
   to === undefined ? part : `${to.name} ${to.version ?? 'leaves'} ${part}`
 
-/** Which part of what, without what it does: `set/base step 2 slice 1`. */
+/** The part and its parent, without its target: `set/base step 2 slice 1`. */
 export const partRef = ({ parent, part }: Pick<RolloutPart, 'parent' | 'part'>): string => `${wordOf(parent)} ${part}`
 
 /** `set/base beacon 1.1.0 step 2 slice 1` */
@@ -66,14 +66,14 @@ export const sliceName = (slice: Pick<Slice, 'step' | 'number'> & SliceTarget): 
 
 type Takers = Pick<Slice, 'machines' | 'released'>
 
-/** The machines that still take part in a slice: those decided on, without the released ones. */
+/** The machines still in a slice: the decided ones minus the released ones. */
 export const activeMachines = ({ machines, released = [] }: Takers): readonly string[] =>
   released.length === 0 ? machines : machines.filter((m) => !released.includes(m))
 
 export const isActiveIn = ({ machines, released }: Takers, machine: string): boolean =>
   machines.includes(machine) && released?.includes(machine) !== true
 
-/** The slice with its decision as it was: it releases the others. */
+/** The same slice with its decision unchanged: it releases all other machines. */
 export function continuedWith<S extends Takers>(slice: S, active: ReadonlySet<string>): S {
   const released = slice.machines.filter((m) => !active.has(m))
   return released.length === 0 ? slice : { ...slice, released }

@@ -1,21 +1,22 @@
-// Whether a permit allows an act right now: the one rule for agents, controllers and sync. The Defender's phase is the only expiry, since clocks differ. Pure.
+// Whether a permit allows an action right now: the single rule for agents, controllers and sync. Only the Defender's phase expires a permit, since clocks
+// differ. Pure.
 import type { Disruption, OperationPermit } from '../kinds/operation-permit.ts'
 import { type ComponentTarget, coversTarget, readPermitTarget } from './component-order.ts'
 
 export interface PermittedAct {
-  /** The permit must be for one of them; none: the act disrupts nothing, and any permit for the target will do. */
+  /** The permit must cover one of these; if empty, the action disrupts nothing, and any permit for the target is enough. */
   readonly operations: readonly Disruption[]
-  /** UIDs under which the target may be named: a host is a Machine and a Node. */
+  /** UIDs that may identify the target: a host is a Machine and a Node. */
   readonly targets: readonly string[]
-  /** What a switch would bring about. */
+  /** The result of a switch. */
   readonly component?: ComponentTarget | undefined
 }
 
-/** A permit that was written past the schema may name no operation at all, and allows none then. */
+/** A permit that bypassed the schema may name no operation at all; it then allows none. */
 export const operationsOf = ({ spec }: OperationPermit): OperationPermit['spec']['operations'] =>
   (spec as Partial<OperationPermit['spec']>).operations ?? []
 
-/** `Undecided` may become `Granted` yet; `Ended` never will, and another permit is needed. */
+/** `Undecided` may still become `Granted`; `Ended` never will, and another permit is needed. */
 export type PermitRuling = { readonly kind: 'Granted' } | { readonly kind: 'Undecided' | 'Ended'; readonly why: string }
 
 export function rulingOn(permit: OperationPermit, { operations, targets, component }: PermittedAct): PermitRuling {
@@ -39,7 +40,7 @@ export function rulingOn(permit: OperationPermit, { operations, targets, compone
   return { kind: 'Undecided', why: verdict === undefined ? NOT_DECIDED : verdictText(verdict) }
 }
 
-/** Why it does not; undefined: it does. A permit that is not there allows nothing. */
+/** Why the permit does not allow it; undefined if it does. A missing permit allows nothing. */
 export function whyNotAllowed(permit: OperationPermit | undefined, act: PermittedAct): string | undefined {
   if (permit === undefined) return 'not found'
   const ruling = rulingOn(permit, act)
@@ -50,7 +51,7 @@ export const NOT_DECIDED = 'the Defender has not decided yet'
 
 type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
-/** One gate's message. A rate includes its usage and when it frees. */
+/** One gate's message. For a rate, includes its usage and when it frees. */
 export const verdictText = ({ gate, verdict, seen, limit }: Verdict): string =>
   gate === 'Rate' && seen !== undefined && verdict === 'Waiting'
     ? `rate limit: ${seen}`

@@ -1,5 +1,5 @@
-// The permit, and the slot that each of its targets takes. Phases end the permission; slots end the counting. They are separate because a permission may end (a
-// lease expires) while its target is still unavailable, and budgets must continue to count it.
+// The permit, and the slot of each target. Phases end the permission; slots end the counting. They are separate because a permission may end (a lease expires)
+// while its target is still unavailable, and budgets must keep counting it.
 import { PHASES } from '../phases.ts'
 import { defineTable, nextIn, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
@@ -67,5 +67,5 @@ export type SlotFacts = FactsOf<typeof slotTable>
 
 export const nextSlotState = nextIn(slotTable)
 
-/** Budgets count a target as long as its slot is one of these. */
+/** Budgets count a target while its slot is in one of these states. */
 export const countsInBudgets = (state: SlotState): boolean => state === 'Held' || state === 'Orphaned'

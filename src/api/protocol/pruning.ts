@@ -1,5 +1,5 @@
-// The deletions of one commit that a person approved: sync lists them in the Inventory of the cluster before it begins, and the Defender believes the list
-// only where its digest is the one that an Approval names.
+// A commit's approved deletions: sync lists them in the cluster's Inventory before it starts, and the Defender trusts the list only if an Approval names its
+// digest.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 
@@ -9,12 +9,12 @@ export interface Pruning {
   readonly targets: readonly string[]
 }
 
-/** Names these very objects: an approval of it covers no other list. */
+/** Identifies these exact objects: its approval covers no other list. */
 export const pruningDigest = (targets: readonly string[]): string =>
   createHash('sha256')
     .update(canonicalJson({ operations: ['Prune'], targets: targets.toSorted() }))
     .digest('hex')
 
-/** Whether the list holds the object, and is the one that was approved. */
+/** Whether the list contains the object and is the approved one. */
 export const isApprovedPrune = ({ digest, targets }: Pruning, uid: string, approved: ReadonlySet<string>): boolean =>
   approved.has(digest) && targets.some((t) => t.endsWith(` ${uid}`)) && pruningDigest(targets) === digest

@@ -1,9 +1,9 @@
-// The machine that reboots for a component, as its agent reported before it ended. Until the agent reports again, silence is what to expect.
+// A machine that is rebooting for a component, as its agent reported before stopping. Silence is expected until the agent reports again.
 import type { Machine } from '../kinds/machine.ts'
 
 export interface Rebooting {
   readonly component: string
-  /** As reported, by the clock of the host. */
+  /** As reported, by the host's clock. */
   readonly since: string
 }
 

@@ -1,5 +1,5 @@
-// Reads and writes the kept revisions of a MachineComponentSet: ControllerRevisions whose data holds the declared components. The name of a record is
-// the digest of its content: a set did not write a record whose name and content differ.
+// Reads and writes a MachineComponentSet's kept revisions: ControllerRevisions with the declared components. A record's name is the digest of its content: one
+// whose name and content differ was not written by a set.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -7,20 +7,20 @@ import type { KubeObject } from '../schema/object.ts'
 import type { SecretPlace } from '../kinds/component-config.ts'
 import type { MachineComponentSetSpec } from '../kinds/machine-component-set.ts'
 
-/** With `sealed`, what its secret values were when they were read: other values are another revision. */
+/** `sealed`: its secret values at the time of reading; different values are another revision. */
 export type RevisedComponent = MachineComponentSetSpec['components'][number] & {
   readonly sealed?: readonly SecretPlace[]
 }
 
 export interface SetRevision {
   readonly name: string
-  /** Later revisions have larger numbers; 0 where the record has none. */
+  /** Later revisions have larger numbers; 0 if the record has none. */
   readonly number: number
   readonly components: readonly RevisedComponent[]
 }
 
 const HASH_CHARS = 12
-/** Leaves room for the hash; the set's own name may be as long as a name can be. */
+/** Leaves room for the hash; the set's own name may have the maximum length. */
 const MOST_NAME_CHARS = 200
 
 export function revisionHash(components: readonly RevisedComponent[]): string {
@@ -37,7 +37,7 @@ interface Content {
   readonly components: readonly RevisedComponent[]
   readonly hash: string
 }
-/** Read for each machine in each reconcile; the data of a record is replaced, never changed in place. */
+/** Read for each machine in each reconcile; a record's data is replaced, never changed in place. */
 const READ = new WeakMap<object, Content | 'Unreadable'>()
 
 function contentOf(data: unknown): Content | undefined {
@@ -52,8 +52,8 @@ function contentOf(data: unknown): Content | undefined {
 }
 
 /**
- * Undefined for a record that cannot be read whole, or is not named by what is in it. A part of it would be another revision: components that it lacks would be
- * removed from machines.
+ * Undefined for a record that cannot be read completely, or whose name does not match its content. A partial one would be another revision: components missing
+ * from it would be removed from machines.
  */
 export function readSetRevision(record: KubeObject | undefined): SetRevision | undefined {
   const content = contentOf(record?.['data'])
@@ -64,13 +64,13 @@ export function readSetRevision(record: KubeObject | undefined): SetRevision | u
   return { name, number: typeof number === 'number' ? number : 0, components: content.components }
 }
 
-/** Compares uid and kind: a new set may have the name of a deleted one. */
+/** Compares uid and kind: a new set may have a deleted one's name. */
 export const isRecordOf = (
   { metadata }: KubeObject,
   set: { readonly kind: string; readonly metadata: KubeObject['metadata'] },
 ): boolean => metadata.ownerReferences?.some((o) => o.kind === set.kind && o.uid === set.metadata.uid) === true
 
-/** What goes into the record: `readSetRevision` reads the same back. */
+/** The record's content; `readSetRevision` reads the same back. */
 export const writeSetRevision = (
   number: number,
   components: readonly RevisedComponent[],

@@ -1,5 +1,5 @@
-// A number: at most 100 machines of one step under one permit. The slices of a step switch in parallel; inspection and soak
-// belong to the step, so a slice leaves Inspecting only together with the others.
+// A slice: at most 100 machines of one step under one permit. A step's slices switch in parallel. Inspection and soak belong to the step, so its slices leave
+// Inspecting together.
 import { PHASES } from '../phases.ts'
 import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
@@ -37,7 +37,7 @@ export const sliceTable = defineTable({
     },
     { from: 'AwaitingPermit', event: 'begin', to: 'Switching', when: ['permitGrantedNow'] },
     { from: 'AwaitingPermit', event: 'replan', to: 'Planned', when: ['permitEnded'] },
-    // Nothing was switched under it, so it neither proves anything nor is a step of the ladder.
+    // Nothing was switched under it, so it proves nothing and is not a step of the ladder.
     { from: 'AwaitingPermit', event: 'withdraw', to: 'Aborted', when: ['machinesReported', 'noMachineSwitching'] },
     { from: 'Switching', event: 'replan', to: 'Planned', when: ['permitEnded', 'noMachineSwitching'] },
     {

@@ -1,4 +1,4 @@
-// The reason behind each numbered refusal of an agent to install a version. Agents report the reason; of those that do not yet, the number tells it.
+// The reason behind each numbered refusal of an agent to install a version. Agents report the reason; for older ones it follows from the number.
 import type { Reason } from '../catalogue.ts'
 
 const REASONS: Readonly<Record<string, Reason>> = {

@@ -1,5 +1,5 @@
-// The two-phase switch of one component on one machine: the agent stages by itself and switches only when told, under a permit that
-// it reads right before. The order is the machine controller's, the state is the agent's.
+// The two-phase switch of one component on one machine: the agent stages on its own, but switches only on an order, under a permit that it reads right before.
+// The machine controller writes the order, the agent the state.
 import { PHASES } from '../phases.ts'
 import { defineTable, nextIn, rowsFrom, type EventOf, type FactsOf, type StateOf } from './table.ts'
 
@@ -64,7 +64,7 @@ export type SwitchFacts = FactsOf<typeof switchTable>
 
 export const nextComponentState = nextIn(switchTable)
 
-/** In these states the component is between two versions. */
+/** States in which the component is between two versions. */
 export const isSwitching = (state: ComponentState): boolean => state === 'Switching' || state === 'Probing'
 
 export const orderTable = defineTable({

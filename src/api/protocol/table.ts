@@ -1,5 +1,5 @@
-// The shape of a state machine that several parts share: one row per transition, and the one function that reads the rows. A precondition that could not be
-// read counts as not holding: unknown blocks.
+// The form of a state machine shared by several programs: one row per transition, and one function that reads the rows. An unreadable precondition counts as
+// false: unknown blocks.
 import type { FieldManager } from './managers.ts'
 
 export interface Row<State extends string, Event extends string, Pre extends string> {
@@ -12,20 +12,20 @@ export interface Row<State extends string, Event extends string, Pre extends str
 
 export interface Table<State extends string, Event extends string, Pre extends string> {
   readonly name: string
-  /** The field that holds the state, and the only manager that writes it. */
+  /** The field with the state, and the only manager that writes it. */
   readonly field: string
   readonly writer: FieldManager
   /** Each state with its sentence, from the catalogue. */
   readonly states: Readonly<Record<State, string>>
   readonly initial: State
-  /** States that are never left. */
+  /** Final states. */
   readonly terminal: readonly State[]
-  /** Each precondition in words. */
+  /** A description of each precondition. */
   readonly preconditions: Readonly<Record<Pre, string>>
   readonly rows: readonly Row<State, Event, Pre>[]
 }
 
-/** What was read before the step; an absent or undefined entry is unknown. */
+/** What was read before the step; a missing or undefined entry is unknown. */
 type Facts<Pre extends string> = { readonly [P in Pre]?: boolean | undefined }
 
 type AnyTable = Table<string, string, string>
@@ -75,7 +75,7 @@ export function nextState<State extends string, Event extends string, Pre extend
   return { ok: false, refusal: { reason, predicate: missing, says: table.preconditions[missing] } }
 }
 
-/** The next state when the writer of the table acts. */
+/** The next state when the table's writer acts. */
 export const nextIn =
   <State extends string, Event extends string, Pre extends string>(table: Table<State, Event, Pre>) =>
   (state: State, event: Event, facts: Facts<Pre>): Step<State, Event, Pre> =>

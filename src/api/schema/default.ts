@@ -1,9 +1,9 @@
-// Fills in the defaults of a schema: absent fields, and nulls where none may be. The input is never changed; what stays is shared.
+// Fills in a schema's defaults: for missing fields, and for nulls where none are allowed. Never changes the input; unchanged parts are shared.
 import { isObject } from '#lib/json.ts'
 import { additionalOf, hasDefault, itemsOf, mapFields, mapItems, propertyOf, putField } from './prune.ts'
 import type { Schema } from './schema.ts'
 
-/** Defaults inside of a default apply too; a field below an absent field stays absent. */
+/** Defaults inside a default apply too; a field below a missing field stays missing. */
 export function applyDefaults(schema: Schema, value: unknown): unknown {
   if (!hasDefaultBelow(schema)) return value
   if (Array.isArray(value)) {
@@ -20,7 +20,7 @@ export function applyDefaults(schema: Schema, value: unknown): unknown {
 
 const known = new WeakMap<Schema, boolean>()
 
-/** Most parts of most schemas have none, at whatever depth: there is nothing to look for. */
+/** Most parts of most schemas have none at any depth and can be skipped. */
 function hasDefaultBelow(schema: Schema): boolean {
   let found = known.get(schema)
   if (found === undefined) {
@@ -44,7 +44,7 @@ const freshDefault = (schema: Schema): unknown =>
 type Named = readonly (readonly [string, Schema])[]
 const knownDefaults = new WeakMap<Schema, Named>()
 
-/** Few of many properties: found once for each schema. */
+/** Few properties have one: found once per schema. */
 function withDefault(schema: Schema): Named {
   let found = knownDefaults.get(schema)
   if (found === undefined) {

@@ -1,12 +1,12 @@
-// Cuts sentences for people to the length that their field allows, and marks the cut. A status that is refused for one word too many says nothing at all. Pure.
+// Cuts sentences to their field's maximum length and marks the cut: otherwise a status that is one word too long would be refused. Pure.
 import { shortened } from '#lib/shortened.ts'
 import type { Schema } from './schema.ts'
 
-/** What programs read has a form, or is a key of its list, and is left as it is: a name that is cut is another name. */
+/** Texts for programs have a format or are list keys and stay unchanged: a cut name is another name. */
 const isSentence = ({ type, pattern, format, enum: choices }: Schema): boolean =>
   type === 'string' && pattern === undefined && format === undefined && choices === undefined
 
-/** The very same value when nothing is too long. */
+/** Returns the same value if nothing is too long. */
 export function fitTexts(schema: Schema, value: unknown): unknown {
   if (typeof value === 'string') return fitText(schema, value)
   if (Array.isArray(value)) return fitItems(schema, value)

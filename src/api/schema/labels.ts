@@ -1,4 +1,4 @@
-// Labels, and the object form of a selector over them, as specs carry it.
+// Labels, and the object form of a label selector in specs.
 
 export type Labels = { readonly [key: string]: string } | undefined
 
@@ -11,7 +11,7 @@ export interface LabelSelector {
   }[]
 }
 
-/** Of own properties only: a label may be called `constructor`. */
+/** Own properties only: a label may be named `constructor`. */
 export const labelOf = (labels: Labels, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
 

@@ -1,4 +1,4 @@
-// What the shapes of names are, and what is wrong with one, in the words of a kube-apiserver.
+// The formats of names, and their problems in a kube-apiserver's words.
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/

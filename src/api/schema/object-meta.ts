@@ -1,4 +1,4 @@
-// What the metadata of an object says: its name, its key for a client or a store, that key as text, and its life.
+// Reads an object's metadata: its name, its key for a client or store, the key as text, and its life cycle.
 import { defined } from '#lib/defined.ts'
 import type { KubeObject, ObjectMeta } from './object.ts'
 import type { ObjectKey } from './resource.ts'
@@ -7,7 +7,7 @@ interface Named {
   readonly metadata: ObjectMeta
 }
 
-/** Empty for an object that was not written yet. */
+/** Empty for an object that has not been written yet. */
 export const nameOf = ({ metadata }: Named): string => metadata.name ?? ''
 
 export const isSameName = (a: Named, b: Named): boolean => a.metadata.name === b.metadata.name
@@ -21,7 +21,7 @@ export const isBeingDeleted = ({ metadata }: Named): boolean => metadata.deletio
 /** Empty for an object that never came from a server. */
 export const createdAt = ({ metadata }: Named): string => metadata.creationTimestamp ?? ''
 
-/** Milliseconds since 1970; not a number for an object that never came from a server. */
+/** Milliseconds since 1970; NaN for an object that never came from a server. */
 export const createdMs = ({ metadata }: Named): number => Date.parse(metadata.creationTimestamp ?? '')
 
 export const objectKey = ({ metadata: { name = '', namespace } }: Named): ObjectKey => ({
@@ -29,20 +29,20 @@ export const objectKey = ({ metadata: { name = '', namespace } }: Named): Object
   ...defined({ namespace }),
 })
 
-/** `namespace/name`, or the name alone where there is no namespace. */
+/** `namespace/name`, or just the name if there is no namespace. */
 export const keyText = ({ namespace, name }: ObjectKey): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 
-/** Of a key's text. */
+/** Parses a key's text. */
 export function keyFrom(text: string): ObjectKey {
   const at = text.indexOf('/')
   return at < 0 ? { name: text } : { namespace: text.slice(0, at), name: text.slice(at + 1) }
 }
 
-/** The key of an object as text: equal for equal objects of one kind. */
+/** An object's key as text: equal for equal objects of one kind. */
 export const namespacedName = ({ metadata: { name = '', namespace } }: Named): string => keyText({ name, namespace })
 
-/** `Deployment/kubenode`: tells the objects of one namespace apart. */
+/** `Deployment/kubenode`: unique within a namespace. */
 export const kindAndName = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name ?? ''}`
 
 /** As an API server reads it: no undefined, no classes. */

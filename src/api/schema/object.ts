@@ -1,4 +1,4 @@
-// What every Kubernetes object looks like from outside. Types only; nothing here reads or writes.
+// The common fields of every Kubernetes object. Types only; nothing here reads or writes.
 import type { Json } from '#lib/json.ts'
 
 export interface OwnerReference {
@@ -37,7 +37,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[]
 }
 
-/** Any object of the API, typed no further. */
+/** Any API object, without further types. */
 export interface KubeObject {
   readonly apiVersion: string
   readonly kind: string
@@ -45,7 +45,7 @@ export interface KubeObject {
   readonly [field: string]: unknown
 }
 
-/** A `metav1.Condition`; ours are stable across equal reconciles. */
+/** A `metav1.Condition`; KubeNode's are stable across equal reconciles. */
 export interface Condition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -61,7 +61,7 @@ export interface StatusCause {
   readonly field?: string
 }
 
-/** `v1.Status`: how the API says no, and sometimes yes. */
+/** `v1.Status`: the API's refusals, and some successes. */
 export interface Status {
   readonly kind: 'Status'
   readonly apiVersion: 'v1'

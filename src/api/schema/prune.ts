@@ -1,18 +1,18 @@
-// Removes fields that a schema does not know, and nulls where none may be, as the API server does before validation; the input is never changed.
+// Removes fields that a schema does not have, and nulls where none are allowed, as the API server does before validation. Never changes the input.
 import { isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { Schema } from './schema.ts'
 
 export interface Pruned {
-  /** The input itself when nothing had to go. */
+  /** The input itself if nothing was removed. */
   readonly value: unknown
   /** Sorted paths as in `unknown field "spec.foo"`. */
   readonly unknownFields: readonly string[]
 }
 
 export interface PruneOptions {
-  /** The value is a whole object: its apiVersion, kind and metadata stay whatever the schema says. */
+  /** The value is a whole object: its apiVersion, kind and metadata stay whatever the schema allows. */
   readonly embeddedRoot?: boolean
-  /** So many unknown fields are named, and one more when there are more; all go. */
+  /** How many unknown fields to list, plus one if there are more; all are removed. */
   readonly mostUnknown?: number
 }
 
@@ -21,7 +21,7 @@ export function prune(schema: Schema, value: unknown, options: PruneOptions = {}
   return { ...known, value: dropNulls(schema, known.value) }
 }
 
-/** Fields alone; nulls stay. */
+/** Fields only; nulls stay. */
 export function dropUnknown(
   schema: Schema,
   value: unknown,
@@ -48,7 +48,7 @@ class UnknownFields {
 
 const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
-/** `schema` undefined: nothing is known here, so no field may stay. */
+/** `schema` undefined: nothing is known here, so every field is removed. */
 function pruneValue(
   schema: Schema | undefined,
   value: unknown,
@@ -58,7 +58,7 @@ function pruneValue(
 ): unknown {
   const preserve = schema?.['x-kubernetes-preserve-unknown-fields'] === true
   if (Array.isArray(value)) {
-    // Only lists of lists without a schema get this deep; their fields would all go.
+    // Only lists of lists without a schema get this deep; all their fields would be removed.
     if (depth > MAX_JSON_DEPTH) return []
     const items = itemsOf(schema)
     if (preserve && !items) return value
@@ -89,7 +89,7 @@ function pruneValue(
   })
 }
 
-/** Removes nulls that are neither allowed nor to be replaced by a default; nulls in lists stay, for validation to find. */
+/** Removes nulls that are neither allowed nor replaced by a default; nulls in lists stay, for validation to find. */
 export function dropNulls(schema: Schema | undefined, value: unknown): unknown {
   if (schema === undefined) return value
   if (Array.isArray(value)) {
@@ -104,7 +104,7 @@ export function dropNulls(schema: Schema | undefined, value: unknown): unknown {
   })
 }
 
-/** A null default is none. */
+/** A null default counts as none. */
 export const hasDefault = (schema: Schema): boolean => schema.default !== undefined && schema.default !== null
 
 export function propertyOf(schema: Schema | undefined, name: string): Schema | undefined {
@@ -113,7 +113,7 @@ export function propertyOf(schema: Schema | undefined, name: string): Schema | u
   return isObject(found) ? found : undefined
 }
 
-/** undefined also for `additionalProperties: true`: any name, nothing known below. */
+/** Also undefined for `additionalProperties: true`: any name, nothing known below. */
 export function additionalOf(schema: Schema | undefined): Schema | undefined {
   const additional = schema?.additionalProperties
   return isObject(additional) ? additional : undefined
@@ -122,7 +122,7 @@ export function additionalOf(schema: Schema | undefined): Schema | undefined {
 export const itemsOf = (schema: Schema | undefined): Schema | undefined =>
   isObject(schema?.items) ? schema.items : undefined
 
-/** A new list only when an item changed. */
+/** A new list only if an item changed. */
 export function mapItems(list: readonly unknown[], change: (item: unknown, i: number) => unknown): readonly unknown[] {
   let out: unknown[] | undefined
   for (let i = 0; i < list.length; i++) {
@@ -133,7 +133,7 @@ export function mapItems(list: readonly unknown[], change: (item: unknown, i: nu
   return out ?? list
 }
 
-/** A new object only when a field changed or went (undefined). */
+/** A new object only if a field changed or was removed (undefined). */
 export function mapFields(
   from: Readonly<Record<string, unknown>>,
   change: (value: unknown, name: string) => unknown,
@@ -153,7 +153,7 @@ export function mapFields(
   return out ?? from
 }
 
-/** Defines a field instead of assigning it where the name means something to every object: `__proto__` is data, and a frozen Object.prototype is no obstacle. */
+/** Defines a field instead of assigning it, for names that are special on every object: `__proto__` is data, and a frozen Object.prototype does not matter. */
 export function putField(to: Record<string, unknown>, name: string, value: unknown): void {
   if (value === undefined) return
   if (name in to) Object.defineProperty(to, name, { value, writable: true, enumerable: true, configurable: true })

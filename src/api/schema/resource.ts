@@ -1,4 +1,4 @@
-// Names a kind of the API: where its URL is and, for the type checker alone, what its objects look like.
+// Identifies a kind of the API: its URL and, for the type checker only, the type of its objects.
 import type { KubeObject } from './object.ts'
 import type { Schema } from './schema.ts'
 
@@ -9,9 +9,9 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly kind: string
   readonly plural: string
   readonly namespaced: boolean
-  /** Of a kind whose schema is ours. */
+  /** Set if the schema is KubeNode's own. */
   readonly schema?: Schema
-  /** Never set; carries the type of the objects. */
+  /** Never set; carries the objects' type. */
   readonly objectType?: T
 }
 
@@ -39,7 +39,7 @@ export function objectPath(t: ResourceType, key: ObjectKey, subresource?: string
 export const qualifiedKind = ({ group, kind }: Pick<ResourceType, 'group' | 'kind'>): string =>
   group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
 
-/** `machines.kubenode.io`: how we print a kind, since plain plurals collide with those of others. */
+/** `machines.kubenode.io`: the printed form of a kind, because plain plurals collide with other projects'. */
 export const qualifiedPlural = (t: Pick<ResourceType, 'group' | 'plural'>): string =>
   t.group === '' ? t.plural : `${t.plural}.${t.group}`
 

@@ -1,5 +1,5 @@
-// A structural schema as data: the part of OpenAPI v3 that Kubernetes allows in a CRD, with its x-kubernetes extensions,
-// and (for built-in kinds only) the merge strategy of strategic merge patch. Interpreted everywhere, never compiled to code.
+// A structural schema as data: the part of OpenAPI v3 that Kubernetes allows in a CRD, with its x-kubernetes extensions and (for built-in kinds only) the merge
+// strategy of strategic merge patch. Interpreted everywhere, never compiled to code.
 import type { Json } from '#lib/json.ts'
 
 export interface CelRule {
@@ -55,7 +55,7 @@ export interface Schema {
   readonly 'x-kubernetes-map-type'?: 'granular' | 'atomic'
   readonly 'x-kubernetes-validations'?: readonly CelRule[]
 
-  /** Strategic merge patch of built-in kinds: "merge", "replace", "retainKeys", joined by commas. */
+  /** Strategic merge patch of built-in kinds: "merge", "replace", "retainKeys", separated by commas. */
   readonly 'x-kubernetes-patch-strategy'?: string
   readonly 'x-kubernetes-patch-merge-key'?: string
 }

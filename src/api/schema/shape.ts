@@ -1,8 +1,8 @@
-// Whether a value has the types that a schema names, so that code may read it as typed. Limits, formats and names of a newer version are not its concern. Pure.
+// Whether a value has a schema's types, so that code may treat it as typed. Ignores limits, formats and a newer version's names. Pure.
 import { isObject } from '#lib/json.ts'
 import type { Schema } from './schema.ts'
 
-/** What every object has beside its kind. Only what code reads. */
+/** Every object's metadata, as far as code reads it. */
 const METADATA: Schema = {
   type: 'object',
   properties: {
@@ -19,7 +19,7 @@ const METADATA: Schema = {
   },
 }
 
-/** The first part of an object that has another type, as `spec.node must be an object`; undefined: all have theirs. */
+/** The first part of an object with the wrong type, as `spec.node must be an object`; undefined if there is none. */
 export function objectShapeProblem(schema: Schema, object: unknown): string | undefined {
   const properties = { metadata: METADATA, ...schema.properties }
   const required = ['metadata', ...(schema.required ?? [])]

@@ -1,4 +1,5 @@
-// Puts values into a template so that each comes back exactly as it was, and nothing else changes, when the file is read in its format. What cannot be written so is refused.
+// Fills values into a template so that a reader of its format gets each value back exactly, and nothing else changes. Refuses values that cannot be written
+// that way.
 import { assertNever } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import { PLACEHOLDER, readTemplate, type Standing, type TemplateFormat } from './placeholders.ts'
@@ -7,11 +8,11 @@ export type Filled =
   | { readonly kind: 'Rendered'; readonly text: string }
   | { readonly kind: 'Refused'; readonly reason: string }
 
-/** A value may be long, and be used often. */
+/** A value may be long and used often. */
 const MAX_RENDERED_CHARS = 4 * 2 ** 20
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]/ // oxlint-disable-line no-control-regex
-/** What some reader of some ini dialect takes for a quote, a comment, an escape or an expansion. */
+/** Characters that some ini dialect treats as a quote, a comment, an escape or an expansion. */
 const INI_SPECIAL = /["'`\\;#%$]/
 
 const refused = (reason: string): Filled => ({ kind: 'Refused', reason })
@@ -68,7 +69,7 @@ const escaped = (json: string): string =>
     (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   )
 
-/** With a dot, every reader takes 1e21 for a number. */
+/** With a dot, every reader parses 1e21 as a number. */
 const numberOf = (n: number): string => JSON.stringify(n).replace(/^(-?\d+)e/, '$1.0e')
 
 function jsonOf(value: unknown): string {

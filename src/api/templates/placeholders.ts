@@ -1,4 +1,4 @@
-// Finds where the placeholders of a template stand, by the rules of its format. A place in which a value could become something else is refused.
+// Finds a template's placeholders by the rules of its format. Refuses a position where a value could turn into something else.
 
 export const TEMPLATE_FORMATS = ['toml', 'yaml', 'json', 'ini', 'shell', 'plain'] as const
 export type TemplateFormat = (typeof TEMPLATE_FORMATS)[number]
@@ -6,7 +6,7 @@ export type TemplateFormat = (typeof TEMPLATE_FORMATS)[number]
 /** A whole value; part of a quoted string ("double" or 'single'); the rest of a line; anywhere. */
 export type Standing = 'value' | 'double' | 'single' | 'line' | 'any'
 
-/** White space is read by one repeat only where no path stands between two. */
+/** Two white space runs only match if a path is between them, which keeps it linear. */
 export const PLACEHOLDER = /\{\{\s*(?:([^{}\s]+)\s*)?\}\}/g
 /** Replaces a placeholder while a template is parsed; templates must not contain it themselves. */
 const MARK = '\ue000'
@@ -41,7 +41,7 @@ const PLACES: Readonly<Record<TemplateFormat, string>> = {
 }
 
 export function readTemplate(text: string, format: TemplateFormat): TemplateResult {
-  // From an object that was stored before this field was, or by a newer release.
+  // From an object stored before this field existed, or by a newer release.
   if (!TEMPLATE_FORMATS.includes(format)) return { ok: false, problem: 'declares no format that is known here' }
   if (text.includes(MARK)) return { ok: false, problem: 'contains the character U+E000' }
   const paths = [...text.matchAll(PLACEHOLDER)].map(([, path = '']) => path)
@@ -58,7 +58,7 @@ function marksIn(text: string, standing: Standing | undefined): (Standing | unde
   return Array.from({ length: text.split(MARK).length - 1 }, () => standing)
 }
 
-/** Strings and what is between them; a string before a colon is a key, which another value could repeat. One that never ends is read once. */
+/** Finds strings and the text between them. A string before a colon is a key, which another value could duplicate. An unterminated one is read once. */
 function readJson(text: string): readonly (Standing | undefined)[] {
   const found: (Standing | undefined)[] = []
   const sample = text.replaceAll(/"(?:[^"\\]|\\.)*(?:"(?:\s*:)?)?|[^"\s,:[\]{}]+/gsu, (token) => {
@@ -78,9 +78,9 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Formats in which each line is read by itself. */
+/** Formats in which each line is parsed separately. */
 function readLines(text: string, read: (line: string) => Standing[] | undefined): readonly (Standing | undefined)[] {
-  // Lines inside of these would be read wrongly.
+  // Lines inside these would be misread.
   const isLong = /"""|'''/.test(text)
   return text
     .split(/\r\n|[\n\r]/)
@@ -123,7 +123,7 @@ const YAML_LINE = new RegExp(
 const YAML_BLOCK = /(?:^|[\s:-])[|>][0-9+-]*\s*(?:\s#.*)?$/
 const YAML_OPENS = /(?::|^\s*-|- )\s*(?:\s#.*)?$|^\s*- /
 
-/** Accepts only values on a line of their own, below lines that cannot continue there: no text blocks, no flow style, no scalars over several lines. */
+/** Accepts only values on their own line, below lines that cannot continue there: no text blocks, no flow style, no multi-line scalars. */
 function readYaml(text: string): readonly (Standing | undefined)[] {
   const found: (Standing | undefined)[] = []
   let above: { readonly indent: number; readonly line: string }[] = []
@@ -146,9 +146,9 @@ function readYaml(text: string): readonly (Standing | undefined)[] {
   return found
 }
 
-/** Whether quotes and brackets that begin on a line end on it. */
+/** Whether quotes and brackets that start on a line end on it. */
 function isComplete(line: string): boolean {
-  // A quote that never ends stays, and what is behind it with it.
+  // An unterminated quote stays, with everything after it.
   const rest = line
     .replace(/"(?:[^"\\]|\\.)*("?)|'[^']*'/g, (_, end?: string) => (end === '' ? '"' : 's'))
     .replace(/(?:^|\s)#.*$/, '')
@@ -157,7 +157,7 @@ function isComplete(line: string): boolean {
 
 const SIMPLE_EXPANSION = /^\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[0-9?#@*!$-])/
 
-/** Words, quotes and comments; after anything that needs a shell to be understood, no place is known. */
+/** Words, quotes and comments; no position is valid after anything that only a shell can interpret. */
 function readShell(text: string): readonly (Standing | undefined)[] {
   const found: (Standing | undefined)[] = []
   let state: 'word' | 'double' | 'single' | 'comment' | 'lost' = 'word'
@@ -177,7 +177,7 @@ function readShell(text: string): readonly (Standing | undefined)[] {
         if (rest[1] === MARK) length = 1
       } else if (expansion !== undefined) {
         length = expansion.length
-        // Letters of a value would become part of the name.
+        // A value's letters would become part of the name.
         if (rest[length] === MARK && !expansion.endsWith('}')) state = 'lost'
       } else if (char === '$' || char === '`' || rest.startsWith('<<') || rest.startsWith('((')) state = 'lost'
       else if (char === '"') state = state === 'double' ? 'word' : 'double'

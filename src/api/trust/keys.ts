@@ -1,4 +1,4 @@
-// Ed25519 keys as people hand them around: a private PEM file, a public key of 32 bytes in base64, and a short id made from it.
+// Ed25519 keys in exchangeable forms: a private PEM file, a public key of 32 bytes in base64, and a short id derived from it.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -6,7 +6,7 @@ import { apiErrors } from '../api-errors.ts'
 
 export interface PublicKey {
   readonly keyId: string
-  /** The 32 bytes of the key, in base64. */
+  /** The key's 32 bytes in base64. */
   readonly publicKey: string
 }
 
@@ -17,10 +17,10 @@ export interface Signature {
 
 const RAW_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
-/** How SPKI wraps an ed25519 key: twelve fixed bytes before the raw ones. */
+/** SPKI's wrapping of an ed25519 key: twelve fixed bytes before the raw ones. */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Sixteen hex digits are enough to tell keys apart; the signature itself is checked with the whole key. */
+/** Sixteen hex digits are enough to distinguish keys; signatures are verified with the whole key. */
 export const keyIdOf = (publicKey: string): string =>
   createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 16)
 
@@ -63,7 +63,7 @@ export class Signer {
 export function isSignedBy(bytes: Buffer, signature: Signature, { keyId, publicKey }: PublicKey): boolean {
   const raw = Buffer.from(publicKey, 'base64')
   const value = Buffer.from(signature.value, 'base64')
-  // The id is derived, not believed: a document cannot give a stranger's key a trusted name.
+  // The id is computed, not trusted: a document cannot give an unknown key a trusted name.
   if (signature.keyId !== keyId || keyId !== keyIdOf(publicKey)) return false
   if (raw.length !== RAW_KEY_BYTES || value.length !== SIGNATURE_BYTES) return false
   try {

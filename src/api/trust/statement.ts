@@ -1,4 +1,4 @@
-// The signed statement of a component: its whole spec without the signatures. A verified statement defines what to fetch, run and probe.
+// A component's signed statement: its whole spec without the signatures. A verified statement defines what to fetch, run and probe.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -12,8 +12,8 @@ import type { TrustDocument } from './trust-document.ts'
 export type StatementVerdict = { readonly kind: 'Trusted' } | { readonly kind: 'Refused'; readonly reason: string }
 
 /**
- * The same value without what its schema would fill in anyway. A server adds defaults to what was signed, and later versions of the
- * schema add fields with defaults: neither may change the bytes under a signature.
+ * The value without its schema's defaults. A server adds defaults to what was signed, and later schema versions add fields with defaults: neither may change
+ * the signed bytes.
  */
 function withoutDefaults(schema: Schema | undefined, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((v) => withoutDefaults(schema?.items, v))
@@ -35,11 +35,11 @@ export function statementBytes(spec: MachineComponentSpec): Buffer {
   return Buffer.from(canonicalJson(withoutDefaults(machineComponent.schema.properties?.['spec'], statement)))
 }
 
-/** Names a statement: equal specs have equal digests, regardless of the signer. */
+/** Identifies a statement: equal specs have equal digests, regardless of the signer. */
 export const statementDigest = (spec: MachineComponentSpec): string =>
   createHash('sha256').update(statementBytes(spec)).digest('hex')
 
-/** Definitions never change and are compared often: each object is digested once. */
+/** Definitions never change and are compared often: compute each object's digest once. */
 const DIGESTS = new WeakMap<MachineComponent, string>()
 
 export function definitionDigest(definition: MachineComponent): string {
@@ -54,7 +54,7 @@ export function signStatement(spec: MachineComponentSpec, signer: Signer): Machi
   return { ...spec, signatures: [...others, signature] }
 }
 
-/** Whether the current trust document lets this component be installed now. */
+/** Whether the current trust document allows installing this component now. */
 export function judgeStatement(spec: MachineComponentSpec, trust: TrustDocument, now: number): StatementVerdict {
   const refused = (reason: string): StatementVerdict => ({ kind: 'Refused', reason })
   if (Date.parse(trust.expires) <= now) return refused(`the trust document expired at ${trust.expires}`)

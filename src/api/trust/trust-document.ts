@@ -1,5 +1,5 @@
-// The one signed, expiring document that says whose components may run: keys with a threshold, revoked digests, version floors.
-// It only moves forward: an older sequence is refused, and what signs the next document are the keys of the current one.
+// The single signed, expiring document that lists whose components may run: keys with a threshold, revoked digests, version floors. It only moves forward: an
+// older sequence is refused, and the current document's keys sign the next one.
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { compareVersions, parseVersion } from '#lib/semver.ts'
 import { signersOf } from './keys.ts'
@@ -11,9 +11,9 @@ export interface TrustDocument {
   readonly expires: string
   readonly threshold: number
   readonly keys: readonly PublicKey[]
-  /** SHA-256 digests of artifacts that must not be installed any more. */
+  /** SHA-256 digests of artifacts that may no longer be installed. */
   readonly revoked: readonly string[]
-  /** Lowest version of a component that may be installed. */
+  /** Lowest version of each component that may be installed. */
   readonly floors: Readonly<Record<string, string>>
 }
 
@@ -22,7 +22,7 @@ export interface SignedTrust {
   readonly signatures: readonly Signature[]
 }
 
-/** What an agent is given at join, or holds since: the keys that may sign the next document. */
+/** What an agent gets at join and keeps: the keys that may sign the next document. */
 export interface TrustAnchor {
   readonly sequence: number
   readonly threshold: number
@@ -44,8 +44,8 @@ export const trustBytes = (document: TrustDocument): Buffer => Buffer.from(canon
 const refused = (reason: string): TrustVerdict => ({ kind: 'Refused', reason })
 
 /**
- * The required and the actual signers, by key id; a few of each, since the text is part of a status. Called only when too few signatures are valid: a trusted
- * key that is not one of the `signers` did not sign these bytes.
+ * The required and the actual signers by key id, a few of each, since the text is part of a status. Called only if too few signatures are valid: a trusted key
+ * that is not among the `signers` did not sign these bytes.
  */
 export function signersText(
   trusted: readonly PublicKey[],
@@ -70,7 +70,7 @@ const isKey = (k: unknown): k is PublicKey =>
 const isTextList = (v: unknown, max: number): v is readonly string[] =>
   Array.isArray(v) && v.length <= max && v.every((x) => typeof x === 'string')
 
-/** The shape of what came from outside; undefined when it is not a trust document. */
+/** Checks the shape of an untrusted value; undefined if it is not a trust document. */
 export function parseSignedTrust(value: unknown): SignedTrust | undefined {
   if (!isObject(value) || !isObject(value['document']) || !Array.isArray(value['signatures'])) return undefined
   const { sequence, expires, threshold, keys, revoked, floors } = value['document']
@@ -91,7 +91,7 @@ export function parseSignedTrust(value: unknown): SignedTrust | undefined {
   return isGood && signed ? (value as unknown as SignedTrust) : undefined
 }
 
-/** Whether a document may replace the current one. `now` is wall time: an agent whose clock is wrong refuses, it never accepts more. */
+/** Whether a document may replace the current one. `now` is wall time: an agent with a wrong clock refuses, it never accepts more. */
 export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number): TrustVerdict {
   const signed = parseSignedTrust(candidate)
   if (signed === undefined) return refused('it is not a trust document')
@@ -113,7 +113,7 @@ export function judgeTrust(anchor: TrustAnchor, candidate: unknown, now: number)
 
 export const anchorOf = ({ sequence, threshold, keys }: TrustDocument): TrustAnchor => ({ sequence, threshold, keys })
 
-/** Why this version must not be installed, or undefined when the floor allows it. A version that cannot be compared is refused. */
+/** Why this version must not be installed; undefined if the floor allows it. A version that cannot be compared is refused. */
 export function floorProblem(
   trust: Pick<TrustDocument, 'floors'>,
   component: string,

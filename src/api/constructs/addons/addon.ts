@@ -1,25 +1,25 @@
-// What an addon is: the objects that a cluster needs before or beside its machines, rendered from a version, values and the network of the cluster. Pure.
+// An addon: objects that a cluster needs before or next to its machines, rendered from a version, values and the cluster's network. Pure.
 import { numberOr, textOf } from '#lib/fields.ts'
 import type { KubeObject } from '../../schema/object.ts'
 
 export interface AddonNetwork {
-  /** Range of the Services. */
+  /** IP range of Services. */
   readonly services: string
-  /** DNS domain of the cluster. */
+  /** The cluster's DNS domain. */
   readonly domain: string
 }
 
 export type AddonValues = Readonly<Record<string, unknown>>
 
 export interface AddonChart {
-  /** By version, as far as it is known: 1.12 is that of 1.12.1. The minors of Kubernetes 1.x with which it is tested, first and last. */
+  /** By version prefix: 1.12 covers 1.12.1. The first and last Kubernetes 1.x minor each was tested with. */
   readonly versions: Readonly<Record<string, readonly [number, number]>>
-  /** Of values, with a sentence about each that is wrong or missing. */
+  /** Returns a sentence for each missing or wrong value. */
   problems(values: AddonValues): readonly string[]
   render(version: string, values: AddonValues, network: AddonNetwork): readonly KubeObject[]
 }
 
-/** What runs is what was tested, whatever a tag says tomorrow. */
+/** By digest, so that exactly the tested image runs, whatever its tag becomes. */
 const IMAGE = /^[0-9A-Za-z][0-9A-Za-z._:/-]{0,400}@sha256:[0-9a-f]{64}$/
 const MOST_REPLICAS = 5
 
@@ -44,14 +44,14 @@ const isCount = (value: unknown): boolean =>
 export const imageOf = ({ image }: AddonValues): string => textOf(image)
 export const replicasOf = ({ replicas }: AddonValues, usual: number): number => numberOr(replicas, usual)
 
-/** What the restricted profile of pod security asks of each container. */
+/** Requirements of the restricted pod security profile for each container. */
 export const RESTRICTED = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 } as const
 
-/** Pods run while the components of a node are still being installed, since those may need them. */
+/** Pods run while a node's components are still being installed, since those may need them. */
 export const TOLERATIONS = [
   { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' },
   { key: 'kubenode.io/components-pending', effect: 'NoSchedule' },

@@ -1,4 +1,4 @@
-// CoreDNS: names of Services and pods for the pods of a cluster, at the address that kubelets give them.
+// CoreDNS: names of Services and pods for a cluster's pods, at the address that kubelets give them.
 import { addressIn } from '#lib/range-address.ts'
 import type { KubeObject } from '../../schema/object.ts'
 import {
@@ -13,19 +13,19 @@ import {
 
 const NAMESPACE = 'kube-system'
 const NAME = 'coredns'
-/** Clients, and the `clusterDNS` of kubelets, look for the Service under this name. */
+/** Clients, and kubelets' `clusterDNS`, expect the Service under this name. */
 const SERVICE = 'kube-dns'
 const LABELS = { 'k8s-app': SERVICE }
 const REPLICAS = 2
 const PORTS = { dns: 53, metrics: 9153, health: 8080, ready: 8181 }
-/** A user other than root may bind port 53 with this capability alone. */
+/** A non-root user needs only this capability to bind port 53. */
 const BINDS = { ...RESTRICTED, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } }
 const KNOWN = ['image', 'replicas', 'clusterIP', 'upstream']
 const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/
-/** A tenth address is what kubeadm gives it, so that kubelets need no other setting. */
+/** kubeadm uses the tenth address too, so kubelets need no other setting. */
 const TENTH = 10
 
-/** The address of the Service in a range of Services. */
+/** The Service's address in a Service range. */
 export const dnsAddress = (range: string): string => addressIn(range, TENTH)
 
 export const coredns: AddonChart = {
@@ -73,7 +73,7 @@ export const coredns: AddonChart = {
 const GROUP = 'rbac.authorization.k8s.io'
 const RIGHTS = 'kubenode:addon:coredns'
 
-/** It reads what names are made of, and writes nothing. */
+/** Reads the objects behind names, and writes nothing. */
 const rights = (): readonly KubeObject[] => [
   {
     apiVersion: `${GROUP}/v1`,
@@ -93,7 +93,7 @@ const rights = (): readonly KubeObject[] => [
   },
 ]
 
-/** Whatever is not of the cluster is asked of the node's resolver, or of one that is named. */
+/** Names outside the cluster are resolved by the node's resolver, or a configured one. */
 const corefile = (domain: string, { upstream }: AddonValues): string => `.:${PORTS.dns} {
     errors
     health :${PORTS.health} {
@@ -126,7 +126,7 @@ const deployment = (metadata: KubeObject['metadata'], values: AddonValues): Kube
       spec: {
         serviceAccountName: NAME,
         priorityClassName: 'system-cluster-critical',
-        // Its own names come from itself: it must not wait for itself.
+        // It must not depend on itself for DNS.
         dnsPolicy: 'Default',
         tolerations: [...TOLERATIONS],
         securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },

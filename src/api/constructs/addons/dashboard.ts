@@ -1,4 +1,4 @@
-// A dashboard inside a cluster (Headlamp): it has no rights of its own, so that a user sees in it what their own token may read.
+// A dashboard inside a cluster (Headlamp) without rights of its own: users see what their own token may read.
 import type { KubeObject } from '../../schema/object.ts'
 import { type AddonChart, commonProblems, imageOf, replicasOf, RESTRICTED } from './addon.ts'
 

@@ -1,4 +1,4 @@
-// The addons that a Cluster may name, and what is wrong with one that it names. Pure.
+// The addons that a Cluster may name, and their problems. Pure.
 import type { KubeObject } from '../../schema/object.ts'
 import type { AddonChart, AddonNetwork, AddonValues } from './addon.ts'
 import { coredns } from './coredns.ts'
@@ -22,7 +22,7 @@ function testedWith({ name, version }: DeclaredAddon): readonly [number, number]
   return line !== undefined && Object.hasOwn(versions, line) ? versions[line] : undefined
 }
 
-/** What a commit has to change, whatever the version of the cluster. */
+/** What a commit has to change, independent of the cluster's version. */
 export function addonProblem(addon: DeclaredAddon): string | undefined {
   const { name, version, values = {} } = addon
   const chart = chartOf(name)
@@ -33,7 +33,7 @@ export function addonProblem(addon: DeclaredAddon): string | undefined {
   return first === undefined ? undefined : `addon ${name}: ${first}`
 }
 
-/** Those that are not tested with a minor of Kubernetes, each with the minors that it is tested with. */
+/** Addons not tested with a Kubernetes minor, each with its tested minors. */
 export const unfitAddons = (addons: readonly DeclaredAddon[], minor: number): readonly string[] =>
   addons.flatMap((addon) => {
     const range = testedWith(addon)
@@ -41,7 +41,7 @@ export const unfitAddons = (addons: readonly DeclaredAddon[], minor: number): re
     return [`${addon.name} ${addon.version} (1.${range[0]} to 1.${range[1]})`]
   })
 
-/** Of one without a problem. */
+/** For an addon without problems. */
 export const addonObjects = (
   { name, version, values = {} }: DeclaredAddon,
   network: AddonNetwork,

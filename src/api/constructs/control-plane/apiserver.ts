@@ -1,4 +1,4 @@
-// The API servers of one control plane: a new one serves before an old one ends, and an old one says that it ends before it does.
+// The API servers of one control plane: a new one serves before an old one stops, and an old one announces its end first.
 import { k8s } from 'cdk8s-plus-27'
 import { emulation, extraArgs } from './arguments.ts'
 import { clientUrls } from './etcd.ts'
@@ -11,9 +11,9 @@ import { asFlags } from '#lib/flags.ts'
 const API_SERVICE = 'kube-apiserver'
 const CONFIG = 'apiserver-config'
 const CONFIG_FOLDER = '/etc/kubernetes/config'
-/** Endpoints and load balancers learn in this time that it ends; new requests are served meanwhile. */
+/** Time for endpoints and load balancers to learn that it stops; new requests are still served. */
 const DRAIN_SECONDS = 20
-/** Requests that run may end. */
+/** Time for running requests to finish. */
 const GRACE_SECONDS = 90
 const PROGRESS_SECONDS = 600
 
@@ -53,7 +53,7 @@ export function apiserverObjects(settings: ControlPlaneSettings): readonly objec
           configMaps: { [CONFIG]: CONFIG_FOLDER },
           probes: {
             ready: probe({ path: '/readyz', ...at }, { period: 2, failures: 3 }),
-            // One that lost its etcd is not helped by a restart.
+            // A restart does not help one that lost its etcd.
             live: probe({ path: '/livez?exclude=etcd', ...at }, { period: 10, failures: 8 }),
             start: probe({ path: '/livez', ...at }, { period: 2, failures: 150 }),
           },
@@ -84,7 +84,7 @@ function serviceOf(settings: ControlPlaneSettings): object {
   })
 }
 
-/** The first minor whose API servers read the file in its stable form. */
+/** The first minor whose API servers read the file's stable version. */
 const STABLE_CONFIG_MINOR = 34
 
 /** Only health checks are anonymous: kubelets and load balancers have no certificate. */
@@ -132,7 +132,7 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
       'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
       'proxy-client-cert-file': `${proxy}/tls.crt`,
       'proxy-client-key-file': `${proxy}/tls.key`,
-      // The addresses of Services lead nowhere here, or to a Service of the hub: webhooks and extension API servers are called at their endpoints.
+      // Service addresses lead nowhere here, or to a hub Service: call webhooks and extension API servers at their endpoints.
       'enable-aggregator-routing': 'true',
       'service-account-issuer': issuer,
       'service-account-signing-key-file': `${tokens}/sa.key`,
@@ -141,16 +141,16 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
       'authentication-config': `${CONFIG_FOLDER}/authentication.yaml`,
       'authorization-mode': 'Node,RBAC',
       'enable-admission-plugins': 'NodeRestriction',
-      // Hosts join with them.
+      // Hosts join with bootstrap tokens.
       'enable-bootstrap-token-auth': 'true',
       'allow-privileged': 'true',
       profiling: 'false',
       'shutdown-delay-duration': `${DRAIN_SECONDS}s`,
       'shutdown-send-retry-after': 'true',
-      // Clients with a long connection to one API server move to another from time to time.
+      // Occasionally moves clients with a long connection to another API server.
       'goaway-chance': settings.replicas > 1 ? '0.001' : '0',
     }),
-    // Tokens that an older key signed stay good until they end.
+    // Tokens signed by an older key stay valid until they expire.
     `--service-account-key-file=${tokens}/sa.pub`,
     ...Array.from({ length: oldTokenKeys }, (_, n) => `--service-account-key-file=${tokens}/sa-old-${n}.pub`),
     ...emulation(settings.parts.apiserver),

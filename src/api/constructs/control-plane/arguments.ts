@@ -1,17 +1,20 @@
-// Arguments of the programs of a control plane.
+// Arguments of a control plane's programs.
 import { minorOf, type ControlPlaneSettings, type Part, type PartForm } from './settings.ts'
 
-/** A new program that keeps the behavior of an older minor: the way back is open until it ends. */
+/** A new program keeps an older minor's behavior: the way back stays open until that ends. */
 export const emulation = ({ version, emulates }: PartForm): readonly string[] =>
   emulates === minorOf(version) ? [] : [`--emulated-version=1.${emulates}`]
 
-/** Last, so that a Cluster has the last word: of an argument that is given twice the programs take the later one. */
+/** Last, so that a Cluster can override: for a repeated argument the programs use the later value. */
 export const extraArgs = ({ extraArgs: all }: ControlPlaneSettings, part: Part): readonly string[] =>
   Object.entries(all).flatMap(([name, value]) =>
     name.startsWith(`${part}.`) ? [`--${name.slice(part.length + 1)}=${value}`] : [],
   )
 
-/** What certificates, keys, stores, networks and rights hang on is decided in one place: also what would turn off a check of them, or begin another store. */
+/**
+ * Settings of certificates, keys, stores, networks and rights are made in one place. This includes anything that would disable a check of them, or start
+ * another store.
+ */
 const OWNED =
   /^(etcd-|tls-|cipher-suites|client-c|requestheader-|proxy-client-|service-account-|use-service-account-|service-cluster-ip-range|cluster-cidr|authentication-|authorization-|anonymous-|token-auth-|auth-token|encryption-|emulated-version|kubeconfig|kubelet-client-|master$|cluster-signing-|root-ca-|secure-port|bind-address|initial-|peer-|cert-|key-file|trusted-ca|auto-tls|self-signed-|config$|config-file|data-dir|wal-dir|name|listen-|advertise-|discovery|force-new-cluster|unsafe-|storage-backend|disable-admission-plugins)/
 

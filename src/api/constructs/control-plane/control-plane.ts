@@ -1,4 +1,4 @@
-// All objects of one control plane on the hub, in a namespace that holds nothing else. A pure function of its settings; Secrets are filled by who holds the keys.
+// All objects of one control plane on the hub, in its own namespace. A pure function of its settings; the owner of the keys fills the Secrets.
 import { plainObject } from '#api/schema/object-meta.ts'
 import { k8s } from 'cdk8s-plus-27'
 import type { KubeObject } from '../../schema/object.ts'
@@ -9,7 +9,7 @@ import { managerObjects } from './managers.ts'
 import { networkObjects } from './network.ts'
 import { PARTS, type ControlPlaneSettings } from './settings.ts'
 
-/** Pods while everything is replaced at once, and room for the Jobs that take and open snapshots. */
+/** Room for a complete replacement at once, and for the Jobs that take and open snapshots. */
 const SPARE_PODS = 4
 
 export function controlPlaneObjects(settings: ControlPlaneSettings): readonly KubeObject[] {
@@ -36,7 +36,7 @@ const namespaceOf = (settings: ControlPlaneSettings): object =>
     },
   })
 
-/** A fault here cannot exhaust the hub: the quota is what the control plane can need. */
+/** The quota is the control plane's maximum need, so that a fault here cannot exhaust the hub. */
 function quotaOf(settings: ControlPlaneSettings): object {
   const { replicas, etcd, endpoint, namespace } = settings
   const pods = 2 * (etcd.members + (PARTS.length - 1) * (replicas + 1)) + SPARE_PODS

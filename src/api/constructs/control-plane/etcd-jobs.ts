@@ -1,4 +1,4 @@
-// Jobs that take a snapshot of the etcd of a control plane and open it, and that put one back. The image has no shell: each step is a container of its own.
+// Jobs that take and open a snapshot of a control plane's etcd, and that restore one. The image has no shell, so each step is a separate container.
 import { k8s } from 'cdk8s-plus-27'
 import { claimSpec, clientUrl, DATA, DATA_FOLDER, dataClaim, initialCluster, memberName, peerUrl } from './etcd.ts'
 import { careLabels } from './labels.ts'
@@ -9,10 +9,10 @@ const SNAPSHOTS = '/snapshots'
 const SCRATCH = '/scratch'
 const REHEARSED = `${SCRATCH}/data`
 export const SNAPSHOT_CLAIM = 'snapshots'
-/** The container whose log has what was found in a snapshot. */
+/** The container whose log describes a snapshot's content. */
 export const OPENED = 'open'
 
-/** A pod that cannot be placed, or a store that is too slow. */
+/** For a pod that cannot be placed, or a store that is too slow. */
 const DEADLINE_SECONDS = 1_800
 const RETRIES = 2
 
@@ -24,7 +24,7 @@ export const snapshotClaim = (settings: ControlPlaneSettings): object =>
     spec: claimSpec(settings.etcd, settings.etcd.snapshotStorage),
   })
 
-/** Made before the Job of its member, and found by the StatefulSet afterwards. */
+/** Created before its member's Job; the StatefulSet finds it afterwards. */
 export const emptyDataClaim = (settings: ControlPlaneSettings, member: number): object =>
   k8s.KubePersistentVolumeClaim.manifest({
     metadata: { name: dataClaim(member), namespace: settings.namespace, labels: careLabels(settings) },
@@ -41,7 +41,10 @@ export const clientFlags = (urls: readonly string[]): readonly string[] => {
   ]
 }
 
-/** One member is asked: a snapshot is of one, and one that is away must not fail it. Taken over the network, put back into an empty folder as a restore would, then read: what cannot be restored is no snapshot. */
+/**
+ * Asks one member: a snapshot comes from one, and an unavailable one must not fail it. Downloads it, restores it into an empty folder, then reads it: what
+ * cannot be restored is not a snapshot.
+ */
 export const snapshotJob = (
   settings: ControlPlaneSettings,
   name: string,
@@ -54,7 +57,7 @@ export const snapshotJob = (
         command: ['etcdctl', ...clientFlags([clientUrl(member, settings)]), 'snapshot', 'save', fileOf(slot)],
       },
       { name: 'rehearse', command: ['etcdutl', 'snapshot', 'restore', fileOf(slot), `--data-dir=${REHEARSED}`] },
-      // The restore checks the digest of the file; only what it wrote is what a member would start from.
+      // The restore checks the file's digest. A member would start from exactly what the restore wrote.
       { name: OPENED, command: ['etcdutl', 'snapshot', 'status', `${REHEARSED}/member/snap/db`, '--write-out=json'] },
     ],
     claims: { [SNAPSHOT_CLAIM]: SNAPSHOTS },
@@ -63,7 +66,7 @@ export const snapshotJob = (
 export interface RestoreOf {
   readonly slot: number
   readonly member: number
-  /** How many were made, this one too: new revisions start far above those that clients have read. etcd can do so from 3.5.10. */
+  /** The number of restores including this one: new revisions start far above any that clients have read. Requires etcd 3.5.10. */
   readonly restores?: number
 }
 
@@ -89,12 +92,12 @@ export const restoreJob = (settings: ControlPlaneSettings, name: string, { slot,
     claims: { [SNAPSHOT_CLAIM]: SNAPSHOTS, [dataClaim(member)]: DATA },
   })
 
-/** More writes than any cluster makes between two snapshots, or two restores. */
+/** More writes than any cluster makes between two snapshots or restores. */
 const REVISIONS_AHEAD = 1_000_000_000
 
 interface Steps {
   readonly steps: readonly { readonly name: string; readonly command: readonly string[] }[]
-  /** Volumes by their claim, and where they are mounted. */
+  /** Volumes by claim, with their mount paths. */
   readonly claims?: Readonly<Record<string, string>>
 }
 

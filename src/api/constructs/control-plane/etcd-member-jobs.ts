@@ -1,9 +1,9 @@
-// Jobs that ask the members of an etcd who they are, and that remove and add one. The others are asked: the one that is replaced does not answer.
+// Jobs that list, remove and add etcd members. They ask the other members, because the one being replaced does not answer.
 import { clientUrl, memberName, peerUrl } from './etcd.ts'
 import { careJob, clientFlags } from './etcd-jobs.ts'
 import type { ControlPlaneSettings } from './settings.ts'
 
-/** The container whose log has the members. */
+/** The container whose log lists the members. */
 export const MEMBERS = 'members'
 
 export const listMembersJob = (settings: ControlPlaneSettings, name: string, asked: readonly number[]): object =>

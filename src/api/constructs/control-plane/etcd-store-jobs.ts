@@ -1,17 +1,17 @@
-// Jobs that ask the members of an etcd how full they are, and that make room in them. The image has no shell: each question is a container of its own.
+// Jobs that measure etcd members and free space in them. The image has no shell, so each command is a separate container.
 import { clientUrl } from './etcd.ts'
 import { careJob, clientFlags } from './etcd-jobs.ts'
 import type { ControlPlaneSettings } from './settings.ts'
 
-/** A member of 8 GiB is rewritten within it on a slow disk. */
+/** Enough to rewrite a member of 8 GiB on a slow disk. */
 const PATIENCE = '--command-timeout=1200s'
 
-/** The container whose log has what one member answered. */
+/** The container whose log has one member's answer. */
 export const statusOf = (member: number): string => `status-${member}`
 /** The container whose log has the alarms. */
 export const ALARMS = 'alarms'
 
-/** Only members that serve are asked: one that is away must not hide what the others know. */
+/** Asks only serving members: an unavailable one must not hide what the others know. */
 export const askJob = (settings: ControlPlaneSettings, name: string, members: readonly number[]): object =>
   careJob(settings, name, {
     steps: [
@@ -23,14 +23,14 @@ export const askJob = (settings: ControlPlaneSettings, name: string, members: re
     ],
   })
 
-/** What clients can still read is of the newest revision alone; the API servers do the same every five minutes for as long as etcd takes writes. */
+/** Leaves only the newest revision readable; API servers do the same every five minutes while etcd accepts writes. */
 export const compactJob = (
   settings: ControlPlaneSettings,
   name: string,
   { members, revision }: { readonly members: readonly number[]; readonly revision: number },
 ): object => oneStep(settings, name, [...allOf(settings, members), PATIENCE, 'compact', String(revision), '--physical'])
 
-/** The member answers nothing until its file is rewritten. */
+/** The member does not answer until its file is rewritten. */
 export const defragmentJob = (settings: ControlPlaneSettings, name: string, member: number): object =>
   oneStep(settings, name, [...clientFlags([clientUrl(member, settings)]), PATIENCE, 'defrag'])
 

@@ -1,4 +1,4 @@
-// The etcd of one control plane, its own: members with a volume each, found by name, reached with certificates only.
+// The etcd of one control plane: members with a volume each, found by name, reached only with certificates.
 import { k8s } from 'cdk8s-plus-27'
 import { extraArgs } from './arguments.ts'
 import { commonLabels, selectorOf } from './labels.ts'
@@ -7,17 +7,20 @@ import { ETCD, folderOf, type ControlPlaneSettings } from './settings.ts'
 import { defined } from '#lib/defined.ts'
 
 export const DATA = '/var/lib/etcd'
-/** Below the volume: its own folder may hold lost+found, and etcd wants none beside its data. */
+/** A subfolder of the volume: its top may contain lost+found, and etcd wants nothing next to its data. */
 export const DATA_FOLDER = `${DATA}/data`
-/** Alarms come before the volume is full. */
+/** Raises the alarm before the volume is full. */
 const QUOTA_OF_STORAGE = 0.75
 const GRACE_SECONDS = 60
 
-/** Read whenever a member starts: what is written there replaces no pod, and needs no change of the workload. */
+/** Read whenever a member starts: writing it restarts no pod, and needs no change of the workload. */
 const FOUNDING = 'etcd-founding'
 const [STATE, MEMBERS] = ['initial-cluster-state', 'initial-cluster'] as const
 const [CLUSTER_STATE, CLUSTER_MEMBERS] = ['CLUSTER_STATE', 'CLUSTER_MEMBERS'] as const
-/** No member of any etcd, where nothing listens. A member without data compares the list with the others, and ends where they differ; one with data does not read it. */
+/**
+ * Belongs to no etcd, and nothing listens there. A member without data compares the list with the other members, and exits if they differ; one with data does
+ * not read it.
+ */
 const NO_MEMBER = 'empty-volumes-do-not-start=https://127.0.0.1:1'
 
 const ETCD_SERVICE = 'etcd'
@@ -78,7 +81,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
       metadata,
       spec: {
         maxUnavailable: k8s.IntOrString.fromNumber(1),
-        // A broken member does not block the drain of its node.
+        // A broken member does not block its node's drain.
         unhealthyPodEvictionPolicy: 'AlwaysAllow',
         selector: { matchLabels: selectorOf(settings, 'etcd') },
       },
@@ -88,7 +91,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
       spec: {
         serviceName: ETCD_SERVICE,
         replicas: settings.running === 'Nothing' ? 0 : etcd.members,
-        // A quorum needs several at once to begin; replacing goes one by one in any case.
+        // A quorum needs several at once to start; replacements go one by one anyway.
         podManagementPolicy: 'Parallel',
         selector: { matchLabels: selectorOf(settings, 'etcd') },
         persistentVolumeClaimRetentionPolicy: {
@@ -133,9 +136,9 @@ export const foundingObject = (settings: ControlPlaneSettings): object =>
       labels: { ...commonLabels(settings), ...selectorOf(settings, 'etcd') },
     },
     data: {
-      // They would found a second store under the name of the first one, and everything would seem to be gone.
+      // They would create a second store under the first one's name, and all data would seem lost.
       [STATE]: settings.etcd.isFounded ? 'existing' : 'new',
-      // One that starts under its old number has forgotten what it acknowledged.
+      // A member that restarts empty under its old id has forgotten what it acknowledged.
       [MEMBERS]: [initialCluster(settings), ...(settings.etcd.startsEmpty ? [] : [NO_MEMBER])].join(','),
     },
   })
@@ -182,18 +185,18 @@ const UNITS: Readonly<Record<string, number>> = {
   Gi: 2 ** 30,
   Ti: 2 ** 40,
 }
-/** The largest that etcd recommends, whatever the volume. */
+/** etcd's recommended maximum, whatever the volume size. */
 const MAX_QUOTA_BYTES = 8 * 2 ** 30
 
 const QUOTA_FLAG = 'quota-backend-bytes'
 
-/** At which the members refuse writes. A Cluster has the last word, as of every argument. */
+/** The size at which members refuse writes. A Cluster can override it, like every argument. */
 export function quotaOf(
   storage: string,
   { [`etcd.${QUOTA_FLAG}`]: given }: ControlPlaneSettings['extraArgs'] = {},
 ): number {
   const bytes = Number(given)
-  // etcd takes 0 and less as no number of its own.
+  // etcd ignores 0 and negative values.
   return given !== undefined && Number.isSafeInteger(bytes) && bytes > 0 ? bytes : quotaBytes(storage)
 }
 

@@ -1,16 +1,16 @@
-// Labels of the objects of one control plane, and how its pods are selected.
+// Labels of a control plane's objects, and selectors for its pods.
 import type { ControlPlaneSettings, Part } from './settings.ts'
 
 const NAME = 'app.kubernetes.io/name'
 const INSTANCE = 'app.kubernetes.io/instance'
 const COMPONENT = 'app.kubernetes.io/component'
 
-/** Digest of what a program reads: its pods are replaced when it changes. */
+/** Digest of what a program reads: a change replaces its pods. */
 export const CREDENTIALS_ANNOTATION = 'kubenode.io/credentials'
 
 type Named = Pick<ControlPlaneSettings, 'cluster'>
 
-/** Never changes: the selector of a workload cannot. */
+/** Never changes, because a workload's selector cannot. */
 export const selectorOf = ({ cluster }: Named, part: Part): Readonly<Record<string, string>> => ({
   [NAME]: 'kubenode-control-plane',
   [INSTANCE]: cluster,
@@ -23,7 +23,7 @@ export const commonLabels = ({ cluster }: Named): Readonly<Record<string, string
   'app.kubernetes.io/part-of': 'kubenode',
 })
 
-/** Of Jobs that take and restore snapshots: no Service selects them. */
+/** For snapshot and restore Jobs, which no Service selects. */
 export const careLabels = (settings: Named): Readonly<Record<string, string>> => ({
   ...commonLabels(settings),
   [COMPONENT]: 'etcd-care',

@@ -1,4 +1,4 @@
-// Controller manager and scheduler of one control plane, apart from each other and from the API servers: a flag of one restarts nothing else.
+// Controller manager and scheduler of one control plane, separate from each other and from the API servers: a flag of one restarts nothing else.
 import { asFlags } from '#lib/flags.ts'
 import { k8s } from 'cdk8s-plus-27'
 import { emulation, extraArgs } from './arguments.ts'
@@ -88,7 +88,7 @@ function controllerManagerFlags({ network, cluster }: ControlPlaneSettings): Rea
     'root-ca-file': `${folderOf('client-ca')}/ca.crt`,
     'service-account-private-key-file': `${folderOf('service-accounts')}/sa.key`,
     'use-service-account-credentials': 'true',
-    // It removes join tokens that have expired.
+    // Removes expired join tokens.
     controllers: '*,tokencleaner',
   }
 }

@@ -1,5 +1,5 @@
-// Who reaches what in the namespace of a control plane: the API servers from anywhere, etcd from API servers and its members, and nothing else. API servers reach
-// their etcd and what lies outside of the hub's own network.
+// Network access in a control plane's namespace: anyone may reach the API servers, only API servers and members may reach etcd, and nothing else is open. API
+// servers may reach their etcd and addresses outside the hub's own network.
 import { k8s } from 'cdk8s-plus-27'
 import { careLabels, commonLabels, selectorOf } from './labels.ts'
 import { API_PORT, ETCD, MANAGER_PORTS, type ControlPlaneSettings, type Part } from './settings.ts'
@@ -43,7 +43,7 @@ export function networkObjects(settings: ControlPlaneSettings): readonly object[
       ingress: [{ ports: tcp(API_PORT) }],
       egress: [
         { to: podsOf('etcd'), ports: tcp(ETCD.client) },
-        // A user of the cluster chooses the addresses of its webhooks, and those in the status of Nodes and pods.
+        // A cluster's users choose the addresses of its webhooks, and those in the status of Nodes and pods.
         ...settings.reachable.map(({ cidr, except }) => ({
           to: [{ ipBlock: { cidr, ...(except !== undefined && except.length > 0 && { except: [...except] }) } }],
         })),

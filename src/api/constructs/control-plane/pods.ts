@@ -1,14 +1,14 @@
-// What all pods of a control plane have in common: no power over their node, no token of the hub, nothing writable but their volumes, spread over nodes and zones.
+// Common to all control plane pods: no host access, no hub token, nothing writable except their volumes, spread across nodes and zones.
 import { k8s } from 'cdk8s-plus-27'
 import { commonLabels, CREDENTIALS_ANNOTATION, selectorOf } from './labels.ts'
 import { folderOf, READ_BY, type ControlPlaneSettings, type Part } from './settings.ts'
 import { defined } from '#lib/defined.ts'
 
-/** User and group of every part; the volumes belong to it. */
+/** User and group of every part; owns the volumes. */
 const NONROOT = 65_532
 const READ_BY_GROUP = 0o440
 
-/** Requests when the Cluster says nothing. */
+/** Requests if the Cluster sets none. */
 export const DEFAULTS: Readonly<Record<Part, { readonly cpu: string; readonly memory: string }>> = {
   etcd: { cpu: '100m', memory: '256Mi' },
   apiserver: { cpu: '200m', memory: '512Mi' },
@@ -20,7 +20,7 @@ export interface Program {
   readonly part: Part
   readonly command: readonly string[]
   readonly ports: Readonly<Record<string, number>>
-  /** Of configuration, mounted as a folder each. */
+  /** ConfigMaps, each mounted as a folder. */
   readonly configMaps?: Readonly<Record<string, string>>
   readonly env?: readonly k8s.EnvVar[]
   readonly mounts?: readonly k8s.VolumeMount[]
@@ -45,7 +45,7 @@ export const probe = (
   failureThreshold: failures,
 })
 
-/** No power over its node, no token of the hub. */
+/** No host access, no hub token. */
 export const podOf = (
   settings: ControlPlaneSettings,
 ): Pick<
@@ -73,7 +73,7 @@ interface ContainerOf {
   readonly mounts: readonly k8s.VolumeMount[]
 }
 
-/** With the image and the requests of a part. */
+/** With a part's image and requests. */
 export function container(
   settings: ControlPlaneSettings,
   part: Part,
@@ -145,7 +145,7 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
   }
 }
 
-/** Members of a quorum never share a node: one that is lost must not take two. The others prefer not to. */
+/** Members of a quorum never share a node, so that losing one does not lose two. Other pods only prefer it. */
 function spread(settings: ControlPlaneSettings, part: Part): k8s.TopologySpreadConstraint[] {
   const matchLabels = selectorOf(settings, part)
   const over = (topologyKey: string, whenUnsatisfiable: string) => ({
