@@ -248,7 +248,7 @@ export const ANNOTATIONS = {
   owned: 'kubenode.io/owned-by-machine',
   /** On the pod template of a DaemonSet that is a component: the version of its pods. Without it the newest template counts. */
   componentVersion: 'kubenode.io/component-version',
-  /** On a Machine: UIDs of permits under which it gets no more orders, because it has released its slot in them. */
+  /** On a Machine: UIDs of permits under which it no longer gets orders, because it has released its slot in them. */
   letGo: 'kubenode.io/let-go',
   /** On a Machine created by `kubenode import`: undoing an import deletes exactly these. */
   imported: 'kubenode.io/imported',

@@ -28,7 +28,7 @@ const SECRET_KEY = { namespace: SYSTEM_NAMESPACE, name: ARTIFACTS_SECRET }
 
 /**
  * The state to keep; the same object if nothing is due. Creates a new authority only if there is none: every host would have to join again, and an agent with a
- * service account would get no more tokens. So a replica that knows the authority in use restores it into a deleted or emptied Secret.
+ * service account would no longer get tokens. So a replica that knows the authority in use restores it into a deleted or emptied Secret.
  */
 export function planned(held: Partial<Held>, hosts: readonly string[], now: number, inUse: Partial<Held> = {}): Held {
   const authority = authorityIn(held) ?? authorityIn(inUse) ?? madeAuthority(now)

@@ -34,7 +34,7 @@ export interface ArtifactServerOptions {
 
 /** A batch of joining hosts with one or two connections each. */
 const MOST_CONNECTIONS = 512
-/** A host that accepts no data for this long is gone; agents give up sooner. */
+/** A host that accepts no data for this long has left; agents give up sooner. */
 const STALLED_MS = 60_000
 /** Covers the largest artifacts over slow lines. */
 const LONGEST_REQUEST_MS = 3_600_000

@@ -26,7 +26,7 @@ export interface ForecastSlice {
   readonly done: number | undefined
 }
 
-/** What held up a set, and for how long in total. */
+/** What blocked a set, and for how long in total. */
 export interface Brake {
   readonly what: string
   readonly ms: number

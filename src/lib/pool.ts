@@ -1,6 +1,6 @@
 // Processes many items with limited concurrency.
 
-/** After a failure no more items start; running ones finish, then the first failure is thrown. */
+/** After a failure no further items start; running ones finish, then the first failure is thrown. */
 export async function inParallel<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
   const rest = Array.from(items)
   const failures: unknown[] = []

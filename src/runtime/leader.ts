@@ -63,7 +63,7 @@ export interface LeaderOptions {
   readonly onRefused?: (error: ApiError) => void
 }
 
-/** A person has to grant a missing right; until then a candidate retries this often. */
+/** A missing right must be granted by a user; until then a candidate retries this often. */
 export const REFUSED_RETRY_MS = 30_000
 
 /** A further attempt follows a lost reply, or another client that was faster. */
@@ -112,7 +112,7 @@ export class LeaderElection {
   }
 
   /**
-   * Ends the term and gives the Lease back, so that the next leader need not wait. Also gives back a Lease lost only to an unresponsive server. Call it after
+   * Ends the term and gives the Lease back, so that the next leader need not wait. Also returns a Lease lost only to an unresponsive server. Call it after
    * the last write.
    */
   async stop(): Promise<void> {

@@ -156,7 +156,7 @@ export class WorkQueue<K = string> {
     this.#settle()
   }
 
-  /** Accepts no more keys and drops delayed ones. Waiting ones are still handed out, unless `discard`. */
+  /** Refuses further keys and drops delayed ones. Waiting ones are still handed out, unless `discard`. */
   shutDown({ discard = false }: { readonly discard?: boolean } = {}): void {
     this.#shutDown = true
     this.#timer?.timer.cancel()

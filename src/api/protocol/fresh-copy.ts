@@ -1,6 +1,6 @@
 // How often a component that differs from its installed state gets a fresh copy: if something on a node keeps changing it, it must not restart forever.
 
-/** Per day; beyond this, a person has to find out what changes it. */
+/** Per day; beyond this, a user must find out what changes it. */
 export const MOST_FRESH_COPIES = 3
 export const FRESH_COPY_WINDOW_MS = 24 * 3_600_000
 

@@ -22,7 +22,7 @@ export interface Completed extends HealthyVersion {
 
 /** A rollback skips rates, breaker and ladder once per this interval for each component of a set: flipping commits must not restart a fleet. */
 export const WAY_BACK_EVERY_MS = 3_600_000
-/** A set has no more components than a machine may. */
+/** A set has at most as many components as a machine may. */
 const MAX_COMPLETED = 64
 const DIGEST = /^[0-9a-f]{64}$/
 const MAX_VERSION_CHARS = 128

@@ -12,7 +12,7 @@ export interface Count {
   readonly of: number
   /** The first few that are missing. */
   readonly missing: readonly string[]
-  /** How many of the missing need a person to follow. */
+  /** How many of the missing only follow after a manual step. */
   readonly kubelets?: number
   /** They could not be asked, which never counts as enough. */
   readonly isUnknown?: true

@@ -7,7 +7,7 @@ export interface TaggedNodes {
   readonly names: readonly string[]
   /** Hosts that are not Nodes here. */
   readonly strangers: readonly TaggedHost[]
-  /** Hosts claimed by several Nodes: a person has to find out which is wrong. */
+  /** Hosts claimed by several Nodes: a user must find out which is wrong. */
   readonly doubled: readonly { readonly host: TaggedHost; readonly nodes: readonly string[] }[]
 }
 

@@ -1,4 +1,4 @@
-// Deletes objects and waits until they are gone. Retries refused deletions: servers enforce deleted webhooks and policies a moment longer.
+// Deletes objects and waits until they no longer exist. Retries refused deletions: servers enforce deleted webhooks and policies a moment longer.
 import { messageOf } from '#lib/errors.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'

@@ -245,7 +245,7 @@ async function stopPrograms(context: InstallContext): Promise<void> {
   if (workloads.length > 0) context.print('programs are stopped')
 }
 
-/** Agents lose their rights first: one that still writes would restore what is removed here, and none may notice that its Machine is gone. */
+/** Agents lose their rights first: one that still writes would restore what is removed here, and none may notice that its Machine was deleted. */
 async function letGo(context: InstallContext, installed: Installed): Promise<void> {
   const refs = await remainsOf(context, installed)
   await removeRefs(

@@ -51,7 +51,7 @@ export async function showEvents(client: KubeClient, wanted: EventsWanted, io: I
   }
 }
 
-/** Names stay whole so that users can copy them; a long message goes on the next line. Later rows keep the first rows' columns. */
+/** Names stay whole so that users can copy them; a long message gets its own line. Later rows keep the first rows' columns. */
 function printer(io: Io): (events: readonly Event[]) => void {
   let widths: readonly number[] | undefined
   return (events) => {

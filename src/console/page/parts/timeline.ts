@@ -11,7 +11,7 @@ export interface Span {
   readonly text: string
   readonly tone: Tone
   readonly from: number
-  /** If left out, it is still going on. */
+  /** If left out, it has not ended. */
   readonly to?: number
 }
 

@@ -57,7 +57,7 @@ export class PlaneProcess {
     return this.#seats.size
   }
 
-  /** It starts no more control planes. */
+  /** It no longer starts control planes. */
   get isOver(): boolean {
     return this.#isOver
   }
