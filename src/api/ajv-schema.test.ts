@@ -4,7 +4,7 @@ import { ajvSchemaOf } from './ajv-schema.ts'
 import { KINDS } from './kinds.ts'
 import { objectSchema } from './validate.ts'
 
-// Programs leave this check out, since they compile while they start.
+// Programs skip this check, because they compile at startup.
 test.each(KINDS.map((kind) => [kind.kind, kind] as const))('the schema of %s is good JSON Schema', (_, kind) => {
   const ajv = new Ajv({ strict: false })
   expect(ajv.validateSchema(ajvSchemaOf(objectSchema(kind)))).toBe(true)

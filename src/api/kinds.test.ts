@@ -25,7 +25,7 @@ const crdSchema = (kind: ApiKind): Schema => {
   return version.schema.openAPIV3Schema
 }
 
-/** What a server finds: schema, then rules. */
+/** A server's findings: schema first, then rules. */
 function serverFindings(kind: ApiKind, object: unknown, old?: unknown): readonly string[] {
   const schema = crdSchema(kind)
   const value = applyDefaults(schema, object)
@@ -73,7 +73,7 @@ describe('an object that breaks a rule', () => {
 describe('an update that breaks a rule', () => {
   test.each(REJECTED_UPDATES.map((r) => [r.kind.kind, r.message, r] as const))('%s: %s', (_, message, r) => {
     const object = rejectedObject(r)
-    // People write no status.
+    // Users write no status.
     const own = validator.updateProblems(r.kind, rejectedBase(r), object).map((p) => p.message)
     expect(own).toEqual(r.inStatus === true ? [] : [message])
     expect(serverFindings(r.kind, object, rejectedBase(r)).join('\n')).toContain(message)

@@ -16,7 +16,7 @@ test.each([
   ['/opt//kubenode/agent.mjs', AGENT],
   ['/opt/kubenode-agent', undefined],
   ['/var/lib/kubenode/state', AGENT],
-  // A link in the place of a folder takes all that is in it.
+  // A link in place of a folder takes everything in it.
   ['/opt', AGENT],
   ['/opt/', AGENT],
   ['/var/lib', AGENT],

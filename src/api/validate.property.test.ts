@@ -1,5 +1,5 @@
-// Our validator against an interpreter of the CRD's schema and rules: whatever a server refuses, we refuse before; and what we refuse
-// for its shape, a server refuses too. Unknown fields and nulls are left out: servers drop them, we say so.
+// Compares KubeNode's validator with an interpreter of the CRD's schema and rules: it refuses everything a server refuses; and a server refuses everything it
+// refuses for its shape. Except unknown fields and nulls: servers drop them, the validator reports them.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { assertNever } from '#lib/errors.ts'
@@ -38,7 +38,7 @@ const JUNK: readonly Json[] = [
 
 const made = new Map<Schema, fc.Arbitrary<unknown>>()
 
-/** Values that mostly fit the schema; here and there one that does not. */
+/** Values that mostly fit the schema, with an occasional one that does not. */
 function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   const known = made.get(schema)
   if (known !== undefined) return known
@@ -84,7 +84,7 @@ function text(schema: Schema): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 0 } = schema
   if (schema.pattern === undefined)
     return fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, 8)) })
-  // A few texts a pattern, made once: making them for every object takes most of the time.
+  // A few texts per pattern, generated once: doing it for every object would take most of the time.
   const texts = fc.sample(fc.stringMatching(new RegExp(schema.pattern), { size: 'small' }), { numRuns: 6, seed: 1 })
   return fc.constantFrom(...texts.map((t) => t.slice(0, maxLength)))
 }

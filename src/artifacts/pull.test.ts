@@ -10,7 +10,7 @@ let cache: string
 beforeEach(() => void (cache = mkdtempSync(join(tmpdir(), 'kubenode-pull-'))))
 afterEach(() => rmSync(cache, { recursive: true, force: true }))
 
-/** A store of one manifest, whose blobs may fail in the middle. */
+/** A store with one manifest, whose blobs may fail halfway. */
 function storeOf(files: readonly (readonly [string, string])[], mediaType: string = MEDIA.manifest, fails = false) {
   const blobs = new Map<string, Buffer>()
   const layers = files.map(([title, text]): Descriptor => {

@@ -1,4 +1,4 @@
-// The server over real HTTPS: what it gives, and what it does not, whatever is asked.
+// The server over real HTTPS: what it serves, and what it does not, whatever the request.
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ import { ArtifactServer } from './server.ts'
 
 const NOW = Date.now()
 const pair = planned({}, ['127.0.0.1'], NOW)
-/** What buffers on the way may take before the connection is closed. */
+/** The most that buffers in between may hold before the connection closes. */
 const MOST_READ = 64 * 1024 * 1024
 const BYTES = Buffer.from('0123456789')
 const ETAG = `"sha256-${createHash('sha256').update(BYTES).digest('hex')}"`
@@ -66,7 +66,7 @@ interface Got {
   readonly text: string
 }
 
-/** The path goes out as it is. */
+/** Sends the path unchanged. */
 const ask = (path: string, headers: Record<string, string> = {}, method = 'GET', ca = pair.ca): Promise<Got> =>
   new Promise((resolve, reject) => {
     const request = https.request({ host: '127.0.0.1', port, path, headers, method, ca, agent: false }, (response) => {

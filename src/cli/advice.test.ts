@@ -1,4 +1,4 @@
-// A habit from kubectl, Flux, Argo CD, Terraform or Ansible is answered in one line with what to type here; what is advised exists.
+// A habit from kubectl, Flux, Argo CD, Terraform or Ansible gets one line with what to type here, and that command exists.
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { buildProgram, run } from './program.ts'
@@ -187,7 +187,7 @@ test.each([
   ['rollout status base --watch=false', '(--watch takes no value; leave it out)'],
   ['release history --limit 1', '(type kubenode release history TRACK; '],
   ['get machines --watch=true', '(--watch takes no value; write it alone)'],
-  // Options of the server before the words hide no advice.
+  // Server options before the words do not hide the advice.
   ['--context test rollout undo set/base', '(type kubenode rollback set/NAME; '],
   ['--context test edit set/base', '(type kubenode plan --dirty; '],
   ['-n flux-system --kubeconfig /nope cordon n-1', '(type kubectl cordon NAME; '],

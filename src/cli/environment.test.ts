@@ -36,13 +36,13 @@ const sample = (o: Option) =>
   takesValue(o) ? (o.argChoices?.at(-1) ?? (isCount(o) ? '7' : 'from-env')) : o.negate ? 'false' : 'true'
 const other = (o: Option) => (takesValue(o) ? (o.argChoices?.[0] ?? (isCount(o) ? '8' : 'from-line')) : undefined)
 
-/** An option that may be given several times holds a list: of one value, when one was given. Numbers may be read as such already. */
+/** A repeatable option gives a list, with one value if given once. Numbers may already be parsed. */
 const plain = (value: unknown): unknown => {
   const one: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
   return typeof one === 'number' ? String(one) : one
 }
 
-/** Runs one command line up to its action and returns the options that the action would get. */
+/** Parses one command line and returns the options that its action would get. */
 async function parsed(place: Place, env: Io['env'], more: readonly string[] = []): Promise<Record<string, unknown>> {
   const program = await buildProgram(ioWith(env))
   let command = program

@@ -1,4 +1,4 @@
-// Every command and every option with a right and a wrong use. The tree itself is walked: a command or an option without a row fails.
+// A right and a wrong use of every command and option. Walks the command tree: a command or option without a row fails.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { buildProgram, run } from './program.ts'
 
 const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
 
-/** By its flags, a value that is read. True: it takes none. */
+/** By flags, a valid value. True: it takes none. */
 const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]>> = {
   '-A, --all-namespaces': true,
   '--address <ip>': '10.0.0.1',
@@ -235,7 +235,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--max-chars <number>': ['60000', 'nonsense'],
 }
 
-/** Right arguments of each command; a command that has commands below it takes none. */
+/** Valid arguments of each command; a command with subcommands takes none. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   agent: [],
   'agent bundle': [],
@@ -383,7 +383,7 @@ const rowOf = (option: Option): string | true => {
   const row = OPTIONS[option.flags]
   return typeof row === 'object' ? (row[0] ?? '') : (row ?? '')
 }
-/** A form has a choice of its own in each command. */
+/** The output format differs per command. */
 const valueOf = (option: Option): string | true => option.argChoices?.[0] ?? rowOf(option)
 const words = (option: Option): readonly string[] => {
   const value = valueOf(option)
@@ -391,7 +391,7 @@ const words = (option: Option): readonly string[] => {
   return value === true ? [flag] : [flag, value]
 }
 
-/** Reads a command line and runs nothing. */
+/** Parses a command line without running it. */
 async function read(path: string, argv: readonly string[]): Promise<Record<string, unknown> | undefined> {
   const program = await buildProgram(io)
   const command = path.split(' ').reduce<Command>((c, w) => c.commands.find((x) => x.name() === w) ?? c, program)
@@ -406,7 +406,7 @@ const mandatory = (path: string, but?: Option): readonly string[] =>
     .filter((o) => o.mandatory && o.flags !== but?.flags)
     .flatMap(words)
 
-/** Runs a command line; without a kubeconfig and in an empty world. */
+/** Runs a command line without a kubeconfig, in an empty folder. */
 async function refused(argv: readonly string[]) {
   let err = ''
   const code = await run(argv, { ...io, cwd: '/nonexistent', err: (t) => void (err += t) })
@@ -464,7 +464,7 @@ describe('an option', () => {
     expect(options?.[option.attributeName()]).toBeDefined()
   })
 
-  // A value where none belongs, a value that is none of the choices, or none where one belongs.
+  // A value where none is allowed, an invalid choice, or a missing value.
   const wrong = named.filter(([, , o]) => !o.optional || o.argChoices !== undefined)
   test.each(wrong)('%s %s is refused when it is used wrongly', async (path, _flags, option) => {
     const flag = option.long ?? ''
@@ -503,7 +503,7 @@ describe('an option', () => {
   })
 })
 
-/** Of options with a number, a time or an address: what else belongs on the line so that their value is read. */
+/** For options with a number, a time or an address: the rest of the line that makes the value be parsed. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'apiserver --health-listen': [],
   'apiserver --most': [],
@@ -554,7 +554,7 @@ describe('an option with a number, a time or an address', () => {
   })
 })
 
-/** What else makes the value matter. */
+/** Other options that make the value matter. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   rollback: ['--now', '--reason', 'x'],
   watch: ['--until-done'],
@@ -562,7 +562,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 }
 const beside = (path: string): readonly string[] => BESIDE[path] ?? []
 
-/** Those before the command, each used wrongly. */
+/** Options before the command, each used wrongly. */
 const PROGRAM_OPTIONS: Readonly<Record<string, string>> = {
   '--color': '--color=sometimes',
   '--quiet': '--quiet=x',
@@ -587,7 +587,7 @@ describe('options of the program', () => {
     ['--kubeconfig=/x', '-n', 'a', 'release', 'status'],
     ['--color', 'never', '--context', 'a', 'get', 'machines'],
   ])('of the server are read before the command too: %s %s %s %s', async (...argv) => {
-    // Read, and only then missing its kubeconfig.
+    // Parsed; only the kubeconfig is missing.
     expect((await refused(argv)).err).toMatch(argv.includes('-n') ? /^KN1002: unknown option '-n'/ : /^KN13/)
   })
 })

@@ -1,4 +1,4 @@
-// Where a local fleet runs, advice to type kubectl comes with its kubeconfig; elsewhere nothing is added.
+// If a local fleet runs, advice to type kubectl includes its kubeconfig; otherwise nothing is added.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What a command line loads before it does anything: the cost of its start. The clock is no part of it, since machines differ.
+// The modules a command line loads before it does anything, which is its startup cost. Does not measure time, because machines differ.
 import { spawnSync } from 'node:child_process'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Runs command lines one after the other, each in a process of its own, and prints which modules each loaded. */
+/** Runs command lines one after the other in separate processes, and prints the modules that each loaded. */
 const RECORDER = `
 import { registerHooks } from 'node:module'
 import { writeSync } from 'node:fs'
@@ -15,7 +15,7 @@ registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, conte
 process.on('exit', () => writeSync(2, '\\n' + loaded.map((url) => 'LOADED ' + url).join('\\n') + '\\n'))
 `
 
-/** Without those of Node itself. */
+/** Without Node's own modules. */
 function loadedBy(...argv: string[]): readonly string[] {
   const recorder = `data:text/javascript,${encodeURIComponent(RECORDER)}`
   const { stderr } = spawnSync(process.execPath, ['--import', recorder, ...argv], { encoding: 'utf8', cwd: ROOT })
@@ -27,7 +27,7 @@ function loadedBy(...argv: string[]): readonly string[] {
 const kubenode = (...argv: string[]) => loadedBy(MAIN, ...argv)
 const MAIN = 'src/cli/main.ts'
 
-/** Packages other than the parser of command lines, and the schemas of the kinds. */
+/** Packages other than the command line parser, and the kinds' schemas. */
 const HEAVY = /^node_modules\/(?!commander\/)|^src\/api\/kinds/
 const COMMANDS = /^src\/cli\/commands\//
 const PARSER = 'node_modules/commander/'

@@ -1,4 +1,4 @@
-// Files that a user names and that cannot be read: the error names the file and says why in words, without the codes of the operating system.
+// Unreadable files named by a user: the error names the file and the reason in plain words, without operating system codes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ writeFileSync(
 const PLACES = ['none', 'dir', 'file/x'] as const
 const SERVER = ['--kubeconfig', join(folder, 'kubeconfig')] as const
 
-/** FILE: where the path belongs. */
+/** FILE marks the path's position. */
 const COMMANDS = [
   ['artifact', 'from-tar', 'FILE', '--as', '1', '--key', 'k.pem', '--recipe', 'kubelet'],
   ['artifact', 'pack', 'FILE/x', '-f', 'a.tar'],

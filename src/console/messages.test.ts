@@ -1,4 +1,4 @@
-// Tests that what the page is tested with, and what the server computes, are the messages of the protocol; browsers of the other tests take nothing else.
+// The page's test data and the server's results are valid protocol messages; browser tests use nothing else.
 import { describe, expect, test } from 'vitest'
 import { deltaProblems, eventProblems, families, problemsAs, topicProblems } from '#test/support/console/messages.ts'
 import { leastOf, withOtherWords } from '#test/support/console/message-edits.ts'

@@ -86,7 +86,7 @@ describe('the forecast of a rollout', () => {
     expect(new Set(slices.flatMap((s) => s.machines)).size).toBe(40)
     const steps = Map.groupBy(slices, (s) => s.step)
     expect([...steps.values()].map((of) => of.reduce((n, s) => n + s.machines.length, 0))).toEqual([1, 5, 10, 24])
-    // Four machines at a time: 1, 2, 3 and 6 turns of a minute and a half, and a soak after each step; the last machine of a step may come with the next.
+    // Four machines at a time: 1, 2, 3 and 6 turns of a minute and a half, and a soak after each step; a step's last machine may switch with the next step.
     expect(Math.abs(ms / 60_000 - (4 * 10 + 12 * 1.5))).toBeLessThan(4)
   })
 
@@ -104,7 +104,7 @@ describe('the forecast of a rollout', () => {
     expect(stuck).toEqual([])
     expect(new Set(slices.flatMap((s) => s.machines)).size).toBe(3)
     expect(mostUnavailable).toBe(1)
-    // A minute and a half for each machine, and the soaks of the steps.
+    // A minute and a half per machine, plus the soaks of the steps.
     expect(ms).toBeGreaterThan(3 * 90_000)
     for (const { begun = 0, done = 0 } of slices) expect(done - begun).toBeGreaterThanOrEqual(90_000)
   })
@@ -230,7 +230,7 @@ describe('work on hosts', () => {
         until: at(2 * HOUR),
       },
     ])
-    // The only place of the budget is free again when the work is over.
+    // The budget's only slot is free again once the maintenance is over.
     expect(bound.p50).toBeGreaterThan(2 * HOUR)
     expect(bound.p50).toBeGreaterThan(free.p50)
     expect(bound.stuck).toEqual([])

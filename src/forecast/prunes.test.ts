@@ -141,7 +141,7 @@ describe('deletions that the prune guard stops', () => {
     const withSpec = (spec: object) => ({ ...cluster, spec })
     const machines = (count: number) =>
       Array.from({ length: count }, (_, i) => ours('Machine', `m-${i}`)) as unknown as Inventory['machines']
-    /** One object of the hub is no longer declared: so few are never held for their number. */
+    /** One hub object is no longer declared: this few are never held because of their number. */
     const promisedFor = (spec: object, inventories: readonly Inventory[]) => {
       const had = [withSpec(spec), ...ABC]
       const onHub = inventory({

@@ -80,7 +80,7 @@ test('a version that no host serves is refused, with what is served, also for a 
   const other = { ...next, metadata: { ...next.metadata, name: 'two' } }
   expect(found(here, other, [here])).toEqual([refused])
   expect(found(here, cluster({ flavor: 'embedded' }, { version: '1.35.4' }), [here])).toEqual([])
-  // What stands already is no matter of this commit, and what is not known refuses nothing.
+  // Existing problems are not this commit's, and unknown facts refuse nothing.
   expect(found(next, next, [here])).toEqual([])
   expect(found(here, next)).toEqual([])
 })

@@ -1,4 +1,4 @@
-// Hosts get the address of the kubeconfig only where they can reach it, and keep the one that they were given.
+// Hosts get the kubeconfig's address only if they can reach it, and keep the address they have.
 import { expect, test } from 'vitest'
 import { isForHosts, withHostServer } from './host-server.ts'
 

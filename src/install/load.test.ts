@@ -1,4 +1,4 @@
-// What a values file may be, in words for the user who wrote it.
+// What a values file may contain, with errors for the user who wrote it.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

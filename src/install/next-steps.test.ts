@@ -1,4 +1,4 @@
-// After an installation a user learns where hosts download from and which authority they verify, and is not told that programs run before they do.
+// After an installation a user learns where hosts download from and which CA they verify, and programs are not reported as running before they do.
 import { expect, test } from 'vitest'
 import { newAuthority } from '#lib/x509/certificates.ts'
 import { releaseOf } from './load.ts'

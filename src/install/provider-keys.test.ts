@@ -1,4 +1,4 @@
-// Keys between controllers and a provider in a pod of its own.
+// Keys between controllers and a provider in its own pod.
 import { X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Values } from './load.ts'

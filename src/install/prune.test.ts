@@ -20,7 +20,7 @@ const denied = refusal(403, 'a policy refuses it')
 const busy = refusal(429, 'too many requests')
 const lost = new ConnectionError(installErrors.KN1420({ object: 'it', why: 'the connection ended' }), 'unknown')
 
-/** A server whose object stays until a delete is answered with `Deleted`. */
+/** A server whose object stays until a delete returns `Deleted`. */
 async function pruned(answers: readonly Answer[], uid = 'u-1') {
   let isThere = true
   let deletes = 0

@@ -1,4 +1,4 @@
-// How long install waits for the webhook, and what it says of the one that does not answer.
+// How long install waits for the webhook, and what it reports if the webhook does not answer.
 import { expect, test } from 'vitest'
 import { ApiError, failure } from '#kube/errors.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -18,7 +18,7 @@ const REGISTERED: KubeObject = {
   metadata: { name: 'kubenode.io' },
 }
 
-/** A cluster whose answers to the trial come one after the other, the last one for good. */
+/** A cluster that answers the trial with these responses in order, repeating the last one. */
 async function waited(answers: readonly Answer[], isRegistered = true) {
   let now = 0
   let asked = 0

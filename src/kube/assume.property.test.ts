@@ -29,19 +29,19 @@ type Step = readonly [kind: (typeof STEPS)[number], key: Key]
 const revisionOf = (o: KubeObject | undefined): number => Number(o?.metadata.resourceVersion ?? 0)
 const keyOf = (o: KubeObject): Key => o.metadata.name as Key
 
-/** A server of two objects, its one watch, and what our process was answered to its own writes. */
+/** A server with two objects, its single watch, and the responses to this process's writes. */
 class World {
   readonly store = new Store()
   readonly replica = new Replica(this.store, (o) => o)
   readonly told = new Map<string, KubeObject | undefined>()
   #log: ObjectEvent[] = []
   #revision = 1
-  /** The watch has brought everything up to here. */
+  /** The watch has delivered everything up to here. */
   #shown = 1
   #replies: KubeObject[] = []
   #listing: { readonly asOf: number; readonly rest: readonly KubeObject[] } | undefined
   #hasLagged = false
-  /** By key: our last write that was answered and not lost. */
+  /** By key: this process's last acknowledged write that was not lost. */
   readonly #own = new Map<Key, KubeObject>()
   #uids = 0
 
@@ -77,7 +77,7 @@ class World {
       case 'List':
         return this.#list(this.#revision)
       case 'LaggingList':
-        // No server lags twice on end.
+        // A server never lags twice in a row.
         return this.#list(this.#hasLagged ? this.#revision : Math.max(this.#highest(), this.#revision - 2))
       case 'BeginList':
         return this.#beginList(this.#revision)
@@ -88,11 +88,11 @@ class World {
     }
   }
 
-  /** Everything is answered and shown. */
+  /** Delivers all responses and events. */
   settle(): void {
     this.#endList()
     while (this.#replies.length > 0) this.#reply()
-    // A bookmark may make a list due, and that list and the one after it tell the truth.
+    // A bookmark may trigger a list; that list and the next one are accurate.
     for (let n = 0; n < 5; n++) {
       for (let left = this.#log.length; left >= 0; left--) this.#event()
       this.#shown = this.#revision
@@ -100,7 +100,7 @@ class World {
     }
   }
 
-  /** A reader sees what we wrote, or what came after it. */
+  /** A reader gets this process's write, or something newer. */
   check(): void {
     for (const [key, object] of this.#own) {
       const seen = this.store.at(key)
@@ -133,7 +133,7 @@ class World {
     return object
   }
 
-  /** Answers the object as it was before. */
+  /** Returns the previous object. */
   #delete(key: Key): KubeObject | undefined {
     const old = this.truth().get(key)
     if (old === undefined) return undefined
@@ -191,7 +191,7 @@ class World {
     this.#shown = asOf
   }
 
-  /** Writes that only our own process has seen are lost with a disk; later writes have higher numbers. */
+  /** A lost disk loses writes that only this process knows; later writes have higher numbers. */
   #setBack(): void {
     if (this.#listing !== undefined) return
     const kept = this.#highest()

@@ -1,4 +1,4 @@
-// The account of a pod: what its mount makes of a connection, equal to client-node's, and what is said when a part of it is missing.
+// A pod's service account: the connection from its mount equals client-node's, and each missing part has an error.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 const env = (host = '10.96.0.1', port = '443') => ({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port })
 
-/** As kubelet projects it: a folder by time, and links to it. */
+/** As kubelet projects it: a timestamped folder with links to it. */
 function mount(files: Readonly<Record<string, string>>): string {
   const folder = join(root, MOUNT)
   mkdirSync(join(folder, '..2026'), { recursive: true })

@@ -1,4 +1,4 @@
-// Kubeconfigs through client-node: equal to the fast path wherever that takes the file, and what only the library's way takes.
+// Kubeconfigs through client-node: same result as the fast path wherever that accepts the file, plus features only the library supports.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

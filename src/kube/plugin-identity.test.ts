@@ -1,4 +1,5 @@
-// Identities of login programs and OIDC providers: asked again when they expire or are refused, once at a time, and never absent without an error.
+// Identities from login programs and OIDC providers: requested again when they expire or are refused, one request at a time, and never missing without an
+// error.
 import { execFile } from 'node:child_process'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -37,7 +38,7 @@ async function identityWith(user: object) {
   return identity
 }
 
-/** A login program that answers what `answer` holds, and counts how often it was asked. */
+/** A login program that prints the content of `answer` and counts its runs. */
 function program() {
   const [script, answer, count] = ['login.js', 'answer', 'count'].map((f) => join(folder, f)) as [
     string,
@@ -148,7 +149,7 @@ describe('an OIDC provider', () => {
     const more = { 'refresh-token': 'stays', 'idp-issuer-url': issuer }
     writeFileSync(join(folder, 'ca.pem'), authority.cert)
     await identityWith(login(now() - 1, more))
-    // Node reads further authorities when it starts.
+    // Node reads additional CAs at startup.
     const asking = `import { loadKubeconfig } from ${JSON.stringify(join(import.meta.dirname, 'kubeconfig.ts'))}
       const { config } = await loadKubeconfig({ files: [${JSON.stringify(join(folder, 'config'))}] })
       for (const isRefused of [false, true, false]) console.log((await config.identity(isRefused)).token)`

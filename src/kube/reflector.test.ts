@@ -68,7 +68,7 @@ const truth = (fake: FakeKube): string[] =>
     .map((o) => `${o.metadata.name}@${o.metadata.resourceVersion}`)
     .sort()
 
-/** What a handler that keeps its own copy would hold: equal to the cache, or an event was lost. */
+/** The copy that a handler would keep: it equals the cache unless an event was lost. */
 function mirror(informer: Informer): () => string[] {
   const seen = new Map<string, string>()
   informer.addHandler((old, now) => {
@@ -173,7 +173,7 @@ describe('F5 watch drop', () => {
     const informer = start()
     const seen = mirror(informer)
     await informer.synced()
-    // Every second event, since a stream that never lets one through could never make progress.
+    // Every second event, because a stream that never delivers one makes no progress.
     inject(onEveryNthEvent(2, fault, ACTOR))
     for (let round = 0; round < 10; round++) {
       churn(fake, 7, round)
@@ -284,7 +284,7 @@ describe('F7 duplicates and disorder', () => {
     const { fake, start, inject, clock } = world()
     const informer = start()
     await informer.synced()
-    // The first event waits behind the second one and is lost with the stream.
+    // The first event is queued behind the second and lost with the stream.
     inject(onNthEvent(1, { kind: 'drop' }, ACTOR), onNthEvent(2, { kind: 'lose', when: 'after' }, ACTOR))
     fake.plant(NODE, node('overtaken'))
     fake.plant(NODE, node('seen'))
@@ -401,7 +401,7 @@ describe('F9 half-open connections', () => {
   it('F9 a silent stream ends also where the rest of its time is too small for the clock', async () => {
     for (let n = 0; n < 40; n++) {
       const { start, inject, clock, notices } = world()
-      // At a power of two the fractions that a clock can show become coarser: what was left until then may be less than one of them.
+      // At a power of two a clock's resolution becomes coarser: the remaining wait may be smaller than one step.
       clock.skip(2 ** 23 - 100_000 + n / 7)
       start()
       inject({ event: () => (clock.monotonic() > 2 ** 23 - 30_000 ? { kind: 'drop' } : undefined) })
@@ -456,7 +456,7 @@ describe('F10 errors of any kind', () => {
     fake.closeWatches()
     await clock.advance(86_400_000)
     const tries = calls.length
-    // About one try in thirty seconds once the backoff is at its end.
+    // About one try per thirty seconds once the backoff reaches its cap.
     expect(tries).toBeLessThan(5_000)
     churn(fake, 9)
     inject()

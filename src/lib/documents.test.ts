@@ -89,7 +89,7 @@ test('a pointer leads to line and column, a missing one to its nearest parent', 
 })
 
 test('JSON text is read as itself', () => {
-  // Doubles beyond 2^53 are printed as integers that are not theirs; those are refused by a case above.
+  // Doubles beyond 2^53 print as different integers; a case above refuses those.
   const numbers = [fc.maxSafeInteger(), fc.double({ min: -1e6, max: 1e6, noNaN: true })]
   const json = fc.anything({ maxDepth: 4, values: [fc.string(), fc.boolean(), fc.constant(null), ...numbers] })
   fc.assert(

@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Another process that says whether it got the lock, and holds it until it is killed. */
+/** Another process that reports whether it got the lock, and holds it until killed. */
 async function holder(): Promise<{ readonly child: ChildProcess; readonly got: string }> {
   const code = `import { takeFileLock } from ${JSON.stringify(join(import.meta.dirname, 'file-lock.ts'))}
     globalThis.held = takeFileLock(${JSON.stringify(file)})

@@ -35,7 +35,7 @@ test.each([
   expect(maskSecretsIn(text)).toBe(masked)
 })
 
-// A mask that tries a name from each of its characters needs hours for the first ones: the test only ends when it does not.
+// A mask that tries a name from each character needs hours for the first ones, so this test would not end.
 test.each([
   'token.',
   'token',

@@ -98,7 +98,7 @@ describe('patterns that make a backtracking engine hang', () => {
     '^(\\w+\\s?)*$',
   ]
 
-  // Backtracking would need more steps than there are atoms: the test can only end when the engine is linear.
+  // Backtracking would need more steps than there are atoms: the test only ends if the engine is linear.
   test.each(evil)('%s ends on 50,000 characters', (pattern) => {
     expect(compileRegex(pattern).test(`${'a'.repeat(50_000)}!`)).toBe(false)
   })

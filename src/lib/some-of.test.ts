@@ -1,4 +1,4 @@
-// A list in a sentence never grows without an end, and what is left out is counted.
+// A list in a sentence is bounded, and the omitted names are counted.
 import { expect, test } from 'vitest'
 import { someOf } from './some-of.ts'
 

@@ -12,7 +12,7 @@ test('each loop of role controllers is loaded under the name that the page has',
 test('each folder of controllers is a loop of a role', () => {
   const ofRoles = new Set<string>([...Object.keys(CONTROLLERS), ...ROLE_NAMES])
   const folders = readdirSync(join(ROOT, 'src/controllers'), { withFileTypes: true }).filter((e) => e.isDirectory())
-  // Where the loop `state` lies.
+  // The folder of the loop `state`.
   expect(folders.map((f) => f.name).filter((name) => !ofRoles.has(name))).toEqual(['metrics'])
 })
 

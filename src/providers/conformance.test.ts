@@ -109,7 +109,7 @@ const once: ConformanceTools['until'] = async (holds) => {
 
 const STEADY = 'every read shows every host, however often it is repeated'
 
-/** A provider with one planted fault each; the kit must fail it, in the case that is about it. */
+/** Providers with one planted fault each; the kit must fail each in the matching case. */
 const faulty: Readonly<Record<string, { readonly fails: string; readonly make: () => ConformanceTools }>> = {
   'says once that a host is absent': {
     fails: STEADY,
@@ -247,7 +247,7 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
         create: async (r) =>
           r.machine === 'burst-3' ? { kind: 'Refused', reason: 'no more than 3 for one user' } : p.create(r),
       }))
-      // As with a real provider, which refuses it for as long as the kit repeats it.
+      // Like a real provider, which refuses it as long as the kit repeats it.
       const until = async (holds: () => Promise<boolean>) => {
         if (!(await holds())) await new Promise(() => undefined)
       }

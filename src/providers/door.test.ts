@@ -1,4 +1,4 @@
-// What a stranger's answer may be: each lie that the door to other programs refuses. Over a socket: remote/lying.test.ts; from a cloud: cloud/lying-clouds.test.ts.
+// Invalid external answers: each one is refused at the boundary. Over a socket: remote/lying.test.ts; from a cloud: cloud/lying-clouds.test.ts.
 import { timestamp } from '#lib/clock.ts'
 import { describe, expect, test } from 'vitest'
 import { BadAnswer, checked, judged } from './door.ts'

@@ -89,7 +89,7 @@ describe('a provider that', () => {
   })
 })
 
-/** Each way to reach a provider, which does the same when it is asked. */
+/** Every call of a provider, which behaves the same for each. */
 const calls: readonly [keyof Provider, string, (p: Provider) => Promise<unknown> | undefined][] = [
   ['create', 'create a host', (p) => p.create(request)],
   ['get', 'read a host', (p) => p.get('cloud://1')],
@@ -191,7 +191,7 @@ describe('a provider that repeats the join token of a request', () => {
   test.each<[string, Provider['create'], string]>([
     ['in a refusal', async () => ({ kind: 'Refused', reason: echo }), why],
     ['in what it does not know', async () => ({ kind: 'Unknown', message: echo }), why],
-    // The cut must not leave a part of it.
+    // The cut must not leave part of it.
     ['at the end of a long text', async () => ({ kind: 'Refused', reason: `${'x'.repeat(180)} ${token}` }), '[token]'],
   ])('%s has it nowhere that people read', async (_, create, wanted) => {
     const { provider } = lying({ create })

@@ -1,4 +1,4 @@
-// Which providers files are taken and which are refused, and that an error names the place, the provider, the field and what to do.
+// Which providers files are accepted or refused; errors name the place, the provider, the field and the remedy.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

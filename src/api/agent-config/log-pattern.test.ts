@@ -4,7 +4,7 @@ import { logPatternProblem, MAX_LOG_PROGRAM, Steps } from './log-pattern.ts'
 import { parseLogSources } from './log-rules.ts'
 import { parseMonitor } from './monitor-config.ts'
 
-/** Passes as RE2, and takes 3,000 steps for each character of a line. */
+/** Valid in RE2, but takes 3,000 steps per character of a line. */
 const EVIL = '(?:[xa]?){1000}[xa]{1000}[yz]'
 const TOO_LARGE = /expanded it has \d+ steps, over 1000; use smaller repetitions/
 

@@ -1,4 +1,4 @@
-// The oracle is cdk8s itself: what is written in one walk is what it writes, to the byte.
+// The oracle is cdk8s itself: the single walk gives exactly the same bytes.
 import { ApiObject, App, Chart, JsonPatch, Lazy, type IResolver } from 'cdk8s'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ test('plain objects are written as cdk8s writes them, in the same order of field
     }),
     { numRuns: 500 },
   )
-  // Most of what is made up here is plain: the comparison did happen.
+  // Most generated values are plain, so the comparison really happened.
   expect(written).toBeGreaterThan(100)
 })
 

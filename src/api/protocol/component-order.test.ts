@@ -1,4 +1,4 @@
-// What every reader of a component made of each way in which it is written, before they became one, and that nothing is lost on the way through objects.
+// How every reader of a component interpreted each written form before they were unified, and that nothing is lost in objects.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defined } from '#lib/defined.ts'
@@ -87,7 +87,7 @@ describe('the order of a machine', () => {
 })
 
 describe('what a permit covers', () => {
-  // Before they became one, agents compared the version alone, and controllers the name alone.
+  // Before they were unified, agents compared only the version, and controllers only the name.
   test.each<[string, Parameters<typeof coversTarget>[0], ReturnType<typeof readSliceTarget>, boolean]>([
     ['the version', { name: 'kubelet', version: '1.0.0' }, run('1.0.0'), true],
     [

@@ -64,7 +64,7 @@ describe('what a revision says was completed', () => {
     const made = revision(JSON.stringify({ beacon: one }))
     expect(completedIn(made).size).toBe(1)
     expect(completedIn({ ...made, metadata: { ...made.metadata, name: 'base-0123456789ab' } }).size).toBe(0)
-    // The same text in the record of something else.
+    // The same text in another object's record.
     expect(completedIn({ ...revision('{}', [SCRIBE]), metadata: made.metadata }).size).toBe(0)
   })
 })

@@ -16,15 +16,15 @@ interface World {
   readonly fault: boolean
   readonly permit: PermitPhase | 'None'
   readonly steps: readonly Step[]
-  /** Which step the running executor is about to do or is doing; lost by a crash. */
+  /** The step the running executor is about to do or is doing; lost in a crash. */
   readonly holding: number
   readonly crashes: number
 }
 
 interface Bugs {
-  /** The step is done before it is written down. */
+  /** The step runs before it is recorded. */
   readonly recordsAfter?: boolean
-  /** An executor that restarted begins again what it does not know the end of. */
+  /** A restarted executor repeats a step with an unknown result. */
   readonly repeatsUnknown?: boolean
 }
 

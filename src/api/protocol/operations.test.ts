@@ -11,7 +11,7 @@ import {
   takesAvailability,
 } from './operations.ts'
 
-/** What the parts did before they shared one table: executor, disruptions, repeated by its executor when the end is unknown, evidence, host. */
+/** Properties from before there was one shared table: executor, disruptions, whether its executor repeats it after an unknown result, evidence, host. */
 const BEFORE: Readonly<Record<string, readonly unknown[]>> = {
   collectEvidence: ['Agent', [], true, 'Keeps', false],
   cordon: ['Controller', ['Cordon'], true, 'Leaves', false],

@@ -1,4 +1,4 @@
-// One rule for all who ask: what it lets pass, what it may let pass later, and what it never will, in this order.
+// The single rule: what it allows, what it may allow later, and what it never will, in this order.
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
 import type { OperationPermit } from '../kinds/operation-permit.ts'

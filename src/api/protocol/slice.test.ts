@@ -1,5 +1,5 @@
-// Model check of a slice: slice, permit, slots, orders and agents together, in every order, with leases that run out at any moment and
-// parts that pause between reading and acting.
+// Model check of a slice: slice, permit, slots, orders and agents together, in every order, with leases that expire at any moment and programs that pause
+// between reading and acting.
 import { describe, expect, test } from 'vitest'
 import { explore, type Model, type Move } from '../../../test/support/protocol/explore.ts'
 import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
@@ -20,15 +20,15 @@ interface Machine {
   readonly permit: number
   /** The controller has read that permit as Granted and is about to write the order. */
   readonly ordering: number
-  /** The requester has looked, seen that nothing was begun, and is about to let the machine go; or that no order can come any more, and is about to free its slot. */
+  /** The requester has checked that nothing was started and is about to let the machine go; or that no order can come, and is about to free its slot. */
   readonly looked: 'No' | 'Idle' | 'Done'
-  /** Permits under which it is ordered nothing any more. */
+  /** Permits under which it no longer gets orders. */
   readonly letGo: readonly number[]
   /** The permit of its last order. */
   readonly tried: number
   /** The agent has read the permit as Granted and is about to switch. */
   readonly cleared: boolean
-  /** The agent has reported since the order went away. */
+  /** The agent has reported since the order was withdrawn. */
   readonly quiet: boolean
   readonly attempt: number
 }
@@ -47,15 +47,15 @@ interface Bugs {
   readonly trustsOrders?: boolean
   /** A permit counts as Granted for a machine whose result is already in. */
   readonly forgetsResults?: boolean
-  /** The end of a lease frees the slots. */
+  /** An expired lease frees the slots. */
   readonly freesAtExpiry?: boolean
-  /** The requester frees slots that had not begun when it read them, without writing the release first. */
+  /** The requester frees slots that had not started when it read them, without writing the release first. */
   readonly freesUntold?: boolean
   /** A slice makes a second attempt. */
   readonly ordersTwice?: boolean
-  /** The controller writes the order over whatever version of the Machine there is. */
+  /** The controller writes the order over any version of the Machine. */
   readonly overwrites?: boolean
-  /** The machine gets another target although its order stands. */
+  /** The machine gets another target although its order is still in place. */
   readonly retargetsOrders?: boolean
 }
 
@@ -74,8 +74,8 @@ const TIMEOUT_MS = inFull(600_000, 10_000)
 const isOpen = (permit: Permit | undefined): boolean => permit?.phase === 'Requested' || permit?.phase === 'Granted'
 
 /**
- * Merges states that differ in nothing that may follow. Machines are alike, so their order means nothing. Results count only while their permit is open, and so
- * does the requester's knowledge of a machine: a new permit resets it, and what was let go or tried under an older one is not asked for again.
+ * Merges states with the same future. Machines are interchangeable, so their order does not matter. Results only count while their permit is open, and so does
+ * the requester's knowledge of a machine: a new permit resets it, and what was let go or tried under an older one is not used again.
  */
 function mergedKey(w: World): string {
   const current = w.permits.length - 1
@@ -161,7 +161,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
       return [
         {
           name: `slice ${event}`,
-          // What is known of machines is known for the permit before, and its results are refused once it has ended.
+          // Knowledge about machines belongs to the previous permit, and its results are refused once it has ended.
           to:
             event === 'ask'
               ? {
@@ -224,7 +224,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
   function controllerMoves(w: World, m: Machine, i: number): readonly Move<World>[] {
     const current = w.permits.length - 1
     const out: Move<World>[] = []
-    // Reading the permit and writing the order are two moments.
+    // Reading the permit and writing the order are separate moments.
     if (
       m.order === 'Absent' &&
       m.ordering === -1 &&
@@ -247,7 +247,7 @@ function slice({ machines, permits, attempts }: Size, bugs: Bugs = {}): Model<Wo
     const phase = w.permits[m.permit]?.phase
     const facts = {
       ended: ENDED.includes(m.state),
-      // A permit that has a result for the machine no longer covers it; its orders are withdrawn like those of an ended permit.
+      // A permit with a result for the machine no longer covers it; its orders are withdrawn like those of an ended permit.
       permitEnded: m.permit !== -1 && (phase !== 'Granted' || w.permits[m.permit]?.results[i] === true),
     }
     for (const event of ['clear', 'withdraw'] as const) {
@@ -359,7 +359,7 @@ describe('a slice', { timeout: TIMEOUT_MS }, () => {
     const { states, violation } = explore(isFull ? slice(size) : merged(slice(size)))
     expect(violation).toBeUndefined()
     expect(states.length).toBeGreaterThan(500)
-    // The good end is among them, so nothing above holds because nothing ever happens.
+    // The good end is reachable, so the checks above do not hold just because nothing ever happens.
     expect(states.some((w) => w.slice === 'Passed' && w.machines.every((m) => m.state === 'Healthy'))).toBe(true)
   })
 

@@ -86,7 +86,7 @@ test('yaml gives back every value, whole and inside of a string', () => {
   )
 })
 
-/** Many at once: a start of the reader costs more than what it reads. */
+/** Batched: starting the reader costs more than reading. */
 function readAll<T>(
   arbitrary: fc.Arbitrary<T>,
   command: readonly string[],

@@ -3,7 +3,7 @@ import { readTemplate, TEMPLATE_FORMATS, type TemplateFormat } from './placehold
 
 const CHARS = 400_000
 
-// Quadratic reading would take minutes for each of the first ones.
+// Quadratic parsing would take minutes for each of the first ones.
 test.each<[string, string, string]>([
   ['an opened placeholder before spaces', '{{', ' '],
   ['a string that never ends', '{{a}} "', '\\"'],

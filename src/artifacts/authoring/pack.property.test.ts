@@ -32,7 +32,7 @@ function plant(root: string, tree: Tree): void {
   }
 }
 
-/** As the agent reads it, implied folders included. */
+/** As the agent reads it, including implied folders. */
 async function unpacked(bytes: Buffer): Promise<Tree> {
   const tree: Record<string, string> = {}
   const withFolders = (path: string) => {
@@ -173,7 +173,7 @@ test('names of more than 100 bytes come out whole, in all lengths and alphabets,
   expect(await refusal(join(dir, 'src'))).toBe('')
   const first = readFileSync(join(dir, 'a.tar'))
   expect(await unpacked(first)).toEqual(onDisk(join(dir, 'src')))
-  // Other readers see the same.
+  // Other readers agree.
   mkdirSync(join(dir, 'gnu'))
   execFileSync('tar', ['-xf', join(dir, 'a.tar'), '-C', join(dir, 'gnu')])
   expect(onDisk(join(dir, 'gnu'))).toEqual(onDisk(join(dir, 'src')))

@@ -54,7 +54,7 @@ test('a long path comes from the extended header before its entry, and only for 
     paxOf(`path=${folder}/`, 'mtime=0'),
     { name: 'cut', type: '5', mode: 0o755 },
     paxOf(`path=${long}`, 'size=1'),
-    // Cut within a character, as it happens.
+    // Cut inside a character, as happens in practice.
     { name: 'x', content: 'y', patch: (h) => h.writeUInt8(0xc3, 0) },
     { name: 'short', content: 'z' },
   ])

@@ -1,4 +1,4 @@
-// Tests what is shown of a cluster whose API server answers no question about rights: never an empty fleet.
+// A cluster whose API server answers no question about rights never shows as an empty fleet.
 import { expect, test } from 'vitest'
 import { ApiError, failure } from '#kube/errors.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -69,7 +69,7 @@ test.each<readonly [Answer, ConnectionState, 'Link' | 'Token', readonly string[]
 
 const forbidden = new ApiError(failure(403, 'no'), { action: 'create', target: 'reviews' })
 
-/** A cluster whose API server answers, and a minute later does something else. */
+/** A cluster whose API server answers, and behaves differently a minute later. */
 function twoTurns(how: 'Link' | 'Token') {
   const cluster = { name: 'test', state: 'Connected', message: undefined, list: () => [], readState: () => 'Read' }
   let answer: () => Promise<unknown> = () => Promise.resolve({ status: { allowed: true } })

@@ -1,4 +1,4 @@
-// What pages make of the changes of machines against what a new page reads, over random changes of machines, repairs and blames.
+// A page that applied all changes equals a freshly loaded one, over random changes of machines, repairs and blames.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -29,7 +29,7 @@ const row = (name: string, rack: string, phase: string, since = 1): MachineRow =
   failures: [],
 })
 
-/** A cluster that tests change. */
+/** A cluster that tests modify. */
 class World {
   readonly machines = new Map<string, MachineRow>()
   jobs: readonly object[] = []

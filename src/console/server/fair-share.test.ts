@@ -12,7 +12,7 @@ test.each([
   ['aaabb', 'c', { kind: 'Free' }],
   ['baaaa', 'a', { kind: 'PersonIsFull', from: 1 }],
   ['baaaac', 'd', { kind: 'AllAreTaken', from: 1 }],
-  // After the exchange each would have what the other had.
+  // After the exchange each would have the other's share.
   ['aabbcc', 'a', { kind: 'AllAreTaken', from: 0 }],
   ['aabbcd', 'd', { kind: 'AllAreTaken', from: 5 }],
   ['abcdef', 'a', { kind: 'AllAreTaken', from: 0 }],

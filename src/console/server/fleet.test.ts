@@ -1,4 +1,4 @@
-// Tests what a fleet keeps for whom, with clusters that hold lists of objects and a virtual clock.
+// What a fleet keeps for which audience, with clusters of object lists and a virtual clock.
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { topicProblems } from '#test/support/console/messages.ts'
@@ -124,7 +124,7 @@ const SECRETS = {
   },
 } satisfies Readonly<Record<WatchedKind, object>>
 
-/** The word of a kind's own object. Of a program the home shows the time alone. */
+/** The text of a kind's own object. For a program, home shows only the time. */
 const wordOf = (kind: WatchedKind): string =>
   kind === 'programs'
     ? String(SECRETS.programs.since)
@@ -202,7 +202,7 @@ test.each(Object.values(TOPICS))('the topic %s is of its type, whatever is missi
   expect(topicProblems(topic, JSON.parse(JSON.stringify(read(topic, rightsTo(ALL)))))).toEqual([])
 })
 
-/** What the person gets who may list all kinds but this one, after a person who may list all. */
+/** The result for a user who may list all kinds but this one, after a user who may list all. */
 const hiddenFrom = (kind: WatchedKind): Readable => rightsTo(new Set(WATCHED_KINDS.filter((k) => k !== kind)))
 
 test.each(WATCHED_KINDS)(
@@ -249,7 +249,7 @@ test('a topic that was forgotten and changed meanwhile is read again, not resume
   const before = read('maintenance/test', all)
   await clock.advance(120_000)
   await put('events', [])
-  // Another reader begins a new memory of it.
+  // Another reader starts a new memory of it.
   read('maintenance/test', all)
   const number = Number(before?.revision.split('-')[1])
   expect(fleet.since(nameOf('maintenance/test'), 'maintenance/test', all, number)).toBeUndefined()

@@ -1,4 +1,4 @@
-// Packed machines against a plain Map, and how much room one takes.
+// Compares packed machines with a plain Map, and measures the size of one.
 import { randomUUID } from 'node:crypto'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -111,11 +111,11 @@ test('a machine takes at most 100 bytes, with its name and what it shares with o
     }
     return packed
   }
-  // What the engine makes of this code the first time is not of a machine.
+  // Memory for compiling this code does not belong to a machine.
   const warm = filled(3_000)
   const count = 10_000
   const kept = [warm]
-  // What else is in this process, such as the runner of the tests, may need memory meanwhile: the least of several counts.
+  // Other code in this process, such as the test runner, may allocate meanwhile: use the minimum of several runs.
   const each = [1, 2, 3].map(() => {
     const before = used()
     kept.push(filled(count))

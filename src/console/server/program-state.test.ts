@@ -1,4 +1,4 @@
-// Tests what is concluded from readings of a Lease, with clocks that are wrong by an hour, pauses, and servers that are away.
+// Conclusions from readings of a Lease, with clocks an hour off, pauses, and unavailable servers.
 import { expect, test } from 'vitest'
 import { microTimestamp } from '#lib/clock.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -30,7 +30,7 @@ const lease = ({ version = 1, holder = 'pod-a', renewed = NOW }: At = {}): Progr
 const absent: ProgramReading = { kind: 'Absent' }
 const notRead: ProgramReading = { kind: 'NotRead', message: 'HTTP 500' }
 
-/** Readings, each some seconds after we began. */
+/** Readings, each some seconds after the start. */
 function lookAfter(readings: readonly (readonly [second: number, reading: ProgramReading])[]): ProgramState {
   let memory = notYetRead('defender', 'kubenode-defender')
   for (const [second, reading] of readings)

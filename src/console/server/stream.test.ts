@@ -1,4 +1,4 @@
-// Tests what a stream sends and when it is cut, with a response that does not send by itself.
+// What a stream sends and when it is cut, with a response that does not flush by itself.
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'

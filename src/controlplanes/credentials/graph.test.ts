@@ -1,4 +1,4 @@
-// Whatever input is rotated, nothing stale is left and nothing changes twice; servers and agents that lag behind can always reach each other.
+// Whatever input is rotated, nothing stale remains and nothing changes twice; lagging servers and agents can always reach each other.
 import { X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -20,10 +20,10 @@ import {
 
 const DAY = 86_400_000
 const START = Date.UTC(2030, 0, 1)
-/** Enough for any chain of items: each round makes what the one before allowed. */
+/** Enough for any chain of items: each round enables the next. */
 const MOST_ROUNDS = 20
 
-/** As a control plane with an etcd of its own has them. */
+/** As in a control plane with its own etcd. */
 const TWO_AUTHORITIES: Recipe = {
   ...EMBEDDED_RECIPE,
   authorities: [
@@ -54,7 +54,7 @@ function after(held: Held, inputs: CredentialInputs, now: number): Held | undefi
   return item === undefined ? others : { ...others, [order.name]: item }
 }
 
-/** All that can be done without waiting: servers and agents follow at once. */
+/** Everything possible without waiting: servers and agents follow at once. */
 function settled(inputs: CredentialInputs, now: number, start: Held = {}): Held {
   let held = start
   for (let writes = 0; writes < 200; writes++) {
@@ -168,7 +168,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'certificate for etcd': raise('etcd-client'),
 }
 
-/** Time passes wherever only time is missing. */
+/** Advances time whenever only time is missing. */
 function followed(inputs: CredentialInputs, start: number, from: Held): { readonly held: Held; readonly now: number } {
   let [held, now] = [settled(inputs, start, from), start]
   for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -205,7 +205,7 @@ describe('whichever input changes', () => {
           expect(staleItems(inputs, end)).toEqual([])
           expect(credentials(inputs, now, end).orders).toEqual([])
           expect(Object.keys(end).toSorted()).toEqual(Object.keys(MADE).toSorted())
-          // The newest generation was made for the declared number.
+          // The newest generation was created for the declared number.
           for (const name of [CLUSTER_AUTHORITY, 'etcd-ca', TOKEN_KEYS]) {
             const generations = rootIn(end, name)?.generations ?? []
             expect(generations.map(({ declared }) => declared)).toEqual([inputs.declared[name] ?? 1])
@@ -250,7 +250,7 @@ describe('a rotation waits for a number that is shown', () => {
     expect(shown(trusted, START)[0]).toMatchObject({ phase: 'Distributing', until: START + 15 * 60_000 })
     held = settled(trusted, late, held)
     expect(rootIn(held, CLUSTER_AUTHORITY)?.signs).toBe(2)
-    // The old key is forgotten first, its certificate is trusted a while longer.
+    // The old key is deleted first; its certificate stays trusted for a while.
     expect(rootIn(held, CLUSTER_AUTHORITY)?.generations.map(({ key }) => key !== undefined)).toEqual([false, true])
     const now = credentials(trusted, late, held).serverDigest ?? ''
     const reissued = { ...trusted, servers: { total: 2, running: [now, now] }, agents: agents(3, 2, held) }
@@ -303,7 +303,7 @@ describe('a rotation waits for a number that is shown', () => {
     expect(signs()).toBe(2)
     expect(served(2, START)).toEqual([{ name: TOKEN_KEYS, phase: 'Reissuing', since: START, until: START + 366 * DAY }])
     expect(rootIn(held, TOKEN_KEYS)?.generations).toHaveLength(2)
-    // Certificates are due by then, too: servers run with them first.
+    // Certificates are due by then too: servers run with them first.
     served(2, START + 366 * DAY)
     expect(served(2, START + 366 * DAY)).toEqual([])
     expect(rootIn(held, TOKEN_KEYS)?.generations).toHaveLength(1)
@@ -342,7 +342,7 @@ describe('a rotation waits for a number that is shown', () => {
     const agents = { what: 'agents', seen: 0, of: 2, missing: ['m-1', 'm-2'] }
     for (const behind of [{ authorities: [oldest], signedBy: oldest }, { signedBy: 'None' }, {}]) {
       expect(seen(both, behind)).toMatchObject({ orders: 0, waitsFor: kubelet })
-      // Only what is left to do is named.
+      // Only remaining work is listed.
       expect(seen({ ...both, authorities: [oldest] }, behind)).toMatchObject({ orders: 0, waitsFor: agents })
     }
     const { inputs, waitsFor } = seen(both, both)
@@ -378,7 +378,7 @@ interface Given {
 interface Agent {
   readonly trusted: readonly string[]
   readonly signedBy: string
-  /** The key that its newest token was signed with, and when. */
+  /** The key that signed its newest token, and when. */
   readonly token: string
   readonly tokenAt: number
 }
@@ -471,7 +471,7 @@ test('servers, agents and kubelets that lag behind in any order can always reach
         else agentDoes(e.kind, e.agent, e.server)
         reach()
       }
-      // From any state it ends once all follow.
+      // From any state it finishes once all follow.
       for (let round = 0; round < 60 && credentials(inputs(), now, held).rotations.length > 0; round++) {
         held = settled(inputs(), now, held)
         for (const n of [0, 1]) serve(n)

@@ -1,4 +1,4 @@
-// Credentials in Secrets: after a kill, a race of two leaders or a lost reply they end the same.
+// Credentials in Secrets: after a kill, a race of two leaders or a lost reply the result is the same.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -94,7 +94,7 @@ describe.each(['before', 'after'] as const)('a kill %s any write', (when) => {
       const first = rootIn(heldNow(), CLUSTER_AUTHORITY)?.generations.at(-1)?.open
       const held = await kept(inputs(declared))
       expect(shapeOf(held)).toEqual(undisturbed)
-      // No authority that may have been handed out is made a second time.
+      // An authority that may have been handed out is never created again.
       if (first !== undefined && first !== authority)
         expect(rootIn(held, CLUSTER_AUTHORITY)?.generations.at(-1)?.open).toBe(first)
     }
@@ -134,7 +134,7 @@ test('when all Secrets of a cluster that has served are lost, no other authority
   expect(fake.all(secrets)).toEqual([])
 })
 
-/** Servers run with what is there now. */
+/** Servers run with the current ones. */
 async function following(wanted: CredentialInputs): Promise<CredentialInputs> {
   const { serverDigest = '' } = credentials(wanted, clock.now(), heldNow())
   return { ...wanted, servers: { total: 1, running: [serverDigest] } }

@@ -23,7 +23,7 @@ const all = (number: number): NonNullable<Sealed['all']> => ({ with: number })
 interface Story {
   readonly declared?: number
   readonly sealed?: Sealed
-  /** How many of three API servers run with what they were given last. */
+  /** How many of three API servers run with the latest credentials. */
   readonly following?: number
 }
 
@@ -47,7 +47,7 @@ const graphOf = (held: Held, story: Story, now: number) => {
   return credentials(inputsOf(story, serverDigest), now, held)
 }
 
-/** Everything that can be done without waiting. */
+/** Everything possible without waiting. */
 function settled(story: Story, held: Held, now = START): Held {
   let after = held
   for (let writes = 0; writes < 20; writes++) {

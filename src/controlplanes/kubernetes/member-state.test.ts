@@ -1,4 +1,4 @@
-// A member that is lost: which one is, and that it is replaced in the one order that loses nothing, wherever a controller is killed.
+// A lost member: which one it is, and that its replacement follows the only order that loses nothing, wherever a controller is killed.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { afterListing, listedIn, lostAmong, nextMemberStep, signIn } from './member-state.ts'
@@ -113,7 +113,7 @@ describe('the next step', () => {
   })
 })
 
-/** An etcd of three whose Jobs may fail before or after what they do, and a controller that may be killed before each write of its record. */
+/** An etcd of three whose Jobs may fail before or after their work, and a controller that may be killed before each write of its record. */
 function played(faults: readonly number[]) {
   let record: Replacing | undefined = begun
   let listed = ['a0', 'a1', 'a2'].map((id, n) => ({ id, isStarted: true, name: `etcd-${n}` }))
@@ -134,7 +134,7 @@ function played(faults: readonly number[]) {
       [serving(0), serving(1), own],
       NOW,
     )
-    // An acknowledged write is on a majority of those that may vote: an empty volume under the old number would vote for nothing.
+    // An acknowledged write is on a majority of the voters: an empty volume under the old id would vote without it.
     if (volume !== 'claim-2') expect(listed.some(({ id }) => id === 'a2')).toBe(false)
     expect(listed.length).toBeGreaterThanOrEqual(2)
     expect(listed.length).toBeLessThanOrEqual(3)

@@ -1,4 +1,4 @@
-// Each program is given the keys that it uses and no others, and a change of one credential replaces exactly the pods that read it.
+// Each program gets only the keys it uses, and changing one credential replaces exactly the pods that read it.
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { PARTS, SECRETS, type SecretName } from '#api/constructs/control-plane/settings.ts'
@@ -49,9 +49,9 @@ test('every Secret has the files that are mounted, and no others', () => {
 test('nothing is given out while an item is missing', () => {
   for (const name of Object.keys(HELD)) {
     const { [name]: _, ...others } = HELD
-    // People and sync have theirs elsewhere.
+    // Those of people and sync are elsewhere.
     const isMounted = !/^(kubeconfig-)?(admin|hub|sync)$/.test(name)
-    // A kubeconfig holds its certificate itself.
+    // A kubeconfig contains its certificate.
     const isInside = name === LEAVES.controllerManager || name === LEAVES.scheduler
     expect(secretFiles(others) === undefined, name).toBe(isMounted && !isInside)
   }

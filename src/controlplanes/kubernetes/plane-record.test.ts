@@ -1,4 +1,4 @@
-// What a person did to the record of a control plane is never taken for a control plane that does not exist.
+// Whatever a user did to a control plane's record, the control plane never counts as missing.
 import { beforeEach, expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'

@@ -1,4 +1,4 @@
-// What an upgrade is judged by: metrics of API servers as they are written, and the room that nodes and quotas of the hub have.
+// The preconditions of an upgrade: API server metrics in their real format, and the room on the hub's nodes and in its quotas.
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import { DEFAULT_SHAPE } from './plane-settings.ts'

@@ -1,4 +1,4 @@
-// Every Secret is written once more without being read, page by page, and what the server refuses is named.
+// Rewrites every Secret without reading it, page by page, and lists what the server refuses.
 import { expect, test } from 'vitest'
 import { ApiError, failure } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'

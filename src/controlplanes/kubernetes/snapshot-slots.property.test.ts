@@ -1,4 +1,4 @@
-// A volume with the snapshots of one store, played: what is on it, what fits, what fails. The rules that are checked know nothing of how a file is chosen.
+// Simulates a volume with one store's snapshots: what is on it, what fits, what fails. The checked rules are independent of how a file is chosen.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
@@ -33,7 +33,7 @@ const EMPTY: PlaneRecord = {
 }
 const VOLUME = quantityValue(settingsOf(EMPTY, REAL_VERSIONS, NO_CREDENTIALS)?.etcd.snapshotStorage) ?? 0
 
-/** The volume, whatever the record says of it. */
+/** The volume, whatever the record claims. */
 class Volume {
   record: PlaneRecord = EMPTY
   readonly disk = new Map<number, number>()
@@ -52,7 +52,7 @@ class Volume {
     const taking = { name, slot, version: '1.36.2' }
     const before = this.record
     this.record = { ...before, taking }
-    // The old file stays until the new one is whole.
+    // The old file stays until the new one is complete.
     if ([...this.disk.values()].reduce((sum, of) => sum + of, 0) + bytes > this.size) {
       this.full++
       return

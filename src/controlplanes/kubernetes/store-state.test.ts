@@ -1,4 +1,4 @@
-// A store that fills: what is done about it in which order, whatever the members report and wherever a controller is killed.
+// A store that fills up: the maintenance steps and their order, whatever the members report and wherever a controller is killed.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { afterAsking, afterFailure, afterStep, isWorthDefragmenting, nextStep, NO_CARE } from './store-state.ts'
@@ -125,7 +125,10 @@ test('a store is rewritten when that brings writes back, or when much of a file 
   expect(isWorthDefragmenting(report(200, 10), QUOTA)).toBe(false)
 })
 
-/** Three members as etcd has them: files never shrink but by a rewrite, and old revisions are in use until a compaction, or, as nothing is written after it, until a rewrite. */
+/**
+ * Three members like etcd's: files only shrink by a rewrite, and old revisions take space until a compaction or, if nothing is written after it, until a
+ * rewrite.
+ */
 function played(live: number, old: number, failures: readonly boolean[], isHidden: boolean) {
   const sizes = [0, 1, 2].map(() => ({ bytes: QUOTA, inUse: live + old }))
   let isAlarmed = true
@@ -176,7 +179,7 @@ test('a full store takes writes again exactly when what is needed fits, with eac
       fc.array(fc.boolean(), { maxLength: 20 }),
       fc.boolean(),
       (live, failures, isHidden) => {
-        // The first compaction is the one that counts: one that fails is perhaps done by another.
+        // The first compaction decides: a failed one may have been done by someone else.
         const { isAlarmed, pauses, care } = played(
           live,
           QUOTA - live,
@@ -185,7 +188,7 @@ test('a full store takes writes again exactly when what is needed fits, with eac
         )
         const fits = live < 0.9 * QUOTA
         expect(isAlarmed).toBe(!fits)
-        // Where all of it is needed, only a rewrite tells.
+        // If all of it is in use, only a rewrite shows it.
         expect(pauses).toEqual([1, 2, 0])
         expect(care.doing).toBeUndefined()
         expect(care.defragmented).toBe(1)
@@ -211,7 +214,7 @@ test('a full store to which nothing is written after its compaction is rewritten
     care = afterAsking(care, found(HOUR + 61_000), true)
   }
   care = afterStep(care, { do: 'finish' })
-  // All of it is needed: the same revision is not rewritten again and again.
+  // All of it is in use: the same revision is not rewritten again and again.
   for (let minute = 2; minute < 5; minute++) {
     care = afterAsking(care, found(HOUR + minute * 60_000), true)
     expect(isWorth()).toBe(false)

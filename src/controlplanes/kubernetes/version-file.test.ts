@@ -1,4 +1,4 @@
-// What people write into a version file by mistake is named with its row, before any Cluster waits for it.
+// Mistakes in a version file are reported with their row before any Cluster waits for it.
 import { expect, test } from 'vitest'
 import { parseVersionFile } from './version-file.ts'
 

@@ -1,5 +1,5 @@
-// Upgrades in a world of their own: programs that roll one instance after the other, versions that do not start, controllers that
-// are killed before or after each step, declared versions that change at any time. The rules of Kubernetes are the oracle, written apart from the planner.
+// Simulated upgrades: programs that roll one instance at a time, versions that do not start, controllers killed before or after each step, declared versions
+// that change at any time. Kubernetes' version rules are the oracle, written independently of the planner.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
@@ -99,7 +99,7 @@ class World {
     })
   }
 
-  /** A write of the status fails when it was decided on an older one. */
+  /** A status write fails if it was based on an older version. */
   act(step: UpgradeStep, decidedOn: UpgradeRecord | undefined, wanted: string): void {
     const isStale = JSON.stringify(decidedOn) !== JSON.stringify(this.record)
     switch (step.do) {
@@ -141,7 +141,7 @@ class World {
         const form = { version: step.version, emulates: minor(step.version) }
         const etcd = etcdForm(TABLE.find((r) => r.version === step.version)?.etcd ?? '')
         this.wanted = { etcd, apiserver: form, 'controller-manager': form, scheduler: form }
-        // All stop before the store is put back.
+        // All stop before the store is restored.
         for (const part of PARTS) this.instances[part] = this.instances[part].map(() => this.wanted[part])
         this.written = form.emulates
         this.busy = { with: 'a restore', left: 3 }
@@ -155,7 +155,7 @@ class World {
     if (this.busy !== undefined && --this.busy.left <= 0) this.busy = undefined
     for (const part of PARTS) {
       const i = this.instances[part].findIndex((f) => !same(f, this.wanted[part]))
-      // One at a time: a broken new one blocks the rest.
+      // One at a time: a broken new instance blocks the rest.
       const isBlocked = this.instances[part].some((f) => same(f, this.wanted[part]) && this.broken.has(f.version))
       if (i >= 0 && !isBlocked && random() < 0.8) this.instances[part] = this.instances[part].with(i, this.wanted[part])
       if (this.isReady(part)) delete this.unreadySince[part]
@@ -164,7 +164,7 @@ class World {
     this.check()
   }
 
-  /** What must never be: the rules for versions of Kubernetes and etcd, and ours for the edge. */
+  /** Invariants: the version rules of Kubernetes and etcd, and KubeNode's own for the edge. */
   check(): void {
     const api = this.instances.apiserver
     const behaviors = api.map((f) => f.emulates)
@@ -198,7 +198,7 @@ class World {
 
 const same = (a: Form, b: Form) => a.version === b.version && a.emulates === b.emulates
 
-/** Of a seed; the same run each time. */
+/** Seeded; the same run each time. */
 function randomOf(seed: number): () => number {
   let x = seed >>> 0 || 1
   return () => {
@@ -225,7 +225,7 @@ function run(seed: number): World {
       if (random() < 0.02) world.busy ??= { with: 'the replacement of a member', left: 4 }
       if (random() < 0.1) world.approved = world.snapshots.at(-1)?.name
     } else {
-      // The end of the faults: from here on it must become what is wanted, if that is possible.
+      // Faults end here: from now on the desired state must be reached, if possible.
       world.broken.clear()
       world.isDeaf = false
       world.approved = world.record?.edge?.snapshot ?? world.approved
@@ -233,7 +233,7 @@ function run(seed: number): World {
     const seen = random() < 0.1 ? before : world.seen()
     before = world.seen()
     const decision = planUpgrade(seen, request, TABLE, world.now)
-    // Killed before the step in one of ten times; killed after it is the next look.
+    // One in ten is killed before the step; a kill after it is the next pass.
     if (decision.is === 'step' && random() > 0.1) world.act(decision.step, seen.record, request.version)
     world.tick(random)
   }
@@ -242,7 +242,7 @@ function run(seed: number): World {
   return world
 }
 
-/** It runs what is wanted, or says why it cannot; one that walks several minors may still be on its way. */
+/** It runs the desired version, or reports why it cannot; one that walks several minors may still be in progress. */
 function isAtRest(world: World, request: UpgradeRequest): boolean {
   const end = planUpgrade(world.seen(), request, TABLE, world.now)
   if (end.is === 'waits') return /Approval|the version table/.test(end.waitingFor) || request.walksMinors

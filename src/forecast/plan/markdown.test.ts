@@ -7,7 +7,7 @@ import { markdownOf, type PlanDocument } from './markdown.ts'
 import { escaped } from './markdown-text.ts'
 import { outlookOf } from './outlook.ts'
 
-/** Anything that a commit may hold: closing tags, fences, mentions, newlines, table bars. */
+/** Anything a commit may contain: closing tags, fences, mentions, newlines, table bars. */
 const nasty = fc.oneof(
   fc.string({ maxLength: 40 }),
   fc.constantFrom(
@@ -193,7 +193,7 @@ describe('a plan in Markdown', () => {
         if (isLossy || isWrong || isHeld) expect(red).toBeGreaterThan(0)
         const folded = text.indexOf('<details>')
         if (red > 0 && folded > 0) expect(red).toBeLessThan(folded)
-        // The command to approve is above the fold, and whole, in every form.
+        // The complete approve command is above the fold in every form.
         if (isHeld) expect(text.split('<details>')[0]).toContain(`\`kubenode approve sha256:${'d'.repeat(64)}\``)
         if ((plan.loosened ?? []).length > 0) {
           const warned = text.indexOf('🟠 **This loosens')

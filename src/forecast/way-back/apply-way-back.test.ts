@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { applyWayBack } from './apply-way-back.ts'
 
-/** More than a pipe holds: git has ended before all of it is written. */
+/** More than a pipe holds: git exits before everything is written. */
 const LARGE = 'x'.repeat(4 * 1024 * 1024)
 
 test('git that refuses without reading the patch is an error with a number, not a broken pipe', async () => {

@@ -1,4 +1,4 @@
-// Each thing a cluster may lack gives its own number; an unread answer never passes, and a healthy cluster has no failure.
+// Each possible gap of a cluster has its own number; an unread answer never passes, and a healthy cluster has no failure.
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import { labelled, type Release } from '../release.ts'

@@ -5,7 +5,7 @@ import { programClocks } from './program-clocks.ts'
 
 const RENEWS_EVERY_MS = 2_000
 
-/** A server whose leader renews its Lease by a clock of its own. */
+/** A server whose leader renews its Lease by a different clock. */
 function world({ aheadMs = 0, renews = true, status = 200 }) {
   const clock = new VirtualClock()
   const raw = () => {

@@ -30,6 +30,6 @@ test('an uninstall that was broken off left its mark', () => {
   const metadata = { name: 'kubenode-system', annotations: { [ANNOTATIONS.uninstalling]: 'true' } }
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata }
   expect(unendedRun({ ...noted, namespace })).toEqual({ kind: 'BrokenOff', verb: 'uninstall' })
-  // Applied by kubectl: nothing notes an installation, and none is missing.
+  // Applied by kubectl: there is no record of an installation, and none is expected.
   expect(unendedRun(none)).toBeUndefined()
 })

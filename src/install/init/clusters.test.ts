@@ -1,4 +1,4 @@
-// The further clusters of a fleet that init made: any number for each stage, and what is not understood is refused.
+// Additional clusters of a fleet from init: any number per stage, and invalid input is refused.
 import { expect, test } from 'vitest'
 import { clustersIn } from '../../../template/fleet/clusters.ts'
 

@@ -1,4 +1,4 @@
-// Before the programs stop, every host gets rid of its agent; one whose agent does not answer is named, and blocks nothing.
+// Before the programs stop, every host removes its agent; one whose agent does not answer is listed and blocks nothing.
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'

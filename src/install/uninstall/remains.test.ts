@@ -6,7 +6,7 @@ import type { InstallContext } from '../context.ts'
 import type { Installed } from '../observe.ts'
 import { remainsOf } from './remains.ts'
 
-/** A server without KubeNode objects, whose pages of discovery answer with one status. */
+/** A server without KubeNode objects, whose discovery pages return this status. */
 function contextWith(status: number): InstallContext {
   const client = {
     raw: async () => ({ status, text: '{}', headers: {} }),

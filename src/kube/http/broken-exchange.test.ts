@@ -1,4 +1,4 @@
-// What a person reads when no connection came about.
+// Errors when no connection could be made.
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { type Clock } from '#lib/clock.ts'
@@ -53,7 +53,7 @@ test('a process that was stopped while it connected blames no server; one that t
   try {
     const seen: unknown[] = []
     void client.raw({ method: 'GET', path: '/api' }).catch((e: unknown) => seen.push(e))
-    // However late a part of the time is over, it is one part: each try takes ten of them.
+    // A late tick counts as one tick: each attempt takes ten of them.
     for (let parts = 1; seen.length === 0; parts++) {
       await vi.waitUntil(() => due.length === parts || seen.length > 0, { timeout: 60_000 })
       due[parts - 1]?.()

@@ -220,7 +220,7 @@ describe('a signing request', () => {
     expect(() => readSigningRequest(`${'\n'.repeat(70_000)}${text}`)).toThrow(/characters/)
   })
 
-  /** A request that says all that, signed. */
+  /** A signed request with all of these. */
   function signedRequest(subject: Buffer, attributes: Buffer, ...more: readonly Buffer[]): string {
     return signedBy(generateKeyPairSync('ec', { namedCurve: 'P-256' }), subject, attributes, ...more)
   }
@@ -299,7 +299,7 @@ describe('a signing request', () => {
     return sequence(sequence(objectId('2a864886f70d010101'), der(0x05)), bitString(numbers))
   }
 
-  /** With an exponent of 1 a signature is its own padded digest: anyone writes one, without a private key. */
+  /** With an exponent of 1 a signature is its own padded digest: anyone can create one without the private key. */
   function forgedRequest(): string {
     const modulus = Buffer.alloc(256, 0xff)
     const info = sequence(der(TAG.integer, Buffer.from([0])), someone, rsaKey(modulus, 1), none)

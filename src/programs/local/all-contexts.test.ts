@@ -3,7 +3,7 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { stringify } from 'yaml'
 import { allContexts } from './all-contexts.ts'
 
-/** As an API server of this machine writes it: all with the same names. */
+/** As a local API server writes it: all with the same names. */
 const own = (port: number, token: string): string =>
   stringify({
     apiVersion: 'v1',

@@ -61,17 +61,17 @@ test(
       expect(existsSync(entryIn(built, name)), name).toBe(true)
     for (const name of readdirSync(built.folder).filter((f) => f.endsWith('.mjs')))
       expect(readFileSync(join(built.folder, name), 'utf8'), name).not.toMatch(/[\u0100-\uffff]/)
-    // As an editor does: the sources are the same, and the mark is made again.
+    // Like an editor: the sources are the same, and the mark is written again.
     const mark = join(built.folder, '..', 'current')
     utimesSync(mark, 1, 1)
     expect(markedBuild(where)).toEqual(built)
     expect([readFileSync(mark, 'utf8').trim(), statSync(mark).mtimeMs > 1_000]).toEqual([basename(built.folder), true])
     const before = statSync(built.folder).ino
-    // One that runs is not taken away by a second start, and nothing is left of what that made.
+    // A second start keeps a running build, and leaves nothing of its own behind.
     expect(await build(where)).toEqual(built)
     expect(statSync(built.folder).ino).toBe(before)
     expect(readdirSync(join(built.folder, '..')).toSorted()).toEqual([basename(built.folder), 'current'].toSorted())
-    // As a host keeps it that loses its power. A build takes some seconds of processor, so by default the file is put back by hand.
+    // Like a host after a power loss. A build takes some seconds of CPU, so by default the file is restored by hand.
     const agent = entryIn(built, 'agent-main')
     const whole = readFileSync(agent)
     truncateSync(agent)
@@ -101,7 +101,7 @@ test('S31 links among the sources are not followed, and the sources run', async 
   expect(await build(where)).toEqual(sourcesOf(where.root))
   expect(readdirSync(where.cache)).toEqual([])
   rmSync(join(where.root, 'src/everything'))
-  // That of an editor, which leads to nothing.
+  // An editor's dangling link.
   symlinkSync('somebody@somewhere', join(where.root, 'src/.#main.ts'))
   expect(builtOf(where)).toBeUndefined()
 })

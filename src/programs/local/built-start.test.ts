@@ -1,4 +1,4 @@
-// bin/kubenode starts what was built of the sources, and the sources themselves in every case of doubt.
+// bin/kubenode starts the build of the sources, and the sources themselves if in doubt.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -18,7 +18,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 
 const BUILD = 'node_modules/.cache/kubenode/programs/0123456789abcdef'
 const CURRENT = 'node_modules/.cache/kubenode/programs/current'
-/** Files of the test are written before it. */
+/** The test's files are older than this. */
 const LATER_S = Date.now() / 1_000 + 60
 
 let root = ''

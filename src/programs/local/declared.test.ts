@@ -94,7 +94,7 @@ test('the folder that a killed start left behind is removed by the next one, and
 
 const exports = () => readdirSync(root).filter((f) => f.startsWith('commit-'))
 const OWNED_FOLDERS = join(import.meta.dirname, '../../lib/owned-folders.ts')
-/** What a start that was killed while it exported a commit leaves. */
+/** Left by a start that was killed while it exported a commit. */
 const LEAVE_FOLDER = `
 const { makeOwnedFolder } = await import(${JSON.stringify(OWNED_FOLDERS)})
 makeOwnedFolder({ parent: process.argv[1], prefix: 'commit-' })

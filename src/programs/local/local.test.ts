@@ -91,7 +91,7 @@ test('a repository that was moved away is not taken for a missing git', async ()
 describe('the lock', () => {
   const files = () => ({ lock: join(dir, 'lock.db'), holder: join(dir, 'lock') })
 
-  /** A start of its own, which tries at once and ends when its input does. */
+  /** A separate start, which tries at once and exits when its input ends. */
   function start(): ChildProcess {
     const code = `import { takeLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))}
       try { takeLock(${JSON.stringify(files())}); process.stdout.write('held') } catch (e) { process.stdout.write(e.message) }

@@ -1,4 +1,4 @@
-// The repository that the local fleet follows: the one of the demo, made as a user has it, on the same file system and on another one.
+// The repository of the local fleet: the demo's, created as a user has it, on the same file system and on another one.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-/** Everything that a start makes, and a photo. */
+/** Everything that a start creates, and a photo. */
 function used(state: string): void {
   writeFileSync(layout.state, state)
   for (const path of [

@@ -65,7 +65,7 @@ const request = (name: string, more: Partial<ControlPlaneRequest> = {}): Control
 
 const filesOf = (id: string): readonly string[] => readdirSync(root).filter((f) => f.includes(id))
 
-/** The same host, as the role `cluster` sees it from another process. */
+/** The same host, used by the cluster role from another process. */
 async function overSocket(host: EmbeddedHost): Promise<ControlPlaneHost> {
   const socket = join(root, '.control.sock')
   const served = await serveHost(host, socket)

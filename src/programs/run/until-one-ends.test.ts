@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { MOST_TO_END_MS, untilOneEnds } from './until-one-ends.ts'
 
-/** Ends as `how` says, or when it is stopped. */
+/** Ends as `how` describes, or when stopped. */
 const role = (how: string, signal: AbortSignal): Promise<string> => {
   if (how === 'dies') return Promise.reject(new Error('died'))
   if (how === 'loses') return Promise.resolve('LeadershipLost')

@@ -1,4 +1,4 @@
-// The reader of EC2's XML: what the vendor never sends is unreadable, so that no answer is read shorter or otherwise than it was meant.
+// The parser of EC2's XML: refuses what the vendor never sends, so that no answer is misread or truncated.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { inFull } from '#test/support/tools/full.ts'

@@ -1,4 +1,4 @@
-// Calls of a cloud as its vendor counts them: whatever waits for keys, for a turn or on the way, no action is called more often than permitted.
+// Calls of a cloud as its vendor counts them: whatever waits for keys, for a turn or in transit, no action exceeds its rate.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
@@ -39,9 +39,9 @@ const wire: Wire = {
 }
 
 interface Slow {
-  /** Of fetching keys. */
+  /** Time to fetch keys. */
   readonly keysMs: number
-  /** Of each way to the vendor, one after the other. */
+  /** Latency of each call to the vendor, in order. */
   readonly wayMs: readonly number[]
   /** The vendor takes none of these calls' keys. */
   readonly expiresEvery: number
@@ -61,7 +61,7 @@ function world({ counts, limit, period }: Vendor, { keysMs, wayMs, expiresEvery 
     rate: new Rate({ clock, limitOf: () => limit, period }),
     clock,
     random: seededRandom(2),
-    // What is on its way arrives, whether or not it is waited for.
+    // A call in transit arrives whether or not its answer is awaited.
     transport: (request, signal) => Promise.race([arriving(request.url), aborted(signal)]),
   })
   const arriving = async (url: string): Promise<CloudAnswer> => {
@@ -115,7 +115,7 @@ describe('calls of a cloud', () => {
 
   test('whose answers are not awaited any longer are counted: the caller was killed, and asks again', async () => {
     const vendor = VENDORS[1] as Vendor
-    // A network that was blocked lets all of them through at once.
+    // A blocked network releases all of them at once.
     const wayMs = [0, 4_000, 4_000, 4_000, 4_000, 3_400, 2_800, 2_200, 1_600, 1_000, 400, 0]
     const { clock, region, call } = world(vendor, { keysMs: 0, wayMs, expiresEvery: 1_000 })
     void call({ action: 'Run', params: {} })
@@ -142,7 +142,7 @@ describe('calls of a cloud', () => {
       for (await settled(); clock.fireNext(); await settled());
       await done
     }
-    // Three calls of the vendor, 1.2 seconds apart: the second was refused for its keys.
+    // Three calls at the vendor, 1.2 seconds apart: the second was refused for its keys.
     expect(times.map((t) => Math.round(t / 100))).toEqual([12, 35])
   })
 })

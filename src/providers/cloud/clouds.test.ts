@@ -1,4 +1,4 @@
-// Both cloud providers against servers that check signatures and keep hosts as the vendors do: the conformance kit, and what clouds do wrong.
+// Both cloud providers against servers that verify signatures and manage hosts like the vendors: the conformance kit, and clouds' faults.
 import { systemClock } from '#lib/system-clock.ts'
 import { type FakeServer, serveFake } from '#test/doubles/clouds/answers.ts'
 import type { FakeRegion } from '#test/doubles/clouds/region.ts'
@@ -35,7 +35,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
   let handler: ReturnType<Vendor['fake']>
   const start = (): Provider => v.provider({ clock: quickClock, endpoint: server.url, limits: OPEN_LIMITS })
   beforeAll(async () => {
-    // Looked up at each request: a test has a region of its own.
+    // Resolved at each request: every test has its own region.
     server = await serveFake((request) => handler(request))
   })
   afterAll(() => server.close())
@@ -213,7 +213,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
         await expect(ask()).rejects.toThrow(/KN11042/)
       handler = sound
       region.faults.next = next
-      // The second try of the same call is answered.
+      // The second attempt of the same call is answered.
       expect(hostIn(await provider.create(hostRequest(v, 'm'))).providerID).toBe(providerID)
       expect(server.sent()).toBeLessThan(80 * 2 ** 20)
     },
@@ -237,7 +237,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     const { providerID } = hostIn(await provider.create(hostRequest(v, 'm')))
     await expect(provider.get(providerID)).rejects.toThrow('KN11043')
     await expect(provider.reboot(providerID)).rejects.toThrow('KN11043')
-    // A provider that was started again does not know it either.
+    // A restarted provider does not know it either.
     await expect(start().get(providerID)).rejects.toThrow('KN11043')
   })
 
@@ -259,7 +259,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     const provider = start()
     const { providerID } = hostIn(await provider.create(hostRequest(v, 'm')))
     expect(await provider.get(providerID)).toBeDefined()
-    // A copy that lags.
+    // A lagging replica.
     faults.visibleAfterMs = 600_000
     await expect(provider.delete(providerID)).rejects.toThrow('KN11043')
     await expect(provider.get(providerID)).rejects.toThrow('KN11043')
@@ -292,7 +292,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     const [instance] = instances.values()
     if (instance === undefined) throw new Error('no instance was made')
     instances.set(instance.id, { ...instance, tags: new Map([['Name', 'm']]) })
-    // However often it is asked, by one that knew it and by one that was started again.
+    // However often it is asked, by a provider that knew it or a restarted one.
     for (const one of [provider, provider, start()]) {
       await expect(one.get(providerID)).rejects.toThrow('KN11083')
       await expect(one.delete(providerID)).rejects.toThrow('KN11083')
@@ -328,7 +328,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     expect(await provider.respond?.('e-1', { kind: 'Accept' })).toBe('Refused')
     expect(await provider.respond?.('e-1', { kind: 'Postpone', until: '2026-12-02T00:00:00Z' })).toBe('Ordered')
     expect((await provider.maintenance?.())?.events[0]?.notBefore).toBe('2026-12-02T00:00:00Z')
-    // A restart that was ordered here ends it.
+    // A restart ordered here ends it.
     expect(await provider.respond?.('e-1', { kind: 'Start' })).toBe('Ordered')
     expect((await provider.maintenance?.())?.events[0]?.state).toBe(v.name === 'aws' ? 'Executed' : 'Avoided')
   })
@@ -377,7 +377,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
 
 const TRIES = 50
 
-/** As controllers use a provider: what fails for a moment is tried again. */
+/** Like controllers: retries temporary failures. */
 function retrying(provider: Provider): Provider {
   const again = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (let i = 0; ; i++)

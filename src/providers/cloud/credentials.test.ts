@@ -1,4 +1,4 @@
-// Where the keys of a cloud come from, against services that answer as the vendors describe, and what happens at the end of their life.
+// The sources of a cloud's keys, against services that answer as documented by the vendors, and what happens when keys expire.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ interface Vendor {
     options: object,
     tools: { transport: Transport; env: Readonly<Record<string, string>>; clock: VirtualClock },
   ): KeySource
-  /** What the service that lends keys answers. */
+  /** The answer of the service that issues temporary keys. */
   lent(expiresAt: string): string
   refusal: string
   readonly metadata: { readonly header: string; readonly roles: string; readonly keys: (expiresAt: string) => string }

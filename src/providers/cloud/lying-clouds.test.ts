@@ -1,5 +1,5 @@
-// A cloud, or whatever answers at its address, that lies over its real API: both vendors' providers, guarded as controllers use them, against servers whose answers
-// are changed on the way. What cannot be read leaves open whether there is a host, no host is lost or made twice by it, and memory and time stay bounded.
+// A cloud, or an impostor at its address, that sends false answers over its real API: both vendors' providers, guarded as in controllers, against servers with
+// altered answers. An unreadable answer leaves it open whether a host exists, no host is lost or duplicated, and memory and time stay bounded.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -13,12 +13,12 @@ import { guarded } from '../guarded.ts'
 import type { Host, Provider } from '../port.ts'
 
 const MIB = 2 ** 20
-/** No answer is awaited for half a minute. */
+/** Does not wait half a minute for an answer. */
 const hastyClock: Clock = { ...quickClock, after: (ms, fn) => systemClock.after(Math.min(ms, 50), fn) }
 /** Sixteen kilobytes. */
 const BOMB = gzipSync(Buffer.alloc(16 * MIB))
 
-/** Sends what it likes in place of a true answer. */
+/** Sends anything in place of a true answer. */
 type Lie = (text: string, response: ServerResponse) => void
 
 const inBody =
@@ -26,7 +26,7 @@ const inBody =
   (text, response) =>
     void response.writeHead(200).end(change(text))
 
-/** A lie about how an answer is sent. `isSlow`: it ends with the deadline. */
+/** A fault in how an answer is sent. `isSlow`: it ends at the deadline. */
 const WAYS: Readonly<Record<string, { readonly lie: Lie; readonly isSlow?: true }>> = {
   'sends kilobytes that become 256 MB': {
     lie: (_, response) => {
@@ -71,7 +71,7 @@ const WAYS: Readonly<Record<string, { readonly lie: Lie; readonly isSlow?: true 
   },
 }
 
-/** A lie in an answer that can be read. */
+/** A false claim in a readable answer. */
 const CLAIMS: Readonly<Record<string, (text: string) => string>> = {
   'with a slash in the ids': (text) => text.replaceAll(/(?<=[">])i-0/g, 'i-0/../i-0'),
   'with ids of two lines': (text) => text.replaceAll(/(?<=[">])i-0/g, text.startsWith('<') ? 'i-0&#10;' : 'i-0\\n'),
@@ -206,7 +206,7 @@ describe.each(VENDORS)('a cloud like $name', (v: Vendor) => {
         : JSON.stringify({ ...(JSON.parse(text) as object), Instances: { Instance: [] } }),
     )
     expect((await provider.list()).hosts).toEqual([])
-    // By name it is missing too, and that is not believed yet.
+    // It is missing by name too, which is not yet proof.
     for (let asked = 0; asked < 3; asked++) {
       await expect(provider.get(providerID)).rejects.toThrow('KN11043')
       await expect(provider.reboot(providerID)).rejects.toThrow('KN11043')

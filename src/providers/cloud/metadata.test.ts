@@ -1,4 +1,4 @@
-// What a metadata service may answer, however wrong, fits into the status of a Machine: one field that is refused would keep the whole report of the agent out.
+// Any answer of a metadata service, however wrong, fits into a Machine's status: one refused field would block the agent's whole report.
 import { describe, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { validate } from '#apiserver/schema/validate.ts'

@@ -1,4 +1,4 @@
-// The bucket of calls of one account, on a clock that jumps, against a vendor that counts in its own way.
+// The token bucket of one account, on a clock that jumps, against a vendor that counts differently.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -28,7 +28,7 @@ function world(): World {
 
 const rateOn = (clock: VirtualClock): Rate => new Rate({ clock, limitOf: () => LIMIT, period: 'Minute' })
 
-/** A machine that wants a host: it comes back at the time that the rate gives it. Answers how often it came. */
+/** A machine that wants a host: it comes back when the rate allows. Returns how often it came. */
 async function wants({ clock, region, rate }: World, isAlive = () => true): Promise<number> {
   for (let tries = 1; ; tries++) {
     const turn = await rate.take('Run')
@@ -51,13 +51,13 @@ const done = async <T>(clock: VirtualClock, work: Promise<T>): Promise<T> => {
   return work
 }
 
-/** With an answer at once. */
+/** With an immediate answer. */
 async function call(clock: VirtualClock, rate: Rate): Promise<void> {
   const turn = await done(clock, rate.take('Run'))
   if (turn.kind === 'Go') turn.answered()
 }
 
-/** A program that starts waits so long for its first call. */
+/** A starting program waits this long for its first call. */
 const FIRST_MS = Math.ceil(1_000 / (LIMIT.perSecond * 0.85))
 
 describe('a rate', () => {
@@ -66,7 +66,7 @@ describe('a rate', () => {
     const tries = await done(w.clock, Promise.all(Array.from({ length: 300 }, () => wants(w))))
     expect(w.region.overLimit).toBe(0)
     expect(w.clock.monotonic()).toBeLessThanOrEqual((300 / PER_MINUTE) * 60_000 * 1.3)
-    // Without times of their own each would come back every ten seconds.
+    // Without individual times each would come back every ten seconds.
     expect(tries.reduce((a, b) => a + b, 0) / tries.length).toBeLessThan(8)
   })
 
@@ -158,7 +158,7 @@ describe('a rate', () => {
   })
 })
 
-/** What a vendor may count, in each of its two ways, and what a provider believes of it. */
+/** What a vendor may count, in both of its ways, and what a provider assumes. */
 const anyLimit = fc.oneof(
   fc.integer({ min: 20, max: 600 }).map((calls): [FakeLimit, Limit] => [
     { kind: 'Minute', calls },
@@ -173,10 +173,10 @@ const anyLimit = fc.oneof(
 )
 
 const anyWave = fc.record({ wanted: fc.integer({ min: 0, max: 40 }), thenMs: fc.integer({ min: 0, max: 4_000 }) })
-/** Of a program, from its start to its end. */
+/** One program, from start to end. */
 const anyLife = fc.array(anyWave, { minLength: 1, maxLength: 4 })
 
-/** Who asked may be gone before the answer: the call arrives all the same. */
+/** The caller may leave before the answer: the call arrives anyway. */
 const anyWay = fc.record({ isSlow: fc.boolean(), isLeft: fc.boolean() })
 
 test('a rate lets no call arrive beyond the limit, however long each is under way, left alone or not, in however many lives', () =>

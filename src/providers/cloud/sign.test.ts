@@ -1,4 +1,4 @@
-// Our signatures against those that the vendors publish with their descriptions, and against some that their own packages made.
+// Signatures compared with examples from the vendors' documentation and from their own packages.
 import { expect, test } from 'vitest'
 import { signedAcs3 } from '../alicloud/sign.ts'
 import { signedV4 } from '../aws/sign.ts'

@@ -1,4 +1,4 @@
-// The conformance kit, and what is the hollow provider's own: parameters, and one process for all hosts.
+// The conformance kit, and the hollow provider's specifics: parameters, and one process for all hosts.
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -66,7 +66,7 @@ describe('the hollow provider', () => {
     const log = () => readFile(agentsLayout(dir()).agentLog, 'utf8').catch(() => '')
     for (const name of ['one', 'two']) await provider.create(request(name))
     await until(async () => (await log()).includes('begun'))
-    // A later provider finds the process that is there.
+    // A later provider finds the existing process.
     const later = await start()
     const laterEnds = new AbortController()
     void later.run?.(laterEnds.signal)

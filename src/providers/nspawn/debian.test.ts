@@ -1,4 +1,4 @@
-// Packages of Debian become the archives that were signed, or it is said why not. apt is a script that answers as apt does.
+// Debian packages become the signed archives, or the reason is reported. apt is a script that answers like apt.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

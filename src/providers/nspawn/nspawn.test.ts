@@ -13,7 +13,7 @@ import { run } from './run.ts'
 import { ensureTree, hasTree, treePath } from './tree.ts'
 import { isFull } from '#test/support/tools/full.ts'
 
-/** Trees are dear to build and outlive test runs. */
+/** Trees are expensive to build and outlive test runs. */
 const CACHE = process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees'
 const tree = { cache: CACHE, log: silentLogger }
 
@@ -34,7 +34,7 @@ const until: ConformanceTools['until'] = async (holds) => {
 let base: string
 let started: NspawnProvider[]
 let poweredOff: string[]
-// An overlay cannot lie on another one, and /tmp may be in memory.
+// An overlay cannot be on another one, and /tmp may be in memory.
 beforeEach(async () => {
   base = await mkdtemp('/var/tmp/nspawn-test-')
   started = []
@@ -82,7 +82,7 @@ const isUp = async (p: NspawnProvider, id: string) => {
   return /running|degraded/.test(state)
 }
 
-/** Boots take seconds where many share a host. */
+/** Boots take seconds if many share a host. */
 const SLOW_MS = 120_000
 
 describe('the nspawn provider', () => {

@@ -12,7 +12,7 @@ import { type NodeLayout, nodeLayout } from './layout.ts'
 import { processes, processesOf, signalExactly } from './proc.ts'
 import { createProcessProvider } from './provider.ts'
 
-/** A substitute for an agent: starts a component in a session of its own, without our mark and from another folder, and then stays. */
+/** A fake agent: starts a component in its own session, without the provider's mark and from another folder, and then stays. */
 const AGENT = `
 mkdir -p "$2/root/opt"
 cp /bin/sleep "$2/root/opt/service"
@@ -69,7 +69,7 @@ const request = (machine: string, machineUid = `uid-${machine}`, token?: string)
 const node = (machine: string) => nodeLayout(join(base, 'nodes'), machine)
 const own = async (machine: string) => processesOf(node(machine).dir, await processes(), process.pid)
 
-/** Polls, since what is waited for happens in other processes. */
+/** Polls, because the events happen in other processes. */
 async function until<T>(read: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const value = await read().catch(() => undefined)
@@ -96,7 +96,7 @@ describe('the process provider', () => {
     expect((await stat(joinFile)).mode & 0o777).toBe(0o600)
     const agent = (await own('m-1')).find((x) => x.args[0] === '/bin/sh')
     const names = agent?.env.map((e) => e.split('=', 1)[0]).sort()
-    // The shell of the stand-in adds PWD for itself.
+    // The fake agent's shell adds PWD itself.
     expect(names?.filter((n) => n !== 'PWD')).toEqual([
       'KUBENODE_NODE_DIR',
       'LANG',

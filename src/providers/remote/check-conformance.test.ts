@@ -18,7 +18,7 @@ const CAPABILITIES = {
 let stop: () => Promise<unknown> = async () => undefined
 afterEach(() => stop())
 
-/** What the kit prints about a program that answers every call but the first in this way; undefined: it breaks off. */
+/** The kit's output for a program that answers every call except the first with this; undefined: it drops the connection. */
 async function saidAbout(answer: object | undefined): Promise<readonly string[]> {
   const dir = await mkdtemp(join(tmpdir(), 'kit-'))
   const path = join(dir, 's')

@@ -1,4 +1,4 @@
-// Every provider conforms through a socket as it does in process. A new provider is one more entry here.
+// Every provider conforms over a socket as well as in process. A new provider is one more entry here.
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const until: ConformanceTools['until'] = async (holds) => {
 }
 
 let base: string
-/** An overlay cannot lie on another one, and /tmp may be in memory. */
+/** An overlay cannot be on another one, and /tmp may be in memory. */
 let machines: string
 beforeAll(async () => {
   base = await realpath(await mkdtemp(join(tmpdir(), 'served-')))
@@ -50,7 +50,7 @@ interface Served {
   readonly lacks?: () => Promise<string | undefined>
 }
 
-/** Trees are dear to build and outlive test runs. */
+/** Trees are expensive to build and outlive test runs. */
 const tree = { cache: process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees', log }
 
 async function machinesLack(): Promise<string | undefined> {
@@ -59,7 +59,7 @@ async function machinesLack(): Promise<string | undefined> {
   return (await hasTree(tree)) ? undefined : `there is no tree in ${tree.cache}; a full run builds one`
 }
 
-/** Against a region that checks signatures. */
+/** Against a region that verifies signatures. */
 function ofCloud(v: Vendor): Served {
   const transport = transportTo(v.fake(fakeRegion(v, { clock })))
   const endpoint = 'https://cloud.example.org'

@@ -1,5 +1,5 @@
-// A provider that is broken, or that an attacker wrote. Whatever it answers: a create is Unknown and a read throws, never an absence; no host of another
-// provider or machine is believed; memory, time and logs stay bounded.
+// A broken or malicious provider. Whatever it answers: a create is Unknown and a read throws, never an absence; hosts of another provider or machine are not
+// accepted; memory, time and logs stay bounded.
 import { randomUUID } from 'node:crypto'
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -415,7 +415,7 @@ describe('a provider that is away at the start', () => {
     await expect(late.get('liar://h-1')).rejects.toThrow('KN11060')
     expect(await late.create(REQUEST)).toMatchObject({ kind: 'Unknown', message: expect.stringContaining('KN11060') })
     expect(late.capabilities.visibleWithinMs).toBeGreaterThan(0)
-    // What it can do is unknown too, and a call that it may lack is not one that it lacks.
+    // Its capabilities are unknown too, so an optional call does not count as missing.
     await expect(late.power?.('liar://h-1', 'Off')).rejects.toThrow('KN11060')
     await expect(late.maintenance?.()).rejects.toThrow('KN11060')
     answers['get'] = json({ kind: 'Absent' })

@@ -40,7 +40,7 @@ interface Raw {
   readonly body: { readonly error?: { readonly kind: string; readonly message: string } } & Record<string, unknown>
 }
 
-/** As a program in another language would ask. */
+/** As a program in another language would call it. */
 function raw(socketPath: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Raw> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST'
@@ -224,7 +224,7 @@ test('one who knows no token and keeps every connection open does not keep the c
     stranger.on('error', () => undefined)
     closing.push(() => void stranger.destroy())
     await once(stranger, 'secureConnect')
-    // The rest of the body never comes.
+    // The rest of the body never arrives.
     stranger.write('POST /one/v1/list HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-length: 9999\r\n\r\n')
     await once(stranger, 'data')
   }

@@ -1,4 +1,4 @@
-// Which addons a Cluster may name, with which minors of Kubernetes, and what their objects hold to.
+// Which addons a Cluster may name, their supported Kubernetes minors, and the properties of their objects.
 import { describe, expect, test } from 'vitest'
 import { dnsAddress } from './coredns.ts'
 import { addonObjects, addonProblem, ADDONS, type DeclaredAddon, unfitAddons } from './table.ts'

@@ -1,4 +1,4 @@
-// The objects of a control plane fit together: what a command reads is mounted, what a policy lets in is served, and nothing is shared with another cluster.
+// A control plane's objects fit together: what a command reads is mounted, what a policy admits is served, and nothing is shared with another cluster.
 import { describe, expect, test } from 'vitest'
 import { planeSettings } from '#test/support/worlds/control-planes.ts'
 import type { KubeObject } from '../../schema/object.ts'
@@ -139,7 +139,7 @@ test('API servers reach their etcd, names, and what lies outside of the network 
   })
   const [{ cidr, except } = { cidr: '', except: [] }] = LARGE.reachable
   expect(others).toEqual([{ to: [{ ipBlock: { cidr, except } }] }])
-  // A Service of the cluster has an address that only its own nodes know, and that may be one of the hub.
+  // A cluster's Service has an address that only its own nodes know, and that may belong to the hub.
   expect(commandOf(LARGE, 'apiserver')).toContain('--enable-aggregator-routing=true')
 })
 
@@ -175,9 +175,9 @@ test.each([
   // etcd would answer every client that reaches it.
   'etcd.client-cert-auth',
   'etcd.auto-tls',
-  // All other arguments would count for nothing.
+  // All other arguments would be ignored.
   'etcd.config-file',
-  // The store would begin again, or lose what was written.
+  // The store would start over, or lose writes.
   'etcd.force-new-cluster',
   'etcd.wal-dir',
   'etcd.unsafe-no-fsync',

@@ -1,4 +1,4 @@
-// Downloads are read by their content, bounded, and never written by the names in them (S9, S29).
+// Downloads are identified by content, bounded, and never written under the names in them (S9, S29).
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -76,7 +76,7 @@ test('what is said stays above the block, which is drawn again in its place', ()
   showPhases([{ name: 'rights', done: 1, total: 2 }])
   showPhases([{ name: 'rights', done: 2, total: 2 }])
   const bar = (done: number) => phaseBar([{ name: 'rights', done, total: 2 }])
-  // Each picture begins at the line of the one before.
+  // Each picture starts at the previous one's line.
   expect(out.replaceAll('\u001b', '^')).toBe(
     `\r${bar(0)}^[K\n^[J^[1A\rdefinitions: 24 objects applied^[K\n${bar(0)}^[K\n^[J^[1A\r${bar(1)}^[K\n^[J^[1A\r^[J`,
   )

@@ -1,4 +1,4 @@
-// A component is made from a download alone, twice the same bytes; recipes bring what is right for it, and what is not carried over is said.
+// A component is made from just a download, with the same bytes each time. Recipes add the right settings, and anything dropped is reported.
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ describe('a Debian package', () => {
       version: '2.4+ds1-3-deb12u1',
       install: {
         binaries: [
-          // A text that would be read as a template goes as it is.
+          // Text that would be parsed as a template is copied unchanged.
           { source: 'etc/lamp.toml', path: '/etc/lamp.toml', mode: '0644' },
           { source: 'usr/bin/lamp', path: '/usr/bin/lamp', mode: '0755' },
           { source: 'usr/bin/suid', path: '/usr/bin/suid', mode: '0755' },
@@ -178,7 +178,7 @@ describe('a Debian package', () => {
   })
 })
 
-/** Enough of a program for its processor to be read. */
+/** Enough of a program to detect its architecture. */
 function elf(machine: number): Buffer {
   const head = Buffer.alloc(128)
   head.write('\x7fELF', 'latin1')

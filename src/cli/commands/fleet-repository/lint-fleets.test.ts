@@ -1,4 +1,4 @@
-// The TypeScript of a fleet, through the command: each problem at the line that made the object.
+// Lints a fleet's TypeScript through the command: each problem at the line that created the object.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

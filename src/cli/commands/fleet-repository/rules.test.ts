@@ -50,7 +50,7 @@ async function cli(cwd: string, ...argv: readonly string[]) {
     isTerminal: false,
   }
   const code = await run(['rules', ...argv], io)
-  // Said only where it takes seconds, as on a loaded machine.
+  // Only shown if it takes seconds, as on a loaded machine.
   return { code, out, err: err.replace(/^reading the rules of .*\n/m, '') }
 }
 
@@ -142,7 +142,7 @@ describe('a folder in which little is right', () => {
       '{"logs":[{"path":"/x","rules":[{"condition":"Ours","reason":"Bad","pattern":"x"}]}]}',
     )
     expect(await notes()).not.toContain('no known detector')
-    // The same, brought by a signed component.
+    // The same, installed by a signed component.
     const statement = structuredClone(machineComponent.example) as { spec: Record<string, unknown> }
     const template = '{"plugin":"kmsg","source":"s","conditions":[{"type":"Ours","reason":"Fine"}],"rules":[]}'
     statement.spec['files'] = [{ path: '/etc/ours/monitors/ours.json', format: 'json', template }]
@@ -169,7 +169,7 @@ describe('a folder in which little is right', () => {
   })
 
   test('a file that is broken is blamed itself, not the cases that import it', () => {
-    // In a process of its own: the test runner loads TypeScript in another way.
+    // In a separate process: the test runner loads TypeScript differently.
     const { stdout } = spawnSync(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'rules', 'lint', '-d', '.'], {
       cwd: broken,
       encoding: 'utf8',

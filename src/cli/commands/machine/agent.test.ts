@@ -43,7 +43,7 @@ test('S6 two bundles of one checkout are equal to the byte, and load nothing but
     const text = readFileSync(join(folder, 'a', name), 'utf8')
     const loaded = [...text.matchAll(/^import (?:[^'"]+ from )?["']([^"']+)["']/gm)].map((m) => m[1] ?? '')
     expect(loaded.filter((m) => !known.has(m))).toEqual([])
-    // Paths of the build machine would differ on the next one.
+    // The build machine's paths would not exist elsewhere.
     expect(text).not.toContain(root)
   }
   // The small one stays small: only systemd supervises it.

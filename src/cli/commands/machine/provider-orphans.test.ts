@@ -108,7 +108,7 @@ test('an approval ends with the listing that it was given for, and after a day',
   await approveA()
   await publish([host('a')])
   expect(reports.isApproved(host('a'))).toBe(true)
-  // It has a Machine again, and is listed once more weeks later.
+  // It gets a Machine again, and is listed once more weeks later.
   await publish([])
   expect(approved()).toEqual([])
   await publish([host('a')])

@@ -1,4 +1,4 @@
-// `kubenode run … -- …`: the options of each cluster are read as those of the first, and no two roles of a process have one identity.
+// `kubenode run … -- …`: parses every cluster's options like the first one's, and no two roles of a process share an identity.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// For each blocker: it is created on a server, the printed command is run, and the blocker has ended.
+// Each blocker is created on a server, its printed command runs, and the blocker has ended.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -185,7 +185,7 @@ function world() {
 }
 type World = ReturnType<typeof world>
 
-/** How kubectl and kubenode treat such a line. */
+/** How kubectl and kubenode handle such a line. */
 async function carryOut({ client, clock }: World, command: string): Promise<void> {
   const kubectl = /^kubectl (patch|delete) (\S+) (\S+)(?: --type merge -p '(.*)')?$/.exec(command)
   if (kubectl !== null) {
@@ -513,7 +513,7 @@ test('every reason for which the remedy controller makes no job, and every gate 
   const given = [...source.matchAll(/(?:passes|waits|over)\(\s*(?:given,\s*)?'([A-Z]\w+)'|reason: '([A-Z]\w+)'/g)]
   const reasons = new Set(given.map(([, called, written]) => called ?? written ?? ''))
   expect(reasons.size).toBeGreaterThan(12)
-  // These concern the rule itself, and are reported as such.
+  // These are about the rule itself, and reported that way.
   const ofRules = ['RuleInvalid', 'AsDeclared']
   expect([...reasons].filter((r) => !COVERED.reasons.includes(r) && !ofRules.includes(r))).toEqual([])
   expect(COVERED.gates).toEqual(expect.arrayContaining([...GATES, 'Ledger']))

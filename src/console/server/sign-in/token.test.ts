@@ -1,4 +1,4 @@
-// Tests who waits for whom while API servers are slow to tell whose a token is.
+// Who waits for whom while API servers are slow to identify a token's user.
 import { expect, test } from 'vitest'
 import { type ConnectAs, type OwnClient, OwnClients } from './own-clients.ts'
 import { TokenSignIn } from './token.ts'

@@ -1,4 +1,4 @@
-// What a row of a cluster has from its Cluster object.
+// The parts of a cluster's row that come from its Cluster object.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ClusterState } from '../cluster-cache.ts'

@@ -1,4 +1,4 @@
-// Tests the first line of the console: nothing is called well that was not declared, not read, or may not be read.
+// The console's first line: nothing shows as healthy that is undeclared, unread, or forbidden.
 import { expect, test } from 'vitest'
 import type { ProgramState } from '../program-state.ts'
 import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'

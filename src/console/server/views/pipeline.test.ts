@@ -1,4 +1,4 @@
-// Tests which releases ask a person, with what sync itself reports of a gate.
+// Which releases ask for a person's approval, given what sync reports about a gate.
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
 import { type Gate, judgeGate } from '#sync/release/gates.ts'

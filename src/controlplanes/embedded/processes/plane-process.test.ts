@@ -1,4 +1,4 @@
-// When a process counts as stuck, and what becomes of its control planes.
+// When a process counts as stuck, and what happens to its control planes.
 import { beforeEach, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { EngineServer } from '../engine.ts'

@@ -5,7 +5,7 @@ import type { FromProcess } from './messages.ts'
 import type { Child } from './plane-process.ts'
 import { ProcessEngine } from './process-engine.ts'
 
-/** Where processes end, nothing of what they keep is touched. */
+/** When a process exits, its data is not touched. */
 const untouched = (): never => {
   throw new Error('the data of a control plane was touched')
 }
@@ -17,7 +17,7 @@ const credentials = { authority: pair, server: pair, admin: pair, tokenKey: 'key
 let engine: ProcessEngine | undefined
 afterEach(() => engine?.close())
 
-/** The tenants that each process serves, in the order of the processes. */
+/** The tenants of each process, in process order. */
 async function servedBy(
   tenants: readonly string[],
   bounds: { readonly perProcess: number; readonly tenantsApart?: boolean },
