@@ -156,7 +156,7 @@ function sinceWhen(digest: string, newest: NewestContent | undefined): number {
 
 const NO_TARGETS: Targets = new Map()
 
-/** Pairs each cluster's turn, which includes its Cluster object: before the commit and after it. */
+/** The targets before and after the commit, with each Cluster added to its own cluster's content. */
 function inTurns(before: Targets, after: Targets, namespace?: string): readonly [before: Targets, after: Targets] {
   const old = withTurns(before, { namespace, had: () => false })
   return [old, withTurns(after, { namespace, had: (cluster) => old.has(cluster) })]

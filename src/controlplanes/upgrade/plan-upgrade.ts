@@ -1,4 +1,5 @@
-// Decides the next step of an upgrade of a control plane. Pure. Until the edge, its one-way step, the way back is the old programs, in seconds; after it, a restore that a person approves.
+// Decides the next step of a control plane upgrade. Pure. Until the edge, its one-way step, the way back is the old programs, in seconds. After it, the way back is a
+// restore that a user approves.
 //
 //   etcd → new programs keep the old behavior → soak → snapshot, opened → edge → new behavior → done
 //   ◄──────────── the old programs return ───────────────────────────────┤├── a restore, with an Approval ──►
