@@ -158,6 +158,14 @@ describe('what the track remembers', () => {
       revertCommit: C,
       revertedBy: C.slice(0, 12),
     })
+    // One that was held back tried nothing: the third commit of this content waits like the second.
+    const waited = {
+      clusters: [{ name: 'x', stage: 'test', phase: 'Waiting' }],
+      stages: [{ name: 'test', phase: 'Waiting' }],
+    }
+    const held = release('r5', 'e'.repeat(40), '2', { ...waited, phase: 'Reverted', revertCommit: C } as never)
+    const third = release('r6', 'f'.repeat(40), '2', {})
+    expect(revertedBefore([good, reverted, revert, held, revert, third], third)?.commit).toBe(B)
     expect(revertedBefore([good, reverted, revert], revert)).toBeUndefined()
     const overruled = { ...reverted, status: { ...reverted.status, revert: { at: T, overruledAt: T } } } as Release
     expect(revertedBefore([good, overruled, revert, again], again)).toBeUndefined()

@@ -2,21 +2,31 @@
 import { titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { sameDigests } from '../release/chain.ts'
-import { hasPassedStage } from '../release/history.ts'
+import { hasPassedStage, mayHaveTouched } from '../release/history.ts'
 import type { RevertedBefore } from './policy.ts'
 import { defined } from '#lib/defined.ts'
 
-/** The last Release with exactly these objects, if it failed and was reverted. Undefined if a user let it continue since. */
+/**
+ * The last Release with exactly these objects that was tried, if it failed and was reverted. One that was held back for that reason changed nothing, so it says
+ * nothing about the content. Undefined if a user let the content continue since.
+ */
 export function revertedBefore(chain: readonly Release[], release: Release): RevertedBefore | undefined {
-  const last = earlier(chain, release).findLast(({ spec }) => sameDigests(spec.digests, release.spec.digests))
-  const { revertCommit, revert, stages = [] } = last?.status ?? {}
+  const last = earlier(chain, release).findLast(
+    (each) => sameDigests(each.spec.digests, release.spec.digests) && (wasTried(each) || wasOverruled(each)),
+  )
+  const { revertCommit, revert } = last?.status ?? {}
   if (last === undefined || revertCommit === undefined || revert?.overruledAt !== undefined) return undefined
   const { commit, subject, author } = last.spec
   const title = defined({ subject, author })
-  return stages.some((s) => s.phase === 'Failed')
-    ? { commit, title, revertCommit, revertedBy: titledCommit(revertCommit, chain) }
-    : undefined
+  return hasFailed(last) ? { commit, title, revertCommit, revertedBy: titledCommit(revertCommit, chain) } : undefined
 }
+
+const hasFailed = ({ status }: Release): boolean => (status?.stages ?? []).some((s) => s.phase === 'Failed')
+
+const wasTried = (release: Release): boolean =>
+  hasFailed(release) || (release.status?.clusters ?? []).some(mayHaveTouched)
+
+const wasOverruled = ({ status }: Release): boolean => status?.revert?.overruledAt !== undefined
 
 /** Clusters where a revert restores content that passed a stage there. */
 export function returnsOf(chain: readonly Release[], release: Release): ReadonlySet<string> {
