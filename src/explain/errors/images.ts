@@ -64,7 +64,7 @@ export const images = {
   },
   KN1133: {
     cause: 'A component cannot be made from all of this package.',
-    check: 'kubenode artifact from --dry-run, which lists the files',
+    check: 'the same command with --dry-run (kubenode artifact from-deb or from-tar), which lists the files',
     do: 'choose with --take, --leave, --unit and --file',
   },
   KN1135: {

@@ -5,7 +5,7 @@ export const localFleet = {
   KN1201: {
     cause: 'Another local fleet runs in this folder.',
     check: 'kubenode local status',
-    do: 'stop it with kubenode local down, or choose another folder with --data',
+    do: 'press Ctrl-C where it runs, or choose another folder with --data',
   },
   KN1202: {
     cause: 'The folder of the local fleet was made for something else: another version, place, driver or repository.',
