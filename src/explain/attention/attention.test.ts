@@ -245,6 +245,22 @@ describe('what was called well', () => {
       'Act: release/r is Progressing: 404',
     ],
     [
+      'a release of content that failed before, however short it waits',
+      {
+        releases: [
+          release('r', 'Progressing', {
+            waitingFor: {
+              predicate: 'RevertedBefore',
+              seen: 'the same objects failed',
+              since: new Date(NOW).toISOString(),
+              unblock: 'kubenode release retry r --reason WHY',
+            },
+          }),
+        ],
+      },
+      'Act: release/r is Progressing: the same objects failed',
+    ],
+    [
       'a release that waits for time',
       { releases: [release('r', 'Progressing', { waitingFor: { ...publish(SINCE), unblock: 'its window opens' } })] },
       'Wait: release/r is Progressing: 404',

@@ -39,7 +39,8 @@ export function releaseFindings(cluster: ObservedCluster, now: number): readonly
       const isAsked = stages.some((s) =>
         (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')),
       )
-      const isForSomeone = waitsForPeople(waiting, now)
+      // Content that failed before never continues by itself, so it needs no time to prove that.
+      const isForSomeone = waiting?.predicate === 'RevertedBefore' || waitsForPeople(waiting, now)
       const word = `release/${object.name}`
       return [
         finding(object, {
