@@ -128,13 +128,16 @@ function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObjec
     uid,
     resourceVersion,
     commit: annotations[ANNOTATIONS.commit],
-    matches:
-      declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object, content)),
+    matches: declared === undefined || matchesDeclared(declared, object, content),
     ...defined({ content }),
     ...(annotations[ANNOTATIONS.found] === 'true' && { isFound: true as const }),
     isDeleting: deletionTimestamp !== undefined,
   }
 }
+
+/** Applying the declaration would change nothing. */
+export const matchesDeclared = (declared: KubeObject, live: KubeObject, found = contentOf(live)): boolean =>
+  coversDeclared(declared, live) && hasDeclaredContent(declared, live, found)
 
 /** If an edit would roll out, a field that git does not set counts as an edit too. Replicas that git does not set do not. */
 export function hasDeclaredContent(declared: KubeObject, live: KubeObject, found = contentOf(live)): boolean {

@@ -6,12 +6,13 @@ import { timestamp } from '#lib/clock.ts'
 import type { DesiredObject } from '#delivery/desired.ts'
 import type { Failure } from '#delivery/failures.ts'
 import { refText } from '#delivery/object-ref.ts'
+import { matchesDeclared } from '#delivery/observe.ts'
 import { isWrite } from '#delivery/operation.ts'
 import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { isNewToStage, planeTrouble } from '../release/plane-state.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser } from './source-writes.ts'
-import { chainNow, type Work } from './release-work.ts'
+import { chainNow, isNewestNow, type Work } from './release-work.ts'
 import type { HubShared } from './shared.ts'
 
 type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'hub' | 'locks'>
@@ -33,6 +34,8 @@ export class PlaneTurns {
   readonly #shared: Shared
   /** What this process applied, by Release key, then by cluster. Read again after a restart. */
   readonly #done = new Map<string, Map<string, Done>>()
+  /** By cluster: the commit of this process's last change to its Cluster. A cache without it is behind. */
+  readonly #wrote = new Map<string, string>()
 
   constructor(shared: Shared) {
     this.#shared = shared
@@ -49,11 +52,12 @@ export class PlaneTurns {
     const { track, commit } = release.spec
     const key = namespacedName(release)
     const done = this.#done.get(key)?.get(name)
-    if (done?.digest !== plane.digest) {
-      const owner = { source: namespacedName(source), track, target: 'Hub' as const }
+    const owner = { source: namespacedName(source), track, target: 'Hub' as const }
+    const isKnown = done?.digest === plane.digest
+    if (!isKnown && !this.#isApplied(plane, live, owner.source)) {
       const own = refText(plane.ref)
       const report = await this.#shared.locks.run(`${HUB}/${owner.source}/${track}`, async () => {
-        if (chainNow(this.#shared, release).at(-1)?.metadata.name !== release.metadata.name) return undefined
+        if (!isNewestNow(this.#shared, release)) return undefined
         return applyToCluster(this.#shared.hub.as(actingUser(source)), {
           ...order,
           target: { objects: [plane], rejected: [] },
@@ -68,14 +72,36 @@ export class PlaneTurns {
       const { answer, plan } = report
       if (answer.kind !== 'Seen' || !answer.isApplied) return report
       const isChanged = plan?.operations.some((o) => isWrite(o) && o.commit === commit) === true
-      const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
-      this.#done.set(key, ofRelease.set(name, { digest: plane.digest, isChanged }))
-      if (isChanged) return answerOf(notObserved(plane), report)
-    } else if (done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
+      this.#remember(key, name, { digest: plane.digest, isChanged })
+      if (isChanged) {
+        this.#wrote.set(namespacedName(live), commit)
+        return answerOf(notObserved(plane), report)
+      }
+    } else if (isKnown && done.isChanged && live.metadata.annotations?.[ANNOTATIONS.commit] !== commit)
       return answerOf(notObserved(plane))
     const isNew = isNewToStage(chainNow(this.#shared, release), release, live)
     const trouble = planeTrouble({ cluster: live, isNew, now: clock.now() })
     return trouble === undefined ? 'Current' : answerOf(trouble)
+  }
+
+  /**
+   * Decided from the cache: a Release changes few control planes, and a pass over hundreds of clusters cannot read the hub once for each. Asked again in
+   * each pass, because the cache may be behind other writers; of its own writes this process knows.
+   */
+  #isApplied({ object }: DesiredObject, live: Cluster, source: string): boolean {
+    const { annotations = {}, deletionTimestamp } = live.metadata
+    const wrote = this.#wrote.get(namespacedName(live))
+    return (
+      deletionTimestamp === undefined &&
+      annotations[ANNOTATIONS.source] === source &&
+      (wrote === undefined || annotations[ANNOTATIONS.commit] === wrote) &&
+      matchesDeclared(object, live)
+    )
+  }
+
+  #remember(key: string, name: string, done: Done): void {
+    const ofRelease = this.#done.get(key) ?? new Map<string, Done>()
+    this.#done.set(key, ofRelease.set(name, done))
   }
 }
 

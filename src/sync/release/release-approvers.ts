@@ -24,7 +24,8 @@ export function approvalsFor({ approvals, chain, release }: ApprovalsOf): readon
   const digest = targetsDigest(release)
   const [since, until] = [approvedSince(chain, release), replacedAt(chain, release)]
   return approvals.filter(
-    (each) => each.spec.digest === digest && !(createdMs(each) < since) && !(createdMs(each) >= until),
+    // Times of the server have whole seconds: within the second in which content was replaced, an Approval counts for neither.
+    (each) => each.spec.digest === digest && !(createdMs(each) <= since) && !(createdMs(each) >= until),
   )
 }
 

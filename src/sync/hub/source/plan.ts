@@ -69,9 +69,10 @@ export function plan(seen: Seen, monotonic: number): SourcePlan {
   if (declared?.kind !== 'Declared') return { tracks: [], actions: [], ...again }
   const taken = new Set(seen.releases.map((r) => r.metadata.name ?? ''))
   const planOf = (track: string, pipeline: string | undefined, isRetired: boolean): TrackPlan => {
-    const hub = hubOrder(seen, declared, { track, pipeline }, monotonic)
+    const content = contentOf(seen, declared, track)
+    const hub = hubOrder(seen, declared, { track, pipeline, content }, monotonic)
     const release =
-      pipeline === undefined ? { kind: 'None' as const } : releasePlan(seen, declared, { track, pipeline, taken })
+      pipeline === undefined ? { kind: 'None' as const } : releasePlan(seen, declared, { content, pipeline, taken })
     if (release.kind === 'Create') taken.add(release.release.metadata.name ?? '')
     return { track, hub, release, isRetired }
   }
@@ -107,6 +108,7 @@ function actionsOf({ track, hub, release: planned, isRetired }: TrackPlan): read
 interface HubOf {
   readonly track: string
   readonly pipeline: string | undefined
+  readonly content: Content
 }
 
 function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number): HubOrder | undefined {
@@ -118,7 +120,7 @@ function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number):
   if (seen.staged?.has(track) === true) return undefined
   if (!isHubDue(hubDone.get(hubKey(source, track)), stamp, monotonic)) return undefined
   const others = [...tracks].filter(([name]) => name !== track)
-  const { target, skips } = hubNow(seen, declared, of)
+  const { target, skips } = hubNow(seen, of)
   return {
     track,
     commit: commit.id,
@@ -135,12 +137,10 @@ function hubOrder(seen: Seen, declared: Declared, of: HubOf, monotonic: number):
 }
 
 /** What the hub gets now. Clusters that are in a stage wait for their turn in the Release with this content. */
-function hubNow(seen: Seen, { tracks, hub }: Declared, { track, pipeline = '' }: HubOf): OfHub {
-  const { source, releases, clusters, pipelines } = seen
-  const { namespace = '', name: sourceName = '' } = source.metadata
-  const newest = chainOf(releases, { source: sourceName, track }).at(-1)
-  const targets = turnsOf(seen, tracks.get(track) ?? new Map(), newest)
-  const digests = digestsOf(seen, { track, targets, hub }, newest)
+function hubNow({ source, clusters, pipelines }: Seen, { pipeline = '', content }: HubOf): OfHub {
+  const { namespace = '' } = source.metadata
+  const { targets, digests, chain } = content
+  const newest = chain.at(-1)
   const known = pipelines.get({ namespace, name: pipeline })
   return ofHub(targets, (name) => {
     const live = clusters.get({ namespace, name })
@@ -149,27 +149,18 @@ function hubNow(seen: Seen, { tracks, hub }: Declared, { track, pipeline = '' }:
   })
 }
 
-const turnsOf = ({ source }: Seen, targets: Targets, newest: Release | undefined): Targets =>
-  withTurns(targets, {
-    namespace: source.metadata.namespace ?? '',
-    had: (name) => newest?.spec.digests[name] !== undefined,
-  })
-
-interface TrackOf {
-  readonly track: string
+interface ReleaseOf {
+  readonly content: Content
   readonly pipeline: string
   readonly taken: ReadonlySet<string>
 }
 
 /** A Release, if the objects differ from the newest Release's. Planning it twice gives the same Release. */
-function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }: TrackOf): ReleasePlan {
-  const { source, releases, pipelines } = seen
-  const { commit, tracks, hub } = declared
+function releasePlan(seen: Seen, { commit }: Declared, { content, pipeline, taken }: ReleaseOf): ReleasePlan {
+  const { source, pipelines } = seen
+  const { track, digests, chain } = content
   const { namespace = '', name: sourceName = '' } = source.metadata
-  const chain = chainOf(releases, { source: sourceName, track })
   const newest = chain.at(-1)
-  const targets = turnsOf(seen, tracks.get(track) ?? new Map(), newest)
-  const digests = digestsOf(seen, { track, targets, hub }, newest)
   const known = pipelines.get({ namespace, name: pipeline })
   if (newest === undefined ? Object.keys(digests).length === 0 : sameDigests(newest.spec.digests, digests)) {
     const keep = known?.spec.keep
@@ -203,22 +194,27 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
 
 interface Content {
   readonly track: string
+  /** The objects, with each Cluster in the content of its own cluster. */
   readonly targets: Targets
-  readonly hub: Declared['hub']
+  readonly digests: Readonly<Record<string, string>>
+  /** The track's Releases, oldest first. */
+  readonly chain: readonly Release[]
 }
 
-function digestsOf(
-  { source, clusters, staged }: Seen,
-  { track, targets, hub }: Content,
-  newest: Release | undefined,
-): Readonly<Record<string, string>> {
-  const { namespace = '' } = source.metadata
+/** What a commit declares for a track. Digests of thousands of objects: computed once for the hub and the Release. */
+function contentOf(seen: Seen, { tracks, hub }: Declared, track: string): Content {
+  const { source, clusters, releases, staged } = seen
+  const { namespace = '', name: sourceName = '' } = source.metadata
+  const chain = chainOf(releases, { source: sourceName, track })
+  const before = chain.at(-1)?.spec.digests ?? {}
+  const targets = withTurns(tracks.get(track) ?? new Map(), { namespace, had: (name) => before[name] !== undefined })
   const isStaged = staged?.has(track) === true
   const isStill = (name: string) =>
     name === HUB ||
     isInFleet(name, { declared: hub, live: clusters.get({ namespace, name }), source: namespacedName(source) })
-  const all = withEmptied(targets, newest?.spec.digests ?? {}, isStill)
-  return Object.fromEntries(
+  const all = withEmptied(targets, before, isStill)
+  const digests = Object.fromEntries(
     [...all].filter(([target]) => target !== HUB || isStaged).map(([name, t]) => [name, targetDigest(t)] as const),
   )
+  return { track, targets, digests, chain }
 }
