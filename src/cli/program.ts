@@ -2,6 +2,7 @@
 import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
 import { withWrappedHints, wrapped } from '#lib/terminal/wrap.ts'
+import { withPages, withPagesInHints } from '#lib/terminal/pages.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from '#lib/terminal/exit.ts'
 import { withAdvice } from './advice.ts'
 import { COMMAND_FILES } from './command-list.ts'
@@ -114,7 +115,7 @@ function prepare(command: Command, io: Io): void {
   command.exitOverride()
   command.showHelpAfterError(`(run ${calledAs(command)} --help)`)
   command.configureOutput({
-    writeOut: (s) => io.out(s),
+    writeOut: (s) => io.out(withPages(s, io.cwd)),
     writeErr: (s) => io.err(s),
     getOutHelpWidth: () => io.width?.() ?? HELP_WIDTH,
     getErrHelpWidth: () => io.errWidth?.() ?? HELP_WIDTH,
@@ -152,12 +153,12 @@ async function completed(words: readonly string[], io: Io): Promise<number> {
 
 /** Runs one command line and returns the exit code. */
 export async function run(typed: readonly string[], given: Io): Promise<number> {
-  const io = withWrappedHints(given)
+  const io = withPagesInHints(withWrappedHints(given))
   if (typed[0] === '__complete') return completed(typed.slice(1), io)
   const argv = withoutShortSigns(typed)
   const program = await programWith(namedBy(afterOptions(argv)), io)
   if (argv.length === 0) {
-    io.out(program.helpInformation())
+    io.out(withPages(program.helpInformation(), io.cwd))
     return EXIT_OK
   }
   try {

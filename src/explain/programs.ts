@@ -59,6 +59,13 @@ export interface StoppedProgram {
   readonly since: number | undefined
 }
 
+/** Time for a program to start and to take its lease, on a slow machine. */
+const STARTS_WITHIN_MS = 30_000
+
+/** It stopped with the whole fleet, which has just been started again. */
+export const isStarting = ({ since }: StoppedProgram, fleetSince: number, now: number): boolean =>
+  (since === undefined || since < fleetSince) && now - fleetSince < STARTS_WITHIN_MS
+
 const HAVE = ['has', 'have'] as const
 
 export const stoppedText = ({ program, since }: StoppedProgram, now: number): string =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isTyped, unblockLines, unblockOf } from './unblock.ts'
+import { findingInContext, inContext, isTyped, unblockLines, unblockOf } from './unblock.ts'
 
 test.each([
   ['the rate limit resets', ['unblocks when: the rate limit resets']],
@@ -52,4 +52,33 @@ test.each([
 ])('%j is not offered as a command, from any writer of a status', (line) => {
   expect(isTyped(line)).toBe(false)
   for (const sentence of [line, `run ${line}`]) expect(unblockOf(sentence).command).toBeUndefined()
+})
+
+test.each([
+  [
+    'kubenode rollback base; to retry, kubenode rollout retry base --reason WHY',
+    'kubenode rollback base --context prod; to retry, kubenode rollout retry base --reason WHY --context prod',
+  ],
+  [
+    'git revert --no-edit 6af0 && git push; to retry, kubenode rollout retry base',
+    'git revert --no-edit 6af0 && git push; to retry, kubenode rollout retry base --context prod',
+  ],
+  ['git revert --no-edit 6af0', 'git revert --no-edit 6af0'],
+  ['a person lifts it: kubenode thaw node/n', 'a person lifts it: kubenode thaw node/n --context prod'],
+  ['kubenode why node/n --context lab', 'kubenode why node/n --context lab'],
+])('%s names its cluster', (sentence, named) => expect(inContext(sentence, 'prod')).toBe(named))
+
+test('of a whole finding the commands name the cluster, and what was observed stays as it is', () => {
+  const command = { line: 'kubenode thaw node/n', does: 'continue' }
+  const below = [{ text: 'seen: kubenode why x', ends: 'a person lifts it: kubenode unprotect node/n --reason WHY' }]
+  expect(findingInContext({ text: 'held', command, below }, 'prod')).toEqual({
+    text: 'held',
+    command: { line: 'kubenode thaw node/n --context prod', does: 'continue' },
+    below: [
+      {
+        text: 'seen: kubenode why x',
+        ends: 'a person lifts it: kubenode unprotect node/n --reason WHY --context prod',
+      },
+    ],
+  })
 })

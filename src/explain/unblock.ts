@@ -1,5 +1,6 @@
 // What ends a wait, from the one sentence in a status: a state that must be reached, or a command that a user can type. The only place that tells them apart. Pure.
-import { endLines, type WayOn } from './finding.ts'
+import { shellWord } from '#lib/shell-word.ts'
+import { endLines, type Finding, type WayOn } from './finding.ts'
 
 /** A word that no shell reads as more than a word: statuses and names come from clusters with other owners, and users paste what is shown. */
 const WORD = String.raw`(?:[\w./:@=+,~^%-]+|"[\w ./:@=+,-]*"|'[^'\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*')`
@@ -29,5 +30,26 @@ export function endsInCommand(ends: string): boolean {
   const at = ends.lastIndexOf(': ')
   return at !== -1 && isTyped(ends.slice(at + 2)) && !ends.slice(at).includes(', then ')
 }
+
+/** Between the commands of a sentence, and before its only one. */
+const BEFORE_COMMAND = /(; to [a-z ]+, (?:run )?|: )(?=kubenode |kubectl |git )/
+const OF_CLUSTER = /^(?:kubenode|kubectl) (?!.* --context )/
+
+/** The sentence with a cluster for each command: pasted, it must not reach the context that happens to be selected. */
+export const inContext = (sentence: string, cluster: string): string =>
+  sentence
+    .split(BEFORE_COMMAND)
+    .map((part) => (OF_CLUSTER.test(part) ? `${part} --context ${shellWord(cluster)}` : part))
+    .join('')
+
+/** The finding, with a cluster for each command of it and below it. */
+export const findingInContext = <F extends Finding>(finding: F, cluster: string): F => ({
+  ...finding,
+  ...(finding.command !== undefined && {
+    command: { ...finding.command, line: inContext(finding.command.line, cluster) },
+  }),
+  ...(finding.ends !== undefined && endsInCommand(finding.ends) && { ends: inContext(finding.ends, cluster) }),
+  ...(finding.below !== undefined && { below: finding.below.map((each) => findingInContext(each, cluster)) }),
+})
 
 export const unblockLines = (sentence: string): readonly string[] => endLines(unblockOf(sentence))

@@ -125,9 +125,14 @@ describe('signals', () => {
     const listeners = new Map<string, () => void>()
     const source: SignalSource = { on: (s, l) => listeners.set(s, l), off: (s) => listeners.delete(s) }
     const exits: number[] = []
-    const shutdown = shutdownOn(source, { exit: (code) => exits.push(code), ignoresHangup })
-    const send = (...signals: readonly string[]) => signals.forEach((s) => listeners.get(s)?.())
-    return { listeners, send, seen: () => [shutdown.signal.aborted, shutdown.exitCode(), exits], shutdown }
+    const clock = { at: 0, monotonic: () => clock.at }
+    const shutdown = shutdownOn(source, { exit: (code) => exits.push(code), clock, ignoresHangup })
+    const send = (...signals: readonly string[]) =>
+      signals.forEach((s) => {
+        listeners.get(s)?.()
+        clock.at += 1_000
+      })
+    return { listeners, clock, send, seen: () => [shutdown.signal.aborted, shutdown.exitCode(), exits], shutdown }
   }
 
   test.each([
@@ -142,6 +147,16 @@ describe('signals', () => {
     const { send, seen } = setup()
     send(...signals)
     expect(seen()).toEqual([drains, code, exits])
+  })
+
+  test('Ctrl-C under npm, which passes its copy of the signal on, is one signal', () => {
+    const { clock, send, seen } = setup()
+    send('SIGINT')
+    clock.at -= 1_000
+    send('SIGINT')
+    expect(seen()).toEqual([true, 130, []])
+    send('SIGINT')
+    expect(seen()).toEqual([true, 130, [130]])
   })
 
   test('a hangup that was ignored at the start is heard and ignored', () => {

@@ -1,4 +1,5 @@
 // Turns SIGTERM, SIGINT and SIGHUP into one signal to drain. A second SIGTERM or SIGINT exits at once: the user insists.
+import type { Clock } from '#lib/clock.ts'
 
 type Name = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
@@ -19,25 +20,35 @@ export interface Shutdown {
 export interface ShutdownOptions {
   /** Ends the process. */
   readonly exit: (code: number) => void
+  readonly clock: Pick<Clock, 'monotonic'>
   /** SIGHUP was ignored at startup, as under nohup. Keep ignoring it, because Node resets that. */
   readonly ignoresHangup: boolean
 }
 
 const EXIT_CODES: Readonly<Record<Name, number>> = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }
 
-export function shutdownOn(source: SignalSource, { exit, ignoresHangup }: ShutdownOptions): Shutdown {
+/** A terminal sends Ctrl-C to npm and to its script, and npm passes its copy on: these two are one. No user types that fast. */
+const SAME_WITHIN_MS = 100
+
+export function shutdownOn(source: SignalSource, { exit, clock, ignoresHangup }: ShutdownOptions): Shutdown {
   const abort = new AbortController()
   let exitCode = 0
+  let first: { readonly name: Name; readonly at: number } | undefined
   const drain = (name: Name): void => {
     exitCode = EXIT_CODES[name]
+    first = { name, at: clock.monotonic() }
     abort.abort(new Error(`ended by ${name}`))
   }
-  const insist = (name: Name) => () => (abort.signal.aborted ? exit(EXIT_CODES[name]) : drain(name))
+  const isCopy = (name: Name): boolean => first?.name === name && clock.monotonic() - first.at < SAME_WITHIN_MS
+  const insist = (name: Name) => () => {
+    if (first === undefined) drain(name)
+    else if (!isCopy(name)) exit(EXIT_CODES[name])
+  }
   const listeners: readonly (readonly [Name, () => void])[] = [
     ['SIGTERM', insist('SIGTERM')],
     ['SIGINT', insist('SIGINT')],
     // A closing terminal sends it more than once, and an ending session sends it after SIGTERM.
-    ['SIGHUP', () => (ignoresHangup || abort.signal.aborted ? undefined : drain('SIGHUP'))],
+    ['SIGHUP', () => (ignoresHangup || first !== undefined ? undefined : drain('SIGHUP'))],
   ]
   for (const [name, listener] of listeners) source.on(name, listener)
   return {

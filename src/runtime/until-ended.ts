@@ -1,13 +1,14 @@
 // Signals a long-running program to stop.
 import { env, exit } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { shutdownOn, type Shutdown } from './shutdown.ts'
 
 /** Set by bin/kubenode. */
 const IGNORES_HANGUP = 'KUBENODE_IGNORES_HANGUP'
 
 export const untilEnded = (): Shutdown =>
-  shutdownOn(process, { exit, ignoresHangup: env[IGNORES_HANGUP] !== undefined })
+  shutdownOn(process, { exit, clock: systemClock, ignoresHangup: env[IGNORES_HANGUP] !== undefined })
 
 /** Leases are released by now. What remains are connections and child processes without a waiter. */
 export const LEFTOVER_MS = 5_000

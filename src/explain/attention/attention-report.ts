@@ -1,9 +1,9 @@
 // What needs attention in a whole fleet, as text and as data: one sentence, then each cause once, worst first, and what to do first. Pure.
 import { defined } from '#lib/defined.ts'
-import { shellWord } from '#lib/shell-word.ts'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type Weight, worstFirst } from './finding.ts'
 import { causeData, causeLines, causesOf, type InContext, stepText, TITLES } from './lines.ts'
+import { inContext } from '../unblock.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const ORDER: readonly Weight[] = ['Act', 'Unknown', 'Wait']
@@ -22,18 +22,15 @@ export function attentionReport(clusters: readonly ObservedCluster[], now: numbe
     causes.map(({ finding }) => finding),
     clusters,
   )
-  const inContext: InContext = (command, cluster) =>
-    clusters.length > 1 && !command.includes(' --context ') && !command.includes('; ')
-      ? `${command} --context ${shellWord(cluster)}`
-      : command
+  const ofCluster: InContext = (command, cluster) => (clusters.length > 1 ? inContext(command, cluster) : command)
   const sections = ORDER.flatMap((weight) => {
     const own = causes.filter(({ finding }) => finding.weight === weight)
     return own.length === 0
       ? []
-      : ['', `${TITLES[weight]}:`, ...own.flatMap((c) => causeLines(c, now, inContext)).map((line) => `  ${line}`)]
+      : ['', `${TITLES[weight]}:`, ...own.flatMap((c) => causeLines(c, now, ofCluster)).map((line) => `  ${line}`)]
   })
   const [step] = causes.flatMap(({ finding }) =>
-    finding.weight === 'Act' ? (stepText(finding, finding.object.cluster, inContext) ?? []) : [],
+    finding.weight === 'Act' ? (stepText(finding, finding.object.cluster, ofCluster) ?? []) : [],
   )
   return {
     lines: [

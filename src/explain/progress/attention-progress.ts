@@ -3,24 +3,27 @@ import { HUB_TARGET } from '#api/names.ts'
 import { attentionOf } from '../attention/attention.ts'
 import { type FleetFinding, worstFirst } from '../attention/finding.ts'
 import { type ObservedCluster, type ObservedKinds, observedMachine } from '../attention/observed.ts'
-import type { StoppedProgram } from '../programs.ts'
+import { isStarting, type StoppedProgram } from '../programs.ts'
+import { inContext } from '../unblock.ts'
 import type { ClusterSeen, FleetSeen, Progress } from './seen.ts'
 
 /** `local status` and `why` show all. */
 const MOST_LINES = 5
 
-/** A machine whose agent has not reported since the start still has its old status. */
+/** `since`: when the fleet was started. A machine whose agent has not reported since then still has its old status. */
 export function attentionProgress(
   { hub, clusters, at = 0 }: FleetSeen,
+  since: number,
   isReporting: (cluster: ClusterSeen, machine: ClusterSeen['machines'][number]) => boolean,
 ): readonly Progress[] {
+  const ended = (stopped: readonly StoppedProgram[] = []) => stopped.filter((one) => !isStarting(one, since, at))
   const observed = [
     ...(hub.isReachable
       ? [
           observedOf(
             HUB_TARGET,
             { sources: hub.sources, releases: hub.releases, clusters: hub.clusters ?? [] },
-            hub.stopped,
+            ended(hub.stopped),
           ),
         ]
       : []),
@@ -29,7 +32,7 @@ export function attentionProgress(
       .map((c) => {
         const machines = c.machines.filter((m) => isReporting(c, m)).map(observedMachine)
         const { machineSets, sets, jobs, remediers: rules = [] } = c
-        return observedOf(c.name, { machines, machineSets, sets, jobs, rules }, c.stopped)
+        return observedOf(c.name, { machines, machineSets, sets, jobs, rules }, ended(c.stopped))
       }),
   ]
   const acting = worstFirst(attentionOf(observed, at)).filter(({ weight }) => weight === 'Act')
@@ -41,7 +44,7 @@ export function attentionProgress(
 }
 
 function progressOf({ object, text, command, ends }: FleetFinding): Progress {
-  const first = command?.line ?? ends
+  const first = command === undefined ? ends : inContext(command.line, object.cluster)
   return {
     of: object.cluster,
     label: 'attention',

@@ -192,7 +192,7 @@ export function progressOf(
   return [
     { of: HUB_TARGET, text: releaseText(hub) },
     ...unreleasedTexts(hub).map((text) => ({ of: HUB_TARGET, label: 'newest', text }) as const),
-    ...(hasAttention ? attentionProgress({ hub, clusters, at }, (c, m) => isReporting(c, m, since)) : []),
+    ...(hasAttention ? attentionProgress({ hub, clusters, at }, since, (c, m) => isReporting(c, m, since)) : []),
     ...inStages(hub, clusters).flatMap((c) => ofCluster(c, since, hasBars)),
     ...onTheWay(all).map(({ name, how }) => ({ of: name, text: how })),
     ...expiredNames(all.hub).map((name) => ({ of: name, text: `expired; kubenode why cluster/${name}` })),

@@ -152,6 +152,10 @@ async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<vo
   const { after } = made
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
+  if (made.outlook === undefined && hasDifference(made.shown))
+    io.err(
+      'note: the machines, steps and times of this are not predicted without an inventory of each cluster: kubenode inventory export --context CLUSTER > FILE, then add --inventory FILE\n',
+    )
   if (apart !== undefined) io.err(shownLine(`warning: ${apart}`))
   if (signature !== undefined) {
     const earlier = base === undefined || !made.isBaseRead ? undefined : await signatureOf(repository, base)

@@ -19,6 +19,7 @@ import { bundledFolders, bundledManifest, LOCK_FILE, lockEntries, packedManifest
 const AGENT_PREFIX = '/opt/kubenode'
 const SOURCES = ['src', 'deploy'] as const
 const TEMPLATE = 'template'
+const DOCS = 'docs'
 const RENDERER = 'src/sync/render'
 /** kubenode's types refer to types of these packages. */
 const TYPED = /^node_modules\/(cdk8s|cdk8s-plus-27|constructs|ajv)$/
@@ -32,6 +33,8 @@ export async function stagePackage(root: string, folder: string): Promise<void> 
   copyData(root, folder)
   // Copied unchanged: `init` writes it.
   for (const path of filesBelow(join(root, TEMPLATE))) copy(root, folder, `${TEMPLATE}/${path}`)
+  // Messages name these pages.
+  for (const path of filesBelow(join(root, DOCS))) if (path.endsWith('.md')) copy(root, folder, `${DOCS}/${path}`)
   for (const path of LIBRARY_FILES) copy(root, folder, path)
   declare(root, folder)
   copyPackages(root, folder, sources)

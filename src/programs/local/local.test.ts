@@ -279,10 +279,18 @@ describe('the summary', () => {
     const releases = [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Paused', stages } }]
     const lines = summaryLines(fleet(cluster({ remediers, stopped }), { releases, sources }), 0)
     expect(lines.filter((l) => l.includes('attention'))).toEqual([
-      'test     attention  the Defender is away: no permit is granted, so disruptions do not begin; kubenode check',
+      'test     attention  the Defender is away: no permit is granted, so disruptions do not begin; kubenode check --context test',
       'hub      attention  release/r is Paused: 1 of 1 clusters failed; git revert --no-edit aaaaaaaaaaaa',
-      'test     attention  node/n-1 not repaired by rule silent (ladder exhausted): 3 of 3 rungs were tried; kubenode repair node/n-1 --reason WHY',
+      'test     attention  node/n-1 not repaired by rule silent (ladder exhausted): 3 of 3 rungs were tried; kubenode repair node/n-1 --reason WHY --context test',
     ])
+  })
+
+  test('a program that stopped with the whole fleet starts; one that stopped later, or starts too long, needs attention', () => {
+    const attention = (since: number, at: number) =>
+      summaryLines({ ...fleet(cluster({ stopped: [{ program: 'defender', since }] })), at }, 10_000).filter((l) =>
+        l.includes('attention'),
+      ).length
+    expect([attention(9_000, 20_000), attention(11_000, 20_000), attention(9_000, 50_000)]).toEqual([0, 1, 1])
   })
 
   test('of many things that need attention the worst are named, and the rest counted', () => {

@@ -5,6 +5,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
+import { withPages } from '#lib/terminal/pages.ts'
 import type { Screen } from '#lib/terminal/screen.ts'
 import { connector } from './connector.ts'
 import { dataFolder } from './data-folder.ts'
@@ -39,7 +40,7 @@ export async function showStatus(
     },
   }).finally(() => screen.end())
   io.out(shownLines(lines))
-  if (attention !== undefined) io.out(`\n${shownLines(attention.lines)}`)
+  if (attention !== undefined) io.out(`\n${withPages(shownLines(attention.lines), io.cwd)}`)
   for (const reason of missing) showProblem(io, shownLine(reason))
   if (wait && stuck !== undefined) showProblem(io, shownLine(`no longer waiting: ${stuck}`))
   if (missing.length > 0 || (attention?.needsPerson ?? 0) > 0) throw new Exit(EXIT_DIFFERENT)

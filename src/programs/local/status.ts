@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { isStarting } from '#explain/programs.ts'
 import { readPrograms } from '#explain/running-programs.ts'
 import { type AttentionReport, attentionReport } from '#explain/attention/attention-report.ts'
 import { expectedClusters } from '#explain/progress/progress.ts'
@@ -76,7 +77,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
           lines: stateLines(seen, lockedAt(layout)),
-          attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen)),
+          attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen), lockedAt(layout)),
           stuck,
           missing: isDown ? ['not responding; if the fleet is not running, start it with kubenode local up'] : missing,
         }
@@ -92,10 +93,14 @@ async function attentionIn(
   hub: KubeClient,
   clusters: ReadonlyMap<string, KubeClient>,
   expected: ReadonlySet<string>,
+  since: number,
 ): Promise<AttentionReport> {
   const all = [[HUB, hub] as const, ...[...clusters].filter(([name]) => name !== HUB && expected.has(name))]
   const read = all.map(async ([name, client]) => {
-    const observed = await readObserved(name, client, (kinds) => readPrograms(client, kinds))
+    const observed = await readObserved(name, client, async (kinds) => {
+      const stopped = await readPrograms(client, kinds)
+      return stopped === 'Hidden' ? stopped : stopped.filter((one) => !isStarting(one, since, systemClock.now()))
+    })
     return observed ?? notConnected(name, 'Refused', 'KubeNode is not installed there')
   })
   return attentionReport(await Promise.all(read), systemClock.now())

@@ -8,9 +8,10 @@ import { cliErrors } from '../../cli-errors.ts'
 const NUMBER = /^(?:KN)?(\d{4,5}):?$/i
 
 async function explain(word: string, io: Io): Promise<void> {
-  const [{ ADVICE, ERROR_PARTS }, { shownInWindow }] = await Promise.all([
+  const [{ ADVICE, ERROR_PARTS }, { shownInWindow }, { withPages }] = await Promise.all([
     import('#explain/errors/numbers.ts'),
     import('#lib/terminal/wrap.ts'),
+    import('#lib/terminal/pages.ts'),
   ])
   const number = NUMBER.exec(word)?.[1]
   if (number === undefined) throw new KubeNodeError(cliErrors.KN1733({ word: JSON.stringify(word) }))
@@ -19,15 +20,18 @@ async function explain(word: string, io: Io): Promise<void> {
   const { cause, check, do: todo } = advised
   const part = ERROR_PARTS[Math.floor(Number(number) / 1_000)] ?? ''
   io.out(
-    shownInWindow(io, [
-      `KN${number} (${part})`,
-      '',
-      `Cause: ${cause}`,
-      `Check: ${check}`,
-      `Do: ${todo}`,
-      '',
-      'All errors: docs/reference/errors.md',
-    ]),
+    shownInWindow(
+      io,
+      [
+        `KN${number} (${part})`,
+        '',
+        `Cause: ${cause}`,
+        `Check: ${check}`,
+        `Do: ${todo}`,
+        '',
+        'All errors: docs/reference/errors.md',
+      ].map((line) => withPages(line, io.cwd)),
+    ),
   )
 }
 

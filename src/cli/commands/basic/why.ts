@@ -4,6 +4,7 @@ import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Story } from '#explain/finding.ts'
 import { hasColors, lineTone, paintOf, type Tone } from '#lib/terminal/paint.ts'
+import { withPages } from '#lib/terminal/pages.ts'
 import { windowLines } from '#lib/terminal/wrap.ts'
 import { connect } from '../../fleet/connect.ts'
 import {
@@ -32,7 +33,8 @@ export async function whyFleet({ kubeconfig, context, output }: WhyOptions, io: 
       if (line.startsWith('what to do first:')) return 'strong'
       return line === lines[0] ? (needsPerson > 0 ? 'bad' : 'strong') : lineTone(line.trimStart())
     }
-    for (const line of lines) for (const part of windowLines(io, [line])) io.out(`${paint(toneOf(line), part)}\n`)
+    for (const line of lines.map((l) => withPages(l, io.cwd)))
+      for (const part of windowLines(io, [line])) io.out(`${paint(toneOf(line), part)}\n`)
   }
   if (needsPerson > 0) throw new Exit(EXIT_DIFFERENT)
 }
@@ -41,6 +43,7 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
   const { firstStep } = await import('#explain/first-step.ts')
   const { storyOfPlace, placeCalled } = await import('#explain/places.ts')
   const { storyLines } = await import('#explain/finding.ts')
+  const { findingInContext } = await import('#explain/unblock.ts')
   const places = words.flatMap((word) => placeCalled(word) ?? [])
   const others = words.filter((word) => placeCalled(word) === undefined)
   const { found, missed } = others.length === 0 ? NOTHING : await findAll('why', others, options, io)
@@ -50,10 +53,12 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
     Promise.all(found.map((one) => storyWithHub(one, options, io))),
     storiesOfPrograms(found),
   ])
-  const stories = [...ofPlaces, ...own, ...programs]
+  const all: readonly Story[] = [...ofPlaces, ...own, ...programs]
+  const { context } = options
+  const stories = context === undefined ? all : all.map((story) => findingInContext(story, context))
   const paint = paintOf(hasColors(io))
   const shown = (line: string, tone = lineTone(line)): string =>
-    windowLines(io, [line])
+    windowLines(io, [withPages(line, io.cwd)])
       .map((part) => `${paint(tone, part)}\n`)
       .join('')
   io.out(
