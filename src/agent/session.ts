@@ -27,7 +27,7 @@ import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
 import type { Condition } from '#api/schema/object.ts'
-import { knockForToken, tokenDoor } from './join/token-door.ts'
+import { fetchSealedToken, tokenServer } from './join/token-server.ts'
 import { EarlyRenewal, keepRenewing } from './join/rotation.ts'
 import { tokenCondition, type HeldToken } from './join/token-age.ts'
 import { isMachineThere } from './node/own-machine.ts'
@@ -97,13 +97,13 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     else if (held?.token !== next.token) held = heldNow(next)
   }
   take(first)
-  const door = tokenDoor(identity, options)
-  signal.addEventListener('abort', () => door?.close(), { once: true })
-  const asUs = async (isRefused: boolean): Promise<ConnectionIdentity> => {
+  const servers = tokenServer(identity, options)
+  signal.addEventListener('abort', () => servers?.close(), { once: true })
+  const currentIdentity = async (isRefused: boolean): Promise<ConnectionIdentity> => {
     if (!isTokenPair(pair))
       return { clientCertificate: { cert: pair.certificate, key: pair.key }, goodForMs: PAIR_GOOD_FOR_MS }
     if (isRefused) {
-      const found = await knockForToken(door, pair, signal)
+      const found = await fetchSealedToken(servers, pair, signal)
       if (found !== undefined && found.token !== pair.token) {
         await writeCredential({ files, dir }, found)
         take(found)
@@ -113,10 +113,10 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     return { token: pair.token, goodForMs: TOKEN_GOOD_FOR_MS }
   }
   const proxy = apiProxy(identity)
-  const place = { server: identity.server, ca: { data: identity.ca }, ...defined({ proxy }) }
-  const client = new HttpKubeClient({ ...place, identity: asUs }, options)
-  const stranger = new HttpKubeClient(place, options)
-  signal.addEventListener('abort', () => stranger.close(), { once: true })
+  const connection = { server: identity.server, ca: { data: identity.ca }, ...defined({ proxy }) }
+  const client = new HttpKubeClient({ ...connection, identity: currentIdentity }, options)
+  const anonymous = new HttpKubeClient(connection, options)
+  signal.addEventListener('abort', () => anonymous.close(), { once: true })
   const early = new EarlyRenewal()
   const following = {
     clock,
@@ -125,7 +125,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     client,
     trusted: identity.ca,
     tryOut: async (data: string) => {
-      const other = new HttpKubeClient({ ...place, ca: { data }, identity: asUs }, options)
+      const other = new HttpKubeClient({ ...connection, ca: { data }, identity: currentIdentity }, options)
       await other.get(machineType, { name: identity.machine }, { signal }).finally(() => other.close())
     },
     signer: () => authority,
@@ -135,7 +135,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
       writeIdentity({ files, dir }, { ...((await readIdentity({ files, dir })) ?? identity), ca }),
   }
   const byBundle = async () => (await joinAgain(join, identity))?.pair
-  const renewing = { files, dir, clock, signal, identity, client, stranger, byBundle, pair: () => pair }
+  const renewing = { files, dir, clock, signal, identity, client, anonymous, byBundle, pair: () => pair }
   return {
     identity,
     client,

@@ -38,7 +38,7 @@ const sealedToken = async (client: KubeClient, uid: string): Promise<string | un
 export class ArtifactsPart implements Part {
   readonly name = 'artifact-server'
   readonly #options: ArtifactsOptions
-  readonly #looking: RepeatedCheck
+  readonly #reloads: RepeatedCheck
   #server: ArtifactServer | undefined
   #pair: ServingPair | undefined
   #held: Held | undefined
@@ -47,7 +47,7 @@ export class ArtifactsPart implements Part {
 
   constructor(options: ArtifactsOptions) {
     this.#options = options
-    this.#looking = new RepeatedCheck(options.clock)
+    this.#reloads = new RepeatedCheck(options.clock)
   }
 
   async start(): Promise<void> {
@@ -67,14 +67,14 @@ export class ArtifactsPart implements Part {
       throw new KubeNodeError(artifactsErrors.KN1206_artifacts({ host, port, why: messageOf(cause) }), { cause })
     })
     log.info('serving artifacts', { port: this.port })
-    this.#looking.start(
+    this.#reloads.start(
       () => FOLLOW_MS,
-      () => this.look(),
+      () => this.reload(),
     )
   }
 
   async stop(): Promise<void> {
-    await this.#looking.stop()
+    await this.#reloads.stop()
     await this.#server?.stop()
   }
 
@@ -86,7 +86,7 @@ export class ArtifactsPart implements Part {
   }
 
   /** The current certificate stays in use until there is a valid one. */
-  async look(): Promise<void> {
+  async reload(): Promise<void> {
     const { log } = this.#options
     try {
       const pair = await this.#newestPair()

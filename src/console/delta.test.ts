@@ -17,7 +17,7 @@ describe('rows', () => {
     const [first, ...rest] = pipeline.rows
     const after = { ...pipeline, rows: [{ ...first!, phase: 'Paused' }, ...rest.slice(1)] } as typeof pipeline
     const delta = rowsDelta(pipeline, after)
-    expect(delta).toMatchObject({ topic: 'pipeline', gone: [rest[0]?.id] })
+    expect(delta).toMatchObject({ topic: 'pipeline', removed: [rest[0]?.id] })
     expect(delta?.set).toHaveLength(1)
     expect(delta?.head).toBeUndefined()
   })
@@ -55,7 +55,7 @@ describe('machines', () => {
           ['n-1', changed],
           ['n-8', fresh],
         ],
-        gone: ['n-3', 'n-none'],
+        removed: ['n-3', 'n-none'],
       },
       'x-2',
       1,
@@ -75,16 +75,16 @@ test('many deltas at once are the same as one after the other, and the snapshot 
     topic: fc.constant(machines.topic),
     words: fc.array(fc.string(), { maxLength: 2 }),
     machines: fc.array(fc.tuple(name, cells), { maxLength: 4 }),
-    gone: fc.array(name, { maxLength: 3 }),
+    removed: fc.array(name, { maxLength: 3 }),
   })
   const id = fc.constantFrom('a', 'b', 'c', 'd')
   const ofRows = fc
-    .record({ set: fc.uniqueArray(id), gone: fc.uniqueArray(id), text: fc.string(), head: fc.option(fc.string()) })
-    .map(({ set, gone, text, head }) => ({
+    .record({ set: fc.uniqueArray(id), removed: fc.uniqueArray(id), text: fc.string(), head: fc.option(fc.string()) })
+    .map(({ set, removed, text, head }) => ({
       topic: home.topic,
       ...(head !== null && { head: { sentence: head } }),
       set: set.map((row) => ({ id: row, text })),
-      gone: gone.filter((row) => !set.includes(row)),
+      removed: removed.filter((row) => !set.includes(row)),
     }))
   fc.assert(
     fc.property(

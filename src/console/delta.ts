@@ -13,10 +13,10 @@ export function rowsDelta(before: AnyRows, after: AnyRows): RowsDelta | undefine
   const old = new Map(before.rows.map((row) => [row.id, row]))
   const ids = new Set(after.rows.map(({ id }) => id))
   const set = after.rows.filter((row) => !isSame(old.get(row.id), row))
-  const gone = before.rows.flatMap(({ id }) => (ids.has(id) ? [] : [id]))
+  const removed = before.rows.flatMap(({ id }) => (ids.has(id) ? [] : [id]))
   const isHeadSame = isSame(before.head, after.head)
-  if (isHeadSame && set.length === 0 && gone.length === 0) return undefined
-  return { topic: after.topic, ...(!isHeadSame && { head: after.head }), set, gone }
+  if (isHeadSame && set.length === 0 && removed.length === 0) return undefined
+  return { topic: after.topic, ...(!isHeadSame && { head: after.head }), set, removed }
 }
 
 /** Rows are small and built by the same code, so their keys are in the same order. */
@@ -39,7 +39,7 @@ function rowsAfter(snapshot: Exclude<Snapshot, MachinesTopic>, deltas: Iterable<
   for (const delta of deltas) {
     if (isOfMachines(delta)) continue
     head = delta.head ?? head
-    for (const id of delta.gone) rows.delete(id)
+    for (const id of delta.removed) rows.delete(id)
     for (const row of delta.set) rows.set(row.id, row)
   }
   return { ...snapshot, head, rows: [...rows.values()] }
@@ -73,7 +73,7 @@ function machinesAfter(before: MachinesTopic, deltas: Iterable<Delta>): Machines
     if (!isOfMachines(delta)) continue
     for (const word of delta.words) words.push(word)
     for (const [name, cells] of delta.machines) put(name, cells)
-    for (const name of delta.gone) remove(name)
+    for (const name of delta.removed) remove(name)
   }
   return {
     ...before,

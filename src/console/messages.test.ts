@@ -36,8 +36,8 @@ describe('what differs from its type is found', () => {
   })
 
   test('a change of a row that is none, a topic that is none, an event that is none', () => {
-    expect(deltaProblems({ topic: 'home', set: [release], gone: [] } as never)).not.toEqual([])
-    expect(deltaProblems({ topic: 'home', set: [attention], gone: [] } as never)).toEqual([])
+    expect(deltaProblems({ topic: 'home', set: [release], removed: [] } as never)).not.toEqual([])
+    expect(deltaProblems({ topic: 'home', set: [attention], removed: [] } as never)).toEqual([])
     expect(deltaProblems({ topic: 'weather' })).toEqual(['weather is no topic'])
     expect(eventProblems('weather', '{}')).toEqual(['the stream has an event weather'])
   })

@@ -162,7 +162,7 @@ export interface RowsDelta {
   /** New and changed rows, complete. */
   readonly set: readonly { readonly id: string }[]
   /** Ids of removed rows. */
-  readonly gone: readonly string[]
+  readonly removed: readonly string[]
 }
 
 export interface MachinesDelta {
@@ -171,7 +171,7 @@ export interface MachinesDelta {
   readonly words: readonly string[]
   /** New and changed machines: name and cells. */
   readonly machines: readonly (readonly [name: string, cells: MachineCells])[]
-  readonly gone: readonly string[]
+  readonly removed: readonly string[]
 }
 
 export interface ResyncEvent {

@@ -1,4 +1,5 @@
 // The inventory as shards of Inventory objects: what sync applied, written before the apply so that nothing applied is ever lost. Pure.
+import { without } from '#lib/without.ts'
 import type { Pruning } from '#api/protocol/pruning.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
@@ -144,7 +145,11 @@ export function refsAfter(
   }
   for (const { ref } of plan.operations.filter(isDelete)) {
     const key = refText(ref)
-    const { digest: _, committed: __, ...ending }: InventoryRef = refs.get(key) ?? ref
+    const ending: InventoryRef = without<InventoryRef, 'digest' | 'committed'>(
+      refs.get(key) ?? ref,
+      'digest',
+      'committed',
+    )
     // Finalizers keep it. Without a digest it is applied again if a commit declares it once more.
     if (pruned.has(key)) refs.delete(key)
     else refs.set(key, ending)

@@ -1,4 +1,5 @@
 // The input of a forecast: one cluster's machines and what restricts them, at one moment. It contains no Secrets and no addresses.
+import { without } from '#lib/without.ts'
 import type { Approval } from '#api/kinds/approval.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { FleetSource, FleetSourceSpec } from '#api/kinds/fleet-source.ts'
@@ -115,16 +116,9 @@ export function readInventory(value: unknown): Inventory | { readonly problem: s
   return missing === undefined ? (value as unknown as Inventory) : { problem: `${missing} is not a list` }
 }
 
-const without = <T extends object, K extends keyof T>(from: T, ...names: readonly K[]): Omit<T, K> => {
-  const rest = { ...from }
-  for (const name of names) delete rest[name]
-  return rest
-}
-
 /** Annotations may contain anything, and managedFields have no effect here. */
 export function trimmed<T extends KubeObject>(object: T): T {
-  const { annotations: _, managedFields: __, ...metadata } = object.metadata as Record<string, unknown>
-  return { ...object, metadata }
+  return { ...object, metadata: without(object.metadata as Record<string, unknown>, 'annotations', 'managedFields') }
 }
 
 /** By source, track and target, sorted by name; shards of the same one are merged. */

@@ -113,10 +113,10 @@ const unreadableIn = ({ delivery }: InstallPlan) =>
 export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {
   if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
   // The phase itself reports progress.
-  const quiet = { ...context, say: () => undefined, showWait: () => undefined }
+  const silent = { ...context, say: () => undefined, showWait: () => undefined }
   for (const phase of phases)
     if (phase.name === 'Namespaces')
-      await actPhase(quiet, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
+      await actPhase(silent, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
 }
 
 /** An abandoned uninstall left the cluster frozen and the Defender's webhook disabled. */

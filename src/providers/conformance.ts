@@ -59,7 +59,7 @@ const answerText = (answer: CreateResult): string => {
   return answer.kind === 'Unknown' ? `${answer.kind}: ${answer.message}` : answer.kind
 }
 
-async function gone({ provider, until }: ConformanceTools, providerID: string): Promise<void> {
+async function deleteAndWait({ provider, until }: ConformanceTools, providerID: string): Promise<void> {
   await provider.delete(providerID)
   await until(async () => (await provider.delete(providerID)) === 'Gone')
 }
@@ -85,7 +85,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
         'get returns a different host',
       )
       must((await hostsOf(tools.provider, 'found')).length === 1, 'list does not contain the host exactly once')
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
     },
   },
   {
@@ -102,7 +102,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
           must(got.providerID === providerID, `get of ${providerID} returns ${got.providerID}`)
         }
       }
-      for (const { providerID } of hosts) await gone(tools, providerID)
+      for (const { providerID } of hosts) await deleteAndWait(tools, providerID)
     },
   },
   {
@@ -113,7 +113,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       must(first.providerID === second.providerID, 'the same token created two hosts')
       must(first.createdAt === second.createdAt, 'the host was created again')
       must((await hostsOf(tools.provider, 'again')).length === 1, 'a repeated create left a second host')
-      await gone(tools, first.providerID)
+      await deleteAndWait(tools, first.providerID)
     },
   },
   {
@@ -122,7 +122,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       const [a, b] = await Promise.all([made(tools, 'twice'), made(tools, 'twice')])
       must(a.providerID === b.providerID, 'the same token created two hosts')
       must((await hostsOf(tools.provider, 'twice')).length === 1, 'two creates left two hosts')
-      await gone(tools, a.providerID)
+      await deleteAndWait(tools, a.providerID)
     },
   },
   {
@@ -132,7 +132,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       const later = await tools.restarted?.()
       const second = await made(tools, 'restart', later ?? tools.provider)
       must(first.providerID === second.providerID, 'a restart created a second host')
-      await gone(tools, first.providerID)
+      await deleteAndWait(tools, first.providerID)
     },
   },
   {
@@ -142,9 +142,9 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       const other = await tools.provider.create(requestFor('taken', tools, 'another'))
       const isSeparate = other.kind !== 'Host' || other.host.providerID !== host.providerID
       must(isSeparate, 'a second machine with the same name got the host of the first')
-      if (other.kind === 'Host') await gone(tools, other.host.providerID)
+      if (other.kind === 'Host') await deleteAndWait(tools, other.host.providerID)
       must((await tools.provider.get(host.providerID))?.machineUid === 'uid-taken', 'the host changed its owner')
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
     },
   },
   {
@@ -161,10 +161,10 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     name: 'another machine can reuse a name after its host was deleted',
     run: async (tools) => {
       const first = await made(tools, 'reused')
-      await gone(tools, first.providerID)
+      await deleteAndWait(tools, first.providerID)
       const second = await tools.provider.create(requestFor('reused', tools, 'later'))
       must(second.kind === 'Host' && second.host.machineUid === 'uid-later', 'the name stays taken')
-      await gone(tools, second.host.providerID)
+      await deleteAndWait(tools, second.host.providerID)
     },
   },
   {
@@ -176,7 +176,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       stop.abort()
       const [, host] = await Promise.all([slow, made(tools, 'slow')])
       must((await hostsOf(provider, 'slow')).length === 1, 'a create that timed out left a second host')
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
     },
   },
   {
@@ -195,7 +195,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       await tools.provider.delete(host.providerID)
       const state = (await tools.provider.get(host.providerID))?.state ?? 'Deleting'
       must(state === 'Deleting', `a deleted host is reported as ${state}`)
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
     },
   },
   {
@@ -220,7 +220,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
         hosts.push(await made(tools, n))
         must((await hostsOf(provider, n)).length === 1, 'a throttled request left a second host')
       }
-      await Promise.all(hosts.map((h) => gone(tools, h.providerID)))
+      await Promise.all(hosts.map((h) => deleteAndWait(tools, h.providerID)))
     },
   },
   {
@@ -233,7 +233,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
         'an id does not begin with the provider name',
       )
       must(new Set(ids).size === ids.length, 'an id is listed twice')
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
     },
   },
   {
@@ -247,7 +247,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
         await tools.until(async () => (await tools.provider.get(host.providerID))?.bootID !== host.bootID)
       const after = await tools.provider.get(host.providerID)
       must(after?.machineUid === host.machineUid, 'the host changed its owner after a reboot')
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
     },
   },
   {
@@ -266,7 +266,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       must((await provider.power(host.providerID, 'On')) === 'Ordered', 'power does not find a stopped host')
       await until(is('Running'))
       must((await provider.get(host.providerID))?.machineUid === host.machineUid, 'the host changed its owner')
-      await gone(tools, host.providerID)
+      await deleteAndWait(tools, host.providerID)
       must((await provider.power(host.providerID, 'On')) === 'Gone', 'power does not return Gone for a deleted host')
     },
   },
@@ -298,7 +298,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       const later = (await tools.restarted?.()) ?? tools.provider
       const [orphan] = await hostsOf(later, 'orphan')
       must(orphan?.clientToken === 'token-orphan', 'an orphaned host is not listed')
-      await gone({ ...tools, provider: later }, host.providerID)
+      await deleteAndWait({ ...tools, provider: later }, host.providerID)
     },
   },
 ]

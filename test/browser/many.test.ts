@@ -19,7 +19,7 @@ test('10,000 machines are drawn, and follow 100 changes a second without a lost 
       { length: 25 },
       (_, i) => [`node-${batch * 25 + i}`, cellsOf(batch * 25 + i, 'Updating')] as const,
     )
-    bench.server.send({ topic: 'machines/prod', words: [], machines, gone: [] })
+    bench.server.send({ topic: 'machines/prod', words: [], machines, removed: [] })
     await new Promise((done) => setTimeout(done, 250))
   }
   const legend = page.getByRole('list', { name: 'Legend' })
@@ -38,7 +38,12 @@ test('the colors on the canvas are those of the machines', async () => {
   await page.goto(`${bench.server.url}/#/machines/prod?q=node-5000`)
   await page.getByText('1 of 10,000 machines').waitFor()
   expect(await page.evaluate<string[]>(shown)).not.toContain(BAD)
-  bench.server.send({ topic: 'machines/prod', words: [], machines: [['node-5000', cellsOf(5000, 'Failed')]], gone: [] })
+  bench.server.send({
+    topic: 'machines/prod',
+    words: [],
+    machines: [['node-5000', cellsOf(5000, 'Failed')]],
+    removed: [],
+  })
   await expect.poll(() => page.evaluate<string[]>(shown)).toContain(BAD)
 })
 
@@ -56,7 +61,7 @@ test('seven tabs share one stream, and the next tab leads when the first is clos
     topic: 'home',
     head: { ...(bench.server.topics.get('home') as { readonly head: object }).head, sentence: text },
     set: [],
-    gone: [],
+    removed: [],
   })
   bench.server.send(sentence('All tabs read this.'))
   for (const tab of tabs.filter((_, i) => i === 0 || i % 2 === 1))
@@ -88,7 +93,7 @@ test('seven tabs whose server was killed continue together, as soon as a person 
   bench.server.ways = { ways: ['Token'] }
   bench.server.session = as('eve@example.org')
   const head = (bench.server.topics.get('home') as { readonly head: object }).head
-  bench.server.send({ topic: 'home', head: { ...head, sentence: 'Changed meanwhile.' }, set: [], gone: [] })
+  bench.server.send({ topic: 'home', head: { ...head, sentence: 'Changed meanwhile.' }, set: [], removed: [] })
   await bench.server.start()
   for (const tab of tabs) await tab.getByRole('link', { name: 'Sign in again' }).waitFor()
   const [leader, , second] = tabs

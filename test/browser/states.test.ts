@@ -61,7 +61,7 @@ test('a server that is away and comes back: the page tells so, keeps its picture
       topic: 'home',
       head: { ...headOf(bench.server.topics.get('home')), sentence: 'Nothing needs attention.', needsAttention: 0 },
       set: [],
-      gone: [],
+      removed: [],
     },
     NOW,
   )

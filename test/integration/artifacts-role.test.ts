@@ -75,7 +75,7 @@ test('hosts that pinned the authority are served after its Secret was deleted or
     const emptied = () => admin.patch(secret, key, { type: 'merge', value } as never)
     for (const lose of [() => admin.delete(secret, key), emptied] as const) {
       await lose()
-      await one.look()
+      await one.reload()
       expect([await ownAuthority(admin), await fetched(one.port, ca)]).toEqual([ca, 'bytes'])
     }
   } finally {

@@ -256,8 +256,8 @@ export class Switcher {
     const pins = isSame ? record.pins : withPin(record, open.to)
     const boot = open.reboot && (await this.#deps.reboots?.boot())
     const isFirstOfTwo = open.back === undefined && isRebooted(open.reboot, boot)
-    const told = pending === undefined ? message : `${shortened(message, MAX_CAUSE)}; a reboot is pending: ${pending}`
-    const change = { open: undefined, staged: undefined, current: open.from, message: told, reason, output, pins }
+    const text = pending === undefined ? message : `${shortened(message, MAX_CAUSE)}; a reboot is pending: ${pending}`
+    const change = { open: undefined, staged: undefined, current: open.from, message: text, reason, output, pins }
     const problem = await this.#restore(open.to, open.from, isFirstOfTwo ? 'Stop' : 'Start')
     if (isFirstOfTwo && problem === undefined) {
       const back = await this.#pendingReboot()

@@ -13,7 +13,7 @@ import { machineUidIn, type Identity, type IdentityDeps, type Pair } from './ide
 import { privateKeyOf } from './join.ts'
 import { checked, requestPem } from './request.ts'
 
-export type Knock =
+export type DoorOutcome =
   | { readonly kind: 'Certificate'; readonly pair: Pair }
   /** A user decides. */
   | { readonly kind: 'Waiting'; readonly retryMs: number }
@@ -21,13 +21,13 @@ export type Knock =
   /** This API server has no such endpoint; kube-apiservers never do. */
   | { readonly kind: 'NoDoor' }
 
-export interface KnockDeps extends IdentityDeps {
+export interface DoorDeps extends IdentityDeps {
   /** A client without an identity, because the server accepts none. */
   readonly client: Pick<KubeClient, 'raw'>
   readonly signal: AbortSignal
 }
 
-export async function knock(deps: KnockDeps, identity: Identity, old: Pair): Promise<Knock> {
+export async function requestAtDoor(deps: DoorDeps, identity: Identity, old: Pair): Promise<DoorOutcome> {
   const { machine, node, ca } = identity
   const uid = machineUidIn(old.certificate) ?? identity.uid
   if (uid === undefined) return { kind: 'Refused', why: 'the certificate names no uid of its Machine' }
@@ -60,7 +60,7 @@ export async function knock(deps: KnockDeps, identity: Identity, old: Pair): Pro
 
 /** Undefined for anything that is not an answer of this endpoint. */
 async function ask(
-  { client, signal }: KnockDeps,
+  { client, signal }: DoorDeps,
   method: 'GET' | 'POST',
   body?: unknown,
 ): Promise<DoorReply | undefined> {

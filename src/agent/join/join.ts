@@ -27,7 +27,7 @@ import {
   type IdentityDeps,
 } from './identity.ts'
 import { apiProxy } from './host-proxy.ts'
-import { knockForToken, tokenDoor } from './token-door.ts'
+import { fetchSealedToken, tokenServer } from './token-server.ts'
 import { newKey, requestCertificate, requestToken } from './request.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -149,7 +149,7 @@ async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<Cre
       ? await requestToken(tools, { ...bundle, uid: bundle.uid ?? '' }, key)
       : { key, certificate: await requestCertificate(tools, bundle, key) }
   } catch (e) {
-    const token = isUnauthorized(e) ? await atTokenDoor(deps, bundle, key) : undefined
+    const token = isUnauthorized(e) ? await tokenFromServers(deps, bundle, key) : undefined
     if (token !== undefined) return token
     if (isUnauthorized(e)) throw new KubeNodeError(agentErrors.KN8003_token({ machine: bundle.machine }), { cause: e })
     throw e
@@ -162,16 +162,16 @@ const TOKEN_DOOR_TRIES = 10
 const TOKEN_DOOR_EVERY_MS = 1_000
 
 /** The join account is deleted after its first use. From then on the answer to this host is also on the artifact servers. */
-async function atTokenDoor(
+async function tokenFromServers(
   { clock, signal }: JoinDeps,
   bundle: JoinBundle,
   key: string,
 ): Promise<Credential | undefined> {
-  const door = bundle.form === 'serviceAccount' ? tokenDoor(bundle) : undefined
+  const door = bundle.form === 'serviceAccount' ? tokenServer(bundle) : undefined
   if (door === undefined) return undefined
   try {
     for (let tries = 0; tries < TOKEN_DOOR_TRIES; tries++) {
-      const found = await knockForToken(door, { key, uid: bundle.uid ?? '' }, signal)
+      const found = await fetchSealedToken(door, { key, uid: bundle.uid ?? '' }, signal)
       if (found !== undefined) return found
       await clock.sleep(TOKEN_DOOR_EVERY_MS, signal)
     }

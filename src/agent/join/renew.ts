@@ -10,7 +10,7 @@ import { lifeSecondsOf } from '#identity/certificate-life.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { removeDurably } from '../files/durable.ts'
 import { keyFile } from '../node-dir.ts'
-import { knock } from './door.ts'
+import { requestAtDoor } from './door.ts'
 import {
   isTokenPair,
   lifeOf,
@@ -37,7 +37,7 @@ export interface RenewDeps extends IdentityDeps {
   /** Client with the current identity. */
   readonly client: KubeClient
   /** Anonymous client. */
-  readonly stranger: Pick<KubeClient, 'raw'>
+  readonly anonymous: Pick<KubeClient, 'raw'>
   /** Rejoins with a bundle that was placed after the join. */
   readonly byBundle: () => Promise<Credential | undefined>
 }
@@ -49,15 +49,15 @@ export async function renew(deps: RenewDeps): Promise<Renewal> {
   const now = deps.pair()
   if (isTokenPair(now)) return { kind: 'Renewed', pair: await nextToken(deps, now) }
   try {
-    return { kind: 'Renewed', pair: await asOurselves(deps) }
+    return { kind: 'Renewed', pair: await renewWithIdentity(deps) }
   } catch (e) {
     // Expired or revoked: with a wrong clock, this host cannot know which.
     if (!isUnauthorized(e)) throw e
-    return atTheDoor(deps, now, e)
+    return renewAtDoor(deps, now, e)
   }
 }
 
-async function asOurselves({ clock, signal, identity, client, files, dir }: RenewDeps): Promise<Pair> {
+async function renewWithIdentity({ clock, signal, identity, client, files, dir }: RenewDeps): Promise<Pair> {
   const key = await newKey()
   // Renews for the current Machine. For another Machine with the same name, a user decides.
   const now = await client.get(machineType, { name: identity.machine }, { signal })
@@ -86,12 +86,12 @@ async function nextToken(
   return next
 }
 
-async function atTheDoor(deps: RenewDeps, old: Pair, cause: unknown): Promise<Renewal> {
-  const { files, dir, identity, stranger, signal } = deps
+async function renewAtDoor(deps: RenewDeps, old: Pair, cause: unknown): Promise<Renewal> {
+  const { files, dir, identity, anonymous, signal } = deps
   const { machine } = identity
   const to = lifeOf(old.certificate)?.to
   const until = to === undefined ? 'unknown' : timestamp(to)
-  const found = await knock({ files, dir, client: stranger, signal }, identity, old)
+  const found = await requestAtDoor({ files, dir, client: anonymous, signal }, identity, old)
   switch (found.kind) {
     case 'Certificate':
       await writePair({ files, dir }, found.pair)

@@ -36,7 +36,7 @@ export type FactsOf<T extends AnyTable> = Facts<keyof T['preconditions'] & strin
 type Refusal<State extends string, Event extends string, Pre extends string> =
   | { readonly reason: 'NoSuchStep'; readonly state: State; readonly event: Event }
   | { readonly reason: 'NotTheWriter'; readonly writer: FieldManager }
-  | { readonly reason: 'False' | 'Unknown'; readonly predicate: Pre; readonly says: string }
+  | { readonly reason: 'False' | 'Unknown'; readonly predicate: Pre; readonly message: string }
 
 export type Step<State extends string, Event extends string, Pre extends string> =
   | { readonly ok: true; readonly state: State }
@@ -72,7 +72,7 @@ export function nextState<State extends string, Event extends string, Pre extend
   const missing = row.when.find((p) => facts[p] !== true)
   if (missing === undefined) return { ok: true, state: row.to }
   const reason = facts[missing] === false ? 'False' : 'Unknown'
-  return { ok: false, refusal: { reason, predicate: missing, says: table.preconditions[missing] } }
+  return { ok: false, refusal: { reason, predicate: missing, message: table.preconditions[missing] } }
 }
 
 /** The next state when the table's writer acts. */

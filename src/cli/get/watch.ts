@@ -40,10 +40,10 @@ export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | u
     const page: Page = first ?? (await client.list(type, selectors))
     first = undefined
     const listed = new Set(page.items.map(namespacedName))
-    for (const [key, gone] of known) {
+    for (const [key, deleted] of known) {
       if (listed.has(key)) continue
       known.delete(key)
-      await print(gone, 'DELETED')
+      await print(deleted, 'DELETED')
     }
     for (const object of page.items) {
       const isNew = known.get(namespacedName(object))?.metadata.resourceVersion !== object.metadata.resourceVersion

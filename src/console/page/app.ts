@@ -12,9 +12,9 @@ export interface App {
   readonly route: Route
   readonly go: (route: Route) => void
   /** Reads a sentence aloud. */
-  readonly speak: (text: string) => void
+  readonly announce: (text: string) => void
   /** The last sentence read aloud. */
-  readonly said: string
+  readonly announced: string
   readonly now: () => number
 }
 

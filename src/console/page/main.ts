@@ -60,7 +60,7 @@ const CHORD_MS = 1500
 
 function Root({ store }: { readonly store: Store }): VNode {
   const [route, setRoute] = useState(() => parseRoute(location.hash))
-  const [said, speak] = useState('')
+  const [announced, announce] = useState('')
   const [, redraw] = useReducer((n: number) => n + 1, 0)
   useEffect(() => {
     const end = store.onChange(() => redraw(undefined))
@@ -86,9 +86,9 @@ function Root({ store }: { readonly store: Store }): VNode {
         ? h(SignIn, { onDone: () => void store.start() })
         : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
     )
-  const app: App = { store, session: session.value, route, go, speak, said, now: serverNow }
+  const app: App = { store, session: session.value, route, go, announce, announced, now: serverNow }
   const frame = h(Frame, { look: h(Look, {}), children: h(VIEWS[route.view], { key: route.view }) })
-  const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, said)
+  const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, announced)
   return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode
 }
 

@@ -62,7 +62,7 @@ async function preparedImport({ nodes: names }: ImportRequest, { files, planOf, 
   const not = steps.flatMap((s) => (s.kind === 'Create' ? [] : [s]))
   if (not[0] !== undefined)
     throw new KubeNodeError(
-      consoleRepositoryErrors.KN1723({ count: String(not.length), name: not[0].name, why: not[0].says }),
+      consoleRepositoryErrors.KN1723({ count: String(not.length), name: not[0].name, why: not[0].text }),
     )
   const made = steps.flatMap((s) => (s.kind === 'Create' ? [s.machine] : []))
   const refused = (why: string): KubeNodeError =>

@@ -216,9 +216,9 @@ function shaped({ schema = {}, kind }: ResourceType, object: KubeObject): KubeOb
 
 class OtherForm extends Error {}
 
-const readStateOf = (looks: readonly Watched['programs'][]): ReadState => {
-  if (looks.some(({ message }) => message !== undefined)) return 'Failed'
-  return looks.some(({ state }) => state === 'Unknown') ? 'Loading' : 'Read'
+const readStateOf = (programs: readonly Watched['programs'][]): ReadState => {
+  if (programs.some(({ message }) => message !== undefined)) return 'Failed'
+  return programs.some(({ state }) => state === 'Unknown') ? 'Loading' : 'Read'
 }
 
 function troubleOf(error: unknown): { readonly state: ConnectionState; readonly message: string } {

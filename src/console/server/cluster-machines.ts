@@ -95,14 +95,14 @@ export class ClusterMachines {
 
   #takeDelta(): MachinesDelta {
     const machines: (readonly [string, MachineCells])[] = []
-    const gone: string[] = []
+    const removed: string[] = []
     for (const name of this.#changed) {
       const row = this.#cluster.machine(name)
-      if (row === undefined) gone.push(name)
+      if (row === undefined) removed.push(name)
       else machines.push([name, this.#cellsOf(row)])
     }
     this.#changed.clear()
-    return { topic: this.topic, words: this.#words.takeNew(), machines, gone }
+    return { topic: this.topic, words: this.#words.takeNew(), machines, removed }
   }
 
   /** A first snapshot contains all words, so no delta repeats them. */

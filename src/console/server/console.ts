@@ -42,7 +42,7 @@ export interface RunningConsole {
   /** A link that signs in the kubeconfig's user, once and for a short time. */
   newLink(): string
   /** Reloads its certificate files as soon as they change. */
-  look(): Promise<void>
+  reload(): Promise<void>
   /** Shows these clusters from now on: adds new ones and removes missing ones. */
   show(clients: ReadonlyMap<string, KubeClient>): void
   /** Starts reading the clusters, even before a user signs in: their past is kept from here on. */
@@ -124,7 +124,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       if (who === undefined) throw new Error('people sign in here, and there are no links')
       return `http://${ownHost}:${server.port}/link/${sessions.newLink(who)}`
     },
-    look: () => server.look(),
+    reload: () => server.reload(),
     show: (next) => {
       clients = next
       follow()

@@ -54,7 +54,7 @@ const MOST_TRIES = 20
 
 export class Listener {
   readonly #options: ListenerOptions
-  readonly #looking: RepeatedCheck
+  readonly #reloads: RepeatedCheck
   readonly #sockets = new Set<Socket>()
   readonly #servers: Server[] = []
   #renew: (pair: Pair) => void = () => undefined
@@ -62,7 +62,7 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options
-    this.#looking = new RepeatedCheck(options.clock)
+    this.#reloads = new RepeatedCheck(options.clock)
   }
 
   get port(): number {
@@ -73,15 +73,15 @@ export class Listener {
     const { host, port, tls } = this.#options
     if (tls === undefined) return this.#startOnLoopback()
     await this.#listen(await this.#secure(tls), host, port)
-    this.#looking.start(
+    this.#reloads.start(
       () => FOLLOW_MS,
-      () => this.look(),
+      () => this.reload(),
     )
     return undefined
   }
 
   async stop(): Promise<void> {
-    await this.#looking.stop()
+    await this.#reloads.stop()
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
     for (const socket of this.#sockets) socket.destroy()
     await Promise.all(closed)
@@ -129,7 +129,7 @@ export class Listener {
   }
 
   /** The current certificate stays in use until there is a valid one. */
-  async look(): Promise<void> {
+  async reload(): Promise<void> {
     const { log, tls } = this.#options
     try {
       const pair = await tls?.pair()

@@ -35,7 +35,7 @@ function lookAfter(readings: readonly (readonly [second: number, reading: Progra
   let memory = notYetRead('defender', 'kubenode-defender')
   for (const [second, reading] of readings)
     memory = watched(memory, reading, { monotonic: 77_000 + second * 1_000, now: NOW + second * 1_000 })
-  return memory.look
+  return memory.shown
 }
 
 const v = (version: number, more: At = {}) => lease({ version, ...more })

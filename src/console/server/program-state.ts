@@ -27,7 +27,7 @@ export interface ProgramState {
 
 /** State kept between two readings. */
 export interface Watching {
-  readonly look: ProgramState
+  readonly shown: ProgramState
   readonly sighting?: Sighting
   /** When the Lease was first observed in its current state, in wall-clock time. */
   readonly seenAt: number
@@ -41,17 +41,17 @@ export interface Instant {
 }
 
 export const notYetRead = (program: Program, name: string): Watching => ({
-  look: { metadata: { name }, program, state: 'Unknown' },
+  shown: { metadata: { name }, program, state: 'Unknown' },
   seenAt: 0,
   hasRenewed: false,
 })
 
 export function watched(before: Watching, reading: ProgramReading, at: Instant): Watching {
-  const { metadata, program } = before.look
+  const { metadata, program } = before.shown
   const base = { metadata, program }
   // While nothing can be read, a holder may be unable to renew too: watching restarts.
   if (reading.kind === 'NotRead')
-    return { ...notYetRead(program, metadata.name), look: { ...base, state: 'Unknown', message: reading.message } }
+    return { ...notYetRead(program, metadata.name), shown: { ...base, state: 'Unknown', message: reading.message } }
   const lease = reading.kind === 'Lease' ? reading.lease : undefined
   const sighting = lease === undefined ? absence(before, at) : sighted(lease, before.sighting, at.monotonic)
   const isSame = sighting === before.sighting
@@ -59,15 +59,15 @@ export function watched(before: Watching, reading: ProgramReading, at: Instant):
   const seenAt = isSame ? before.seenAt : at.now
   const memory = { sighting, seenAt, hasRenewed }
   // Deleting a Lease does not bring a program back.
-  const wasAway = before.look.state === 'Away' && (isSame || lease === undefined)
+  const wasAway = before.shown.state === 'Away' && (isSame || lease === undefined)
   if (wasAway || isAway(lease, sighting, at)) {
-    const since = wasAway ? before.look.since : sinceOf(lease, before, memory)
+    const since = wasAway ? before.shown.since : sinceOf(lease, before, memory)
     const how = lease === undefined ? 'Absent' : holderOf(lease) === undefined ? 'Released' : 'Stopped'
-    return { ...memory, look: { ...base, state: 'Away', how, ...defined({ since }) } }
+    return { ...memory, shown: { ...base, state: 'Away', how, ...defined({ since }) } }
   }
   // A program that ran counts as running until its lease duration is over.
-  const isKnown = hasRenewed || (lease === undefined && before.look.state === 'Runs')
-  return { ...memory, look: { ...base, state: isKnown ? 'Runs' : 'Unknown' } }
+  const isKnown = hasRenewed || (lease === undefined && before.shown.state === 'Runs')
+  return { ...memory, shown: { ...base, state: isKnown ? 'Runs' : 'Unknown' } }
 }
 
 const ABSENT = 'absent'
@@ -86,7 +86,7 @@ function sinceOf(
   before: Watching,
   { seenAt, hasRenewed }: Pick<Watching, 'seenAt' | 'hasRenewed'>,
 ): number | undefined {
-  if (lease === undefined) return before.look.state === 'Runs' ? seenAt : undefined
+  if (lease === undefined) return before.shown.state === 'Runs' ? seenAt : undefined
   if (hasRenewed) return seenAt
   const written = Date.parse(lease.spec?.renewTime ?? '')
   return Number.isNaN(written) ? seenAt : Math.min(written, seenAt)

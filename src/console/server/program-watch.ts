@@ -32,7 +32,7 @@ export class ProgramWatch {
   }
 
   get states(): readonly ProgramState[] {
-    return [...this.#watching.values()].map(({ look }) => look)
+    return [...this.#watching.values()].map(({ shown }) => shown)
   }
 
   /** Runs until the signal aborts; never rejects. */

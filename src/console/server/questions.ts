@@ -79,11 +79,11 @@ export async function whyAnswer(asked: WhyRequest): Promise<WhyAnswer> {
   }
 }
 
-const nodeOf = (told: Finding): WhyNode => ({
-  text: told.text,
-  ...defined({ cause: told.cause }),
-  ...liftOf(told),
-  below: (told.below ?? []).map(nodeOf),
+const nodeOf = (finding: Finding): WhyNode => ({
+  text: finding.text,
+  ...defined({ cause: finding.cause }),
+  ...liftOf(finding),
+  below: (finding.below ?? []).map(nodeOf),
 })
 
 /** A verdict from incomplete data could be wrong: with a gap there is none. */
@@ -192,7 +192,7 @@ function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): G
 export function changesBetween(before: Snapshot, after: Snapshot): Delta {
   const { topic } = after
   if (isMachines(before) && isMachines(after)) return machineChanges(before, after)
-  const none = { topic, set: [], gone: [] }
+  const none = { topic, set: [], removed: [] }
   return isMachines(before) || isMachines(after) ? none : (rowsDelta(before, after) ?? none)
 }
 
@@ -210,6 +210,6 @@ function machineChanges(before: MachinesTopic, after: MachinesTopic): Delta {
     topic: after.topic,
     words: after.words.slice(before.words.length),
     machines,
-    gone: before.names.filter((name) => !now.has(name)),
+    removed: before.names.filter((name) => !now.has(name)),
   }
 }

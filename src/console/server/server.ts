@@ -114,8 +114,8 @@ export class ConsoleServer {
     return this.#listener.start()
   }
 
-  look(): Promise<void> {
-    return this.#listener.look()
+  reload(): Promise<void> {
+    return this.#listener.reload()
   }
 
   /** Open pages get the new cluster list now. */

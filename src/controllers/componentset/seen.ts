@@ -10,7 +10,7 @@ import type { Edit } from '#declared/committed.ts'
 import type { Node, Pod } from '#nodes/objects.ts'
 import type { EndedFor } from '#permits/ended-for.ts'
 import type { Hosts } from '#nodes/own-pods.ts'
-import type { Abilities, Look } from './inspection/inspections.ts'
+import type { Abilities, CheckResult } from './inspection/inspections.ts'
 import type { Lookup } from './members/lookup.ts'
 import type { ReadingMemo } from './members/members.ts'
 import type { ControllerRevision } from './revisions/revisions.ts'
@@ -52,7 +52,7 @@ export interface Seen {
   /** Inspections available here. */
   readonly canInspect?: Abilities
   /** Latest inspection results of open steps, by key. */
-  readonly inspectionResults?: ReadonlyMap<string, Look>
+  readonly inspectionResults?: ReadonlyMap<string, CheckResult>
   /** Inspection pods of this set. Undefined if none may be started. */
   readonly probePods?: readonly Pod[]
   /** Saves work only: without it every machine is read again. */

@@ -23,7 +23,7 @@ import { exempt } from '#permits/under-permit.ts'
 import { deleteMachine, deletePermitted } from './removal/delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './machines/ownership.ts'
 import { removable } from './removal/plan.ts'
-import { type Seen, aliveOf, isReady, isZombie, understood } from './seen.ts'
+import { type Seen, aliveOf, isReady, isZombie, checkedSelector } from './seen.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -118,7 +118,7 @@ async function addFinalizer(client: KubeClient, { set }: Seen, signal: AbortSign
 }
 
 async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
-  const read = understood(set)
+  const read = checkedSelector(set)
   if (read.kind === 'Invalid') return []
   return allMachines(client, signal, formatSelector(read.selector))
 }

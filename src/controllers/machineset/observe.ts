@@ -11,7 +11,7 @@ import type { CommittedContents } from '#declared/committed.ts'
 import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
 import { holdOver, thing } from '#permits/holds/reach.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
-import { type OtherSet, type Seen, ownerOf, understood } from './seen.ts'
+import { type OtherSet, type Seen, ownerOf, checkedSelector } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface MachineSetCaches {
@@ -54,7 +54,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
   const found = sets.get(name)
   if (found === undefined) return undefined
   const { object: set, edit, isHeld } = contents.view(found, now)
-  const read = understood(set)
+  const read = checkedSelector(set)
   const free = machines.byIndex(BY_OWNER, NOBODY)
   const owned = machines.byIndex(BY_OWNER, uidOf(set))
   const asked = permits.byIndex(BY_REQUESTER, uidOf(set))
@@ -111,7 +111,7 @@ export function setsOf({ sets }: MachineSetCaches, m: Machine): readonly string[
   const owner = ownerOf(m)
   if (owner !== undefined) return owner.kind === machineSet.kind ? [owner.name] : []
   return sets.list().flatMap((set) => {
-    const read = understood(set)
+    const read = checkedSelector(set)
     const takes = read.kind === 'Selector' && matchesSelector(read.selector, m.metadata.labels)
     return takes && set.metadata.name !== undefined ? [set.metadata.name] : []
   })

@@ -12,7 +12,7 @@ import { deleteOrder } from './removal/delete-order.ts'
 import { hostsWait } from './plan-host-wait.ts'
 import { planDeletion } from './deletion/plan.ts'
 import { MOST_REMOVALS, held, isOutage, removable, removals, silenceFreeze } from './removal/plan.ts'
-import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, understood } from './seen.ts'
+import { type Seen, aliveOf, hasFinalizer, isOwned, isZombie, ownerOf, checkedSelector } from './seen.ts'
 import { succession } from './deletion/successors.ts'
 import { withPermits } from './plan-permits.ts'
 
@@ -24,7 +24,7 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
   if (isBeingDeleted(set)) return planDeletion(seen, now)
   if (!hasFinalizer(set))
     return withPermits(seen, [{ kind: 'AddFinalizer', reason: 'its machines must not be garbage-collected' }], {}, now)
-  const read = understood(set)
+  const read = checkedSelector(set)
   if (read.kind === 'Invalid') return withPermits(seen, [], {}, now)
   if (seen.isHeld === true) return { requeueAfter: BEHIND_REQUEUE_MS, ...withPermits(seen, [], {}, now) }
   if (seen.hold !== undefined) return withPermits(seen, [], held(seen.hold), now)

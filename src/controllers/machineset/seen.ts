@@ -98,12 +98,12 @@ export const readySinceMs = (m: Machine): number | undefined => {
   return ready?.status === 'True' ? Date.parse(ready.lastTransitionTime) : undefined
 }
 
-export type Understood =
+export type CheckedSelector =
   | { readonly kind: 'Selector'; readonly selector: Selector }
   | { readonly kind: 'Invalid'; readonly problem: string }
 
 /** An empty selector, or one that the template does not match, would create machines forever. */
-export function understood({ spec }: MachineSet): Understood {
+export function checkedSelector({ spec }: MachineSet): CheckedSelector {
   try {
     const selector = selectorOf(spec.selector)
     if (selector.length === 0)

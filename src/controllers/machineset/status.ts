@@ -8,7 +8,7 @@ import { formatSelector } from '#kube/selector.ts'
 import { counted } from '#lib/counted.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { MachineSetAction, MachineSetPlan } from './actions.ts'
-import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, understood } from './seen.ts'
+import { type Seen, aliveOf, isOutdated, isOwned, isReady, readySinceMs, checkedSelector } from './seen.ts'
 import { AVAILABLE_AFTER_MS } from './plan-permits.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -39,7 +39,7 @@ export function statusOf(
 ): MachineSetStatus {
   const { set } = seen
   const counts = countsOf(seen, now)
-  const read = understood(set)
+  const read = checkedSelector(set)
   const problem = read.kind === 'Invalid' ? read.problem : undefined
   const generation = set.metadata.generation
   const wanted = conditionsOf(seen, counts, plan, { problem, refusal: refusalOf(results) }).map((c) => ({

@@ -86,7 +86,7 @@ export class KubernetesHost implements ControlPlaneHost {
       if (found !== undefined && isEnding(found)) return { kind: 'Plane', plane: planeOf(found.record, undefined) }
       const kept = await this.#wanted(request, found, signal)
       this.#work.noteRotation(request.id, request.rotation)
-      return this.#look(kept, request, signal)
+      return this.#reconcile(kept, request, signal)
     })
   }
 
@@ -221,7 +221,7 @@ export class KubernetesHost implements ControlPlaneHost {
         async () => {
           const current = await this.#living(id, signal)
           if (current === undefined) return true
-          const result = await this.#look(current, undefined, signal)
+          const result = await this.#reconcile(current, undefined, signal)
           plane = result.kind === 'Plane' ? result.plane : undefined
           return plane?.restored === token && plane.state !== 'Starting'
         },
@@ -285,7 +285,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   /** Reads everything once and takes the next step. */
-  async #look(first: Kept, request: ControlPlaneRequest | undefined, signal?: AbortSignal): Promise<PutResult> {
+  async #reconcile(first: Kept, request: ControlPlaneRequest | undefined, signal?: AbortSignal): Promise<PutResult> {
     let kept = first
     const place = this.#work.place(kept, signal)
     const bare = settingsOf(kept.record, this.#options.versions(), NO_CREDENTIALS)

@@ -2,6 +2,7 @@
 // alarm. Pure. Defragmenting needs a request, under a controller's permit.
 
 /** For a store with room. */
+import { without } from '#lib/without.ts'
 import { defined } from '#lib/defined.ts'
 const ASK_MS = 3_600_000
 /** For a store that may soon be full. */
@@ -96,7 +97,7 @@ export function nextStep(care: StoreCare, seen: StoreSeen): StoreStep | undefine
 
 /** The state after a completed step. */
 export function afterStep(care: StoreCare, step: Exclude<StoreStep, { do: 'ask' }>): StoreCare {
-  const { doing: _, failed: __, ...rest } = care
+  const rest = without(care, 'doing', 'failed')
   switch (step.do) {
     case 'compact':
       return { ...rest, isStale: true, compacted: step.revision }
@@ -105,10 +106,9 @@ export function afterStep(care: StoreCare, step: Exclude<StoreStep, { do: 'ask' 
     case 'disarm':
       return { ...rest, isStale: true }
     case 'finish': {
-      const { defragmenting: ___, ...others } = rest
       const { report } = care
       return {
-        ...others,
+        ...without(rest, 'defragmenting'),
         defragmented: care.defragmented + 1,
         ...(report !== undefined && { rewritten: report.revision }),
       }
@@ -119,7 +119,7 @@ export function afterStep(care: StoreCare, step: Exclude<StoreStep, { do: 'ask' 
 }
 
 export function afterAsking(care: StoreCare, found: Omit<StoreReport, 'fullSince'>, isFull: boolean): StoreCare {
-  const { doing: _, failed: __, isStale: ___, ...rest } = care
+  const rest = without(care, 'doing', 'failed', 'isStale')
   const fullSince = care.report?.fullSince ?? found.at
   const isUncertain = isFull && care.isStale !== true && isSilent(care, found) && care.rewritten !== found.revision
   return {

@@ -1,4 +1,5 @@
 // Reads what the checks judge. Each read is independent: a failed one is reported and does not stop the others.
+import { without } from '#lib/without.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { OWN_NAMESPACES, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
@@ -321,7 +322,7 @@ function trialOf(workload: KubeObject, isThere: boolean, accounts: ReadonlySet<s
   const template = isObject(spec['template']) ? spec['template'] : {}
   const pod = isObject(template['spec']) ? template['spec'] : {}
   if (isThere && accounts.has(String(pod['serviceAccountName']))) return workload
-  const { serviceAccountName: _, serviceAccount: __, ...plain } = pod
+  const plain = without(pod, 'serviceAccountName', 'serviceAccount')
   return {
     ...workload,
     ...(!isThere && { metadata: { ...workload.metadata, namespace: 'default' } }),

@@ -1,4 +1,5 @@
 // The bill of materials of one platform's image as CycloneDX: npm's own list plus the Debian packages.
+import { without } from '#lib/without.ts'
 import { spawnSync } from 'node:child_process'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -21,8 +22,8 @@ export interface SbomOptions {
 
 /** Drops npm's serial number and timestamp: equal images have equal lists. */
 export function sbomOf(npm: Record<string, unknown>, options: Omit<SbomOptions, 'root'>): Buffer {
-  const { serialNumber: _, metadata, components, dependencies, ...rest } = npm
-  const { tools: __, timestamp: ___, component, ...about } = isObject(metadata) ? metadata : {}
+  const { metadata, components, dependencies, ...rest } = without(npm, 'serialNumber')
+  const { component, ...about } = without(isObject(metadata) ? metadata : {}, 'tools', 'timestamp')
   // npm names the project after its folder.
   const itself = { ...(isObject(component) ? component : {}), name: 'kubenode', type: 'container' }
   const ofOthers = ANY_NODE.filter((name) => name !== NODE_PACKAGES[options.architecture])

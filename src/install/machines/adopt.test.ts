@@ -68,8 +68,8 @@ kubelet: restarts in an ordinary switch
   test.each([
     [{ channel: 'Observe' }, { version: '0.1.0' }, /its channel is Observe/],
     [{ channel: 'Agent' }, { version: '0.1.0', phase: 'Left' }, /it has no agent/],
-  ])('says what is missing (%o)', async (spec, agent, says) => {
-    await expect(world(spec, {}, agent).run(true)).rejects.toThrow(says)
+  ])('says what is missing (%o)', async (spec, agent, message) => {
+    await expect(world(spec, {}, agent).run(true)).rejects.toThrow(message)
   })
 
   test('of a Node that nothing observes yet names the import, and a Machine on its way out is named as such', async () => {

@@ -11,10 +11,10 @@ import { isControlPlane, nodeDomains } from './node-domains.ts'
 export type ImportStep =
   | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }
   /** Already exists, from an earlier run or a commit. */
-  | { readonly kind: 'There'; readonly name: string; readonly says: string; readonly machine: Machine }
+  | { readonly kind: 'There'; readonly name: string; readonly text: string; readonly machine: Machine }
   /** Part of the control plane, and not named by the user. */
-  | { readonly kind: 'Left'; readonly name: string; readonly says: string }
-  | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
+  | { readonly kind: 'Left'; readonly name: string; readonly text: string }
+  | { readonly kind: 'Missing'; readonly name: string; readonly text: string }
 
 export interface ImportOptions {
   readonly names: readonly string[]
@@ -32,11 +32,11 @@ export function planImport({ names, picked = [], nodes, machines }: ImportOption
   return [...new Set([...names, ...picked])].sort().map((name): ImportStep => {
     const machine = machineOf.get(name) ?? machines.find((m) => m.metadata.name === name)
     if (machine !== undefined)
-      return { kind: 'There', name, says: `machine/${machine.metadata.name} ${standing(machine)}`, machine }
+      return { kind: 'There', name, text: `machine/${machine.metadata.name} ${standing(machine)}`, machine }
     const node = nodeNamed.get(name)
     if (node === undefined) return missingNode(name, nodes)
     if (isControlPlane(node) && !named.has(name))
-      return { kind: 'Left', name, says: 'part of the control plane; to import it, name it' }
+      return { kind: 'Left', name, text: 'part of the control plane; to import it, name it' }
     return { kind: 'Create', name, machine: observedMachine(name, node) }
   })
 }
@@ -50,7 +50,7 @@ function missingNode(name: string, nodes: readonly Node[]): ImportStep & UndoSte
   return {
     kind: 'Missing',
     name,
-    says: `Node not found${near === undefined ? '; kubenode get nodes lists them' : ` (did you mean ${near}?)`}`,
+    text: `Node not found${near === undefined ? '; kubenode get nodes lists them' : ` (did you mean ${near}?)`}`,
   }
 }
 
@@ -97,9 +97,9 @@ export function declarationOf(step: ImportStep): Machine | undefined {
 
 export type UndoStep =
   | { readonly kind: 'Delete'; readonly name: string; readonly machine: Machine }
-  | { readonly kind: 'Keep'; readonly name: string; readonly says: string }
-  | { readonly kind: 'Gone'; readonly name: string; readonly says: string }
-  | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
+  | { readonly kind: 'Keep'; readonly name: string; readonly text: string }
+  | { readonly kind: 'Gone'; readonly name: string; readonly text: string }
+  | { readonly kind: 'Missing'; readonly name: string; readonly text: string }
 
 /** Only Machines that an import created, and only while they are still just observed. */
 export function planUndo({ names, picked = [], nodes, machines }: ImportOptions): readonly UndoStep[] {
@@ -107,10 +107,10 @@ export function planUndo({ names, picked = [], nodes, machines }: ImportOptions)
     const machine = machines.find((m) => m.metadata.name === name)
     if (machine === undefined)
       return nodes.some((n) => n.metadata.name === name)
-        ? { kind: 'Gone', name, says: 'not observed' }
+        ? { kind: 'Gone', name, text: 'not observed' }
         : missingNode(name, nodes)
     const why = keptBecause(machine)
-    return why === undefined ? { kind: 'Delete', name, machine } : { kind: 'Keep', name, says: why }
+    return why === undefined ? { kind: 'Delete', name, machine } : { kind: 'Keep', name, text: why }
   })
 }
 

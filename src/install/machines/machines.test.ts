@@ -39,7 +39,7 @@ describe('an import', () => {
       'Create n-2',
       'Missing nowhere',
     ])
-    expect(steps[0]).toMatchObject({ says: 'machine/managed manages it, as git declares' })
+    expect(steps[0]).toMatchObject({ text: 'machine/managed manages it, as git declares' })
     expect(steps[1]).toMatchObject({
       machine: {
         metadata: { name: 'n-1', annotations: imported, labels: { [LABELS.pool]: 'db', other: 'x' } },
@@ -62,7 +62,7 @@ describe('an import', () => {
     const picked = ['cp-0', 'cp-1', 'w']
     const steps = planImport({ names: ['cp-1'], picked, nodes: [...nodes, node('w')], machines: [] })
     expect(steps.map((s) => `${s.kind} ${s.name}`)).toEqual(['Left cp-0', 'Create cp-1', 'Create w'])
-    expect(steps[0]).toMatchObject({ says: 'part of the control plane; to import it, name it' })
+    expect(steps[0]).toMatchObject({ text: 'part of the control plane; to import it, name it' })
   })
 
   test('knows a machine by the Node that it became', () => {

@@ -58,23 +58,23 @@ export async function runImport(options: ImportRun, io: Io): Promise<{ readonly 
   if (options.output === 'ts') io.out(machineCode(made))
   else for (const machine of made) io.out(`---\n${stringify(machine)}`)
   for (const step of steps)
-    if (step.kind !== 'Create' && declarationOf(step) === undefined) io.err(shownLine(`${step.name}: ${step.says}`))
+    if (step.kind !== 'Create' && declarationOf(step) === undefined) io.err(shownLine(`${step.name}: ${step.text}`))
   return { failed: steps.filter((s) => s.kind === 'Missing').length }
 }
 
 type Step = ImportStep | UndoStep
 
 /** On a terminal each Machine is a line. If the lines go to a file, the terminal shows a count. */
-async function carryOut(wish: ImportRun, steps: readonly Step[], io: Io): Promise<{ readonly failed: number }> {
+async function carryOut(run: ImportRun, steps: readonly Step[], io: Io): Promise<{ readonly failed: number }> {
   let at = 0
-  const work = stepByStep(wish, steps, io, () => void at++)
-  const what = wish.undo === true ? 'undoing the import' : 'importing'
+  const work = stepByStep(run, steps, io, () => void at++)
+  const what = run.undo === true ? 'undoing the import' : 'importing'
   const showsCount = io.width?.() === undefined && io.errWidth?.() !== undefined
   const { done, failed } = await (showsCount
     ? withProgress(io, (elapsedMs) => countLine(what, at, steps.length, elapsedMs), work)
     : work)
   const kept = steps.length - done - failed
-  io.err(`${done} ${wish.dryRun === true ? 'would be ' : ''}done, ${kept} unchanged, ${failed} failed\n`)
+  io.err(`${done} ${run.dryRun === true ? 'would be ' : ''}done, ${kept} unchanged, ${failed} failed\n`)
   return { failed }
 }
 
@@ -93,12 +93,12 @@ async function stepByStep(
       case 'There':
       case 'Gone':
       case 'Left':
-        print(step.says)
+        print(step.text)
         break
       case 'Missing':
       case 'Keep':
         failed++
-        print(step.says)
+        print(step.text)
         break
       case 'Create':
       case 'Delete': {
@@ -124,8 +124,8 @@ async function perform(client: KubeClient, kind: 'Create' | 'Delete', machine: M
       return undefined
     }
     // Deletes only the version that was read: a Machine that a user has started to manage stays.
-    const gone = await deleteExactly(client, machineType, machine)
-    return gone.kind === 'Applied' || gone.kind === 'Stale' ? undefined : gone.error.message
+    const deleted = await deleteExactly(client, machineType, machine)
+    return deleted.kind === 'Applied' || deleted.kind === 'Stale' ? undefined : deleted.error.message
   } catch (e) {
     return isAlreadyExists(e) ? undefined : messageOf(e)
   }

@@ -1,4 +1,5 @@
 // The metadata of the packed kubenode: its package.json, and its entries in the package-lock.json of a repository that depends on it. Pure.
+import { without } from '#lib/without.ts'
 import { isObject } from '#lib/json.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -64,15 +65,14 @@ const mapped = (value: unknown, to: (path: string) => unknown): Json =>
  * install script. Drops its Node version requirement: kubenode brings its own Node, but npm would check the one npm runs on.
  */
 export function bundledManifest(manifest: Json): Json {
-  const { optionalDependencies: _, engines: __, ...rest } = manifest
-  return rest
+  return without(manifest, 'optionalDependencies', 'engines')
 }
 
 export function lockEntries(sources: Sources): LockEntries {
   const { version, engines, bin, dependencies, bundleDependencies, optionalDependencies } = packedManifest(sources)
   const own = { version, bundleDependencies, dependencies, bin, engines, optionalDependencies }
   const bundled = bundledFolders(sources).map((folder): [string, Json] => {
-    const { integrity: _, resolved: __, funding: ___, ...rest } = sources.locked[folder] ?? {}
+    const rest = without(sources.locked[folder] ?? {}, 'integrity', 'resolved', 'funding')
     return [`${FOLDER}/${folder}`, { ...bundledManifest(rest), inBundle: true }]
   })
   const nodes = Object.entries(sources.locked).filter(([folder]) => isNode(folder))

@@ -358,18 +358,18 @@ async function keepIdentities(
   print: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let said = ''
+  let reported = ''
   while (!signal.aborted) {
     await systemClock.sleep(IDENTITIES_POLL_MS, signal).catch(() => undefined)
     if (signal.aborted) return
     try {
       await provide()
-      said = ''
+      reported = ''
     } catch (e) {
       // Reported once: an unreachable server would fail every poll.
-      if (said !== messageOf(e))
+      if (reported !== messageOf(e))
         print(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
-      said = messageOf(e)
+      reported = messageOf(e)
     }
   }
 }

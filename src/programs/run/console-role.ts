@@ -67,8 +67,8 @@ export class ConsolePart implements Part {
   }
 
   /** Reloads its certificate files as soon as they change. */
-  async look(): Promise<void> {
-    await this.#running?.look()
+  async reload(): Promise<void> {
+    await this.#running?.reload()
   }
 
   async stop(): Promise<void> {

@@ -37,18 +37,18 @@ const CLEAN_WITHIN_MS = 60_000
 
 export async function runConformance(run: ConformanceRun, io: Io): Promise<void> {
   const { place, clock, log, isJson } = run
-  const said = await capabilitiesOf(place, clock)
-  const provider = new RemoteProvider({ name: said.name, place, clock, log })
+  const reported = await capabilitiesOf(place, clock)
+  const provider = new RemoteProvider({ name: reported.name, place, clock, log })
   await provider.connect()
-  const say = (line: string) => (isJson ? undefined : io.out(shownLine(line)))
+  const print = (line: string) => (isJson ? undefined : io.out(shownLine(line)))
   const lineOf = linesOf()
-  say(`the provider ${said.name} at ${placeText(place)} (${PROTOCOL})`)
+  print(`the provider ${reported.name} at ${placeText(place)} (${PROTOCOL})`)
   const results: Result[] = []
   try {
-    const served = conformanceFor(said.capabilities)
+    const served = conformanceFor(reported.capabilities)
     const add = (result: Result) => {
       results.push(result)
-      say(lineOf(result))
+      print(lineOf(result))
     }
     for (const c of CONFORMANCE) {
       const why = served.includes(c) ? whyNot(results) : 'its hosts are kept'
@@ -56,14 +56,14 @@ export async function runConformance(run: ConformanceRun, io: Io): Promise<void>
     }
     for (const c of WIRE_CONFORMANCE) {
       const why = whyNot(results)
-      add(why === undefined ? await wireResultOf(c, { place, clock, name: said.name }) : skipped(c, why))
+      add(why === undefined ? await wireResultOf(c, { place, clock, name: reported.name }) : skipped(c, why))
     }
   } finally {
     provider.close()
   }
   const count = (result: Result['result']) => results.filter((r) => r.result === result).length
-  say(`${count('ok')} passed, ${count('FAILED')} failed, ${count('skipped')} skipped`)
-  if (isJson) io.out(shownJson({ provider: said.name, place: placeText(place), protocol: PROTOCOL, results }))
+  print(`${count('ok')} passed, ${count('FAILED')} failed, ${count('skipped')} skipped`)
+  if (isJson) io.out(shownJson({ provider: reported.name, place: placeText(place), protocol: PROTOCOL, results }))
   if (count('FAILED') > 0) throw new Exit(EXIT_DIFFERENT)
 }
 

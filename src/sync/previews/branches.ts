@@ -1,5 +1,6 @@
 // Which branches of a repository may have a preview, and the Cluster that is created for one. Pure. Anyone with push access can choose a branch name, so
 // only a digest and a few plain characters of it become part of a name.
+import { without } from '#lib/without.ts'
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
@@ -41,9 +42,8 @@ export function previewName(source: string, branch: string): string {
  * the fleet.
  */
 export function followingBranch(source: FleetSource, branch: string): FleetSource {
-  const { decryption: _, push: __, requirePlan: ___, previews: ____, ...spec } = source.spec
-  const { status: _____, ...object } = source
-  return { ...object, spec: { ...spec, ref: { branch } } }
+  const spec = without(source.spec, 'decryption', 'push', 'requirePlan', 'previews')
+  return { ...without(source, 'status'), spec: { ...spec, ref: { branch } } }
 }
 
 export const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
@@ -73,7 +73,7 @@ export function previewCluster(source: FleetSource, branch: string, template: Cl
   const { namespace = '' } = source.metadata
   const key = namespacedName(source)
   const { version, network, stage, controlPlane = { flavor: 'embedded' as const } } = template.spec
-  const { endpoint: _, snapshot: __, snapshots: ___, restore: ____, ...plane } = controlPlane
+  const plane = without(controlPlane, 'endpoint', 'snapshot', 'snapshots', 'restore')
   const { ttl = '4h' } = source.spec.previews ?? {}
   return {
     apiVersion: API_GROUP_VERSION,

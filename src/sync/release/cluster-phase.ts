@@ -1,4 +1,5 @@
 // One cluster's phases in a stage: from Waiting over Applying and Verifying to Healthy, Failed or Offline. Pure.
+import { without } from '#lib/without.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
@@ -120,7 +121,7 @@ const withContent = (next: ClusterStatus, { before, member }: AdvanceInput): Clu
 function advance(input: AdvanceInput): ClusterStatus {
   const { stage, member, before, now, isRetried } = input
   const at = before ?? { name: member.name, stage: stage.name, phase: 'Waiting' as const, since: timestamp(now) }
-  const { waitingFor: _, message: __, prune: ___, ...plain } = at
+  const plain = without(at, 'waitingFor', 'message', 'prune')
   switch (at.phase) {
     case 'Waiting':
       return fromWaiting(input, { ...plain, stage: stage.name }, at.waitingFor)

@@ -1,5 +1,6 @@
 // Decides how far a Release may proceed: which clusters are applied now, which are observed, why the others wait, and what its status reports. Pure. A
 // stage opens when the previous one is done. A cluster starts when the stage has room for it. Every wait has a stated reason.
+import { without } from '#lib/without.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { matchesLabels } from '#kube/selector.ts'
@@ -74,18 +75,8 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   )
   // A hold that comes after the end pauses nothing: only clusters that were offline still wait.
   const phase = hasFailed ? 'Paused' : isOpen ? 'Succeeded' : seen.paused !== undefined ? 'Paused' : 'Progressing'
-  const {
-    observedGeneration: _,
-    waitingFor: __,
-    stages: ___,
-    clusters: ____,
-    phase: _____,
-    retries: ______,
-    record: _______,
-    ...kept
-  } = before ?? {}
   const status: ReleaseStatus = {
-    ...kept,
+    ...without(before ?? {}, 'observedGeneration', 'waitingFor', 'stages', 'clusters', 'phase', 'retries', 'record'),
     ...defined({ observedGeneration: release.metadata.generation }),
     phase,
     startedAt: before?.startedAt ?? timestamp(now),
@@ -127,10 +118,8 @@ function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: 
   const { waitingFor: _, stages, clusters, record, ...before } = status
   const over: ReleaseStatus = {
     ...before,
-    ...(stages === undefined ? {} : { stages: stages.map(({ waitingFor: __, ...stage }) => stage) }),
-    ...(clusters === undefined
-      ? {}
-      : { clusters: clusters.map(({ waitingFor: __, prune: ___, ...cluster }) => cluster) }),
+    ...(stages === undefined ? {} : { stages: stages.map((stage) => without(stage, 'waitingFor')) }),
+    ...(clusters === undefined ? {} : { clusters: clusters.map((cluster) => without(cluster, 'waitingFor', 'prune')) }),
     ...closedRecord(record, now),
     phase: revertedBy === undefined ? 'Superseded' : 'Reverted',
     ...(revertedBy !== undefined && { revertCommit: before.revertCommit ?? revertedBy }),

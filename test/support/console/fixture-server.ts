@@ -136,7 +136,7 @@ export class FixtureServer {
     const [begins, ends] = [snapshot.at - 7_200_000, snapshot.at]
     if (!params.has('from')) return { begins, ends, snapshot } satisfies PastAnswer
     const kept = this.#log.findLast(({ delta }) => delta.topic === snapshot.topic)
-    return { begins, ends, delta: kept?.delta ?? { topic: snapshot.topic, set: [], gone: [] } }
+    return { begins, ends, delta: kept?.delta ?? { topic: snapshot.topic, set: [], removed: [] } }
   }
 
   #stream(url: URL, response: ServerResponse): void {

@@ -44,7 +44,7 @@ const rowsDeltaOf = (name: string): object => ({
     topic: { type: 'string' },
     head: { $ref: `messages#/$defs/${name}/properties/head` },
     set: { $ref: `messages#/$defs/${name}/properties/rows` },
-    gone: { type: 'array', items: { type: 'string' } },
+    removed: { type: 'array', items: { type: 'string' } },
   },
   required: ['topic', 'set', 'gone'],
   additionalProperties: false,
@@ -106,7 +106,7 @@ export function answerProblems(path: string, body: unknown): readonly string[] {
 }
 
 /** Its rows are checked with the type of their topic. */
-const NO_DELTA = { topic: '', set: [], gone: [] }
+const NO_DELTA = { topic: '', set: [], removed: [] }
 
 export function topicProblems(topic: string, body: unknown): readonly string[] {
   const name = topicType(topic)

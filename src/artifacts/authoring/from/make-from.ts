@@ -61,11 +61,11 @@ export async function makeFrom(kind: SourceKind, path: string, flags: FromFlags,
       isDryRun: flags.dryRun === true,
     }
     const made = await makeComponent(source, options, scratch)
-    const told = { source, made, recipe, isDryRun: options.isDryRun }
+    const outcome = { source, made, recipe, isDryRun: options.isDryRun }
     if (flags.output === 'json') io.out(`${JSON.stringify(made.statement, null, 2)}\n`)
     else if (flags.output === 'yaml') io.out((await import('yaml')).stringify(made.statement))
-    else report(io, told)
-    for (const line of nextSteps(told)) io.err(`${line}\n`)
+    else report(io, outcome)
+    for (const line of nextSteps(outcome)) io.err(`${line}\n`)
   })
 }
 

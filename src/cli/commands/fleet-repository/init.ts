@@ -41,15 +41,15 @@ async function init(dir: string, { name, cluster, key, force }: InitFlags, io: I
     { cwd: io.cwd, env: io.env, now: Date.now(), pack: packRelease },
   )
   const { folder, keyFile, keyId, isNewKey, kept } = made
-  const say = (line: string) => io.out(shownLine(line))
-  say(`made the fleet repository ${folder}`)
-  for (const path of kept) say(`kept ${path}, which was there`)
-  say(
+  const print = (line: string) => io.out(shownLine(line))
+  print(`made the fleet repository ${folder}`)
+  for (const path of kept) print(`kept ${path}, which was there`)
+  print(
     `the private signing key ${keyId} is ${isNewKey ? '' : 'still '}in ${keyFile}, outside of the repository: keep a copy in a safe place`,
   )
-  say('next:')
+  print('next:')
   const at = relative(io.cwd, folder)
-  if (at !== '') say(`  cd ${/^[\w./-]+$/.test(at) ? at : JSON.stringify(at)}`)
-  for (const line of NEXT) say(`  ${line}`)
-  say('README.md there has the rest')
+  if (at !== '') print(`  cd ${/^[\w./-]+$/.test(at) ? at : JSON.stringify(at)}`)
+  for (const line of NEXT) print(`  ${line}`)
+  print('README.md there has the rest')
 }

@@ -82,14 +82,14 @@ export function register(program: Command, io: Io): void {
         ...fleets.flatMap((f) => f.findings),
       ]
       const warnings = findings.filter((f) => f.isWarning === true).length
-      const looked = [...results, ...fleets].reduce((n, r) => n + r.checked, 0)
+      const checked = [...results, ...fleets].reduce((n, r) => n + r.checked, 0)
       const data = results.reduce((n, r) => n + r.data, 0)
-      if (output === 'json') io.out(shownJson({ files: files.length, looked, findings }))
+      if (output === 'json') io.out(shownJson({ files: files.length, checked, findings }))
       else for (const f of findings) io.out(output === 'github' ? asGithub(f) : asText(f))
       const skipped = data === 0 ? '' : `, ${count(data, 'document')} skipped (plain data)`
       const nothing = files.length + fleets.length === 0 ? '; for rules in TypeScript, use "kubenode rules lint"' : ''
       io.err(
-        `${count(files.length, 'file')}, ${count(looked, 'object')}${skipped}, ${count(findings.length - warnings, 'problem')}${warnings === 0 ? '' : `, ${count(warnings, 'warning')}`}${nothing}\n`,
+        `${count(files.length, 'file')}, ${count(checked, 'object')}${skipped}, ${count(findings.length - warnings, 'problem')}${warnings === 0 ? '' : `, ${count(warnings, 'warning')}`}${nothing}\n`,
       )
       if (findings.length > warnings) throw new Exit(EXIT_ERROR)
     })

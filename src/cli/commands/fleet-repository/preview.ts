@@ -80,7 +80,7 @@ async function wait(branch: string, { commit, timeout, ...options }: WaitOptions
   const { isGiven, judgePreview } = await import('#explain/previews.ts')
   const client = await connect(options, io)
   const start = systemClock.monotonic()
-  for (let said = ''; ;) {
+  for (let reported = ''; ;) {
     const { declaring, previews } = await previewsOn(client)
     if (!declaring.some((s) => isGiven(s, branch)))
       throw new KubeNodeError(clusterErrors.KN1313_preview({ branch: printableLine(branch) }))
@@ -94,8 +94,8 @@ async function wait(branch: string, { commit, timeout, ...options }: WaitOptions
       showProblem(io, shownLine(text))
       throw new Exit(EXIT_DIFFERENT)
     }
-    if (text !== said) io.err(shownLine(text))
-    said = text
+    if (text !== reported) io.err(shownLine(text))
+    reported = text
     if (systemClock.monotonic() - start >= timeoutMs) {
       showProblem(io, `not Ready after ${formatDuration(timeoutMs)}; it is still being made\n`)
       throw new Exit(EXIT_DIFFERENT)

@@ -33,7 +33,7 @@ async function heldCalled(command: string, what: string, options: ServerOptions,
 export async function pause(typed: string, options: HoldOptions, io: Io): Promise<void> {
   const what = await heldCalled('pause', typed, options, io)
   const hold = await place(options, io, what, { target: heldTarget(what), effect: 'Pause', ...options })
-  say(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
+  print(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
   io.err(`running operations finish; to continue, run kubenode resume ${what}\n`)
   const { kind, name = '' } = hold.spec.target
   if (kind === 'Release') await warnOfContinuing(name, options, io)
@@ -55,7 +55,7 @@ export async function resume(typed: string, options: ResumeOptions, io: Io): Pro
   const client = await connect(options, io)
   const { removed, left } = await liftHolds(client, what, options.all === true, systemClock.now())
   if (removed.length === 0 && options.evenIfAbsent !== true) await findHeld(client, target, what)
-  say(io, removed.length === 0 ? `${what} has no hold created by you` : `resumed: ${removed.join(', ')}`)
+  print(io, removed.length === 0 ? `${what} has no hold created by you` : `resumed: ${removed.join(', ')}`)
   for (const hold of left) io.err(shownLine(`still held: ${holdLine(hold)}`))
 }
 
@@ -63,14 +63,14 @@ export async function retry(name: string, options: HoldOptions, io: Io): Promise
   const target = { kind: 'MachineComponentSet', name } as const
   const request = { target, effect: 'Retry', ...options } as const
   const hold = await place(options, io, `set/${name}`, request, (set) => refuseUnlessFailed(set as MachineComponentSet))
-  say(io, `retrying the failed revision of set/${name} (operationalhold/${hold.metadata.name})`)
+  print(io, `retrying the failed revision of set/${name} (operationalhold/${hold.metadata.name})`)
 }
 
 export async function abortCanary(name: string, options: HoldOptions, io: Io): Promise<void> {
   const target = { kind: 'ComponentCanary', name } as const
   await place(options, io, `canary/${name}`, { target, effect: 'Abort', ...options })
-  say(io, `canary/${name} aborted: ${options.reason}`)
+  print(io, `canary/${name} aborted: ${options.reason}`)
   io.err('to try again, remove it from the fleet by a commit or rename it\n')
 }
 
-const say = (io: Io, text: string): void => io.out(shownInWindow(io, [text]))
+const print = (io: Io, text: string): void => io.out(shownInWindow(io, [text]))

@@ -67,7 +67,7 @@ interface Props {
 
 /** Everything outside an open dialog is silent, including the page's voice: the dialog has its own. */
 export function DialogBox({ dialog, title, about, isQuestion = false, children }: Props): VNode {
-  const { said } = useApp()
+  const { announced } = useApp()
   const id = useId()
   return h(
     'dialog',
@@ -81,6 +81,6 @@ export function DialogBox({ dialog, title, about, isQuestion = false, children }
     h('h2', { id: `${id}-title` }, title),
     about !== undefined && h('div', { id: `${id}-about` }, about),
     children,
-    h('div', { class: 'off-screen', role: 'status' }, said),
+    h('div', { class: 'off-screen', role: 'status' }, announced),
   )
 }

@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function LiftButton({ cluster, name, reason }: Props): VNode | null {
-  const { session, route, speak } = useApp()
+  const { session, route, announce } = useApp()
   const dialog = useDialog()
   const { error, isSending, reset, send } = useSending<Written>('/api/lift')
   const access = session.clusters.find((c) => c.name === cluster)
@@ -27,7 +27,7 @@ export function LiftButton({ cluster, name, reason }: Props): VNode | null {
     const answer = await send({ cluster, name } satisfies LiftRequest, 'Not lifted')
     if (answer === undefined) return
     dialog.close()
-    speak(`hold ${name} lifted`)
+    announce(`hold ${name} lifted`)
   }
   return h(
     'span',

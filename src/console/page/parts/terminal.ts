@@ -35,16 +35,16 @@ export function piecesOf(command: string): readonly string[] {
 }
 
 export function Terminal({ command, label = command }: Props): VNode {
-  const { speak } = useApp()
+  const { announce } = useApp()
   const copy = async (event: Event): Promise<void> => {
     const code = (event.currentTarget as HTMLElement).previousElementSibling
     try {
       await navigator.clipboard.writeText(command)
-      speak('Copied')
+      announce('Copied')
     } catch {
       // Without clipboard permission, selects the text; the usual keys copy it.
       if (code !== null) getSelection()?.selectAllChildren(code)
-      speak('Selected; copy it with the keys of your browser')
+      announce('Selected; copy it with the keys of your browser')
     }
   }
   return h(

@@ -138,7 +138,7 @@ interface FormProps {
 }
 
 function Form({ label, title, url, lastsMs, about, body, onChange, children }: FormProps): VNode {
-  const { now, speak } = useApp()
+  const { now, announce } = useApp()
   const dialog = useDialog(onChange)
   const { error, isSending, fail, reset, send } = useSending<Written>(url)
   const [until, setUntil] = useState('')
@@ -165,7 +165,7 @@ function Form({ label, title, url, lastsMs, about, body, onChange, children }: F
   const create = async (reason: string, end: number): Promise<void> => {
     const created = await send(body(reason, end), 'Not created')
     if (created === undefined) return
-    speak(`${created.kind} ${created.name} created`)
+    announce(`${created.kind} ${created.name} created`)
     setWritten(created)
   }
   const named = (field: string) => ({

@@ -9,7 +9,7 @@ const topicNamed = (topic: string) => snapshots.find((s) => s.topic === topic)
 
 test('a release, its stages and its clusters are called by their names, not by ids of rows', () => {
   const pipeline = topicNamed('pipeline') as PipelineTopic
-  const delta = { topic: 'pipeline', set: pipeline.rows, gone: [] }
+  const delta = { topic: 'pipeline', set: pipeline.rows, removed: [] }
   const changes = changesIn({ ...pipeline, rows: [] }, delta)
   expect(changes.map(({ name, before, after }) => [name, before, after?.phase])).toEqual([
     ['Release machines-3f1c9e0a7b5d', undefined, 'Progressing'],
@@ -26,7 +26,7 @@ test('a set that stays in its phase shows how far it came', () => {
   const [first] = sets.rows
   if (first === undefined) throw new Error('the fixtures have no set')
   const set = [{ ...first, updated: first.updated + 1 }]
-  const [change] = changesIn(sets, { topic: sets.topic, set, gone: [] })
+  const [change] = changesIn(sets, { topic: sets.topic, set, removed: [] })
   expect(change).toEqual({
     id: first.id,
     name: first.object.name,
@@ -45,7 +45,7 @@ test('a machine shows the facts that differ, and one that ended is absent after'
     topic: machines.topic,
     words: ['beacon=9.9.9'],
     machines: [[first, cells] as const],
-    gone: [second],
+    removed: [second],
   }
   const [changed, ended] = changesIn(machines, delta)
   expect(changed?.after?.facts).toEqual(['beacon 9.9.9'])

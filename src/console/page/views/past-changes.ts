@@ -26,7 +26,7 @@ interface Shown extends Moment {
 export function changesIn(snapshot: Snapshot, delta: Delta): readonly Change[] {
   const [old, next] = [shownIn(snapshot), shownIn(applied(snapshot, delta, snapshot.revision, snapshot.at))]
   const set = 'machines' in delta ? delta.machines.map(([name]) => name) : delta.set.map(({ id }) => id)
-  return [...set, ...delta.gone].map((id) => {
+  return [...set, ...delta.removed].map((id) => {
     const [before, after] = [old.get(id), next.get(id)]
     return { id, name: (after ?? before)?.name ?? id, before: without(before, after), after: without(after, before) }
   })

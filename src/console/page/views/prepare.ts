@@ -63,7 +63,7 @@ const FIELDS = {
 const listOf = (text: string): readonly string[] => text.split(/[\s,]+/).filter((n) => n !== '')
 
 function Draft({ sources, isImport }: DraftProps): VNode {
-  const { route, go, session, speak } = useApp()
+  const { route, go, session, announce } = useApp()
   const [answer, setAnswer] = useState<Loaded<PreparedCommit>>()
   const fields = Object.entries(FIELDS[isImport ? 'import' : 'version'])
   const value = (name: string): string => route.params[name] ?? ''
@@ -92,7 +92,7 @@ function Draft({ sources, isImport }: DraftProps): VNode {
     }
     const made = await post<PreparedCommit>('/api/prepare', body)
     setAnswer(made)
-    speak(made.state === 'Ready' ? 'The commit is prepared' : 'The commit could not be prepared')
+    announce(made.state === 'Ready' ? 'The commit is prepared' : 'The commit could not be prepared')
   }
   return h(
     'div',
@@ -169,7 +169,7 @@ function Ready({ commit }: { readonly commit: PreparedCommit }): VNode {
 }
 
 function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
-  const { speak } = useApp()
+  const { announce } = useApp()
   const { id, url, follows, branch, refused, needsToken } = commit
   const [pushed, setPushed] = useState<Loaded<PushedCommit>>()
   const send = async (event: SubmitEvent): Promise<void> => {
@@ -185,7 +185,7 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
     setPushed({ state: 'Loading' })
     const answer = await post<PushedCommit>('/api/push', body)
     setPushed(answer)
-    speak(answer.state === 'Ready' ? `Pushed to ${answer.value.branch}` : 'Not pushed')
+    announce(answer.state === 'Ready' ? `Pushed to ${answer.value.branch}` : 'Not pushed')
   }
   if (pushed?.state === 'Ready') return h(Pushed, { of: pushed.value })
   return h(

@@ -47,8 +47,8 @@ function changedClusters({ spec }: Release, previous: Release | undefined): read
   const names = Object.keys(spec.digests).toSorted()
   if (spec.previous === undefined) return names
   if (previous === undefined) return undefined
-  const gone = Object.keys(previous.spec.digests).filter((name) => !(name in spec.digests))
-  return [...names.filter((name) => spec.digests[name] !== previous.spec.digests[name]), ...gone].toSorted()
+  const removed = Object.keys(previous.spec.digests).filter((name) => !(name in spec.digests))
+  return [...names.filter((name) => spec.digests[name] !== previous.spec.digests[name]), ...removed].toSorted()
 }
 
 type Prune = NonNullable<NonNullable<NonNullable<Release['status']>['clusters']>[number]['prune']>

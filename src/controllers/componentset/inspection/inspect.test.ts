@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
-import { type Look, type WantedInspection, wantedInspections } from './inspections.ts'
+import { type CheckResult, type WantedInspection, wantedInspections } from './inspections.ts'
 import { InspectionReads } from './inspection-reads.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -17,7 +17,7 @@ const pod = (port?: number) => [
 ]
 
 /** From now on every inspection returns this. */
-function inspectionResults(model: RolloutModel, result: Look | undefined): void {
+function inspectionResults(model: RolloutModel, result: CheckResult | undefined): void {
   const before = model.onPlan
   model.onPlan = (made, seen) => {
     before(made, seen)
@@ -111,7 +111,7 @@ describe('looks', () => {
   const looking = () => {
     const clock = new VirtualClock()
     const woken: string[] = []
-    const asked: { readonly name: string; readonly answer: (result: Look) => void }[] = []
+    const asked: { readonly name: string; readonly answer: (result: CheckResult) => void }[] = []
     const inspections = new InspectionReads(
       {
         can: { http: true, prometheus: true, podProbe: true },

@@ -2,11 +2,11 @@
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { BackgroundReads } from '#runtime/background-reads.ts'
-import type { Inspector, Look, WantedInspection } from './inspections.ts'
+import type { Inspector, CheckResult, WantedInspection } from './inspections.ts'
 
 export class InspectionReads {
   readonly #inspector: Inspector
-  readonly #reads: BackgroundReads<Look>
+  readonly #reads: BackgroundReads<CheckResult>
 
   constructor(inspector: Inspector, clock: Pick<Clock, 'now'>, wake: (set: string) => void) {
     this.#inspector = inspector
@@ -20,7 +20,7 @@ export class InspectionReads {
   read(
     set: { readonly name: string; readonly uid: string },
     wanted: readonly WantedInspection[],
-  ): ReadonlyMap<string, Look> {
+  ): ReadonlyMap<string, CheckResult> {
     const take = ({ key, inspection }: WantedInspection) => ({
       key,
       take: (signal: AbortSignal) => this.#inspector.check(inspection, signal),

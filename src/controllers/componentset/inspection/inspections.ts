@@ -4,7 +4,7 @@ import type { CheckResult } from '#runtime/outbound/external-checks.ts'
 
 export type Inspection = NonNullable<MachineComponentSet['spec']['rollout']['inspections']>[number]
 
-export type { CheckResult as Look }
+export type { CheckResult }
 
 export interface Inspector {
   /** Kinds of inspection that can run here. */

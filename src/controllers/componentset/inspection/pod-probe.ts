@@ -6,7 +6,7 @@ import { parseDuration } from '#lib/duration.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { isPodReady, type Pod } from '#nodes/objects.ts'
 import type { SetAction } from '../actions.ts'
-import type { Inspection, Look } from './inspections.ts'
+import type { Inspection, CheckResult } from './inspections.ts'
 import type { Reading } from '../members/reading.ts'
 import type { Seen, Slice } from '../seen.ts'
 
@@ -21,7 +21,11 @@ function probeHash({ component, version = '', config = '', step }: Slice, { name
 
 const isPodOf = (pod: Pod, hash: string): boolean => pod.metadata.name?.endsWith(`-${hash}`) === true
 
-export function podResult(slice: Slice, inspection: Inspection, pods: readonly Pod[] | undefined): Look | undefined {
+export function podResult(
+  slice: Slice,
+  inspection: Inspection,
+  pods: readonly Pod[] | undefined,
+): CheckResult | undefined {
   const pod = pods?.find((p) => isPodOf(p, probeHash(slice, inspection)))
   if (pod === undefined) return undefined
   const { phase = 'Pending' } = pod.status ?? {}

@@ -1,5 +1,6 @@
 // Decides which version of each component one machine should have. This is the only place that combines sets, slices, canaries and blocked revisions.
 // Pure. A working machine changes only if a slice or a mark names it; everything else keeps its version. orders.ts orders the switches.
+import { without } from '#lib/without.ts'
 import { goesBefore } from '#nodes/placement/deciding-set.ts'
 import { type Slice as SetSlice, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
@@ -115,7 +116,7 @@ function leavingAs(entry: ComponentOrder, claim: Claim | undefined): ComponentOr
 
 /** Records which slice the attempt is for: a later slice may retry, this one may not. Node clocks are not used. */
 function forSlice(entry: ComponentOrder, { set }: Claim, slice: Slice | undefined): ComponentOrder {
-  const { slice: _, part: __, ...rest } = entry
+  const rest = without(entry, 'slice', 'part')
   if (slice === undefined) return rest
   const part = partRef(partOfSlice({ kind: machineComponentSet.kind, name: set }, slice))
   return { ...rest, ...defined({ slice: slice.startedAt }), part }

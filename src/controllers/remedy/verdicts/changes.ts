@@ -1,4 +1,5 @@
 // Whether a change of a Node or a Machine can change the result of a rule. Ten thousand heartbeats must not each cause a full evaluation.
+import { without } from '#lib/without.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
@@ -20,7 +21,7 @@ export function newsOf(before: Reported | undefined, now: Reported | undefined, 
 
 function essence({ metadata: { uid, labels, deletionTimestamp }, spec, status }: Reported): unknown {
   const conditions = status?.conditions?.map((c) => ({ ...c, lastHeartbeatTime: undefined }))
-  const { taints: _, jobs: __, ...plain } = isObject(spec) ? spec : {}
+  const plain = without(isObject(spec) ? spec : {}, 'taints', 'jobs')
   return { uid, labels, deletionTimestamp, spec: plain, status: { ...status, conditions } }
 }
 

@@ -49,7 +49,7 @@ export class PlaneProcess {
     this.#clock = clock
     child.listen((message) => this.#note(message))
     void child.ended.then((how) => this.#over(this.#killed ?? `the process ended (${how})`))
-    this.#look()
+    this.#check()
   }
 
   /** Control planes that it runs or is about to run. */
@@ -150,7 +150,7 @@ export class PlaneProcess {
     for (const [id, seat] of this.#seats) this.#leave(id, seat, why)
   }
 
-  #look(): void {
+  #check(): void {
     this.#watch = this.#clock.after(HEARTBEAT_MS, () => {
       if (this.#isOver && this.#seats.size === 0) return
       const isStarting = !this.#isLoaded || [...this.#seats.values()].some((seat) => seat.isStarting)
@@ -160,7 +160,7 @@ export class PlaneProcess {
         this.#isOver = true
         return this.#child.kill()
       }
-      this.#look()
+      this.#check()
     })
   }
 }

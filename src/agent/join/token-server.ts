@@ -9,27 +9,27 @@ import { openedToken } from './request.ts'
 const PATIENCE_MS = 5_000
 
 /** Undefined where there are no such servers. */
-export function tokenDoor(
+export function tokenServer(
   { artifactBase, artifactCa, proxy }: Pick<Identity, 'artifactBase' | 'artifactCa' | 'proxy'>,
   options: HttpClientOptions = {},
 ): HttpKubeClient | undefined {
   if (URL.parse(artifactBase)?.protocol !== 'https:') return undefined
-  const place = {
+  const connection = {
     server: artifactBase.replace(/\/$/, ''),
     ...(artifactCa !== undefined && { ca: { data: artifactCa } }),
     ...(proxy !== undefined && { proxy: proxyEnv(proxy) }),
   }
-  return new HttpKubeClient(place, options)
+  return new HttpKubeClient(connection, options)
 }
 
 /** Undefined when there is no token for this key, or no server is reachable: the connection asks again later. */
-export async function knockForToken(
-  door: HttpKubeClient | undefined,
+export async function fetchSealedToken(
+  servers: HttpKubeClient | undefined,
   { key, uid }: Pick<TokenPair, 'key' | 'uid'>,
   signal: AbortSignal,
 ): Promise<TokenPair | undefined> {
   try {
-    const answer = await door?.raw({
+    const answer = await servers?.raw({
       method: 'GET',
       path: `${AGENT_TOKENS_PATH}${encodeURIComponent(uid)}`,
       timeoutMs: PATIENCE_MS,
