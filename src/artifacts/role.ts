@@ -1,5 +1,5 @@
 // The artifacts role: serves on every replica and reloads its certificate at run time. There is no leader: replicas share only the Secret.
-import { stat } from 'node:fs/promises'
+import { stat, readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -10,8 +10,40 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { SEALED_TOKEN_FIELD, sealedTokenKey } from '#identity/sealed-token.ts'
 import { artifactsErrors } from './artifacts-errors.ts'
 import { ownPair, type Held } from './own-authority.ts'
-import { pairIn, type PairFiles } from './pair-files.ts'
 import { ArtifactServer, type ServingPair } from './server.ts'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+
+/** Such as a mounted Secret's, which may change at run time. */
+interface PairFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Throws if the two do not match, as between two writes. */
+async function pairIn(files: PairFiles): Promise<ServingPair> {
+  const read = (file: string) =>
+    readFile(file, 'utf8').catch((error: unknown) => {
+      throw wrong(file, messageOf(error))
+    })
+  const pair = { cert: await read(files.cert), key: await read(files.key) }
+  const [certificate, key] = [
+    of(files.cert, () => new X509Certificate(pair.cert)),
+    of(files.key, () => createPrivateKey(pair.key)),
+  ]
+  if (!certificate.checkPrivateKey(key)) throw wrong(files.key, `it is not the key of ${files.cert}`)
+  return pair
+}
+
+const wrong = (file: string, why: string): KubeNodeError =>
+  new KubeNodeError(artifactsErrors.KN1329_artifacts({ file, why }), { retry: 'later' })
+
+function of<T>(file: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw wrong(file, messageOf(error))
+  }
+}
 
 export interface ArtifactsConfig {
   readonly folder: string

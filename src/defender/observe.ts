@@ -12,7 +12,6 @@ import { cohortOf } from './blame/latch.ts'
 import { BlameWatch } from './blame/watch.ts'
 import { isBudgetExempt } from './budget-exempt.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
-import { clusterFacts } from './cluster-facts.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import { FleetWatch } from './fleet-watch.ts'
@@ -28,6 +27,8 @@ import { RecoveryWatch } from './recovery.ts'
 import { isCanarys } from './gates/set-limit.ts'
 import { setLimitOf } from './set-limits.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { Facts } from '#policy/reading.ts'
+import { EVERYTHING } from './tally.ts'
 
 export interface ObserverOptions {
   readonly client: KubeClient
@@ -175,6 +176,14 @@ function retriedComponents({ holds, sets }: Caches, now: number): ReadonlySet<st
     return (set?.spec.components ?? []).map((c) => c.name)
   })
   return new Set(names)
+}
+
+/** Without machines, the share is unknown, not zero. */
+function clusterFacts(fleet: FleetView, inFlight: number): Facts {
+  const { total: machines, troubled, silent } = fleet.tally(EVERYTHING, 'machines')
+  const unavailable = [...troubled].filter((u) => u.health !== 'Healthy').length
+  const unavailableShare = machines === 0 ? undefined : unavailable / machines
+  return { cluster: { machines, unavailable, unavailableShare, silent, inFlight } }
 }
 
 async function ruleVerdicts(

@@ -18,7 +18,8 @@ import { type Decision, type PermitDecision, isReported } from './plan.ts'
 import { policyStatus } from './policy-status.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isWorthWriting, permitStatus } from './status.ts'
-import { PendingVerdicts } from './pending-verdicts.ts'
+import { uidOf } from '#api/schema/object-meta.ts'
+import type { TargetDecision } from './target-decision.ts'
 
 const fieldManager = FIELD_MANAGERS.defender
 /** Concurrent permit writes. The server has other work. */
@@ -34,6 +35,31 @@ export interface StatusReporterOptions {
   readonly leases: LeaseWatch
   readonly metrics?: DefenderMetrics | undefined
   readonly mayWrite: () => boolean
+}
+
+/** Keeps the gates' verdicts of a grant whose status write failed. The next cycle finds the grant in the ledger, which has no texts, but the permit must show them. */
+export class PendingVerdicts {
+  readonly #gates = new Map<string, ReadonlyMap<string, TargetDecision['gates']>>()
+
+  note({ permit, targets }: PermitDecision): void {
+    const spoken = targets.filter((t) => t.verdict.verdict === 'Granted' && t.gates.length > 0)
+    if (spoken.length > 0) this.#gates.set(uidOf(permit), new Map(spoken.map((t) => [t.target, t.gates])))
+  }
+
+  /** The decision with its verdict texts restored. */
+  complete(decision: PermitDecision): PermitDecision {
+    const known = this.#gates.get(uidOf(decision.permit))
+    if (known === undefined) return decision
+    const targets = decision.targets.map((t) => ({
+      ...t,
+      gates: t.gates.length > 0 || t.verdict.verdict !== 'Granted' ? t.gates : (known.get(t.target) ?? []),
+    }))
+    return { ...decision, targets }
+  }
+
+  forget(uid: string): void {
+    this.#gates.delete(uid)
+  }
 }
 
 export class StatusReporter {

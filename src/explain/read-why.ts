@@ -9,7 +9,7 @@ import { type Release, release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isActiveIn } from '#api/protocol/part.ts'
 import { endOfHold } from '#permits/holds/names.ts'
-import { holdOver, named, thing } from '#permits/holds/reach.ts'
+import { holdOver, named, thing, holdsOver, thingsOfMachine } from '#permits/holds/reach.ts'
 import { isLocal } from '#sync/git/local-url.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -22,12 +22,31 @@ import { lateHeartbeat } from './late-heartbeat.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
-import { nodeHolds } from './node-holds.ts'
 import { PartialReader, type Reader } from './partial-reader.ts'
 import type { Finding, Story } from './finding.ts'
 import { unreleased } from './unreleased.ts'
 import { continues } from './wait.ts'
 import { type Related, whyStory } from './why.ts'
+
+interface HeldNode {
+  readonly node: KubeObject
+  readonly machine: Machine | undefined
+}
+
+/** Holds on the Node itself, its Machine, the MachineSet and the cluster. */
+function nodeHolds({ node, machine }: HeldNode, holds: readonly OperationalHold[], now: number): readonly Finding[] {
+  const things = machine === undefined ? [thing('Node', node)] : thingsOfMachine(machine, { node })
+  const over = holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now })
+  return over.map((hold) => {
+    const { effect, author, reason, until } = hold.spec
+    return {
+      text: `${effect === 'Freeze' ? 'Frozen' : 'Paused'} until ${until} by ${author}: ${reason}`,
+      urgency: 'Waiting',
+      cause: `operationalhold/${hold.metadata.name ?? ''}`,
+      ...continues(endOfHold(hold)),
+    }
+  })
+}
 
 export async function readWhy(client: Reader, object: KubeObject, now: number): Promise<Story> {
   const reader = new PartialReader(client)

@@ -5,8 +5,10 @@ import type { InstallContext } from './context.ts'
 import { withHostServer } from './host-server.ts'
 import { type SettingFlags, type Values, mergedValues, releaseOf, storedValues, valuesFile } from './load.ts'
 import { withProviderKeys } from './provider-keys.ts'
-import { releaseWithoutSettings } from './release-without-settings.ts'
-import type { Release } from './release.ts'
+import { type Release, labelled, labelValue } from './release.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { VERSION } from '#lib/program-version.ts'
 
 /** Undefined if no setting was chosen. */
 export async function chosenValues(
@@ -36,6 +38,17 @@ export async function chosenValues(
     )
   // Without a cluster there is no place to keep keys for the next run.
   return context === undefined ? values : withProviderKeys(values, stored, context.clock.now())
+}
+
+/** Settings are chosen after the first check; without them, only the workloads are unknown. */
+export function releaseWithoutSettings(): Release {
+  const { kinds, rest, hub } = releaseManifests()
+  const marked = (objects: readonly KubeObject[]) => objects.map((o) => labelled(o, VERSION))
+  return {
+    version: labelValue(VERSION),
+    definitions: marked(kinds),
+    objects: marked([...rest, ...hub]),
+  }
 }
 
 /** Without settings, a check covers what every installation needs. */

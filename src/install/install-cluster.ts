@@ -9,7 +9,6 @@ import { CHECKS } from './checks/judge.ts'
 import { chosenValues } from './chosen-values.ts'
 import type { InstallContext } from './context.ts'
 import { diffOf } from './diff.ts'
-import { yamlOf } from './export.ts'
 import { installErrors } from './install-errors.ts'
 import { runInstall } from './install.ts'
 import { type Values, releaseOf, storedValues } from './load.ts'
@@ -18,6 +17,16 @@ import { observeInstalled, observeUpgrade } from './observe.ts'
 import { type InstallPlan, planInstall } from './plan.ts'
 import { untilInterrupted } from './until-interrupted.ts'
 import type { InstallOptions } from './install-options.ts'
+import { stringify } from 'yaml'
+import { groupsOf, PHASES } from './phases.ts'
+import { objectsOf } from './inventory.ts'
+import type { Release } from './release.ts'
+
+/** A release as one file for any tool: namespaces and definitions first, workloads last. */
+const yamlOf = (release: Release): string =>
+  PHASES.flatMap((phase) => groupsOf(objectsOf(release), phase).flat())
+    .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n')
 
 /** False if nothing was installed: the plan was only shown, or the user declined. */
 export async function installCluster(

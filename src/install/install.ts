@@ -2,15 +2,17 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { actInstall, makeNamespaces } from './act.ts'
 import { failures, withIgnored, type Finding } from './checks/finding.ts'
-import { judge } from './checks/judge.ts'
+import { judge, type Wanted } from './checks/judge.ts'
 import { observeChecks } from './checks/observe.ts'
-import { claimsOf } from './claims.ts'
 import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
 import { observeInstalled, observeUpgrade, type Installed } from './observe.ts'
 import { planInstall, type InstallPlan } from './plan.ts'
 import type { Release } from './release.ts'
 import { takeTurn, type Turn } from './turn.ts'
+import { fieldAt } from '#lib/fields.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { accessModesOf } from './checks/storage.ts'
 
 export interface InstallOptions {
   /** An upgrade changes the version, and requires an installed one. */
@@ -21,6 +23,31 @@ export interface InstallOptions {
   /** Shows the findings; false ends the run before anything is written. */
   readonly confirm: (plan: InstallPlan) => Promise<boolean>
   readonly show: (findings: readonly Finding[]) => Promise<void> | void
+}
+
+const claimNames = (workload: KubeObject): readonly string[] => {
+  const volumes = fieldAt(workload, 'spec', 'template', 'spec', 'volumes')
+  return (Array.isArray(volumes) ? volumes : []).flatMap((v: unknown) => {
+    const name = fieldAt(v, 'persistentVolumeClaim', 'claimName')
+    return typeof name === 'string' ? [name] : []
+  })
+}
+
+const replicasOf = (workload: KubeObject): number => {
+  const replicas = fieldAt(workload, 'spec', 'replicas')
+  return typeof replicas === 'number' ? replicas : 1
+}
+
+/** The volumes that a release's pods mount, and which of them the release creates. Only the installer needs them: sync does not wait for pods. */
+function claimsOf({ objects }: Release): Wanted['claims'] {
+  const made = objects.filter((o) => o.kind === 'PersistentVolumeClaim')
+  return [...new Set(objects.flatMap(claimNames))].map((name) => {
+    const own = made.find((o) => o.metadata.name === name)
+    const storageClass = fieldAt(own, 'spec', 'storageClassName')
+    const modes = accessModesOf(own)
+    const pods = objects.filter((o) => claimNames(o).includes(name)).reduce((sum, o) => sum + replicasOf(o), 0)
+    return { name, pods, modes, isMade: own !== undefined, ...(typeof storageClass === 'string' && { storageClass }) }
+  })
 }
 
 export async function checkCluster(

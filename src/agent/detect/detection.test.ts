@@ -16,7 +16,7 @@ import { parseDetect } from '#api/agent-config/detect-config.ts'
 import { parseLogSources } from '#api/agent-config/log-rules.ts'
 import { agentEvents } from '../agent-events.ts'
 import { Detection } from './detection.ts'
-import { foreignConditions } from './foreign-conditions.ts'
+import { foreignConditions } from './detection.ts'
 import { KmsgReader } from './npd/kmsg.ts'
 import { ProblemBoard } from './problem-board.ts'
 

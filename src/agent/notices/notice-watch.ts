@@ -1,14 +1,13 @@
 // While the Machine requests it, polls the cloud's metadata service for upcoming events of this host. If a read fails, the previous notices stay.
-import type { MachineNotices } from '#api/kinds/machine.ts'
+import { type MachineNotices, MAX_NOTICES } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { ALICLOUD_METADATA } from '#providers/alicloud/notices.ts'
 import { AWS_METADATA } from '#providers/aws/notices.ts'
-import { type MetadataService, type NoticeCloud, SPOT_EVERY_MS } from '#providers/cloud/metadata.ts'
+import { type MetadataService, type NoticeCloud, SPOT_EVERY_MS, type Notice } from '#providers/cloud/metadata.ts'
 import { ask } from '#runtime/outbound/get.ts'
-import { type KeptNotices, noticesOf, withRead } from './kept-notices.ts'
 
 const SERVICES: Readonly<Record<NoticeCloud, MetadataService>> = { Alicloud: ALICLOUD_METADATA, AWS: AWS_METADATA }
 
@@ -40,6 +39,36 @@ interface Following {
   readonly service: MetadataService
   readonly stop: AbortController
   readonly done: Promise<void>
+}
+
+/** Reads in a row without the notice before it counts as withdrawn. */
+const ABSENT_READS = 2
+
+interface Kept {
+  readonly notice: Notice
+  readonly absent: number
+}
+
+/** Notices by page, kept until two reads in a row lack them: one wrong answer does not withdraw a notice. A missing page was never read. */
+type KeptNotices = ReadonlyMap<string, readonly Kept[]>
+
+function withRead(kept: KeptNotices, path: string, read: readonly Notice[]): KeptNotices {
+  const ids = new Set(read.map((n) => n.id))
+  const absent = (kept.get(path) ?? [])
+    .filter(({ notice }) => !ids.has(notice.id))
+    .map((k) => ({ ...k, absent: k.absent + 1 }))
+    .filter((k) => k.absent < ABSENT_READS)
+  return new Map(kept).set(path, [...read.map((notice) => ({ notice, absent: 0 })), ...absent])
+}
+
+/** Undefined until each page was read once: before that, a missing notice proves nothing. Soonest first, limited to what the Machine holds. */
+function noticesOf(kept: KeptNotices, paths: readonly string[]): readonly Notice[] | undefined {
+  if (paths.some((path) => !kept.has(path))) return undefined
+  const byId = new Map<string, Notice>()
+  for (const { notice } of [...kept.values()].flat()) if (!byId.has(notice.id)) byId.set(notice.id, notice)
+  const rank = (n: Notice) => `${n.notBefore ?? '~'} ${n.id}`
+  const soonest = [...byId.values()].toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, MAX_NOTICES)
+  return soonest.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 export class NoticeWatch {

@@ -7,7 +7,6 @@ import type { ClusterState } from './cluster-cache.ts'
 import { type MachineRow, shownOf } from './machine-row.ts'
 import { TopicLog } from './topic-log.ts'
 import { blameText } from './views/budgets.ts'
-import { Words } from './words.ts'
 
 type Blame = Parameters<typeof blameText>[0]
 
@@ -15,6 +14,39 @@ type Blame = Parameters<typeof blameText>[0]
 interface Sides {
   readonly repairs: ReadonlyMap<string, string>
   readonly blames: readonly Blame[]
+}
+
+/** Old versions accumulate. Past this limit the list restarts, and every page rereads the snapshot. */
+const MOST_WORDS = 50_000
+
+/** A topic's texts, each sent once and then referred to by a small number. Pages append new ones. */
+class Words {
+  readonly #words: string[] = ['']
+  readonly #places = new Map<string, number>([['', 0]])
+  #sent = 1
+
+  get all(): readonly string[] {
+    return this.#words
+  }
+
+  get isFull(): boolean {
+    return this.#words.length > MOST_WORDS
+  }
+
+  at(text: string): number {
+    const known = this.#places.get(text)
+    if (known !== undefined) return known
+    const place = this.#words.push(text) - 1
+    this.#places.set(text, place)
+    return place
+  }
+
+  /** Words that no page has yet. */
+  takeNew(): readonly string[] {
+    const words = this.#words.slice(this.#sent)
+    this.#sent = this.#words.length
+    return words
+  }
 }
 
 export class ClusterMachines {

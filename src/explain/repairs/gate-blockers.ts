@@ -2,7 +2,40 @@
 import { type Blocker, type Cause, frozenByFile, heldBy, patch } from './blocker.ts'
 import { verdictNote } from '../verdict.ts'
 import type { RepairsSeen } from './observe.ts'
-import { type Verdict, policyPatch } from './policy-patch.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+
+type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
+
+/** The smallest merge patch of a DefenderPolicy that permits one more operation at the blocking gate; undefined if another policy decided, or none of its limits can be raised. */
+function policyPatch(verdict: Verdict, { metadata, spec }: DefenderPolicy): object | undefined {
+  const { gate, field, generation, count } = verdict
+  // A breaker has no limit to raise: the gate itself is the field.
+  if (gate === 'Breaker') return { breaker: null }
+  if (field === undefined || generation !== metadata.generation) return undefined
+  const [, list = '', at = ''] = field.split('/')
+  switch (list) {
+    case 'windows':
+    case 'blackouts':
+      return { [list]: null }
+    case 'healthFloor':
+      return count === undefined ? undefined : { healthFloor: count }
+    case 'budgets':
+    case 'rates':
+      return count === undefined ? undefined : raised(list, spec[list], Number(at), count + 1)
+    case 'rules': {
+      const rules = (spec.rules ?? []).filter((_, n) => n !== Number(at))
+      return { rules: rules.length === 0 ? null : rules }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** A merge patch replaces a list as a whole, so the other items are included unchanged. */
+const raised = (field: string, list: readonly object[] = [], at: number, max: number): object => ({
+  [field]: list.map((entry, n) => (n === at ? { ...entry, max } : entry)),
+})
 
 /** The built-in policy has no name: it stops applying when a user's policy decides. */
 function raising(verdict: Verdict, { policies }: RepairsSeen): Pick<Blocker, 'command' | 'isDeclared'> {

@@ -1,5 +1,5 @@
 // Lints a fleet's TypeScript as sync will read it: renders it in the cage, with each problem at the line that made the object.
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, statSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Validator } from '#api/validate.ts'
 import { type ErrorCode, isKubeNodeError, type KubeNodeError } from '#lib/errors.ts'
@@ -7,7 +7,7 @@ import { refText } from '#delivery/object-ref.ts'
 import { isOfTheFleet, renderFolder } from '#sync/render/render.ts'
 import type { Renderer } from '#sync/render/renderer.ts'
 import type { Finding } from './finding.ts'
-import { replacedFiles } from './replaced-files.ts'
+import { lintErrors } from './lint-errors.ts'
 
 const MAIN = 'main.ts'
 const FLEET = 'fleet'
@@ -92,4 +92,33 @@ function failureOf(error: KubeNodeError, at: (place: unknown) => Where): Finding
   const { why } = error.data
   const { code, message } = codedText(error.message)
   return { ...at(error.data['at']), code, message: typeof why === 'string' ? why : message }
+}
+const FOLDER = 'fleet/clusters'
+const BY = 'clusters.json'
+/** With the replacement in `clusters.json` for each. */
+const REPLACED: Readonly<Record<string, string>> = {
+  'size.json': 'the number of nodes is "nodes" of each cluster there',
+  'registered.json': 'a cluster that exists already has "registered": true there',
+}
+/** A demo has a dozen files. */
+const MOST_FILES = 200
+
+/** A fleet copied from an older demo may still have them. Nothing reads them, so a size in them would only seem declared. */
+function replacedFiles(root: string, cwd: string): readonly Finding[] {
+  const at = (name: string) => join(root, FOLDER, name)
+  const left = Object.keys(REPLACED).filter((name) => existsSync(at(name)))
+  if (left.length === 0 || !existsSync(at(BY))) return []
+  const code = globSync('**/*.ts', { cwd: join(root, 'fleet') })
+    .slice(0, MOST_FILES)
+    .map((file) => readFileSync(join(root, 'fleet', file), 'utf8'))
+  return left
+    .filter((name) => !code.some((text) => text.includes(name)))
+    .map((name) => {
+      const { code: number, text } = lintErrors.KN1026({
+        file: `${FOLDER}/${name}`,
+        by: `${FOLDER}/${BY}`,
+        instead: REPLACED[name] ?? '',
+      })
+      return { file: relative(cwd, at(name)), line: 1, column: 1, code: number, message: text }
+    })
 }

@@ -5,9 +5,11 @@ import { findCage } from '#sync/render/cage.ts'
 import { processRenderer } from '#sync/render/renderer.ts'
 import { renderCommit, renderKey } from '#sync/render/render.ts'
 import type { Targets } from '#delivery/desired.ts'
-import { componentsText, declaredIn } from './declared-set.ts'
 import { openFleetHistory, type Trial } from './fleet-history.ts'
 import { type Declared, type WayBack, wayBackTo } from './revert-search.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { canonicalJson, isObject } from '#lib/json.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 
 export interface WayBackRequest {
   readonly set: string
@@ -25,6 +27,28 @@ export interface PreparedWayBack {
   readonly way: WayBack
   /** The clusters in which the result was compared. */
   readonly clusters: readonly string[]
+}
+
+/** Components as one text in a fixed order, without server defaults and secret values. */
+function componentsText(components: readonly unknown[]): string {
+  const spec = { spec: { components } }
+  const filled = applyDefaults(machineComponentSet.schema, JSON.parse(JSON.stringify(spec)))
+  const list = isObject(filled) && isObject(filled['spec']) ? filled['spec']['components'] : []
+  const plain = (Array.isArray(list) ? list : [])
+    .filter(isObject)
+    .map((c) => Object.fromEntries(Object.entries(c).filter(([key]) => key !== 'sealed')))
+  return canonicalJson(plain.toSorted((a, b) => (String(a['name']) < String(b['name']) ? -1 : 1)))
+}
+
+/** By cluster, where a set of this name is declared. */
+function declaredIn(targets: Targets, set: string): ReadonlyMap<string, string> {
+  const found = [...targets].flatMap(([cluster, { objects }]): [string, string][] => {
+    const object = objects.find(
+      ({ object: o }) => o.kind === machineComponentSet.kind && o.metadata.name === set,
+    )?.object
+    return object === undefined ? [] : [[cluster, componentsText((object as MachineComponentSet).spec.components)]]
+  })
+  return new Map(found)
 }
 
 export async function prepareWayBack(request: WayBackRequest): Promise<PreparedWayBack> {

@@ -4,7 +4,7 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { FaultCategory, MaintenanceAnswer, Offering, Ordered } from '../port.ts'
 import { providersErrors } from '../providers-errors.ts'
-import { bodyOf, type Call } from './call.ts'
+import { bodyOf, type Call, type CallResult } from './call.ts'
 import {
   type CloudHost,
   type CloudMaintenance,
@@ -15,10 +15,10 @@ import {
   type TaggedInstance,
 } from './hosts.ts'
 import type { Asked, CommonParams, Dialect, NewInstance, SeenInstance } from './dialect.ts'
-import { notMade } from './make-result.ts'
 import { allPages } from './pages.ts'
 import { pairsOf, paramsReader, placeIn } from './params.ts'
 import { hostTags, TAGS, tagsFor } from './tags.ts'
+import { type Codes, meaningOf } from './codes.ts'
 
 export interface AccountOptions {
   readonly region: string
@@ -31,6 +31,31 @@ export type Account = ReturnType<typeof createAccount>
 
 /** The limit of both vendors; a truncated token would be a different token. */
 const LONGEST_TOKEN = 64
+
+/** Stock comes back within minutes, or not today; asking more often does not help. */
+const STOCK_AGAIN_MS = 5 * 60_000
+
+/** Every result except a success. */
+function notMade(
+  result: Exclude<CallResult, { readonly kind: 'Answer' }>,
+  { zone, type }: Offering,
+  codes: Codes,
+): MakeResult {
+  if (result.kind === 'Throttled') return result
+  if (result.kind === 'NoAnswer') return { kind: 'Unknown', message: result.message }
+  const text = `${result.code}: ${result.message}`
+  if (result.code === codes.tokenUsed) return { kind: 'TokenUsed', message: text }
+  const meaning = meaningOf(codes, result.code)
+  if (meaning === undefined) return { kind: 'Unknown', message: text }
+  if (meaning === 'Refused') return { kind: 'Refused', reason: text }
+  return {
+    kind: 'Exhausted',
+    ...(meaning !== 'NoneOfType' && zone !== undefined && { zone }),
+    ...(meaning !== 'NoneInZone' && type !== undefined && { type }),
+    reason: text,
+    retryAfterMs: STOCK_AGAIN_MS,
+  }
+}
 
 export function createAccount<Part, P extends CommonParams>(
   dialect: Dialect<Part, P>,

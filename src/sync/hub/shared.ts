@@ -12,9 +12,12 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { PipelinesBefore } from './pipeline-before.ts'
-import { rendererOf } from './renderer-of.ts'
 import { Renders } from './renders.ts'
 import { Verification } from './source/verified.ts'
+import type { Random } from '#lib/random.ts'
+import { CAGE_LEVELS, findCage } from '../render/cage.ts'
+import { JobRenderer } from '../render/job/job-renderer.ts'
+import { processRenderer, type Renderer } from '../render/renderer.ts'
 
 export interface HubCaches {
   readonly sources: SharedInformer<FleetSource>
@@ -35,6 +38,22 @@ export interface HubShared extends HubCaches {
   readonly hub: HubConnections
   /** Only one Release at a time changes a track's objects in a cluster: an old one that still applies must finish before a newer one starts. */
   readonly locks: KeyedLock
+}
+
+const RUN_DIGITS = 16
+
+/** Part of object names; not a secret. */
+const newRun = (random: Random): string =>
+  Array.from({ length: RUN_DIGITS }, () => random.below(16).toString(16)).join('')
+
+/** Where this sync renders, by its configuration. */
+async function rendererOf({ client, clock, log, random, config }: SyncContext): Promise<Renderer> {
+  const { weakCage, caged, jobs, renderer: given } = config
+  if (given !== undefined) return given
+  if (jobs === undefined) return processRenderer(await findCage(weakCage, CAGE_LEVELS, caged))
+  const renderer = new JobRenderer({ client, clock, log, ...jobs, newRun: () => newRun(random) })
+  await renderer.sweep()
+  return renderer
 }
 
 export function hubShared(context: SyncContext): HubShared {

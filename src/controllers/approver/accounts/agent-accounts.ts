@@ -1,9 +1,8 @@
 // Keeps the accounts and tokens of agents that use service accounts. Each approved Machine has one account with the identity of its Machine and Node,
 // and a token sealed to the key on record. The account is deleted with the Machine, on revocation, and when the agent leaves its host.
-import type { Machine } from '#api/kinds/machine.ts'
-import { machine as machineType } from '#api/kinds/machine.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENTS_NAMESPACE, ANNOTATIONS, FIELD_MANAGERS, agentAccountName } from '#api/names.ts'
-import { hasAcceptedKey, hasLeft, recordedKey, tokenKeyOf } from '#identity/agent-key.ts'
+import { hasAcceptedKey, hasLeft, recordedKey, tokenKeyOf, recordOfLeft } from '#identity/agent-key.ts'
 import { SEALED_TOKEN_FIELD, sealToken, sealedTokenKey } from '#identity/sealed-token.ts'
 import { TOKEN_RHYTHM, type TokenRhythm } from '#identity/token-life.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -22,8 +21,9 @@ import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import type { ControllerContext } from '../../module.ts'
 import { accountObjects, sealedTokenObject, uidOfAccount } from './account-objects.ts'
 import { accountType, removeExactly } from './join-accounts.ts'
-import { recordLeft } from './departed.ts'
 import { requestToken } from './request-token.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { writeKeyRecord } from '../certificates/key-record.ts'
 
 const BY_UID = 'agent-accounts/uid'
 const WORKERS = 8
@@ -44,6 +44,12 @@ const hasAccount = (machine: Machine | undefined): machine is Machine =>
 
 interface AccountsContext extends Omit<ControllerContext, 'config'> {
   readonly rhythm?: TokenRhythm
+}
+
+/** If another agent joined in the meantime, its record stays. */
+async function recordLeft(client: KubeClient, machine: Machine, signal: AbortSignal): Promise<void> {
+  const written = await writeKeyRecord(client, machine, recordOfLeft(machine), signal)
+  if (written.kind !== 'Applied' && written.kind !== 'Stale') throw written.error
 }
 
 export function createAgentAccounts(context: AccountsContext): Controller {

@@ -1,12 +1,12 @@
 // The processes of one control plane: they exit with it, and those left by a killed host are ended before the next start.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, fstatSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { boundedTail } from './tail.ts'
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import type { ProgramName } from '../../programs.ts'
+import { printableLine } from '#lib/printable.ts'
 
 const GRACE_MS = 10_000
 const POLL_MS = 50
@@ -18,6 +18,22 @@ interface Started {
   readonly name: ProgramName
   readonly child: ChildProcess
   readonly ended: Promise<void>
+}
+
+const BYTES = 1_000
+const MOST = 300
+
+/** The end of a program's log, for a message. */
+function boundedTail(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const bytes = Buffer.alloc(Math.min(size, BYTES))
+    readSync(file, bytes, 0, bytes.length, size - bytes.length)
+    return printableLine(bytes.toString('utf8').trim().split('\n').at(-1) ?? '').slice(-MOST)
+  } finally {
+    closeSync(file)
+  }
 }
 
 export class RunningPrograms {

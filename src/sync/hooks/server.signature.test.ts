@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { isAuthentic } from './signature.ts'
+import { isAuthentic } from './server.ts'
 
 const TOKEN = 'a token of the webhook'
 const BODY = Buffer.from('{"ref":"refs/heads/main"}')

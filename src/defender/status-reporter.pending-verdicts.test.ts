@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aPermit } from '#test/support/fleets/defender-objects.ts'
 import type { GateVerdict } from './gate.ts'
 import type { PermitDecision } from './plan.ts'
-import { PendingVerdicts } from './pending-verdicts.ts'
+import { PendingVerdicts } from './status-reporter.ts'
 
 const permit = aPermit({ name: 'p', targets: ['m-0'] })
 const target = permit.spec.targets[0]?.uid ?? ''
