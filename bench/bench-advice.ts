@@ -3,14 +3,9 @@ import type { Advice } from '#explain/errors/advice.ts'
 
 export const benchAdvice: Advice = {
   KN9001: {
-    cause: 'There is no such bench, or it does not run on this server.',
-    check: 'npm run bench, which lists them',
-    do: 'name one of these',
-  },
-  KN9002: {
-    cause: 'An argument of a bench cannot be read.',
-    check: 'the head of the file of the bench',
-    do: 'write name=number, or server=real',
+    cause: 'There is no such bench, it does not run on this server, or its argument cannot be read.',
+    check: 'npm run bench, which lists them, and the head of the file of the bench',
+    do: 'name one of these; write arguments as name=number, or server=real',
   },
   KN9003: {
     cause: 'A bench failed or reported no number.',

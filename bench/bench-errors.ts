@@ -6,7 +6,7 @@ export const benchErrors = errorTable({
     text: 'cannot run {name}',
     next: 'use one of: {names}',
   },
-  KN9002: {
+  KN9001_argument: {
     text: 'cannot read the argument {arg}',
     next: 'write name=number, or server=real',
   },

@@ -170,7 +170,7 @@ function tableOf(name: string, { figures, peer, ratio }: BenchResult): readonly 
 const rowsOf = (who: string, figures: Figures): readonly (readonly [string, string, string])[] =>
   Object.entries(figures).map(([what, value]) => [who, what, value.toLocaleString('en', { maximumFractionDigits: 4 })])
 
-const USAGE: ReadonlySet<string> = new Set([benchErrors.KN9001.code, benchErrors.KN9002.code])
+const USAGE: ReadonlySet<string> = new Set([benchErrors.KN9001.code, benchErrors.KN9001_argument.code])
 
 try {
   process.exitCode = await main(process.argv.slice(2))

@@ -14,7 +14,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     }
     const value = Number(text)
     if (!/^[a-z][a-z0-9_]*$/.test(key) || text === '' || !Number.isFinite(value))
-      throw new KubeNodeError(benchErrors.KN9002({ arg: JSON.stringify(arg) }))
+      throw new KubeNodeError(benchErrors.KN9001_argument({ arg: JSON.stringify(arg) }))
     numbers[key] = value
   }
   return { numbers, server }

@@ -6,7 +6,7 @@ export const agentErrors = errorTable({
     text: 'cannot start the agent on {stateFolder}: another agent is already running',
     next: 'stop the running agent first',
   },
-  KN8002: {
+  KN8087_lock: {
     text: 'cannot lock {stateFolder}: {why}',
     next: 'check its permissions and the room on its disk',
   },
@@ -82,7 +82,7 @@ export const agentErrors = errorTable({
     text: 'cannot install {component} {version}: {path} is not a plain path',
     next: 'use a path without .. in the component',
   },
-  KN8022: {
+  KN8021_value: {
     text: 'cannot render {path} of {component} {version}: {why}',
     next: 'add the value in fleet/',
   },
@@ -126,7 +126,7 @@ export const agentErrors = errorTable({
     text: 'cannot start {component}: it must run as {user}, but the agent is not root (uid {self}) and cannot change users',
     next: 'run the agent as root, or drop service.user',
   },
-  KN8036: {
+  KN8021_control: {
     text: 'cannot write a unit: {text} contains a control character',
     next: 'remove it from the component',
   },
@@ -134,7 +134,7 @@ export const agentErrors = errorTable({
     text: 'cannot run systemctl {command}: {answer}',
     next: 'retried automatically',
   },
-  KN8038: {
+  KN8032_unit: {
     text: 'cannot start {component}: systemd has no unit {unit} (load state: {load})',
     next: 'ship the unit with the component, or set service.exec',
   },
@@ -158,7 +158,7 @@ export const agentErrors = errorTable({
     text: 'cannot use {component} {version}: slot {id} is incomplete',
     next: 'the component is installed again',
   },
-  KN8044: {
+  KN8023_folder: {
     text: 'cannot restore {path} of {component}: a folder is in its place',
     next: 'move the folder away',
   },
@@ -166,7 +166,7 @@ export const agentErrors = errorTable({
     text: 'cannot restore {path} of {component}: the node has no intact copy',
     next: 'reinstall the component',
   },
-  KN8050: {
+  KN8003_supervisor: {
     text: 'cannot switch the agent: its supervisor did not start it',
     next: 'run the line of kubenode machine join-command on the host again',
   },
@@ -226,7 +226,7 @@ export const agentErrors = errorTable({
     text: 'the agent has not left this host yet',
     next: 'see journalctl -u {unit}; it continues by itself',
   },
-  KN8044_adopt: {
+  KN8023_adoptFolder: {
     text: 'cannot adopt {path} for {component}: it is a folder or a device',
     next: 'use another path in the component, or move it away; retried within seconds',
   },
@@ -278,7 +278,7 @@ export const agentErrors = errorTable({
     text: 'cannot continue the log: the agent restarted',
     next: 'run kubenode logs again',
   },
-  KN1641_agent: {
+  KN1313_componentOfAgent: {
     text: 'cannot show the log of {component}: it is no component of this machine (components: {known})',
     next: 'name one of them',
   },

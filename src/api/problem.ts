@@ -22,7 +22,7 @@ export const PROBLEM_CODES = {
   wrongType: 'KN5003',
   bound: 'KN5003',
   form: 'KN5003',
-  duplicate: 'KN5006',
+  duplicate: 'KN5003',
   rule: 'KN5007',
   immutable: 'KN5008',
   notThisKind: 'KN5009',

@@ -61,7 +61,7 @@ describe('the validator says', () => {
       'a list item that was there before',
       machine,
       { '/spec/components/1/name': 'containerd' },
-      'KN5006: /spec/components/1: has the same name as an earlier item',
+      'KN5003: /spec/components/1: has the same name as an earlier item',
     ],
     [
       'a duration that is none',

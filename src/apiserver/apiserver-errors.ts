@@ -10,11 +10,11 @@ export const apiserverErrors = errorTable({
     text: 'cannot listen on {host}:{port}: {why}',
     next: 'choose another port',
   },
-  KN6010: {
+  KN6116_write: {
     text: 'cannot write {file}: {why}',
     next: 'make room there and start the server again',
   },
-  KN6101: {
+  KN6116_unknown: {
     text: 'cannot write to {file} any more: {why}',
     next: 'the server ends, because what is on the disk is unknown; check the disk, then start the server again',
   },

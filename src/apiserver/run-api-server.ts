@@ -169,6 +169,6 @@ function writeKubeconfig(path: string, text: string): void {
     if (existsSync(path) && readFileSync(path, 'utf8') === text) return
     writeWholeFile(path, text)
   } catch (cause) {
-    throw new KubeNodeError(apiserverErrors.KN6010({ file: path, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(apiserverErrors.KN6116_write({ file: path, why: messageOf(cause) }), { cause })
   }
 }

@@ -22,7 +22,7 @@ export const cliErrors = errorTable({
     text: 'cannot start kubenode: Node 26 does not start without the library libatomic.so.1',
     next: 'install it: apt-get install libatomic1 (Debian, Ubuntu), or dnf install libatomic (RHEL, Fedora)',
   },
-  KN1094_number: {
+  KN1002_number: {
     text: 'cannot use {option} {text}',
     next: 'write a number from 1 to 9999',
   },

@@ -90,7 +90,7 @@ export const declaredErrors = errorTable({
     text: 'refused by every cluster that does not list it for git: {why}',
     next: 'remove it, or have the installer of the cluster grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/operations/security.md',
   },
-  KN3095: {
+  KN1524_unlimited: {
     text: 'FleetSource {name} has no spec.writes: sync follows it with all of its own rights',
     next: 'set spec.writes, or let only the platform team commit to its repository; a source with spec.writes cannot declare it',
   },

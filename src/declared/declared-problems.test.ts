@@ -115,7 +115,7 @@ describe('refused: ', () => {
     [
       'a rule that contradicts itself',
       [rule({ all: [status('Ready', 'True'), status('Ready', 'False')] })],
-      'KN4019 NodeRemedier/spec/when/all/0',
+      'KN4001 NodeRemedier/spec/when/all/0',
     ],
     [
       'a rule with an unknown fact',
@@ -130,7 +130,7 @@ describe('refused: ', () => {
     [
       'a policy with a rule that contradicts itself',
       [policy({ all: [machinesAre('greaterThan', 5), machinesAre('lessThan', 3)] })],
-      'KN4019 DefenderPolicy/spec/rules/0/when/all/0',
+      'KN4001 DefenderPolicy/spec/rules/0/when/all/0',
     ],
     [
       'a gate with a rule that does not compile, which would never open',

@@ -18,7 +18,7 @@ const cluster = (name: string) => object('Cluster', { kubeconfigSecretRef: { nam
 const told = (o: KubeObject) => declaredProblems([o]).map((p) => [p.code, p.pointer, p.isCertain])
 
 test('a FleetSource without spec.writes is reported: it is followed with all rights of sync', () => {
-  expect(told(source({}))).toEqual([['KN3095', '/spec', false]])
+  expect(told(source({}))).toEqual([['KN1524', '/spec', false]])
   expect(told(source({ writes: { kinds: ['ConfigMap'], namespaces: ['shop'] } }))).toEqual([])
 })
 

@@ -19,7 +19,12 @@ export function followedProblems(object: KubeObject): readonly DeclaredProblem[]
 function sourceProblems(source: FleetSource): readonly DeclaredProblem[] {
   const { name = '' } = source.metadata
   if (source.spec.writes !== undefined) return []
-  return [doubtful({ object: source, pointer: '/spec', words: [name, source.kind] }, declaredErrors.KN3095({ name }))]
+  return [
+    doubtful(
+      { object: source, pointer: '/spec', words: [name, source.kind] },
+      declaredErrors.KN1524_unlimited({ name }),
+    ),
+  ]
 }
 
 function nameProblems(cluster: Cluster): readonly DeclaredProblem[] {

@@ -70,7 +70,7 @@ function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
   const never = neverTrue(root, vocabulary)
   if (never === undefined) return { root, problems: [] }
   const where = { object, pointer: `${at}${never.pointers[0] ?? ''}`, words: [name] }
-  return { root, problems: [certain(where, policyErrors.KN4019({ why: never.message }))] }
+  return { root, problems: [certain(where, policyErrors.KN4001_never({ why: never.message }))] }
 }
 
 function remedierProblems(object: NodeRemedier, reported: ReadonlySet<string>): readonly DeclaredProblem[] {

@@ -6,7 +6,7 @@ export const installErrors = errorTable({
     text: 'the API server is {version}, KubeNode needs Kubernetes 1.32 or newer',
     next: 'upgrade the control plane first',
   },
-  KN1402: {
+  KN2403_install: {
     text: 'you may not {what}{more}',
     next: 'run this as a cluster administrator, or ask for these rights',
   },
@@ -114,7 +114,7 @@ export const installErrors = errorTable({
     text: '{count} permits are still granted after {seconds} s: {first}',
     next: 'wait until these operations finish and run the command again, or end now with --now',
   },
-  KN1426: {
+  KN1432_keepsEnding: {
     text: 'a container of {pod} keeps ending: {why}',
     next: 'read its log with kubectl logs -n {namespace} {pod} --previous, then run the command again',
   },
@@ -182,7 +182,7 @@ export const installErrors = errorTable({
     text: 'this run lost its turn: {why}',
     next: 'run the command again; it waits for a run that has not ended, and continues',
   },
-  KN1450: {
+  KN1449_begun: {
     text: '{what} was begun in this cluster and did not end',
     next: '{remedy}',
   },

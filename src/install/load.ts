@@ -94,7 +94,7 @@ export async function storedValues(client: KubeClient): Promise<Values> {
     if (!(isApiError(cause) && cause.status === 403)) throw cause
     // The settings may contain credentials, so few users may read them. This is the first right that the command needs.
     const what = `get secret ${VALUES_NAME} of namespace ${SYSTEM_NAMESPACE}`
-    throw new KubeNodeError(installErrors.KN1402({ what, more: '' }), { cause })
+    throw new KubeNodeError(installErrors.KN2403_install({ what, more: '' }), { cause })
   })
   const data = isObject(found?.['data']) ? found['data'] : {}
   const text = data[VALUES_KEY]

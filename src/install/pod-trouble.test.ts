@@ -22,7 +22,7 @@ test.each<[string, KubeObject, string | undefined]>([
   ['the image of the version before', pod(waiting('ImagePullBackOff'), 'other@sha256:2'), undefined],
   ['a pod that is being deleted', pod(waiting('ImagePullBackOff'), IMAGE, { deletionTimestamp: 'now' }), undefined],
   ['a program that ended twice', pod(waiting('CrashLoopBackOff', 2)), undefined],
-  ['a program that keeps ending', pod(waiting('CrashLoopBackOff', 4)), 'KN1426'],
+  ['a program that keeps ending', pod(waiting('CrashLoopBackOff', 4)), 'KN1432'],
   ['a running pod', pod({ containerStatuses: [{ name: 'c', restartCount: 0, state: { running: {} } }] }), undefined],
 ])('%s', (_, seen, code) => expect(codeOf(seen)).toBe(code))
 

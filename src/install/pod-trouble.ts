@@ -31,7 +31,11 @@ export function podTrouble(pods: readonly KubeObject[], images: ReadonlySet<stri
         return installErrors.KN1414({ pod: `pod ${name}`, image: imageNamed(wanted, state), why })
       const restarts = typeof state['restartCount'] === 'number' ? state['restartCount'] : 0
       if (reason === 'CrashLoopBackOff' && restarts >= ENDS_TOO_OFTEN)
-        return installErrors.KN1426({ pod: name, namespace: pod.metadata.namespace ?? '', why: lastEnd(state) || why })
+        return installErrors.KN1432_keepsEnding({
+          pod: name,
+          namespace: pod.metadata.namespace ?? '',
+          why: lastEnd(state) || why,
+        })
     }
   }
   return undefined

@@ -114,19 +114,19 @@ export const kubeErrors = errorTable({
     text: 'cannot use the kubeconfig {file}: {field} of user {user} is not supported',
     next: 'remove it, or use another user',
   },
-  KN2030: {
+  KN2410_broken: {
     text: 'cannot read a watch event of more than {limit} bytes ({bytes} received so far)',
     next: 'the watch is closed and reopened automatically',
   },
-  KN2030_end: {
+  KN2410_end: {
     text: 'the stream ended in the middle of a line, after {bytes} bytes',
     next: 'the connection was lost; retried automatically',
   },
-  KN2030_content: {
+  KN2410_content: {
     text: 'cannot {action} {target}: the stream contains {seen}',
     next: 'the watch is reopened automatically',
   },
-  KN2030_stale: {
+  KN2410_stale: {
     text: 'cannot use the list of {type}: its revision {now} is older than {seen}, which was already observed; the API server lags or was restored from a backup',
     next: 'retried automatically',
   },

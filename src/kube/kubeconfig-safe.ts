@@ -110,7 +110,7 @@ function readConfig(value: unknown, wanted: string | undefined, report: Report):
     const near = typeof wanted === 'string' ? didYouMean(wanted, contexts.keys()) : undefined
     const hint = near === undefined ? '' : `; did you mean ${near}?`
     report(
-      'KN2110',
+      'KN2100',
       wanted === undefined ? '/current-context' : '/contexts',
       `the context ${quoted(name)} is not among ${quoted([...contexts.keys()].join(', '))}${hint}`,
     )
@@ -119,9 +119,9 @@ function readConfig(value: unknown, wanted: string | undefined, report: Report):
   const cluster = clusters.get(context.cluster)
   const user = users.get(context.user)
   if (cluster === undefined)
-    report('KN2110', '/clusters', `the cluster ${quoted(context.cluster)} of context ${quoted(name)} is missing`)
+    report('KN2100', '/clusters', `the cluster ${quoted(context.cluster)} of context ${quoted(name)} is missing`)
   if (user === undefined)
-    report('KN2110', '/users', `the user ${quoted(context.user)} of context ${quoted(name)} is missing`)
+    report('KN2100', '/users', `the user ${quoted(context.user)} of context ${quoted(name)} is missing`)
   if (cluster === undefined || user === undefined) return undefined
   const { namespace = '' } = context
   return { context: name, config: { ...cluster, ...user, ...(namespace !== '' && { namespace }) } }
@@ -163,7 +163,7 @@ function onlyFields(value: Fields, known: readonly string[], pointer: string, re
   for (const key of Object.keys(value))
     if (!known.includes(key))
       report(
-        'KN2109',
+        'KN2100',
         `${pointer}/${pointerPart(key)}`,
         `the field ${quoted(key)} is unknown; known fields: ${known.join(', ')}`,
       )
@@ -177,7 +177,7 @@ function refuseFiles(value: Fields, pointer: string, report: Report): void {
   for (const field of FILES)
     if (value[field] !== undefined)
       report(
-        'KN2103',
+        'KN2101',
         `${pointer}/${field}`,
         `${field} names a file on our disk; put the content into ${field.toLowerCase().includes('token') ? 'token' : `${field}-data`}`,
       )
@@ -192,14 +192,14 @@ function readCluster(value: Fields, pointer: string, report: Report): Connection
     refused.push('insecure-skip-tls-verify')
     if (value['insecure-skip-tls-verify'] !== false)
       report(
-        'KN2104',
+        'KN2107',
         `${pointer}/insecure-skip-tls-verify`,
         'the server’s certificate must be verified; set certificate-authority-data instead',
       )
   }
   if (value['proxy-url'] !== undefined) {
     refused.push('proxy-url')
-    report('KN2105', `${pointer}/proxy-url`, 'a proxy could read or redirect requests; connect directly')
+    report('KN2107', `${pointer}/proxy-url`, 'a proxy could read or redirect requests; connect directly')
   }
   onlyFields(value, [...CLUSTER_FIELDS, ...refused], pointer, report)
   const server = safeServer(value['server'], `${pointer}/server`, report)
@@ -209,7 +209,7 @@ function readCluster(value: Fields, pointer: string, report: Report): Connection
     tlsServerName !== undefined &&
     (typeof tlsServerName !== 'string' || !/^[A-Za-z0-9.-]{1,253}$/.test(tlsServerName))
   ) {
-    report('KN2108', `${pointer}/tls-server-name`, 'not a host name')
+    report('KN2107', `${pointer}/tls-server-name`, 'not a host name')
     return undefined
   }
   if (server === undefined) return undefined
@@ -235,7 +235,7 @@ function safeServer(value: unknown, pointer: string, report: Report): string | u
     return undefined
   }
   if (NEVER.test(url.hostname)) {
-    report('KN2108', pointer, 'the server is a link-local or metadata address, which no API server has')
+    report('KN2107', pointer, 'the server is a link-local or metadata address, which no API server has')
     return undefined
   }
   return url.href.replace(/\/$/, '')
@@ -253,14 +253,14 @@ function readUser(value: Fields, pointer: string, report: Report): Omit<Connecti
     )
   if (value['auth-provider'] !== undefined)
     report(
-      'KN2102',
+      'KN2101',
       `${pointer}/auth-provider`,
       'it would run a plugin on the machine of KubeNode; use a token or a client certificate',
     )
   for (const field of ['username', 'password'])
     if (value[field] !== undefined)
       report(
-        'KN2106',
+        'KN2101',
         `${pointer}/${field}`,
         'API servers no longer support passwords; use a token or a client certificate',
       )
@@ -268,7 +268,7 @@ function readUser(value: Fields, pointer: string, report: Report): Omit<Connecti
   const cert = pemField(value, 'client-certificate-data', 'CERTIFICATE', pointer, report)
   const key = pemField(value, 'client-key-data', 'PRIVATE KEY', pointer, report)
   if ((cert === undefined) !== (key === undefined))
-    report('KN2111', pointer, 'client-certificate-data and client-key-data must be set together')
+    report('KN2101', pointer, 'client-certificate-data and client-key-data must be set together')
   const token = safeToken(value['token'], `${pointer}/token`, report)
   return {
     ...(cert === undefined || key === undefined
@@ -283,7 +283,7 @@ function readUser(value: Fields, pointer: string, report: Report): Omit<Connecti
 function safeToken(value: unknown, pointer: string, report: Report): string | undefined {
   if (value === undefined) return undefined
   if (typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(value)) return value
-  report('KN2112', pointer, 'not a bearer token: use one line of printable characters without blanks')
+  report('KN2101', pointer, 'not a bearer token: use one line of printable characters without blanks')
   return undefined
 }
 
@@ -294,7 +294,7 @@ function impersonation(value: Fields, pointer: string, report: Report): Pick<Con
   if (isText(user) && groups === undefined) return { impersonate: { user } }
   if (isText(user) && Array.isArray(groups) && (groups as unknown[]).every(isText))
     return { impersonate: { user, groups: groups as string[] } }
-  report('KN2112', `${pointer}/as`, 'the user and groups to impersonate must be plain text')
+  report('KN2101', `${pointer}/as`, 'the user and groups to impersonate must be plain text')
   return {}
 }
 
@@ -306,7 +306,7 @@ function pemField(value: Fields, field: string, label: string, pointer: string, 
       ? Buffer.from(text, 'base64').toString()
       : ''
   if (pem.includes(`-----BEGIN `) && pem.includes(`${label}-----`)) return pem
-  report('KN2111', `${pointer}/${field}`, `not base64 of a PEM with a ${label}`)
+  report('KN2101', `${pointer}/${field}`, `not base64 of a PEM with a ${label}`)
   return undefined
 }
 
@@ -325,6 +325,6 @@ function readContext(value: Fields, pointer: string, report: Report): Context | 
     (namespace === undefined || typeof namespace === 'string')
   )
     return { cluster, user, ...defined({ namespace }) }
-  report('KN2110', pointer, 'it must name a cluster and a user')
+  report('KN2100', pointer, 'it must name a cluster and a user')
   return undefined
 }

@@ -255,7 +255,7 @@ export class Reflector<T extends KubeObject> {
     const accepted = this.#mayGoBack()
     this.#notice({ kind: 'WentBack', seen, now, accepted })
     if (accepted) return
-    throw new KubeNodeError(kubeErrors.KN2030_stale({ type: qualifiedPlural(this.#o.type), now, seen }), {
+    throw new KubeNodeError(kubeErrors.KN2410_stale({ type: qualifiedPlural(this.#o.type), now, seen }), {
       retry: 'later',
     })
   }

@@ -23,7 +23,7 @@ export function durationMs(text: string): number | undefined {
 
 export function parseDuration(text: string): number {
   const ms = durationMs(text)
-  if (ms === undefined) throw new KubeNodeError(libErrors.KN1010({ text: JSON.stringify(text) }))
+  if (ms === undefined) throw new KubeNodeError(libErrors.KN1002_duration({ text: JSON.stringify(text) }))
   return ms
 }
 

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const libErrors = errorTable({
-  KN1010: {
+  KN1002_duration: {
     text: 'not a duration: {text}',
     next: 'write one like 90s, 5m or 1h30m',
   },

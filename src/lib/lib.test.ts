@@ -20,7 +20,7 @@ describe('durations', () => {
 
   test.each(['', '90', 's', '-5s', '5 m', '5m ', '1h30', 'NaNs', '5M', '1e3s'])('%j is no duration', (text) => {
     expect(durationMs(text)).toBeUndefined()
-    expect(() => parseDuration(text)).toThrow(/^KN1010: not a duration/)
+    expect(() => parseDuration(text)).toThrow(/^KN1002: not a duration/)
   })
 
   test.each([

@@ -14,7 +14,7 @@ export const policyErrors = errorTable({
     text: 'cannot evaluate rules at {now}: it is not a time',
     next: 'pass milliseconds since 1970',
   },
-  KN4019: {
+  KN4001_never: {
     text: 'the rule {why}',
     next: 'remove one of the two, or combine them with any',
   },

@@ -15,7 +15,7 @@ export const RULE_CODES = {
   wrongValueType: 'KN4001',
   badValue: 'KN4001',
   noDuration: 'KN4001',
-  emptyGroup: 'KN4014',
+  emptyGroup: 'KN4001',
   badName: 'KN4016',
 } as const satisfies Record<string, ErrorCode>
 

@@ -69,7 +69,7 @@ export async function runServer(options: ServerOptions, io: Io): Promise<void> {
     await ended
   }
   try {
-    if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(serverErrors.KN1094_noServer())
+    if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(serverErrors.KN1002_noServer())
     const port = portOf(options.port)
     const health = healthAt(options.healthListen)
     const planes = controlPlanes(options, { signal, io }).then(async (host) => {
@@ -100,7 +100,7 @@ async function controlPlanes(
   { signal, io }: { readonly signal: AbortSignal; readonly io: Io },
 ): Promise<{ readonly ended: Promise<void> }> {
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
-  if (root === undefined || socket === undefined) throw new KubeNodeError(serverErrors.KN1094())
+  if (root === undefined || socket === undefined) throw new KubeNodeError(serverErrors.KN1002_server())
   const host = new EmbeddedHost({
     root,
     clock: systemClock,
@@ -132,7 +132,7 @@ const placesIn = (text: string): string =>
       const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(place.trim()) ?? []
       const host = bracketed ?? plain ?? ''
       if (isIP(host) === 0 || Number(port) > MAX_PORT)
-        throw new KubeNodeError(serverErrors.KN1094_webhookPlaces({ text: JSON.stringify(place.slice(0, 100)) }))
+        throw new KubeNodeError(serverErrors.KN1002_webhookPlaces({ text: JSON.stringify(place.slice(0, 100)) }))
       return placeText(host, Number(port))
     })
     .join(',')

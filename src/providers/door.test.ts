@@ -61,7 +61,7 @@ describe('a create that is answered with', () => {
     const judge = () => createResultOf('cloud', request, checked(answers.create(answer)))
     expect(judge).toThrow(BadAnswer)
     expect(judge).toThrow(why)
-    expect(() => judged('cloud', 'create a host', judge)).toThrow(/^KN11080: cannot create a host: provider cloud gave/)
+    expect(() => judged('cloud', 'create a host', judge)).toThrow(/^KN11061: cannot create a host: provider cloud gave/)
   })
 
   test('the host of its request is taken', () => {

@@ -22,6 +22,6 @@ export function judged<T>(name: string, what: string, judge: () => T): T {
     return judge()
   } catch (error) {
     if (!(error instanceof BadAnswer)) throw error
-    throw new KubeNodeError(providersErrors.KN11080_wrong({ name, what, why: error.message }), { retry: 'later' })
+    throw new KubeNodeError(providersErrors.KN11061_wrong({ name, what, why: error.message }), { retry: 'later' })
   }
 }

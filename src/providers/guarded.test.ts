@@ -114,7 +114,7 @@ describe.each(calls)('%s', (method, what, ask) => {
     ['an error of many lines', new Error('no\n{"level":"error"}\u001b[2J\u202e')],
     [
       'an error of ours that a stranger filled',
-      new KubeNodeError(providersErrors.KN11080_wrong({ name: 'a\nb', what: '', why: '' })),
+      new KubeNodeError(providersErrors.KN11061_wrong({ name: 'a\nb', what: '', why: '' })),
     ],
     ['an error of 100 MB', new Error('x'.repeat(100 * MIB))],
     ['a text', 'no\n\u001b[2J'],

@@ -112,9 +112,12 @@ async function withinTime<T>(
   const onAbort = () => late.abort(signal?.reason)
   if (signal?.aborted === true) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })
-  const error = new KubeNodeError(providersErrors.KN11080({ name: provider, what, seconds: String(ms / 1_000) }), {
-    retry: 'later',
-  })
+  const error = new KubeNodeError(
+    providersErrors.KN11061_answer({ name: provider, what, seconds: String(ms / 1_000) }),
+    {
+      retry: 'later',
+    },
+  )
   const timer = clock.after(ms, () => late.abort(error))
   const ended = new Promise<never>((_, reject) => {
     late.signal.addEventListener('abort', () => reject(late.signal.reason as Error), { once: true })
@@ -135,7 +138,7 @@ function shown(name: string, what: string, thrown: unknown, hide = (text: string
   const why = shortened(printableLine(hide(text)), MAX_TEXT)
   if (isKubeNodeError(thrown) && why === text) return thrown
   const retry = isKubeNodeError(thrown) ? thrown.retry : 'later'
-  return new KubeNodeError(providersErrors.KN11080_failed({ name, what, why }), { retry })
+  return new KubeNodeError(providersErrors.KN11061_failed({ name, what, why }), { retry })
 }
 
 function thrownText(thrown: unknown): string {

@@ -10,7 +10,7 @@ export const providersErrors = errorTable({
     text: 'cannot start the agent of the node in {dir}: {file} {detail}',
     next: 'see {agentLog}',
   },
-  KN11003: {
+  KN8031_machine: {
     text: 'cannot restart the node in {dir}: some of its processes do not stop',
     next: 'retried automatically',
   },
@@ -38,7 +38,7 @@ export const providersErrors = errorTable({
     text: 'cannot start the machine in {dir}: its supervisor ended immediately',
     next: 'see {console}',
   },
-  KN11003_powerOff: {
+  KN8031_powerOff: {
     text: 'cannot power off the machine in {dir}: some of its processes do not stop',
     next: 'retried automatically',
   },
@@ -118,11 +118,11 @@ export const providersErrors = errorTable({
     text: 'the provider {name} at {place} is another one than before: {what}',
     next: 'correct the program that serves it; if the change is meant, restart the controllers',
   },
-  KN11065: {
+  KN1206_place: {
     text: 'cannot serve the provider {name} at {place}: {why}',
     next: 'correct the place, or end the program that uses it',
   },
-  KN11065_check: {
+  KN1206_placeCheck: {
     text: 'no provider can be used at {place}: {why}',
     next: 'start or correct the program that serves it, or name another place',
   },
@@ -130,15 +130,15 @@ export const providersErrors = errorTable({
     text: 'the provider {name} at {place} refuses {token}',
     next: 'name the file of its token as options.tokenFile; both sides read the token again within a minute',
   },
-  KN11080: {
+  KN11061_answer: {
     text: 'cannot {what}: provider {name} did not answer within {seconds} s',
     next: 'retried automatically; check the provider and the network to it',
   },
-  KN11080_wrong: {
+  KN11061_wrong: {
     text: 'cannot {what}: provider {name} gave an answer that cannot be right: {why}',
     next: 'retried automatically; nothing is concluded from the answer',
   },
-  KN11080_failed: {
+  KN11061_failed: {
     text: 'cannot {what}: provider {name} failed: {why}',
     next: 'retried automatically; nothing is concluded from the failure',
   },

@@ -310,6 +310,6 @@ describe('stopping', () => {
     const stopped = controller.stop(1_000)
     await clock.advance(10_000)
     expect(await stopped).toBe(false)
-    expect(reason).toMatchObject({ code: 'KN3002' })
+    expect(reason).toMatchObject({ code: 'KN3001' })
   })
 })

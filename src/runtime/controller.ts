@@ -118,7 +118,7 @@ export class Controller {
     this.#queue.shutDown({ discard: true })
     const ended = Promise.all(this.#workers)
     const drained = await raceWith(clock, drainMs, ended)
-    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3002({ name: this.name }), { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3001_shutdown({ name: this.name }), { retry: 'later' }))
     if (!drained.settled) await raceWith(clock, 2 * ABORT_GRACE_MS, ended)
     return this.#queue.processing === 0
   }

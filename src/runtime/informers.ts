@@ -104,7 +104,7 @@ class SharedInformers implements Informers {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3002_caches(), { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3001_caches(), { retry: 'later' }))
     await Promise.all([...this.#caches.values()].map((cache) => cache.ended))
   }
 

@@ -376,7 +376,7 @@ test.each([
       onElected: () => undefined,
       onLost: () => undefined,
     })
-  expect(make).toThrowError(/KN1094/)
+  expect(make).toThrowError(/KN1002/)
 })
 
 describe('a candidate that lacks the right', () => {

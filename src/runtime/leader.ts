@@ -95,7 +95,7 @@ export class LeaderElection {
     const { leaseMs, renewDeadlineMs, retryMs } = this.#times
     if (leaseMs > renewDeadlineMs && renewDeadlineMs > 1.5 * retryMs && retryMs > 0) return
     const seen = `lease ${leaseMs} ms, renew deadline ${renewDeadlineMs} ms, retry ${retryMs} ms`
-    throw new KubeNodeError(runtimeErrors.KN1094_leader({ seen }))
+    throw new KubeNodeError(runtimeErrors.KN1002_leader({ seen }))
   }
 
   isLeader(): boolean {
@@ -116,7 +116,7 @@ export class LeaderElection {
    * the last write.
    */
   async stop(): Promise<void> {
-    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3002_election(), { retry: 'later' }))
+    this.#stop.abort(new KubeNodeError(runtimeErrors.KN3001_election(), { retry: 'later' }))
     await this.#running
     this.#end('released')
     if (this.#mayHold) await this.#giveBack()

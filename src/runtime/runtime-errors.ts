@@ -6,7 +6,7 @@ export const runtimeErrors = errorTable({
     text: 'cannot reconcile {controller} {key}: not finished after {timeoutMs} ms',
     next: 'retried automatically with backoff',
   },
-  KN3002: {
+  KN3001_shutdown: {
     text: 'controller {name} is stopping',
     next: 'expected at shutdown',
   },
@@ -18,11 +18,11 @@ export const runtimeErrors = errorTable({
     text: 'the decision was outdated: {why}',
     next: 'retried automatically with current state',
   },
-  KN1094_leader: {
+  KN1002_leader: {
     text: 'cannot elect a leader with {seen}',
     next: 'set lease > renew deadline > 1.5 × retry',
   },
-  KN3002_election: {
+  KN3001_election: {
     text: 'leader election is stopping',
     next: 'expected at shutdown',
   },
@@ -66,11 +66,11 @@ export const runtimeErrors = errorTable({
     text: 'cannot decide: no updates of {what} for {silent}',
     next: 'check the API server',
   },
-  KN3002_caches: {
+  KN3001_caches: {
     text: 'the caches are stopping',
     next: 'expected at shutdown',
   },
-  KN1094_calls: {
+  KN1002_calls: {
     text: 'cannot allow calls to {text}',
     next: 'give an origin and optionally a path, such as https://hooks.example.org/repairs',
   },

@@ -187,7 +187,7 @@ describe('names in a tree', () => {
     const beside = rootOf(entry('40000', 'data', deep), entry('40000', 'fleet', fleet))
     expect([...(await open().readTree(beside, ['fleet'])).keys()]).toEqual(['fleet/main.ts'])
     await expect(open().readTree(rootOf(entry('40000', 'fleet', deep)), ['fleet'])).rejects.toMatchObject({
-      code: 'KN7006',
+      code: 'KN7114',
       message: expect.stringContaining('20000') as unknown,
     })
   })

@@ -99,7 +99,7 @@ describe('S31 squatters of an agent', () => {
     context.skip(!isRoot, 'needs root: a second user has to own a folder')
     const state = stateFolder('theirs')
     chownSync(state, NOBODY, NOBODY)
-    expect(() => takeNodeLock(state)).toThrow(/^KN8002: .*belongs to another user \(uid 65534\)/)
+    expect(() => takeNodeLock(state)).toThrow(/^KN8087: .*belongs to another user \(uid 65534\)/)
     await expect(runApiServer({ data: state, port: 0, signal: end.signal })).rejects.toThrow(/^KN1040: /)
     const ours = stateFolder('planted')
     writeFileSync(join(ours, 'ca.key'), 'a key of theirs')

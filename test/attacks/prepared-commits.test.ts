@@ -238,7 +238,7 @@ test('a push over https shows the token to this server for this one push, and no
     const shown = git.authorizations.filter((a) => a !== undefined)
     expect(new Set(shown)).toEqual(new Set([`Basic ${encoded}`]))
     // It is not remembered for the next push.
-    expect((await push('kubenode/again')).text).toContain('KN1727')
+    expect((await push('kubenode/again')).text).toContain('KN7051')
     expect(git.authorizations.filter((a) => a !== undefined)).toEqual(shown)
     const kept = [refused.text, done.text, logged.join('\n'), leftIn(bench.repository.dir), leftIn(work)].join('\n')
     for (const secret of [TOKEN, encoded]) expect(kept.includes(secret)).toBe(false)

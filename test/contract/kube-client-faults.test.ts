@@ -165,7 +165,7 @@ describe('the wire breaks', () => {
       return true
     }
     const { informer, notices } = watchNodes(kube)
-    const refused = (n: InformerNotice) => n.kind === 'Failed' && (n.error as { code?: string }).code === 'KN2030'
+    const refused = (n: InformerNotice) => n.kind === 'Failed' && (n.error as { code?: string }).code === 'KN2410'
     await vi.waitFor(() => expect(notices.some(refused)).toBe(true), 60_000)
     server.interfere = undefined
     fake.plant(NODES, node('later'))

@@ -256,7 +256,7 @@ describe('the server on a disk that fails', () => {
     const { code, err } = await server.ended
     requests.close()
     expect(code).toBe(2)
-    expect(err).toMatch(/KN6101: cannot write to .*the server ends.*check the disk/)
+    expect(err).toMatch(/KN6116: cannot write to .*the server ends.*check the disk/)
     expect(acknowledged.length).toBeGreaterThan(5)
     const again = await start(folder)
     const after = new Requests(again)

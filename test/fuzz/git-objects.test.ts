@@ -14,7 +14,7 @@ import { FUZZ_TIMEOUT_MS, mutatedBytes, runCampaign, strangeText } from '#test/s
 import { hashOf, putLoose, putPack, varint, type PackedEntry } from '#test/support/faults/hostile-objects.ts'
 
 /** LocalRepository's errors for refs and objects: missing, without a commit, too large, hostile, of another type, damaged, a link. */
-const REFUSALS = ['KN1664', 'KN1209', 'KN7005', 'KN7006', 'KN7007', 'KN7015']
+const REFUSALS = ['KN1664', 'KN1209', 'KN7005', 'KN7114', 'KN7007', 'KN7015']
 const MAX_MESSAGE = 1_500
 /** What a fleet may have in one commit here. */
 const LIMITS = { maxFiles: 20, maxFileBytes: 4_096, maxBytes: 16_384 }
@@ -215,7 +215,7 @@ test(
       name: 'git objects',
       quick: 800,
       one,
-      mustSee: ['read', 'KN7006', 'KN7007', 'KN7015'],
+      mustSee: ['read', 'KN7114', 'KN7007', 'KN7015'],
     })
     expect(readdirSync(dir)).toEqual([])
   },

@@ -92,5 +92,5 @@ test('the kubeconfig reaches the cluster as sync; a user without the right learn
   writeFileSync(file, own.replace(/^( +)(client-certificate)/m, '$1as: kubenode:defender\n$1$2'), { mode: 0o600 })
   const refused = await kubenode(w, 'kubeconfig', 'one', '--kubeconfig', file)
   expect(refused).toMatchObject({ code: 2, out: '' })
-  expect(refused.said).toMatch(/KN1402.*kubenode-clusters\/cluster-one/)
+  expect(refused.said).toMatch(/KN2403.*kubenode-clusters\/cluster-one/)
 })

@@ -119,7 +119,7 @@ test('S17 a key that the server does not know is refused with its fingerprint, a
     const env = { HOME: home, SSH_AUTH_SOCK: socket, GIT_SSH_COMMAND: `ssh -i ${server.client.file}` }
     const refused = await fetched({ env })
     const fingerprint = execFileSync('ssh-keygen', ['-l', '-f', server.other.file], { encoding: 'utf8' }).split(' ')[1]
-    expect(refused).toMatch(/^KN7029: .*Permission denied \(publickey\).*deploy key/)
+    expect(refused).toMatch(/^KN7023: .*Permission denied \(publickey\).*deploy key/)
     expect(refused).toContain(`the ssh key ${fingerprint}`)
   } finally {
     process.kill(Number(pid))

@@ -243,9 +243,9 @@ describe('bootstrap', () => {
   test('the cluster follows the repository; a second run changes nothing, another repository is refused', async () => {
     const world = await start()
     const { follow, url, hub } = world
-    expect((await follow('--git', url)).err).toMatch(/^KN1521: .* it has no commit on branch main/)
+    expect((await follow('--git', url)).err).toMatch(/^KN7049: .* it has no commit on branch main/)
     const commit = world.repository.commit({})
-    expect((await follow('--git', url, '--branch', 'other')).err).toMatch(/^KN1521: .* no commit on branch other/)
+    expect((await follow('--git', url, '--branch', 'other')).err).toMatch(/^KN7049: .* no commit on branch other/)
     const dry = await follow('--git', url, '--dry-run')
     expect(dry.out).toContain('would apply FleetSource kubenode-system/fleet\n')
     expect(await sources(world)).toEqual([])
@@ -276,7 +276,7 @@ describe('bootstrap', () => {
     world.repository.commit({})
     const refused = async (...argv: readonly string[]) => (await follow(...argv)).err.split('\n')[0]
     expect(await refused('--git', 'ssh://git@git.example.org/fleet.git')).toMatch(
-      /^KN1528: .*--ssh-key and --known-hosts/,
+      /^KN7023: .*--ssh-key and --known-hosts/,
     )
     expect(await refused('--git', 'git@git.example.org:fleet.git')).toMatch(
       /^KN1520: .*write ssh:\/\/git@git.example.org\/fleet.git/,
@@ -319,7 +319,7 @@ describe('bootstrap', () => {
       writeFileSync(join(scratch, 'hosts'), ssh.knownAs(ssh.host))
       writeFileSync(join(scratch, 'other-hosts'), ssh.knownAs(ssh.strange))
       const keyed = ['--git', url, '--ssh-key', ssh.client.file, '--no-wait'] as const
-      expect((await follow(...keyed)).err).toMatch(/^KN1528: .*has no known_hosts; name files/)
+      expect((await follow(...keyed)).err).toMatch(/^KN7023: .*has no known_hosts; name files/)
       expect((await follow(...keyed, '--known-hosts', 'other-hosts')).err).toMatch(/^KN7028: .*it sent SHA256:/)
       const first = await follow(...keyed, '--known-hosts', 'hosts')
       expect(first.code, first.err).toBe(0)

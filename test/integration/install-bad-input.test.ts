@@ -176,7 +176,7 @@ const taken: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { nam
 
 const OBSTACLES: readonly Obstacle[] = [
   { name: 'no rights', user: 'guest', says: /KN1429: cannot read/ },
-  { name: 'half the rights', objects: HALF, user: 'halfway', says: /KN1402: you may not / },
+  { name: 'half the rights', objects: HALF, user: 'halfway', says: /KN2403: you may not / },
   { name: 'a server of version 1.31', version: 'v1.31.9', says: /KN1401: the API server is v1\.31\.9/ },
   {
     name: 'a definition of somebody else in our group',

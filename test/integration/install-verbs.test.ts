@@ -299,7 +299,7 @@ describe('one after the other on one server', () => {
     await expect(world.install(releaseOf('0.1.0'), { show }, as('halfway'))).rejects.toThrow(
       /^KN1417: checks failed: rights/,
     )
-    expect(found.join('\n')).toMatch(/KN1402: you may not bind clusterroles\.rbac/)
+    expect(found.join('\n')).toMatch(/KN2403: you may not bind clusterroles\.rbac/)
     expect(await everything(world.admin, isRole)).toEqual(before)
   })
 

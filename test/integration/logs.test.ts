@@ -134,7 +134,7 @@ test('Ctrl-C ends the command that follows with 130, and nothing is left of its 
 })
 
 test('what is no component of the machine is refused by the agent too, with what there is', async () => {
-  expect((await ask({ component: 'sshd' })).problem).toMatch(/KN1641: .*sshd.*\(components: kubenode-agent, beacon\)/)
+  expect((await ask({ component: 'sshd' })).problem).toMatch(/KN1313: .*sshd.*\(components: kubenode-agent, beacon\)/)
 })
 
 test('a link in place of the log is not followed', async () => {

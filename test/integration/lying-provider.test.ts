@@ -179,7 +179,7 @@ const LIES: Readonly<Record<string, Told>> = {
     says: /KN11061/,
     couldBeTrue: true,
   },
-  'never answers': { lie: () => undefined, says: /KN11060.*no answer within|KN11080/ },
+  'never answers': { lie: () => undefined, says: /KN11060.*no answer within|KN11061/ },
   'answers 100 MB': {
     lie: (_, __, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })

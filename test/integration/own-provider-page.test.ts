@@ -71,7 +71,7 @@ test('a place without a provider is said, and the exit code is 2', () => {
     })
     return [status, stderr]
   }
-  expect(ask('--socket', join(folder, 'none'))).toEqual([2, expect.stringContaining('KN11065')])
+  expect(ask('--socket', join(folder, 'none'))).toEqual([2, expect.stringContaining('KN1206')])
   expect(ask('--socket', file)).toEqual([2, expect.stringContaining('not a socket')])
   expect(ask()).toEqual([2, expect.stringContaining('KN1002')])
   expect(

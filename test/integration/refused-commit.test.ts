@@ -77,7 +77,7 @@ async function kubenode(...argv: readonly string[]) {
 test('why of a set names the commit that is not followed, and where to ask', async () => {
   const { said } = await kubenode('why', 'set/base', '--context', 'test')
   expect(said).toContain(
-    `the newest one is not followed: source/fleet refuses the newest commit: KN7101: cannot render commit ${broken.slice(0, 12)}`,
+    `the newest one is not followed: source/fleet refuses the newest commit: KN7102: cannot render commit ${broken.slice(0, 12)}`,
   )
   expect(said).toContain('kubenode why source/fleet --context hub')
   expect(said).toContain('does not parse at fleet/main.ts')

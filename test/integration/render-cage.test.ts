@@ -148,7 +148,7 @@ describe.each(isFull ? CAGES : CAGES.slice(0, 1))('%s', (_, cage) => {
     ['a promise that nothing fulfils', `await new Promise(() => undefined)`, 'KN7106'],
     ['process.exit', `process.exit(0)`, 'KN7102'],
     ['process.abort', `process.abort()`, 'KN7102'],
-    ['code that does not parse', `const x: = 1`, 'KN7101'],
+    ['code that does not parse', `const x: = 1`, 'KN7102'],
   ])('%s', async (_name, code, wanted) => {
     const { port } = server.address() as AddressInfo
     const seen = await outcome(

@@ -13,7 +13,7 @@ afterAll(() => world.close())
 
 test.each([
   ['a throw', `throw new Error('no')`, 'KN7102'],
-  ['code that does not parse', `const x: = 1`, 'KN7101'],
+  ['code that does not parse', `const x: = 1`, 'KN7102'],
   ['process.exit', `process.exit(0)`, 'KN7102'],
   ['a promise that nothing fulfils', `await new Promise(() => undefined)`, 'KN7106'],
   ['an endless loop', `for (;;);`, 'KN7104'],

@@ -116,7 +116,7 @@ test('a commit that is superseded has its Job removed, and ends what runs in it'
   const rendered = world.outcome(fleetOf('for (;;);'), { deadlineMs: 60_000, signal: superseded.signal })
   await until('it runs', () => (world.kubelet.running > 0 ? true : undefined), 20_000)
   superseded.abort()
-  expect(await rendered).toContain('KN7113')
+  expect(await rendered).toContain('KN3001')
   await until('it ended', () => (world.kubelet.running === 0 ? true : undefined), 10_000)
 })
 
@@ -199,5 +199,5 @@ test('three renders at once are two Jobs, and the third comes after them', async
   }
   expect((await until('the third is there', then, 10_000)).length).toBe(2)
   for (const each of giveUp) each.abort()
-  expect((await Promise.all(all)).every((text) => text.includes('KN7113'))).toBe(true)
+  expect((await Promise.all(all)).every((text) => text.includes('KN3001'))).toBe(true)
 })

@@ -280,12 +280,12 @@ export const rules = (chart: Chart) => new ApiObject(chart, 'r', {
     (c) => c?.status === 'False',
   )
   expect(refused?.reason).toBe('RenderFailed')
-  expect(refused?.message).toMatch(/KN7117: .*KN4019: .*NodeRemedier.*never-mind in prod, test/)
+  expect(refused?.message).toMatch(/KN7117: .*KN4001: .*NodeRemedier.*never-mind in prod, test/)
   expect(await versions(b)).toEqual(['1', '1'])
   expect((await b.releases()).some((r) => r.spec.commit === bad)).toBe(false)
   const planned = await kubenode(b.repository.dir, 'plan')
   expect(planned.code).toBe(2)
-  expect(planned.err).toMatch(/^error: KN4019: .*can never be true.*\(fleet\/rules\.ts:5, see fleet\/rules\.ts:6\)$/m)
+  expect(planned.err).toMatch(/^error: KN4001: .*can never be true.*\(fleet\/rules\.ts:5, see fleet\/rules\.ts:6\)$/m)
   b.repository.commit({ 'fleet/rules.ts': rules('False') })
   await eventually(() => versions(b), both('2'))
   expect((await kubenode(b.repository.dir, 'plan')).code).toBe(0)
@@ -418,7 +418,7 @@ test('an agent.json with a mistake is refused with its file and key, and reaches
       /leese is not a known key .*did you mean lease\?.*\(fleet\/main\.ts:\d+, see fleet\/machines\/agent\.json:2\)/,
     ),
   ])
-  const broken = /KN7101: .*fleet\/machines\/agent\.json/
+  const broken = /KN7102: .*fleet\/machines\/agent\.json/
   expect(await refused('{ "logs": [')).toEqual([expect.stringMatching(broken), 2, expect.stringMatching(broken)])
   expect(await versions(b)).toEqual(['1', '1'])
 })

@@ -380,7 +380,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       const { code, err } = await kubenode('pause', 'm-1', '--reason', 'x')
       expect([code, err]).toEqual([
         2,
-        expect.stringMatching(/^KN1311: .*pause machine\/m-1, or .*pause machineset\/m-1/),
+        expect.stringMatching(/^KN1325: .*pause machine\/m-1, or .*pause machineset\/m-1/),
       ])
       await admin.delete(machineSet, { name: 'm-1' })
     })
@@ -409,7 +409,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       const { spec } = fleetSource.example
       await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'other', SYSTEM_NAMESPACE) })
       const { code, out, err } = await kubenode('reconcile', 'now', '--no-wait')
-      expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^KN1311: .* source\/fleet, source\/other/)])
+      expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^KN1325: .* source\/fleet, source\/other/)])
       await admin.delete(fleetSource, { name: 'other', namespace: SYSTEM_NAMESPACE })
     })
 
@@ -622,7 +622,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'twice' } })
       expect(await kubenode('why', 'twice')).toMatchObject({
         code: 2,
-        err: 'KN1311: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
+        err: 'KN1325: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
       })
       expect((await kubenode('why-not', 'machine/twice')).err).toMatch(
         /^KN1381: .*it has no Node yet.*see kubenode why machine\/twice/,

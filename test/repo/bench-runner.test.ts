@@ -32,7 +32,7 @@ describe('the benchmark runner', () => {
     ['a file beside the benchmarks', ['main'], /^KN9001: /],
     ['the errors of the benchmarks', ['bench-errors'], /^KN9001: /],
     ['a path', ['../src/cli/main'], /^KN9001: /],
-    ['an argument that is no number', ['rules-storm', 'nodes=many'], /^KN9002: cannot read the argument "nodes=many"/],
+    ['an argument that is no number', ['rules-storm', 'nodes=many'], /^KN9001: cannot read the argument "nodes=many"/],
   ]
   it.each(refused)('refuses %s', (_name, args, message) => {
     const { status, stdout, stderr } = bench(...args)

@@ -14,6 +14,6 @@ export function foreignError(
   const data = { data: { foreign: standings.map((s) => s.link.path) } }
   const { path } = first.link
   return first.original === undefined
-    ? new KubeNodeError(agentErrors.KN8044_adopt({ component, path }), data)
+    ? new KubeNodeError(agentErrors.KN8023_adoptFolder({ component, path }), data)
     : new KubeNodeError(agentErrors.KN8023({ component, first: path, machine }), data)
 }

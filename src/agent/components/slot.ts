@@ -215,7 +215,7 @@ async function renderFiles(
     const result = filled(template, format, values)
     if (result.kind === 'Refused')
       throw new KubeNodeError(
-        agentErrors.KN8022({ path, component: spec.component, version: spec.version, why: result.reason }),
+        agentErrors.KN8021_value({ path, component: spec.component, version: spec.version, why: result.reason }),
       )
     const text = Buffer.from(result.text)
     // A modified file is restored from this second copy.

@@ -39,7 +39,8 @@ export async function restoreLink(
   }
   const stat = await files.stat(path)
   // A link is replaced by rename. A folder in its place must be removed first, and the agent may only remove an empty one.
-  if (stat?.kind === 'Directory') throw new KubeNodeError(agentErrors.KN8044({ path: finding.link.path, component }))
+  if (stat?.kind === 'Directory')
+    throw new KubeNodeError(agentErrors.KN8023_folder({ path: finding.link.path, component }))
   await relink(files, path, join(currentLink(dir, component), finding.link.inSlot))
 }
 

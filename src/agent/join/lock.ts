@@ -40,7 +40,10 @@ export function takeNodeLock(stateFolder: string): NodeLock {
     if ((mode & OTHERS_WRITE) !== 0) chmodSync(stateFolder, mode & 0o7777 & ~OTHERS_WRITE)
     lock = takeFileLock(join(stateFolder, 'agent.lock'))
   } catch (e) {
-    throw new KubeNodeError(agentErrors.KN8002({ stateFolder, why: systemTrouble(e) }), { retry: 'later', cause: e })
+    throw new KubeNodeError(agentErrors.KN8087_lock({ stateFolder, why: systemTrouble(e) }), {
+      retry: 'later',
+      cause: e,
+    })
   }
   if (lock === undefined) throw new KubeNodeError(agentErrors.KN8001({ stateFolder }))
   return lock

@@ -94,7 +94,7 @@ describe('keys rotate', () => {
 
   test('a key that is to be kept must be one that is trusted; a kept one stays', () => {
     expect(() => rotate({ keep: ['nope'] })).toThrow(
-      /^KN1110: cannot keep key nope: sequence 1 trusts [0-9a-f]{16}; name one of these keys$/,
+      /^KN1002: cannot keep key nope: sequence 1 trusts [0-9a-f]{16}; name one of these keys$/,
     )
     const id = publisher.signer.publicKey.keyId
     rotate({ keep: [id] })

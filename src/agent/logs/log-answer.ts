@@ -67,7 +67,7 @@ async function answer(deps: LogAnswerDeps, request: LogRequest, signal: AbortSig
   const { component, tail = MOST_LINES, sinceSeconds, follow = false } = request.spec
   const known = components()
   if (!known.includes(component))
-    throw new KubeNodeError(agentErrors.KN1641_agent({ component, known: known.join(', ') || 'none' }))
+    throw new KubeNodeError(agentErrors.KN1313_componentOfAgent({ component, known: known.join(', ') || 'none' }))
   const place = placeOf(component)
   if (place === undefined) throw new KubeNodeError(agentErrors.KN8092({ component }))
   const redactor = new Redactor(await secretsOf(component))

@@ -6,7 +6,7 @@ import { chooseProcesses } from '../supervise/choose.ts'
 import type { Ground } from './ground.ts'
 
 const cannotEnd = (): never => {
-  throw new KubeNodeError(agentErrors.KN8050())
+  throw new KubeNodeError(agentErrors.KN8003_supervisor())
 }
 
 export function buildSupervisor(ground: Ground): WithSelf {

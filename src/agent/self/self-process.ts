@@ -39,7 +39,7 @@ export class WithSelf implements Processes {
     const { files, dir, slot: own, end } = this.#o
     const { slot } = request
     if (own === slot) return undefined
-    if (own === undefined) throw new KubeNodeError(agentErrors.KN8050())
+    if (own === undefined) throw new KubeNodeError(agentErrors.KN8003_supervisor())
     const path = switchFile(dir.state)
     const open = parseSwitch((await files.read(path))?.toString('utf8'))
     if (open?.to === slot && open.gaveUp !== undefined)

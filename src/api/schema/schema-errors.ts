@@ -5,5 +5,4 @@ export const schemaErrors = errorTable({
   KN5301: { text: 'cannot apply the patch: {reason}', next: 'correct the form of the patch' },
   KN5302: { text: 'cannot apply the patch: {reason}', next: 'split it into smaller patches' },
   KN5303: { text: 'cannot apply the patch: {reason}', next: 'read the object again and patch what it has now' },
-  KN5304: { text: 'cannot apply the patch: {reason}', next: 'check the merge keys and types of its lists' },
 })

@@ -35,7 +35,7 @@ export function writeFailure(file: string, e: unknown): WriteFailure {
   const errcode = errcodeOf(e)
   if (isFull(errcode)) return fullFailure(file)
   if (isBusy(errcode)) return { ...apiserverErrors.KN6107({ file }), retry: 'later' }
-  return { ...apiserverErrors.KN6101({ file, why: messageOf(e) }), retry: 'never' }
+  return { ...apiserverErrors.KN6116_unknown({ file, why: messageOf(e) }), retry: 'never' }
 }
 
 export const failureError = (failure: WriteFailure): KubeNodeError =>

@@ -38,7 +38,7 @@ export const artifactErrors = errorTable({
     text: '{artifact} has digest {digest}, which {path} does not name',
     next: 'pass the artifact that was signed, or sign this one',
   },
-  KN1110: {
+  KN1002_trust: {
     text: 'cannot keep key {unknown}: sequence {sequence} trusts {known}',
     next: 'name one of these keys',
   },
@@ -54,7 +54,7 @@ export const artifactErrors = errorTable({
     text: 'cannot pack {folder}: agents would refuse the archive: {why}',
     next: 'correct the folder, then pack it again',
   },
-  KN1110_document: {
+  KN1002_trustDocument: {
     text: 'cannot write the trust document {path}: {why}',
     next: 'correct --sequence, --threshold, --expires or --key; nothing was written',
   },

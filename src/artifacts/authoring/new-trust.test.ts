@@ -29,6 +29,6 @@ test.each([
   ],
 ])('%j is refused', (wrong, why) => {
   expect(() => newTrust({ ...WISH, ...wrong }, [signer], NOW)).toThrow(
-    `KN1110: cannot write the trust document t.json: ${why}`,
+    `KN1002: cannot write the trust document t.json: ${why}`,
   )
 })

@@ -16,14 +16,14 @@ export interface TrustOptions {
 
 export const noTime = (path: string, text: string): KubeNodeError =>
   new KubeNodeError(
-    artifactErrors.KN1110_document({
+    artifactErrors.KN1002_trustDocument({
       path,
       why: `--expires ${JSON.stringify(text)} is no time such as 2027-01-31T00:00:00Z`,
     }),
   )
 
 export function newTrust(options: TrustOptions, signers: readonly Signer[], now: number): SignedTrust {
-  const wrong = (why: string) => new KubeNodeError(artifactErrors.KN1110_document({ path: options.output, why }))
+  const wrong = (why: string) => new KubeNodeError(artifactErrors.KN1002_trustDocument({ path: options.output, why }))
   const countOf = (flag: string, text: string): number => {
     if (!/^[1-9]\d{0,8}$/.test(text)) throw wrong(`${flag} ${JSON.stringify(text)} is not a whole number from 1 on`)
     return Number(text)

@@ -74,7 +74,11 @@ function nextDocument(before: TrustDocument, key: PublicKey, { keep, expires }: 
   const unknown = keep.find((id) => !before.keys.some((k) => k.keyId === id))
   if (unknown !== undefined)
     throw new KubeNodeError(
-      artifactErrors.KN1110({ unknown, sequence: before.sequence, known: before.keys.map((k) => k.keyId).join(', ') }),
+      artifactErrors.KN1002_trust({
+        unknown,
+        sequence: before.sequence,
+        known: before.keys.map((k) => k.keyId).join(', '),
+      }),
     )
   const kept = before.keys.filter((k) => keep.includes(k.keyId) && k.keyId !== key.keyId)
   return { ...before, sequence: before.sequence + 1, expires, keys: [...kept, key] }

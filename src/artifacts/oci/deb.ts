@@ -17,7 +17,7 @@ const MAX_UNPACKED = 256 * 1024 * 1024
 
 /** `file` is for messages only. */
 export async function readDeb(file: string, bytes: Buffer): Promise<Deb> {
-  const refuse: Refuse = (why, cause) => new KubeNodeError(ociErrors.KN13002({ file, why }), { cause })
+  const refuse: Refuse = (why, cause) => new KubeNodeError(ociErrors.KN1208_package({ file, why }), { cause })
   const { control, data } = await debParts((at, n) => bytes.subarray(at, at + n), bytes.length, refuse)
   const entriesIn = ({ start, length }: DebPart) =>
     entriesOf(unpackedStream(bytes.subarray(start, start + length), refuse, MAX_UNPACKED), refuse)

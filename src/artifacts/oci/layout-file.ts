@@ -52,11 +52,11 @@ const LEAST_LIMIT = 16 * 1024 * 1024
 export async function withLayout<T>(path: string, work: (store: LayoutStore) => Promise<T>): Promise<T> {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined)
-    throw new KubeNodeError(ociErrors.KN13013({ folder: path, why: 'there is no such file or folder' }))
+    throw new KubeNodeError(ociErrors.KN13010_layout({ folder: path, why: 'there is no such file or folder' }))
   if (stat.isDirectory()) return work(LayoutStore.open(path))
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-layout-'))
   try {
-    const refuse: Refuse = (why, cause) => new KubeNodeError(ociErrors.KN13013({ folder: path, why }), { cause })
+    const refuse: Refuse = (why, cause) => new KubeNodeError(ociErrors.KN13010_layout({ folder: path, why }), { cause })
     await unpackLayout({ file: path, start: 0, length: stat.size }, folder, refuse)
     return await work(LayoutStore.open(folder))
   } finally {
@@ -111,7 +111,7 @@ export async function withNewLayout<T>(path: string, work: (folder: string) => P
   const isFile = path.endsWith('.tar')
   if (!isFile && existsSync(path) && !isLayout(path))
     throw new KubeNodeError(
-      ociErrors.KN13013({ folder: path, why: 'it has something else in it; name another folder' }),
+      ociErrors.KN13010_layout({ folder: path, why: 'it has something else in it; name another folder' }),
     )
   const made = mkdtempSync(`${path}.new-`)
   try {
@@ -142,7 +142,7 @@ export function onlyTag(store: LayoutStore): string {
   const tag = image?.annotations?.[REF_NAME]
   if (tag === undefined || more.length > 0)
     throw new KubeNodeError(
-      ociErrors.KN13013({ folder: store.folder, why: `it has ${taggedIn(store).length} images, not one` }),
+      ociErrors.KN13010_layout({ folder: store.folder, why: `it has ${taggedIn(store).length} images, not one` }),
     )
   return tag
 }
@@ -163,6 +163,6 @@ export function imageIn(store: LayoutStore): NamedImage {
   const [image] = taggedIn(store)
   const name = image?.annotations?.[CONTAINERD_NAME]
   if (image === undefined || name === undefined)
-    throw new KubeNodeError(ociErrors.KN13013({ folder: store.folder, why: 'its image has no name' }))
+    throw new KubeNodeError(ociErrors.KN13010_layout({ folder: store.folder, why: 'its image has no name' }))
   return { name, digest: image.digest }
 }

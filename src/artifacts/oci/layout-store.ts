@@ -50,7 +50,7 @@ export class LayoutStore implements ImageStore {
   }
 
   static open(folder: string): LayoutStore {
-    const bad = (why: string) => new KubeNodeError(ociErrors.KN13013({ folder, why }))
+    const bad = (why: string) => new KubeNodeError(ociErrors.KN13010_layout({ folder, why }))
     const file = join(folder, LAYOUT_FILE)
     if (!existsSync(file)) throw bad(`it has no file ${LAYOUT_FILE}`)
     if (statSync(file).size > MAX_MANIFEST_BYTES) throw bad(`its ${LAYOUT_FILE} is too large`)
@@ -61,9 +61,9 @@ export class LayoutStore implements ImageStore {
   get manifests(): readonly Descriptor[] {
     const file = join(this.folder, INDEX_FILE)
     if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
-      throw new KubeNodeError(ociErrors.KN13013({ folder: this.folder, why: `it has no file ${INDEX_FILE}` }))
+      throw new KubeNodeError(ociErrors.KN13010_layout({ folder: this.folder, why: `it has no file ${INDEX_FILE}` }))
     if (statSync(file).size > MAX_MANIFEST_BYTES)
-      throw new KubeNodeError(ociErrors.KN13013({ folder: this.folder, why: `its ${INDEX_FILE} is too large` }))
+      throw new KubeNodeError(ociErrors.KN13010_layout({ folder: this.folder, why: `its ${INDEX_FILE} is too large` }))
     return readIndex(file, readFileSync(file)).manifests
   }
 
@@ -135,7 +135,7 @@ export class LayoutStore implements ImageStore {
   #pathOf = (digest: string): string => join(this.folder, BLOBS, hexOf(digest))
 
   #bad = (digest: string, why: string): KubeNodeError =>
-    new KubeNodeError(ociErrors.KN13013({ folder: this.folder, why: `${digest}: ${why}` }))
+    new KubeNodeError(ociErrors.KN13010_layout({ folder: this.folder, why: `${digest}: ${why}` }))
 }
 
 const tagOf = ({ annotations }: Descriptor): string | undefined => annotations?.[REF_NAME]

@@ -6,7 +6,7 @@ export const ociErrors = errorTable({
     text: 'cannot put {path} into a layer: {why}',
     next: 'leave the file out, or give it another name',
   },
-  KN13002: {
+  KN1208_package: {
     text: 'cannot read the package {file}: {why}',
     next: 'install the program that is missing, or delete the file, so that it is fetched again',
   },
@@ -26,7 +26,7 @@ export const ociErrors = errorTable({
     text: 'cannot find {what} in {place}',
     next: 'check the name and the tag',
   },
-  KN13013: {
+  KN13010_layout: {
     text: 'cannot use the layout {folder}: {why}',
     next: 'name a folder or tar file that kubenode image build made',
   },

@@ -64,7 +64,7 @@ async function withKind(name: string, search: Search): Promise<readonly Named[]>
   const meant = search.withNode === true || !isOneHost(found) ? found : found.filter(({ noun }) => noun === 'machine')
   if (meant.length > 1 && !isOneHost(meant)) {
     const commands = found.map(({ noun }) => `kubenode ${command} ${noun}/${name}`)
-    throw new KubeNodeError(inspectErrors.KN1311_kinds({ name, commands: commands.join(', or ') }))
+    throw new KubeNodeError(inspectErrors.KN1325_kinds({ name, commands: commands.join(', or ') }))
   }
   if (meant.length > 0) return meant.map(({ noun }) => named([`${noun}/${name}`]))
   // An object may exist where the caller may not read.

@@ -10,11 +10,11 @@ export const clusterErrors = errorTable({
     text: 'cannot extend cluster/{name}: it has no time to live, so it does not expire',
     next: 'to give it one, commit spec.ttl',
   },
-  KN1010_extension: {
+  KN1002_extension: {
     text: 'cannot extend a cluster with {given}',
     next: 'write either --for with a duration such as 2h, counted from its present end, or --until with a time such as 2026-02-01T18:00:00Z; at most 30 days from now',
   },
-  KN1010_earlier: {
+  KN1002_earlier: {
     text: 'cannot extend cluster/{name} until {until}: it {expires}',
     next: 'write a later time',
   },
@@ -26,11 +26,11 @@ export const clusterErrors = errorTable({
     text: 'cannot extend cluster/{name}: it is being deleted',
     next: 'declare a Cluster of another name, or of this one once it is deleted',
   },
-  KN1695: {
+  KN7301_reached: {
     text: 'cannot print the kubeconfig of cluster/{name}: {why}',
     next: 'run kubenode cluster show {name}',
   },
-  KN1402_secret: {
+  KN2403_secret: {
     text: 'cannot read Secret {namespace}/{secret} with the kubeconfig of cluster/{name}: your user is not permitted',
     next: 'users with the right to get Secrets in namespace {namespace} of the hub can run this command; the roles of KubeNode permit it to the programs sync and cluster alone',
   },

@@ -14,7 +14,7 @@ export const exploreErrors = errorTable({
     text: 'cannot reconcile {what}: sync reads sources',
     next: 'name source/NAME, or leave it out for every source',
   },
-  KN1311_sources: {
+  KN1325_sources: {
     text: 'cannot reconcile now without a name: there are {names}',
     next: 'name one of them, or run kubenode reconcile for all of them',
   },

@@ -20,7 +20,7 @@ describe('a name is taken as get -o name prints it', () => {
 
   test.each([
     ['machine/base', 'Name a set: set/NAME, or NAME alone.'],
-    ['set/', 'KN1311'],
+    ['set/', 'KN1325'],
     ['set/a/b', 'KN1325'],
     ['/base', 'KN1310'],
     ['toString/base', 'KN1310'],

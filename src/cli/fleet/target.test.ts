@@ -35,7 +35,7 @@ test('a noun names one object too', () => {
 
 test('what follows a second slash is not ignored', () => {
   expect(() => named(['machine/a/b'])).toThrow(/^KN1325: cannot find "machine\/a\/b"/)
-  expect(() => named(['machine/'])).toThrow(/^KN1311: .* which machine .* write machine\/NAME/)
+  expect(() => named(['machine/'])).toThrow(/^KN1325: .* which machine .* write machine\/NAME/)
   expect(() => named(['HEAD'])).toThrow(/^KN1310: unknown kind "HEAD"/)
 })
 

@@ -66,7 +66,7 @@ export function named(words: readonly string[]): Named {
   const [kind = '', name, ...rest] = first.includes('/') ? first.split('/') : [first, second]
   if (rest.length > 0) throw new KubeNodeError(inspectErrors.KN1325({ what: JSON.stringify(first) }))
   const type = kindCalled(kind)
-  if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1311({ first: kind }))
+  if (name === undefined || name === '') throw new KubeNodeError(inspectErrors.KN1325_several({ first: kind }))
   return { type, name, noun: kind }
 }
 

@@ -6,7 +6,7 @@ export const logsErrors = errorTable({
     text: 'cannot show logs of {what}: only agents of machines read logs',
     next: 'name machine/NAME or node/NAME; for pods use kubectl logs, for the programs of KubeNode kubectl -n kubenode-system logs deploy/kubenode-ROLE; those of a local fleet write into .kubenode/logs',
   },
-  KN1641: {
+  KN1313_component: {
     text: 'cannot show the log of {component} on machine {machine}: {why}',
     next: 'its components: {known}; leave the name out for the log of the agent',
   },

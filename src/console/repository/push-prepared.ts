@@ -84,7 +84,7 @@ const MOVED = '(stale info)'
 
 function accessWith(url: string, { username = 'git', token }: PushRequest): GitAccess {
   if (isLocal(url)) return { kind: 'Anonymous' }
-  const refuse = (why: string) => new KubeNodeError(consoleRepositoryErrors.KN1727({ why }))
+  const refuse = (why: string) => new KubeNodeError(consoleRepositoryErrors.KN7051_pushed({ why }))
   if (!url.startsWith('https:')) throw refuse('only repositories over https are pushed to from here')
   if (token === undefined || token === '') throw refuse('no token was given')
   const fields: Readonly<Record<string, string>> = { username, password: token }

@@ -30,7 +30,7 @@ export const consoleRepositoryErrors = errorTable({
     text: 'the commit is not pushed to {branch}: {why}',
     next: 'push it to another branch, or apply the patch with git am and sign it with git commit --amend -S',
   },
-  KN1727: {
+  KN7051_pushed: {
     text: 'cannot push with these credentials: {why}',
     next: 'enter an access token that may write to the repository',
   },

@@ -332,7 +332,7 @@ describe('what was called well', () => {
             metadata: { name: 'fleet' },
             status: {
               conditions: [{ type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'cut' }],
-              renderErrors: ['KN7101: cannot render commit cccccccccccc "one pool more" by Ada: it does not parse'],
+              renderErrors: ['KN7102: cannot render commit cccccccccccc "one pool more" by Ada: it does not parse'],
               commit: 'c'.repeat(40),
               subject: 'one pool more',
               author: 'Ada',
@@ -340,7 +340,7 @@ describe('what was called well', () => {
           },
         ],
       },
-      'Act: source/fleet refuses the newest commit: KN7101: cannot render commit cccccccccccc "one pool more" by Ada: it does not parse',
+      'Act: source/fleet refuses the newest commit: KN7102: cannot render commit cccccccccccc "one pool more" by Ada: it does not parse',
     ],
     [
       'a commit that is refused for its signature, which has no title',

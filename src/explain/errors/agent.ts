@@ -7,15 +7,11 @@ export const agent = {
     check: 'systemctl status kubenode-agent',
     do: 'stop the running agent first',
   },
-  KN8002: {
-    cause: 'The agent cannot lock its folder.',
-    check: 'ls -ld and df of the folder',
-    do: 'fix its permissions or free space, then start the agent',
-  },
   KN8003: {
-    cause: 'The line with which the host joins is damaged or no longer valid.',
+    cause:
+      'The line with which the host joins is damaged or no longer valid, or the agent that it installed did not start.',
     check: 'when it was printed',
-    do: 'print a new one with kubenode machine join-command NAME',
+    do: 'print a new one with kubenode machine join-command NAME, and run it on the host',
   },
   KN8004: {
     cause: 'The host has an older kernel, systemd or C library than the agent needs.',
@@ -98,19 +94,14 @@ export const agent = {
     do: 'build it again with kubenode artifact pack',
   },
   KN8021: {
-    cause: 'The component names a path that leaves its place.',
-    check: 'the path in the message',
-    do: 'use absolute paths without .. in the component',
-  },
-  KN8022: {
-    cause: 'A value that the file of a component needs is not set.',
-    check: 'the placeholder in the message',
-    do: 'add the value in fleet/',
+    cause: 'A path, value or text of the component cannot be used on a node.',
+    check: 'the path or value in the message',
+    do: 'use absolute paths without .. and without control characters in the component, and add the missing value in fleet/',
   },
   KN8023: {
-    cause: 'A file of the host is in the way, and KubeNode does not replace what it does not manage.',
-    check: 'ls -l of the file, and what installed it',
-    do: 'adopt it with kubenode adopt, which keeps the original, or move it away',
+    cause: 'Something on the host is in the way, and KubeNode does not replace what it does not manage.',
+    check: 'ls -l of the path, and what installed it',
+    do: 'adopt a file with kubenode adopt, which keeps the original; move a folder or device away, or use another path in the component',
   },
   KN8024: {
     cause: 'A secret value is not available on the node.',
@@ -135,12 +126,12 @@ export const agent = {
   KN8031: {
     cause: 'A process does not end, even by SIGKILL.',
     check: 'cat /proc/PID/stack on the node',
-    do: 'repair what the kernel waits for, or reboot the node',
+    do: 'nothing at first: it is tried again; then repair what the kernel waits for, or reboot the node',
   },
   KN8032: {
-    cause: 'The node does not run systemd, and the component needs it.',
-    check: 'ps 1 on the node',
-    do: 'use service.exec, or a host with systemd',
+    cause: 'The node does not run systemd, or its systemd lacks the unit that the component names.',
+    check: 'ps 1 and systemctl cat UNIT on the node',
+    do: 'set service.exec, ship the unit with the component, or use a host with systemd',
   },
   KN8033: {
     cause: 'A hook of the component failed.',
@@ -157,40 +148,20 @@ export const agent = {
     check: "id of the agent's process",
     do: 'run the agent as root, or drop service.user',
   },
-  KN8036: {
-    cause: 'A setting of the service has a control character.',
-    check: 'the text in the message',
-    do: 'remove the character from the component',
-  },
   KN8037: {
     cause: 'A step on the node failed for now.',
     check: 'the journal of the agent, if it repeats',
     do: 'nothing: the agent does it again by itself',
-  },
-  KN8038: {
-    cause: 'systemd does not have the unit that the component names.',
-    check: 'systemctl cat UNIT on the node',
-    do: 'ship the unit with the component, or set service.exec',
   },
   KN8039: {
     cause: 'Two components use one unit.',
     check: 'service.unit of both',
     do: 'give one of them another unit name, or remove the other component first',
   },
-  KN8044: {
-    cause: 'A folder or device is where a file of the component belongs.',
-    check: 'ls -ld of the path',
-    do: 'move it away, or use another path in the component',
-  },
   KN8045: {
     cause: 'The original of a file is lost or damaged on the node.',
     check: 'the kept originals in the folder of the agent',
     do: 'reinstall the component, or restore the file from the package of the host',
-  },
-  KN8050: {
-    cause: 'The supervisor of the agent did not start the new version.',
-    check: 'systemctl status kubenode-agent',
-    do: 'run the line of kubenode machine join-command on the host again',
   },
   KN8051: {
     cause: 'A new version of the agent did not work, and the old one runs again.',
@@ -238,7 +209,7 @@ export const agent = {
     do: 'install or copy it, then run the line again',
   },
   KN8087: {
-    cause: 'A folder or file of the host cannot be written.',
+    cause: 'A folder or file of the host cannot be written or locked.',
     check: 'df, mount and ls -ld of the path: read-only systems are common',
     do: 'make room or make it writable; choose another place with --prefix, TMPDIR or another path in the component',
   },

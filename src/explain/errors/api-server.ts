@@ -2,16 +2,6 @@
 import type { Advice } from './advice.ts'
 
 export const apiServer = {
-  KN6010: {
-    cause: 'The embedded API server cannot write a file of its folder.',
-    check: 'df and ls -ld of the folder',
-    do: 'make room there and start the server again',
-  },
-  KN6101: {
-    cause: 'A write to the store failed, and what the disk holds is unknown: the server ends itself.',
-    check: 'dmesg and the health of the disk',
-    do: 'repair the disk, then start the server again',
-  },
   KN6102: {
     cause: 'The data of the embedded API server is damaged.',
     check: 'kubenode apiserver check',
@@ -68,8 +58,9 @@ export const apiServer = {
     do: 'name a file that kubenode apiserver backup made',
   },
   KN6116: {
-    cause: 'The data folder cannot be locked, read or written.',
-    check: 'the owner and mode of the folder, and the disk',
-    do: 'fix the permissions or the disk, then start the server again',
+    cause:
+      'A file of the data folder cannot be locked, read or written. A server that does not know what is on the disk ends itself.',
+    check: 'the owner and mode of the folder, its free space, and the disk',
+    do: 'fix the permissions or the disk, or make room, then start the server again',
   },
 } as const satisfies Advice

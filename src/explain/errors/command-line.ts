@@ -14,14 +14,9 @@ export const commandLine = {
   },
   KN1002: {
     cause:
-      'An argument or option has a value that the command does not take, is missing, or does not fit to another one.',
-    check: 'the option that the message names, and kubenode COMMAND --help',
+      'An argument, an option or typed input has a value that the command does not take, is missing, or does not fit to another one.',
+    check: 'what the message names, and kubenode COMMAND --help',
     do: 'correct it and run the command again; nothing was changed',
-  },
-  KN1003: {
-    cause: 'The input of this command cannot be used as it is.',
-    check: 'the part after the colon of the message',
-    do: 'correct that part and try again',
   },
   KN1004: {
     cause: 'An environment variable has a value that cannot be used.',
@@ -37,11 +32,6 @@ export const commandLine = {
     cause: 'Node.js does not start on this host: a library that it is linked with is missing.',
     check: 'the name of the library in the message',
     do: 'install it: apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (RHEL, Fedora)',
-  },
-  KN1010: {
-    cause: 'A duration or time cannot be read, or lies outside of the limits of this command.',
-    check: 'the form and the limits in the message',
-    do: 'write one within them, such as 90s, 4h or 2026-02-01T02:00:00Z',
   },
   KN1011: {
     cause: 'A file or folder does not exist, or this user cannot read it.',
@@ -113,12 +103,6 @@ export const commandLine = {
     check: 'whether kubenode apiserver runs there with --control-planes and --control-socket',
     do: 'start it, or correct the path of the socket',
   },
-  KN1094: {
-    cause:
-      'The options of a program that keeps running (kubenode run, kubenode apiserver) are wrong or do not fit together.',
-    check: 'the arguments in its unit, Deployment or shell, and kubenode run --help',
-    do: 'correct the option and start the program again',
-  },
   KN1097: {
     cause: 'The programs of Kubernetes for control planes are missing or of different versions.',
     check: 'the folder in the message: it needs etcd, kube-apiserver and kube-controller-manager',
@@ -144,18 +128,13 @@ export const commandLine = {
     check: 'kubenode get, which lists its kinds',
     do: 'use the suggested name; for kinds of others use kubectl',
   },
-  KN1311: {
-    cause: 'Several objects fit.',
-    check: 'the list in the message',
-    do: 'write which one: KIND/NAME, or one of the names listed',
-  },
   KN1312: {
     cause: 'Neither an option, the environment nor the current folder names a cluster.',
     check: 'echo $KUBECONFIG, kubectl config get-contexts',
     do: 'name one with --kubeconfig FILE, or start a local fleet with kubenode local up',
   },
   KN1313: {
-    cause: 'There is no object with this name here.',
+    cause: 'There is no object, or no component of the machine, with this name here.',
     check: 'kubenode get KIND, and whether this is the right cluster or namespace',
     do: 'correct the name, or choose the cluster that has it',
   },
@@ -180,8 +159,8 @@ export const commandLine = {
     do: 'give exactly one kubeconfig for each role that runs here',
   },
   KN1325: {
-    cause: 'The command does not work on this kind of object, or the name has the wrong form.',
-    check: 'the forms in the message',
+    cause: 'The command does not work on this kind of object, or the name has the wrong form or fits several objects.',
+    check: 'the forms and names in the message',
     do: 'name it in one of these forms, such as machine/NAME',
   },
   KN1329: {
@@ -254,11 +233,6 @@ export const commandLine = {
     check: 'the sets of the fleet',
     do: 'add the components to a set with a commit',
   },
-  KN1376: {
-    cause: 'A reason is missing or too long.',
-    check: 'the limit in the message',
-    do: 'give a short one with --reason; others read it while the effect lasts',
-  },
   KN1377: {
     cause: 'Files of this machine cannot be adopted yet.',
     check: 'kubenode why machine/NAME',
@@ -289,11 +263,6 @@ export const commandLine = {
     check: 'kubenode trace KIND/NAME, which shows who wrote it',
     do: 'check the newer edit, then run the command with its digest',
   },
-  KN1641: {
-    cause: 'The machine has no component of this name.',
-    check: 'kubenode describe machine/NAME',
-    do: 'name one of the components listed',
-  },
   KN1642: {
     cause: 'The agent of the machine does not answer for its logs.',
     check: 'kubenode why machine/NAME',
@@ -304,20 +273,10 @@ export const commandLine = {
     check: 'kubenode check, and kubenode get logrequests',
     do: 'start the controllers, or wait until other requests are answered',
   },
-  KN1660: {
-    cause: 'A range of commits has the wrong form.',
-    check: 'git log of both ends',
-    do: 'write BASE..HEAD with two commits or branches; BASE...HEAD for what HEAD changed since it left BASE',
-  },
   KN1661: {
     cause: 'The inventory file cannot be used.',
     check: 'when and with which version it was made',
     do: 'export it again with kubenode inventory export',
-  },
-  KN1663: {
-    cause: 'It is not clear which cluster of the fleet is meant.',
-    check: 'the clusters listed in the message',
-    do: 'name one of them with --cluster',
   },
   KN1664: {
     cause: 'There is no such branch, tag or commit in the repository.',
@@ -349,11 +308,6 @@ export const commandLine = {
     check: 'spec.clusters.maxTtl of the policy in the message',
     do: 'extend within the limit, or change the limit with a commit',
   },
-  KN1695: {
-    cause: 'The kubeconfig of a cluster is not available.',
-    check: 'kubenode cluster show NAME',
-    do: 'wait for what it names, or correct it',
-  },
   KN1704: {
     cause: 'No provider of this name is known here.',
     check: 'the names listed in the message',
@@ -383,11 +337,6 @@ export const commandLine = {
     cause: 'The server does not take the commit on this branch.',
     check: 'its answer in the message, and the rules of the branch',
     do: 'push it to another branch, or apply the patch with git am in a clone',
-  },
-  KN1727: {
-    cause: 'The credentials for pushing are refused.',
-    check: 'the answer of the server',
-    do: 'enter an access token that may write to the repository',
   },
   KN1732: {
     cause: 'Too many nodes have this fault at once for repairs to be the answer.',

@@ -3,14 +3,9 @@ import type { Advice } from './advice.ts'
 
 export const declared = {
   KN3001: {
-    cause: 'One pass of a controller did not finish or met a newer state.',
+    cause: 'Work was overtaken: a newer state or commit arrived, or the process is shutting down.',
     check: 'kubenode check and the log of the role, if it repeats for minutes',
-    do: 'nothing: the pass is repeated automatically',
-  },
-  KN3002: {
-    cause: 'The process is shutting down.',
-    check: 'whether it was meant to end',
-    do: 'nothing: expected at shutdown',
+    do: 'nothing: it is repeated automatically',
   },
   KN3012: {
     cause: 'This process no longer leads.',
@@ -102,11 +97,6 @@ export const declared = {
     check: 'docs/operations/security.md, and kubectl auth can-i as kubenode-sync',
     do: 'grant sync the verb that the message names, or remove the object',
   },
-  KN3095: {
-    cause: 'The source may declare everything that sync may.',
-    check: 'who can push to its repository',
-    do: 'set spec.writes of the FleetSource, or let only the platform team commit there',
-  },
   KN3096: {
     cause: 'The Secret with the kubeconfig of a cluster is not marked for this cluster.',
     check: 'its name and annotations',
@@ -128,9 +118,9 @@ export const declared = {
     do: 'set a longer ttl before the merge, or extend it afterwards',
   },
   KN4001: {
-    cause: 'A condition of a rule has the wrong form or a value that its operator does not take.',
+    cause: 'A condition of a rule has the wrong form or value, is empty, or contradicts another one.',
     check: 'the pointer in the message',
-    do: 'write a fact with an operator and a value as described, or all, any or not',
+    do: 'write a fact with an operator and a value as described, or all, any or not; remove one of two that contradict each other',
   },
   KN4002: {
     cause: 'A rule, or a set of rules, is larger than the limits allow.',
@@ -142,20 +132,10 @@ export const declared = {
     check: 'the list and the suggestion in the message',
     do: 'use one of the names listed',
   },
-  KN4014: {
-    cause: 'A group of conditions is empty.',
-    check: 'the pointer in the message',
-    do: 'add a condition, or remove the group',
-  },
   KN4016: {
     cause: 'A rule has no good name, or two have the same.',
     check: 'the names of the rules',
     do: 'give each rule a short name of its own',
-  },
-  KN4019: {
-    cause: 'Conditions of a rule contradict each other.',
-    check: 'the two conditions in the message',
-    do: 'remove one of the two, or combine them with any',
   },
   KN5000: {
     cause: 'An object has mistakes.',
@@ -173,14 +153,9 @@ export const declared = {
     do: 'add the field',
   },
   KN5003: {
-    cause: 'A value has the wrong type, format or size.',
+    cause: 'A value has the wrong type, format or size, or is listed twice.',
     check: 'what is allowed, at the end of the message',
     do: 'write an allowed value',
-  },
-  KN5006: {
-    cause: 'A list names something twice.',
-    check: 'the place in the message',
-    do: 'remove one of the two entries',
   },
   KN5007: {
     cause: 'Fields of an object do not fit to each other.',
@@ -218,9 +193,9 @@ export const declared = {
     do: 'create one with kubenode artifact keys',
   },
   KN5301: {
-    cause: 'A patch does not have the form of one.',
+    cause: 'A patch does not have the form of one, or merges lists against their types.',
     check: 'the reason in the message',
-    do: 'correct the form of the patch',
+    do: 'correct the form of the patch, and the keys of its lists',
   },
   KN5302: {
     cause: 'A patch has too many operations.',
@@ -231,10 +206,5 @@ export const declared = {
     cause: 'A patch does not apply to what the object is now.',
     check: 'kubectl get with -o yaml',
     do: 'read the object again and patch that',
-  },
-  KN5304: {
-    cause: 'A patch merges lists in a way that their types do not allow.',
-    check: 'the merge keys of the list',
-    do: 'correct the keys and types of its lists',
   },
 } as const satisfies Advice

@@ -12,11 +12,6 @@ export const images = {
     check: 'the digests in the message, and the keys in the trust document',
     do: 'pack it with kubenode artifact pack and sign that with kubenode artifact sign and a trusted key',
   },
-  KN1110: {
-    cause: 'The options of a new trust document do not fit to the one that it replaces.',
-    check: 'the keys and the sequence of the current document',
-    do: 'correct --keep, --key, --sequence, --threshold or --expires; nothing was written',
-  },
   KN1111: {
     cause: 'A statement cannot be signed with the new key.',
     check: 'the content of the statement in the message',
@@ -72,25 +67,15 @@ export const images = {
     check: 'the download and the options that made the first one',
     do: 'use the same ones, or give the new content another version with --as',
   },
-  KN13002: {
-    cause: 'A package cannot be read on this machine.',
-    check: 'the program or file in the message',
-    do: 'install the program that is missing, or delete the file so that it is fetched again',
-  },
   KN13010: {
-    cause: 'The data is no OCI image.',
+    cause: 'The data is no OCI image or layout.',
     check: 'where it came from',
-    do: 'name an OCI image, and fetch it again if it was cut short',
+    do: 'name an OCI image, or a layout that kubenode image build made; fetch it again if it was cut short',
   },
   KN13011: {
     cause: 'The reference of an image is wrong, or names nothing.',
     check: 'the name and tag in the message',
     do: 'write HOST/NAME:TAG or HOST/NAME@sha256:DIGEST of an image that exists',
-  },
-  KN13013: {
-    cause: 'The folder or file is no OCI layout.',
-    check: 'oci-layout and index.json in it',
-    do: 'name one that kubenode image build made',
   },
   KN13020: {
     cause: 'The registry cannot be reached.',

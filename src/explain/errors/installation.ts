@@ -7,11 +7,6 @@ export const installation = {
     check: 'kubectl version',
     do: 'upgrade the control plane to 1.32 or newer first',
   },
-  KN1402: {
-    cause: 'Your user lacks rights for what this command does.',
-    check: 'the verbs in the message, and kubectl auth can-i',
-    do: 'run it as a cluster administrator, or ask for these rights',
-  },
   KN1403: {
     cause: 'The API server does not serve an API that the rights of KubeNode depend on.',
     check: '--runtime-config of kube-apiserver',
@@ -112,11 +107,6 @@ export const installation = {
     check: 'kubenode get permits',
     do: 'wait until they finish, or end at once with --now',
   },
-  KN1426: {
-    cause: 'A container of KubeNode keeps ending.',
-    check: 'kubectl logs --previous of the pod',
-    do: 'correct what its log names, then run the command again',
-  },
   KN1428: {
     cause: 'Another version is installed than that of this program.',
     check: 'kubenode version',
@@ -138,9 +128,9 @@ export const installation = {
     do: 'open the way from the API server to it, or start the Defender',
   },
   KN1432: {
-    cause: 'Pods of KubeNode are not ready.',
-    check: 'kubectl describe pods in its namespace',
-    do: 'correct what their events name',
+    cause: 'Pods of KubeNode are not ready, or their containers keep ending.',
+    check: 'kubectl describe pods in its namespace, and kubectl logs',
+    do: 'correct what their events or logs name, then run the command again',
   },
   KN1433: {
     cause: 'The settings of the installation cannot be used.',
@@ -203,14 +193,9 @@ export const installation = {
     do: 'name the right context, or rename it on purpose with --rename',
   },
   KN1449: {
-    cause: 'The command was interrupted before it was done.',
+    cause: 'The command, or an installation before it, was interrupted before it was done.',
     check: 'whether another run or a restart came in between',
-    do: 'run it again: it continues',
-  },
-  KN1450: {
-    cause: 'An installation or upgrade was begun and did not end.',
-    check: 'the message: what was begun, when, and by which version',
-    do: 'finish it with the command in the message',
+    do: 'run the command in the message again: it continues',
   },
   KN1451: {
     cause: 'Objects name a provider that the controllers do not serve.',
@@ -242,11 +227,6 @@ export const installation = {
     check: 'the address in the message: its scheme and host',
     do: 'write it like https://git.example.org/fleet.git or ssh://git@git.example.org/fleet.git',
   },
-  KN1521: {
-    cause: 'The repository has no commit on this branch.',
-    check: 'git ls-remote of the address',
-    do: 'push a commit, or name the branch with --branch',
-  },
   KN1522: {
     cause: 'No cluster would accept objects of the first commit.',
     check: 'kubenode lint and kubenode plan on the commit',
@@ -258,13 +238,9 @@ export const installation = {
     do: 'sign it with the old keys: kubenode artifact keys rotate',
   },
   KN1524: {
-    cause: 'Another source declares everything, or sources share a cluster and do not list what each one writes.',
+    cause:
+      'A source declares everything that sync may, or sources share a cluster and do not list what each one writes.',
     check: 'kubenode get sources, and spec.writes of each',
-    do: 'list in spec.writes what each may write, or delete or change the other one',
-  },
-  KN1528: {
-    cause: 'The git server refuses the credentials given for the first fetch.',
-    check: 'the answer of the server in the message',
-    do: 'give credentials that may read the repository',
+    do: 'list in spec.writes what each may write, or delete or change the other one; let only the platform team commit to one without it',
   },
 } as const satisfies Advice

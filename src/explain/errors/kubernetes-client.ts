@@ -57,75 +57,21 @@ export const kubernetesClient = {
     check: 'its error: run the plugin by hand',
     do: 'log in again, or repair the plugin',
   },
-  KN2030: {
-    cause: 'A stream or list from the API server broke off or was stale.',
-    check: 'the log of the API server if it repeats',
-    do: 'nothing: it is opened and read again automatically',
-  },
   KN2100: {
-    cause: 'The kubeconfig in a Secret is no kubeconfig.',
+    cause: 'The kubeconfig in a Secret is no kubeconfig, is incomplete, or has a field that is not known.',
     check: 'the problems listed, with line and column',
-    do: 'store one YAML document of kind Config with the fields listed',
+    do: 'store one YAML document of kind Config, with a context whose cluster and user are in it, and the fields listed',
   },
   KN2101: {
-    cause: 'A kubeconfig in a Secret would run a program.',
-    check: 'users[].user.exec',
-    do: 'remove exec; put a token or client certificate there',
-  },
-  KN2102: {
-    cause: 'A kubeconfig in a Secret uses an auth provider.',
-    check: 'users[].user.auth-provider',
-    do: 'remove auth-provider; put a token or client certificate there',
-  },
-  KN2103: {
-    cause: 'A kubeconfig in a Secret names files of a machine.',
-    check: 'the fields listed, such as certificate-authority',
-    do: 'put the contents there: certificate-authority-data, client-key-data',
-  },
-  KN2104: {
-    cause: 'A kubeconfig in a Secret turns off the check of the server.',
-    check: 'insecure-skip-tls-verify',
-    do: 'remove it and add certificate-authority-data',
-  },
-  KN2105: {
-    cause: 'A kubeconfig in a Secret names a proxy, which could read or redirect requests.',
-    check: 'proxy-url',
-    do: 'remove it and connect directly',
-  },
-  KN2106: {
-    cause: 'A kubeconfig in a Secret has a password.',
-    check: 'username and password of the user',
-    do: 'replace them by a token or client certificate',
+    cause:
+      'The user in a kubeconfig of a Secret runs a program, names files of a machine, or has a password or a damaged credential.',
+    check: 'users[].user',
+    do: 'put a token on one line there, or client-certificate-data and client-key-data, each as base64 of PEM',
   },
   KN2107: {
-    cause: 'The server in a kubeconfig of a Secret is not a plain https address.',
-    check: 'server of the cluster',
-    do: 'write https://HOST:PORT without user, query and fragment',
-  },
-  KN2108: {
-    cause: 'The server in a kubeconfig of a Secret is no address that an API server has.',
-    check: 'server and tls-server-name',
-    do: 'use the host name or address of the API server',
-  },
-  KN2109: {
-    cause: 'A kubeconfig in a Secret has a field that is not known.',
-    check: 'the field and the suggestion in the message',
-    do: 'remove or rename the field',
-  },
-  KN2110: {
-    cause: 'The context of a kubeconfig in a Secret is incomplete.',
-    check: 'contexts, clusters and users',
-    do: 'name a context whose cluster and user are in the file',
-  },
-  KN2111: {
-    cause: 'Certificate and key in a kubeconfig of a Secret do not decode, or one is missing.',
-    check: 'client-certificate-data and client-key-data',
-    do: 'set both, each as base64 of PEM',
-  },
-  KN2112: {
-    cause: 'A token or user name in a kubeconfig of a Secret is not plain text.',
-    check: 'token and as',
-    do: 'write it on one line without blanks',
+    cause: 'The cluster in a kubeconfig of a Secret is not a plain https address that is verified.',
+    check: 'server, proxy-url and insecure-skip-tls-verify of the cluster',
+    do: 'write https://HOST:PORT of the API server without user, query and fragment, add certificate-authority-data, and remove the proxy',
   },
   KN2400: {
     cause: 'The API server does not accept the form of a request (HTTP 400, 405, 406, 415).',
@@ -140,7 +86,7 @@ export const kubernetesClient = {
   KN2403: {
     cause: 'The identity has no permission for this.',
     check: 'kubectl auth can-i VERB RESOURCE --as IDENTITY',
-    do: 'ask for the permission that the message names',
+    do: 'ask for the permission that the message names, or run the command as a cluster administrator',
   },
   KN2404: {
     cause: 'The object, or its kind, does not exist in this cluster.',
@@ -153,9 +99,9 @@ export const kubernetesClient = {
     do: 'read it again and decide with what it is now',
   },
   KN2410: {
-    cause: 'A list or watch was too old for the API server.',
-    check: 'nothing, unless it repeats within seconds',
-    do: 'list again; programs do it by themselves',
+    cause: 'A list, watch or stream of the API server was too old or broke off.',
+    check: 'the log of the API server, if it repeats within seconds',
+    do: 'nothing: programs read again by themselves; list again by hand',
   },
   KN2413: {
     cause: 'The request is larger than the API server accepts.',

@@ -23,14 +23,14 @@ export const localFleet = {
     do: 'make room there or fix its permissions, or choose another with --data',
   },
   KN1206: {
-    cause: 'The program cannot listen: the port is taken, or the address is not one of this machine.',
-    check: 'ss -ltnp for the port',
-    do: 'stop the program that listens there, or choose another port or address',
+    cause: 'The program cannot listen: the port or socket is taken, or the address is not one of this machine.',
+    check: 'ss -ltnp for the port, ss -lxp for a socket',
+    do: 'stop the program that listens there, or choose another port, address or place',
   },
   KN1208: {
     cause: 'A program that the work needs is not on the PATH.',
-    check: 'which git, which ssh, as the user of the program',
-    do: 'install git (or openssh-client), or use an https address',
+    check: 'which PROGRAM, as the user of the command',
+    do: 'install the program in the message, such as git, openssh-client or xz; git is not needed for https addresses',
   },
   KN1209: {
     cause: 'The folder is no git repository, or has no commit yet.',

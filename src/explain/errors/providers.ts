@@ -17,11 +17,6 @@ export const providers = {
     check: 'the log or console in the message',
     do: 'correct what it names; the provider tries again',
   },
-  KN11003: {
-    cause: 'Processes of a machine do not stop.',
-    check: 'ps on the host of the provider',
-    do: 'nothing: the provider tries again; a process in state D needs a reboot of the host',
-  },
   KN11011: {
     cause: 'This provider cannot reboot a host whose agent is silent.',
     check: 'the console of the host',
@@ -83,9 +78,9 @@ export const providers = {
     do: 'start it, or correct the place; retried automatically',
   },
   KN11061: {
-    cause: 'A remote provider answers against the protocol.',
+    cause: 'A remote provider answers against the protocol, or its answer cannot be right.',
     check: 'kubenode provider conformance',
-    do: 'correct the provider; retried automatically',
+    do: 'correct the provider; retried automatically, and nothing is decided from such an answer',
   },
   KN11062: {
     cause: 'The socket of a provider could be replaced by another user.',
@@ -102,20 +97,10 @@ export const providers = {
     check: 'what changed, in the message',
     do: 'correct the program that serves it, or restart the controllers if the change is meant',
   },
-  KN11065: {
-    cause: 'The place of a provider cannot be served or used.',
-    check: 'what else uses the socket or port',
-    do: 'end that program, or name another place',
-  },
   KN11067: {
     cause: 'A remote provider refuses the token.',
     check: 'options.tokenFile on both sides',
     do: 'put the same token on both sides; they read it again within a minute',
-  },
-  KN11080: {
-    cause: 'A provider did not answer, or its answer cannot be right.',
-    check: 'the provider, its network, and its log',
-    do: 'nothing at first: retried, and nothing is decided from it; repair the provider if it continues',
   },
   KN11083: {
     cause: 'A host exists without the tags of this cluster.',

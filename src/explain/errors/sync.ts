@@ -12,11 +12,6 @@ export const sync = {
     check: 'the path in the message',
     do: 'replace it with the files that it refers to',
   },
-  KN7006: {
-    cause: 'The files of the fleet are more or larger than sync reads.',
-    check: 'git ls-files, and the sizes of the files',
-    do: 'remove files that do not belong to the fleet, or split it',
-  },
   KN7007: {
     cause: 'Objects of the repository are missing or damaged.',
     check: 'git fsck',
@@ -53,9 +48,9 @@ export const sync = {
     do: 'https: username and password, or bearerToken (ca.crt); ssh: ssh-privatekey and known_hosts',
   },
   KN7023: {
-    cause: 'The git server refused the credentials of a source.',
-    check: 'the Secret of spec.secretRef, and whether the token expired',
-    do: 'store a token that may read the repository; the next fetch reads it',
+    cause: 'The git server refused the credentials.',
+    check: 'the Secret of spec.secretRef: whether the token expired, or the deploy key is registered',
+    do: 'give credentials that may read the repository; the next fetch reads them',
   },
   KN7024: {
     cause: 'The certificate of the git server is not trusted.',
@@ -81,11 +76,6 @@ export const sync = {
     cause: 'The host key of the git server is not in known_hosts.',
     check: 'the keys that its operator publishes',
     do: 'put the right line there; without an announcement suspect an interception',
-  },
-  KN7029: {
-    cause: 'The git server refused the ssh key.',
-    check: 'the deploy keys of the repository, and the user in spec.url',
-    do: 'register the public key as a deploy key',
   },
   KN7030: {
     cause: 'The commit has no signature that holds.',
@@ -148,9 +138,9 @@ export const sync = {
     do: 'correct these; a proxy is for https addresses only',
   },
   KN7049: {
-    cause: 'The branch or tag that the source follows was deleted.',
+    cause: 'The branch or tag that is followed does not exist, or has no commit yet.',
     check: 'git ls-remote',
-    do: 'push it again, or set spec.ref; the commit fetched before stays in force',
+    do: 'push it, or name another one (spec.ref, --branch); the commit fetched before stays in force',
   },
   KN7050: {
     cause: "A commit in the name of sync's reverts is not one.",
@@ -158,9 +148,9 @@ export const sync = {
     do: 'take it off the branch; if sync did not write it, revoke its key and give it a new one',
   },
   KN7051: {
-    cause: 'Sync cannot write to the repository.',
-    check: 'the credentials in spec.push, and the rules of the branch',
-    do: 'let these credentials push there, or set spec.push.notes to false for notes; retried automatically',
+    cause: 'The git server refuses a push of sync or of the console.',
+    check: 'the credentials (spec.push, or the token entered), and the rules of the branch',
+    do: 'let these credentials push there; for notes, set spec.push.notes to false',
   },
   KN7052: {
     cause: 'The key with which sync signs reverts cannot be used.',
@@ -187,15 +177,10 @@ export const sync = {
     check: 'kubenode plan --base COMMIT, as the message gives it',
     do: 'if it is right, add its digest as the trailer Kubenode-Plan',
   },
-  KN7101: {
-    cause: 'The code of the fleet does not parse.',
-    check: 'the file and line in the message',
-    do: 'correct the syntax of the fleet and commit it',
-  },
   KN7102: {
-    cause: 'The code of the fleet throws an error.',
+    cause: 'The code of the fleet does not parse, or throws an error.',
     check: 'kubenode plan, which renders it on this machine',
-    do: 'correct the code at the place in the message',
+    do: 'correct the code at the place in the message, and commit it',
   },
   KN7103: {
     cause: 'An import of the fleet fails.',
@@ -242,15 +227,10 @@ export const sync = {
     check: 'dates, random numbers and the order of files in its code',
     do: 'remove values that change from run to run',
   },
-  KN7113: {
-    cause: 'A newer commit arrived during the render.',
-    check: 'kubenode get sources',
-    do: 'nothing: the newer commit is rendered instead',
-  },
   KN7114: {
-    cause: 'The fleet renders more than one source may.',
-    check: 'the largest lists in the fleet',
-    do: 'declare fewer or smaller objects, or split the fleet into several sources',
+    cause: 'The files or the rendered objects of the fleet are more or larger than one source may have.',
+    check: 'git ls-files, the sizes of the files, and the largest lists in the fleet',
+    do: 'remove what does not belong to the fleet, declare fewer or smaller objects, or split it into several sources',
   },
   KN7117: {
     cause: 'Objects of the commit are not valid.',
@@ -263,14 +243,9 @@ export const sync = {
     do: 'move KubeNode to a folder that every user may read, or run as another user than root',
   },
   KN7122: {
-    cause: 'The quota for renders is used.',
-    check: 'kubectl -n kubenode-render get resourcequota,jobs',
-    do: 'wait for other renders, remove Jobs of others there, or raise the quota',
-  },
-  KN7124: {
-    cause: 'No node has room for a render.',
-    check: 'kubectl describe pod in kubenode-render',
-    do: 'add a node, or free memory and processor time',
+    cause: 'There is no room for a render: its quota is used, or no node has enough memory and processor time.',
+    check: 'kubectl -n kubenode-render get resourcequota,jobs,pods',
+    do: 'wait for other renders, remove Jobs of others there, raise the quota, or add a node',
   },
   KN7126: {
     cause: 'A render in a Job ended before it was done.',
@@ -313,9 +288,9 @@ export const sync = {
     do: 'encrypt it with a line CLUSTER/NAMESPACE/NAME for each place',
   },
   KN7301: {
-    cause: 'There is no kubeconfig for the cluster.',
+    cause: 'The kubeconfig of the cluster is not available.',
     check: 'the Secret in the message',
-    do: 'put the kubeconfig there; retried automatically',
+    do: 'wait for what the message names, or put the kubeconfig there; retried automatically',
   },
   KN7305: {
     cause: 'The control plane of the cluster is not ready.',

@@ -6,7 +6,7 @@ export const inspectErrors = errorTable({
     text: 'unknown kind {word}{detail}',
     next: 'kubenode shows its own kinds only, use kubectl for others',
   },
-  KN1311: {
+  KN1325_several: {
     text: 'cannot tell which {first} is meant',
     next: 'write {first}/NAME; kubenode get {first} lists them',
   },
@@ -18,7 +18,7 @@ export const inspectErrors = errorTable({
     text: 'cannot get the objects: the server does not understand the request: {answer}',
     next: 'correct --selector or --field-selector',
   },
-  KN1311_kinds: {
+  KN1325_kinds: {
     text: 'cannot tell which {name} is meant: several objects have this name',
     next: 'type {commands}',
   },

@@ -10,7 +10,7 @@ export const rolloutErrors = errorTable({
     text: 'cannot pause or resume {what}: that is a kind of Flux; here sync reads sources',
     next: 'run kubenode pause source/NAME --reason WHY, or kubenode resume source/NAME; kubenode get sources lists them',
   },
-  KN1010_hold: {
+  KN1002_hold: {
     text: 'cannot hold for {length}',
     next: 'write a duration such as 30m or 4h, at most 30d',
   },
@@ -34,7 +34,7 @@ export const rolloutErrors = errorTable({
     text: 'cannot promote canary/{name}: no set declares {names} in another version',
     next: 'add the components to a set by a commit',
   },
-  KN1376: {
+  KN1002_reason: {
     text: 'cannot roll back now without a reason',
     next: 'give one with --reason; it is shown to others while the set is pinned',
   },

@@ -72,7 +72,7 @@ function ruleProblems(name: string, definition: unknown, pointer: string): Unpla
   if (compiled.ok) {
     const never = neverTrue(compiled.rule.root, vocabulary)
     if (never === undefined) return []
-    const { code, text } = policyErrors.KN4019({ why: never.message })
+    const { code, text } = policyErrors.KN4001_never({ why: never.message })
     return [{ code, message: text, pointer: pointer + (never.pointers[0] ?? '') }]
   }
   return compiled.problems.map((p) => ({

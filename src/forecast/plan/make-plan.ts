@@ -79,7 +79,7 @@ export async function makePlan(request: PlanRequest): Promise<MadePlan> {
   const shown = cluster === undefined ? all : all.filter((d) => d.cluster === cluster)
   if (cluster !== undefined && shown.length === 0)
     throw new KubeNodeError(
-      syncErrors.KN1663_unknown({ cluster: JSON.stringify(cluster), all: all.map((d) => d.cluster).join(', ') }),
+      syncErrors.KN1002_unknownCluster({ cluster: JSON.stringify(cluster), all: all.map((d) => d.cluster).join(', ') }),
     )
   const planned = { before, after: after.targets, shown, commit }
   const outlook =
@@ -139,7 +139,7 @@ async function earlierBase(request: PlanRequest, base: string): Promise<Base | u
 }
 
 const OF_CODE: ReadonlySet<string> = new Set([
-  renderErrors.KN7101.code,
+  renderErrors.KN7102_syntax.code,
   renderErrors.KN7102.code,
   renderErrors.KN7103.code,
 ])

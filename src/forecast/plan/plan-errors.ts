@@ -2,11 +2,11 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const planErrors = errorTable({
-  KN1660: {
+  KN1002_range: {
     text: 'cannot plan {range}',
     next: 'write BASE..HEAD with two commits or branches, or BASE...HEAD for what HEAD changed since it left BASE, without --base and --commit',
   },
-  KN1660_oneEnd: {
+  KN1002_oneEnd: {
     text: 'cannot tell the other end of the range from {revision} alone',
     next: 'for what changed since then write {revision}..HEAD; for what that commit itself changed, {revision}~1..{revision}',
   },
@@ -18,7 +18,7 @@ export const planErrors = errorTable({
     text: 'cannot predict cluster {cluster} from two inventories: {first} and {second}',
     next: 'leave one out',
   },
-  KN1663: {
+  KN1002_whichCluster: {
     text: 'cannot tell which cluster of the fleet this is: sync recorded {seen} in it',
     next: 'name it with --cluster',
   },

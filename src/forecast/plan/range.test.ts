@@ -69,7 +69,7 @@ describe('three dots', () => {
   )
 
   test.each(['...', '..', 'main....HEAD', '.main...HEAD'])('%s is no range', (range) =>
-    expect(() => rangeOf(range)).toThrow(/^KN1660.*BASE\.\.\.HEAD/),
+    expect(() => rangeOf(range)).toThrow(/^KN1002.*BASE\.\.\.HEAD/),
   )
 
   /** main: a, b. topic: a, x, y. other: no commit of these. */

@@ -8,7 +8,7 @@ import { mergeBase } from '#sync/trust/history.ts'
 import { planErrors } from './plan-errors.ts'
 
 export const noRange = (range: string): KubeNodeError =>
-  new KubeNodeError(planErrors.KN1660({ range: JSON.stringify(range) }))
+  new KubeNodeError(planErrors.KN1002_range({ range: JSON.stringify(range) }))
 
 /** A commit, branch or tag that can be typed again. */
 const ONE_COMMIT = /^[\w/~^@-]+(\.[\w/~^@-]+)*$/
@@ -25,7 +25,7 @@ export interface Range {
 
 /** In git's notation. */
 export function rangeOf(range: string): Range {
-  if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1660_oneEnd({ revision: range }))
+  if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1002_oneEnd({ revision: range }))
   const [, base, dots, head] = /^((?:[^.][^]*?)?)(?<!\.)(\.{2,3})((?:[^.][^]*)?)$/.exec(range) ?? []
   if (base === undefined || head === undefined || base + head === '') throw noRange(range)
   return { base: base || HERE, head: head || HERE, isFromFork: dots === '...' }

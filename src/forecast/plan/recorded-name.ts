@@ -14,6 +14,6 @@ export async function recordedName(client: KubeClient): Promise<string> {
   if (names.length === 0 && shards.some((i) => i.spec.target === 'Hub')) return HUB_TARGET
   const [name] = names
   if (name === undefined || names.length > 1)
-    throw new KubeNodeError(planErrors.KN1663({ seen: names.length === 0 ? 'none' : names.join(', ') }))
+    throw new KubeNodeError(planErrors.KN1002_whichCluster({ seen: names.length === 0 ? 'none' : names.join(', ') }))
   return name
 }

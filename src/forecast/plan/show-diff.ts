@@ -50,7 +50,7 @@ export async function showDiff(range: string | undefined, options: DiffAsked, io
   const shown = options.cluster === undefined ? all : all.filter((d) => d.cluster === options.cluster)
   if (options.cluster !== undefined && shown.length === 0)
     throw new KubeNodeError(
-      syncErrors.KN1663_unknown({
+      syncErrors.KN1002_unknownCluster({
         cluster: JSON.stringify(options.cluster),
         all: all.map((d) => d.cluster).join(', '),
       }),

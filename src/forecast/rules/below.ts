@@ -25,7 +25,9 @@ export function below(root: string): readonly Below[] {
   for (const { path, kind } of entriesBelow(root, mayEnter)) {
     if (kind !== 'Folder') found.push({ path, isFile: kind === 'File' })
     if (found.length > MAX_FILES)
-      throw new KubeNodeError(syncErrors.KN7006({ where: join(root, path), seen: `is beyond ${MAX_FILES} files` }))
+      throw new KubeNodeError(
+        syncErrors.KN7114_files({ where: join(root, path), seen: `is beyond ${MAX_FILES} files` }),
+      )
   }
   return found
 }

@@ -157,7 +157,7 @@ function ruleFile(file: string, module: LoadedModule | undefined, { root, cwd, r
   const result = compileRule(objectName(name), spec.when, vocabulary)
   if (!result.ok) return { ...base, spec, compiled: undefined, problems: result.problems.map(describeProblem) }
   const never = neverTrue(result.rule.root, vocabulary)
-  const impossible = never === undefined ? [] : [numbered(policyErrors.KN4019({ why: never.message }))]
+  const impossible = never === undefined ? [] : [numbered(policyErrors.KN4001_never({ why: never.message }))]
   return {
     ...base,
     spec,

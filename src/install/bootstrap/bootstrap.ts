@@ -67,7 +67,7 @@ const WRITES: readonly Ask[] = [
 export async function requireRights({ client }: InstallContext, url: string): Promise<void> {
   const missing: string[] = []
   for (const ask of WRITES) if (!(await may(client, ask))) missing.push(askText(ask))
-  if (missing.length > 0) throw new KubeNodeError(initErrors.KN1402_follow({ url, missing: missing.join(', ') }))
+  if (missing.length > 0) throw new KubeNodeError(initErrors.KN2403_follow({ url, missing: missing.join(', ') }))
 }
 
 /** Credentials of an earlier run. */

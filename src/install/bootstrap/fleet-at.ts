@@ -90,7 +90,7 @@ async function fetched(
     return { repository, commit: await repository.resolve(`refs/heads/${branch}`) }
   } catch (cause) {
     const hasNone = /^KN7049:|there is no such branch|has none yet/i.test(messageOf(cause))
-    throw hasNone ? new KubeNodeError(initErrors.KN1521({ url, branch }), { cause }) : cause
+    throw hasNone ? new KubeNodeError(initErrors.KN7049_empty({ url, branch }), { cause }) : cause
   }
 }
 
@@ -102,7 +102,7 @@ function accessWith(url: string, credentials: GitCredentials, now: number): GitA
   const access = isSsh ? sshAccess(field) : httpsAccess(field, now)
   if (access.kind === 'Unusable')
     throw new KubeNodeError(
-      initErrors.KN1528({
+      initErrors.KN7023_first({
         url,
         why: `the Secret made of them ${access.why}`,
         todo: isSsh ? 'name files with --ssh-key and --known-hosts' : 'name files with --token-file and --ca',

@@ -70,7 +70,7 @@ test.each<[string, Partial<CheckSeen>, string]>([
   [
     'no rights',
     { missing: { value: ['create clusterroles.rbac.authorization.k8s.io', 'patch namespaces'] } },
-    'KN1402',
+    'KN2403',
   ],
   ['policies not served', { servesPolicies: { value: false } }, 'KN1403'],
   ['no signer answers', { signer: { value: 'nothing within 15 s' } }, 'KN1404'],
@@ -130,7 +130,7 @@ test('one that is running is a warning, and one that was broken off a failure wi
     ).find((f) => f.check === 'run')
   expect(findingOf({ kind: 'Running', by: 'upgrade on host-1' })).toMatchObject({ verdict: 'Warning' })
   expect(findingOf({ kind: 'BrokenOff', verb: 'install' })?.text).toMatch(
-    /^KN1450: an installation .* run kubenode install/,
+    /^KN1449: an installation .* run kubenode install/,
   )
   expect(findingOf({ kind: 'BrokenOff', verb: 'uninstall' })?.text).toMatch(/run kubenode uninstall again/)
   expect(findingOf(undefined)).toBeUndefined()

@@ -52,7 +52,7 @@ const rights: Judge = (seen) =>
     const more = missing.length > MOST_NAMED ? ` (and ${missing.length - MOST_NAMED} more)` : ''
     return missing.length === 0
       ? passed('rights', 'you may create everything that is installed')
-      : failed('rights', installErrors.KN1402({ what: missing.slice(0, MOST_NAMED).join(', '), more }))
+      : failed('rights', installErrors.KN2403_install({ what: missing.slice(0, MOST_NAMED).join(', '), more }))
   })
 
 const policies: Judge = (seen) =>
@@ -220,7 +220,7 @@ function runFinding(run: UnendedRun | undefined): Finding | readonly Finding[] {
   if (run === undefined) return []
   if (run.kind === 'Running') return warned('run', `${run.by} is running; what follows may change until it ends`)
   const what = run.verb === 'install' ? 'an installation or upgrade' : 'an uninstall'
-  return failed('run', installErrors.KN1450({ what, remedy: REMEDY_OF[run.verb] }))
+  return failed('run', installErrors.KN1449_begun({ what, remedy: REMEDY_OF[run.verb] }))
 }
 
 const lostFindings = ({ lost }: NonNullable<CheckSeen['running']>): readonly Finding[] =>

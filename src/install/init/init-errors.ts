@@ -26,7 +26,7 @@ export const initErrors = errorTable({
     text: 'cannot follow {url}: {why}',
     next: 'give an address such as https://git.example.org/fleet.git or ssh://git@git.example.org/fleet.git',
   },
-  KN1521: {
+  KN7049_empty: {
     text: 'cannot follow {url}: it has no commit on branch {branch}; it is empty, or its branch has another name',
     next: 'push a commit, or name the branch with --branch',
   },
@@ -46,7 +46,7 @@ export const initErrors = errorTable({
     text: 'cannot follow {url}: FleetSource {source} follows {seen}',
     next: 'change its spec, or delete it; what it applied stays until another source takes over',
   },
-  KN1402_follow: {
+  KN2403_follow: {
     text: 'cannot make the cluster follow {url}: this user may not {missing}',
     next: 'use the account of a cluster administrator',
   },
@@ -54,7 +54,7 @@ export const initErrors = errorTable({
     text: 'cannot follow {url}: the settings give this cluster the roles {roles}, and only role hub runs sync',
     next: 'set roles to hub, or to hub and business',
   },
-  KN1528: {
+  KN7023_first: {
     text: 'cannot fetch {url} with these credentials: {why}',
     next: '{todo}',
   },

@@ -9,14 +9,14 @@ const NEWLINE = 10
 
 export class LineTooLong extends KubeNodeError {
   constructor(bytes: number, limit: number) {
-    super(kubeErrors.KN2030({ limit, bytes }), { retry: 'later' })
+    super(kubeErrors.KN2410_broken({ limit, bytes }), { retry: 'later' })
   }
 }
 
 /** The stream ended inside a line; the partial line is useless. */
 export class CutLine extends KubeNodeError {
   constructor(bytes: number) {
-    super(kubeErrors.KN2030_end({ bytes }), {
+    super(kubeErrors.KN2410_end({ bytes }), {
       retry: 'later',
     })
   }

@@ -49,4 +49,4 @@ function read(
 }
 
 const unknown = (context: CallContext, seen: string, cause?: unknown) =>
-  new ConnectionError(kubeErrors.KN2030_content({ action: context.action, target: context.target, seen }), 'no', cause)
+  new ConnectionError(kubeErrors.KN2410_content({ action: context.action, target: context.target, seen }), 'no', cause)

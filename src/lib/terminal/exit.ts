@@ -45,7 +45,7 @@ export function reportError(io: Io, error: unknown): number {
     const { syscall, path, code } = error
     const act = ACTS.get(syscall) ?? syscall
     const what = path === undefined ? act : `${act} ${path}`
-    io.err(`${printable(numbered(terminalErrors.KN1003({ what, why: systemMessage(code) ?? code })))}\n`)
+    io.err(`${printable(numbered(terminalErrors.KN1002_input({ what, why: systemMessage(code) ?? code })))}\n`)
     return EXIT_ERROR
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)

@@ -6,7 +6,7 @@ export const terminalErrors = errorTable({
     text: 'kubenode hit a bug',
     next: 'please report it with the lines below\n{stack}',
   },
-  KN1003: {
+  KN1002_input: {
     text: 'cannot {what}: {why}',
     next: 'correct this and try again',
   },

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const maintenanceErrors = errorTable({
-  KN1376_tooLong: {
+  KN1002_reasonTooLong: {
     text: 'cannot plan work with a reason of {count} characters',
     next: 'write at most {most}',
   },
@@ -10,11 +10,11 @@ export const maintenanceErrors = errorTable({
     text: 'cannot plan work on {what}',
     next: 'name machines as machine/NAME or node/NAME, or one place as rack/NAME or zone/NAME',
   },
-  KN1010_planned: {
+  KN1002_planned: {
     text: 'cannot read the time {text} of {option}',
     next: 'write a time such as 2026-02-01T02:00:00Z, or for --until a duration after --from, such as 2h',
   },
-  KN1010_plannedEnd: {
+  KN1002_plannedEnd: {
     text: 'cannot plan work until {until}: it would be over before it begins or before now',
     next: 'write an end that is after --from and after now',
   },
@@ -34,15 +34,15 @@ export const maintenanceErrors = errorTable({
     text: 'cannot cancel {name}: the work has begun',
     next: 'run kubenode maintenance done {name} when it is over',
   },
-  KN1010_tooLong: {
+  KN1002_tooLong: {
     text: 'cannot plan work until {until}: that is longer than {days} days, and repairs stand off all the time',
     next: 'write an earlier end; work that takes longer is planned again before it is over',
   },
-  KN1376_maintenance: {
+  KN1002_maintenanceReason: {
     text: 'cannot plan work without a reason: everyone who meets the drained nodes reads it',
     next: 'write why: --reason "a new disk"',
   },
-  KN1010_past: {
+  KN1002_past: {
     text: 'cannot plan work from {from}: that time is over, and the node could not be drained before it',
     next: 'leave out --from to have the node drained now, and begin when it is drained; or write a later time',
   },

@@ -67,12 +67,12 @@ export function spanOf(
   const length = durationMs(until)
   const end = length === undefined ? timeOf(until, '--until') : start + length
   if (end <= start || end <= now)
-    throw new KubeNodeError(maintenanceErrors.KN1010_plannedEnd({ until: timestamp(end) }))
+    throw new KubeNodeError(maintenanceErrors.KN1002_plannedEnd({ until: timestamp(end) }))
   // It would count as started at once, and the node would never be drained.
   if (from !== undefined && start <= now)
-    throw new KubeNodeError(maintenanceErrors.KN1010_past({ from: timestamp(start) }))
+    throw new KubeNodeError(maintenanceErrors.KN1002_past({ from: timestamp(start) }))
   if (end - start > LONGEST_PLANNED_DAYS * DAY_MS)
-    throw new KubeNodeError(maintenanceErrors.KN1010_tooLong({ until: timestamp(end), days: LONGEST_PLANNED_DAYS }))
+    throw new KubeNodeError(maintenanceErrors.KN1002_tooLong({ until: timestamp(end), days: LONGEST_PLANNED_DAYS }))
   return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 
@@ -86,7 +86,7 @@ export const isDrainedNow = ({ from }: Span, now: number): boolean =>
 function timeOf(text: string, option: string): number {
   const ms = instantMs(text)
   if (ms === undefined)
-    throw new KubeNodeError(maintenanceErrors.KN1010_planned({ text: JSON.stringify(text), option }))
+    throw new KubeNodeError(maintenanceErrors.KN1002_planned({ text: JSON.stringify(text), option }))
   return ms
 }
 
@@ -111,9 +111,9 @@ const isAt = ({ metadata, spec, status }: Machine, { kind, name }: Place): boole
 /** The reason in one line, for everyone who finds the node drained. */
 export function reasonOf(text: string): string {
   const reason = text.replaceAll(/\s+/gu, ' ').trim()
-  if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1376_maintenance())
+  if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1002_maintenanceReason())
   if (reason.length > LONGEST_REASON)
-    throw new KubeNodeError(maintenanceErrors.KN1376_tooLong({ count: reason.length, most: LONGEST_REASON }))
+    throw new KubeNodeError(maintenanceErrors.KN1002_reasonTooLong({ count: reason.length, most: LONGEST_REASON }))
   return reason
 }
 

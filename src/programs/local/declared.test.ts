@@ -119,7 +119,7 @@ test('a commit beyond the bounds of sync is refused with a number before it is w
   await files.serve(first)
   const large = commit({ 'components/trust/trust.json': '2', 'large.bin': 'x'.repeat(9 * 1024 * 1024) })
   await expect(files.serve(large)).rejects.toThrow(
-    /KN7006: cannot read fleet\/large\.bin .*limit 8388608.*remove files/,
+    /KN7114: cannot read fleet\/large\.bin .*limit 8388608.*remove files/,
   )
   git('rm', '--quiet', 'fleet/large.bin')
   symlinkSync('/etc/passwd', join(repository(), 'fleet/link'))

@@ -22,7 +22,7 @@ export const clusterRole = (config: RolesConfig): RoleSetup => ({
   async setup(context) {
     const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')
     const [first, ...others] = await hostsOf(config, { ...context, connect })
-    if (first === undefined) throw new KubeNodeError(runErrors.KN1094_planes())
+    if (first === undefined) throw new KubeNodeError(runErrors.KN1002_planes())
     let known: Addons | undefined
     const running = clusterModule.setup({
       ...context,

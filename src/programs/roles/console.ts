@@ -8,7 +8,7 @@ import type { RolesConfig } from './config.ts'
 /** No leader: each replica has its own users and sessions. */
 export const consoleRole = ({ cluster, connection, console: served }: RolesConfig): RoleSetup => ({
   setup(context) {
-    if (served === undefined) throw new KubeNodeError(runErrors.KN1094_console())
+    if (served === undefined) throw new KubeNodeError(runErrors.KN1002_console())
     return [new ConsolePart({ ...served, cluster, connection, context })]
   },
 })

@@ -23,11 +23,11 @@ test('a certificate that is given needs no names', () => {
 })
 
 test.each([
-  ['no folder', { artifactsHost: 'a' }, /KN1094.*--artifacts-folder/],
-  ['no names', folder, /KN1094.*--artifacts-host/],
-  ['a certificate without its key', { ...folder, artifactsCert: 'c' }, /KN1094.*belong together/],
-  ['artifacts by a tag', { ...folder, artifactsHost: 'a', artifactsOci: 'r.example.org/a:1' }, /KN1094.*digest/],
-  ['an address that is none', { ...folder, artifactsHost: 'a', artifactsListen: 'x' }, /KN1094/],
+  ['no folder', { artifactsHost: 'a' }, /KN1002.*--artifacts-folder/],
+  ['no names', folder, /KN1002.*--artifacts-host/],
+  ['a certificate without its key', { ...folder, artifactsCert: 'c' }, /KN1002.*belong together/],
+  ['artifacts by a tag', { ...folder, artifactsHost: 'a', artifactsOci: 'r.example.org/a:1' }, /KN1002.*digest/],
+  ['an address that is none', { ...folder, artifactsHost: 'a', artifactsListen: 'x' }, /KN1002/],
 ])('%s is refused', (_, options, wanted) => {
   expect(() => artifactsConfigOf(options)).toThrow(wanted)
 })

@@ -26,7 +26,7 @@ export type ServedArtifacts = ArtifactsConfig & {
 export function artifactsConfigOf(options: ArtifactsOptions): ServedArtifacts {
   const { artifactsFolder: folder, artifactsListen: listen = DEFAULT_LISTEN, artifactsCert: cert } = options
   const { artifactsKey: key, artifactsHost = '' } = options
-  const wrong = (what: string) => new KubeNodeError(runErrors.KN1094_artifacts({ what }))
+  const wrong = (what: string) => new KubeNodeError(runErrors.KN1002_artifacts({ what }))
   if (folder === undefined) throw wrong('--artifacts-folder is missing')
   if ((cert === undefined) !== (key === undefined)) throw wrong('--artifacts-cert and --artifacts-key belong together')
   const hosts = artifactsHost

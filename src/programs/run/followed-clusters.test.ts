@@ -136,7 +136,7 @@ test('a file that cannot be read at the start is refused', async () => {
 })
 
 test.each([
-  ['no JSON', '{', /^KN1094: cannot read the clusters to run from clusters.json: .*JSON/],
+  ['no JSON', '{', /^KN1002: cannot read the clusters to run from clusters.json: .*JSON/],
   ['no list', '{}', /it is no list of lists of words/],
   ['another list', '["--roles"]', /it is no list of lists of words/],
   ['an empty entry', '[[]]', /it is no list of lists of words/],

@@ -122,7 +122,7 @@ function kubeconfigsOf(entry: string): string | undefined {
 
 /** Each entry is identified by its own text. */
 export function entriesIn(text: string, file: string): readonly string[] {
-  const refused = (why: string) => new KubeNodeError(runErrors.KN1094_follow({ file, why }))
+  const refused = (why: string) => new KubeNodeError(runErrors.KN1002_follow({ file, why }))
   let found: unknown
   try {
     found = JSON.parse(text)

@@ -46,7 +46,7 @@ export function addressIn(option: string, text: string): Address {
   const host = bracketed ?? plain ?? ''
   const port = Number(digits)
   if (isIP(host) === 0 || digits === '' || port > MAX_PORT)
-    throw new KubeNodeError(runErrors.KN1094_address({ option, text: JSON.stringify(text) }))
+    throw new KubeNodeError(runErrors.KN1002_address({ option, text: JSON.stringify(text) }))
   return { host, port }
 }
 
@@ -55,12 +55,12 @@ export function listeningOf(options: ListenOptions, roles: readonly string[]): L
   const { metricsPort, healthListen } = options
   const port = Number(metricsPort)
   if (!/^\d+$/.test(metricsPort) || port > MAX_PORT)
-    throw new KubeNodeError(runErrors.KN1094_metricsPort({ port: JSON.stringify(metricsPort), maxPort: MAX_PORT }))
+    throw new KubeNodeError(runErrors.KN1002_metricsPort({ port: JSON.stringify(metricsPort), maxPort: MAX_PORT }))
   const health = healthListen === undefined ? undefined : addressIn('--health-listen', healthListen)
   const metrics = metricsIn(options)
   const taken = [port, health?.port, metrics?.port].find((p) => p !== undefined && p !== 0)
   if (taken !== undefined && roles.length > 1)
-    throw new KubeNodeError(runErrors.KN1094_sharedPort({ port: taken, roles: roles.join(' and ') }))
+    throw new KubeNodeError(runErrors.KN1002_sharedPort({ port: taken, roles: roles.join(' and ') }))
   return {
     // With a pod address there is no use for a loopback port that changes at every start.
     ...(((health === undefined && metrics === undefined) || port !== 0) && { loopback: port }),
@@ -72,7 +72,7 @@ function metricsIn(options: ListenOptions): Listening['metrics'] {
   const { metricsListen, metricsInsecure: isInsecure = false, metricsClientCa } = options
   const { metricsTlsCert: cert, metricsTlsKey: key } = options
   if (metricsListen === undefined) return undefined
-  if ((cert === undefined) !== (key === undefined)) throw new KubeNodeError(runErrors.KN1094_metricsPair())
+  if ((cert === undefined) !== (key === undefined)) throw new KubeNodeError(runErrors.KN1002_metricsPair())
   return {
     ...addressIn('--metrics-listen', metricsListen),
     isInsecure,

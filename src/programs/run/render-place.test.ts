@@ -20,7 +20,7 @@ test.each([
   ['an option in its place', '--privileged'],
 ])('an image for Jobs is asked for: %s', (_, given) => {
   const wish = { env: POD, ...defined({ renderImage: given }) }
-  expect(() => renderImageOf(wish)).toThrow(/KN1094/)
+  expect(() => renderImageOf(wish)).toThrow(/KN1002/)
 })
 
 test('Jobs are placed as the settings of an installation say', () => {
@@ -38,4 +38,4 @@ test.each([
   '{"tolerations":[{}]}',
   '{"tolerations":[{"key":"a","effect":"Never"}]}',
   '{"affinity":{}}',
-])('a placement that is none is refused: %s', (text) => expect(() => renderPlacementOf(text)).toThrow(/KN1094/))
+])('a placement that is none is refused: %s', (text) => expect(() => renderPlacementOf(text)).toThrow(/KN1002/))

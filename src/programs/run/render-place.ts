@@ -22,7 +22,7 @@ export function renderImageOf({ render, renderImage, env }: RenderOptions): stri
   if ((render ?? (isInPod(env) ? 'job' : 'process')) === 'process') return undefined
   if (renderImage === undefined || !IMAGE.test(renderImage))
     throw new KubeNodeError(
-      runErrors.KN1094_renderImage({ seen: renderImage === undefined ? 'none' : JSON.stringify(renderImage) }),
+      runErrors.KN1002_renderImage({ seen: renderImage === undefined ? 'none' : JSON.stringify(renderImage) }),
     )
   return renderImage
 }
@@ -40,7 +40,7 @@ const isToleration = (v: unknown): v is Placement['tolerations'][number] =>
 export function renderPlacementOf(text: string | undefined): Placement | undefined {
   if (text === undefined) return undefined
   const refuse = (): never => {
-    throw new KubeNodeError(runErrors.KN1094_placement({ seen: JSON.stringify(text.slice(0, 200)) }))
+    throw new KubeNodeError(runErrors.KN1002_placement({ seen: JSON.stringify(text.slice(0, 200)) }))
   }
   let value: unknown
   try {

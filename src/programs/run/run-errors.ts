@@ -10,7 +10,7 @@ export const runErrors = errorTable({
     text: 'cannot tell hosts how to trust {server}: the kubeconfig names no certificate authority',
     next: 'add certificate-authority-data',
   },
-  KN1094_role: {
+  KN1002_role: {
     text: 'cannot run the role {r}',
     next: 'use one of {roleNames}',
   },
@@ -18,11 +18,11 @@ export const runErrors = errorTable({
     text: 'cannot give {path} to hosts: it is not a valid trust document',
     next: 'make one with kubenode artifact keys trust',
   },
-  KN1094_webhookPort: {
+  KN1002_webhookPort: {
     text: 'cannot serve the webhook on port {webhookPort}: not a number from 0 to {maxPort}',
     next: '0 takes a free one',
   },
-  KN1094_address: {
+  KN1002_address: {
     text: 'cannot listen at the address of {option}: {text} is not an IP address with a port',
     next: 'give one such as 0.0.0.0:8081 or [::]:8081',
   },
@@ -30,11 +30,11 @@ export const runErrors = errorTable({
     text: 'cannot run the role {role}: {why}',
     next: 'run it with a kubeconfig of {identity}, or bind this user to the roles of that name (deploy/install/2-rbac.yaml)',
   },
-  KN1094_sharedPort: {
+  KN1002_sharedPort: {
     text: 'cannot serve metrics of {roles} on port {port}: it is one port',
     next: 'run each role as a process of its own, or leave --metrics-port out',
   },
-  KN1094_metricsPort: {
+  KN1002_metricsPort: {
     text: 'cannot serve metrics on port {port}: give a number from 0 to {maxPort}',
     next: '0 takes a free one',
   },
@@ -46,15 +46,15 @@ export const runErrors = errorTable({
     text: 'cannot choose a cluster: {first} and {second} are both there',
     next: 'name one: {option} or {other}',
   },
-  KN1094_service: {
+  KN1002_service: {
     text: 'cannot serve the webhook for --webhook-service {service}',
     next: 'give NAMESPACE/NAME of the Service, and no --webhook-host',
   },
-  KN1094_metricsPair: {
+  KN1002_metricsPair: {
     text: 'cannot serve metrics with half of a certificate',
     next: 'give both --metrics-tls-cert and --metrics-tls-key, or neither',
   },
-  KN1094_hostServer: {
+  KN1002_hostServer: {
     text: 'cannot use --host-server {url}: not an https address',
     next: 'give one such as https://api.example.org:6443',
   },
@@ -74,23 +74,23 @@ export const runErrors = errorTable({
     text: 'cannot run the role {role}: it has no kubeconfig, and this process does not run in a pod',
     next: 'add --kubeconfig {role}=FILE',
   },
-  KN1094_cluster: {
+  KN1002_cluster: {
     text: 'cannot tell the name of this cluster: in a pod there is no kubeconfig whose context would name it',
     next: 'add --cluster NAME, as the hub calls it',
   },
-  KN1094_life: {
+  KN1002_life: {
     text: 'cannot read --certificate-life {text}',
     next: 'give a duration from 1h to 365d, such as 7d',
   },
-  KN1094_renderImage: {
+  KN1002_renderImage: {
     text: 'cannot render in Jobs of the cluster: --render-image names no image (seen: {seen})',
     next: 'give --render-image the reference of the image that this program runs from, or render in a process with --render process, where the machine allows namespaces',
   },
-  KN1094_placement: {
+  KN1002_placement: {
     text: 'cannot use --render-placement {seen}: it is no JSON of nodeSelector and tolerations, each with a key',
     next: 'write nodeSelector and tolerations as in the settings of an installation, as one line of JSON (kubenode run --help shows an empty one)',
   },
-  KN1094_artifacts: {
+  KN1002_artifacts: {
     text: 'cannot serve artifacts: {what}',
     next: 'correct the options of role artifacts; kubenode run --help lists them',
   },
@@ -102,27 +102,27 @@ export const runErrors = errorTable({
     text: 'cannot use --join-script {value}: it is no SHA-256 in hexadecimal digits',
     next: 'give the one that kubenode agent bundle prints for join.sh',
   },
-  KN1094_gitAllow: {
+  KN1002_gitAllow: {
     text: 'cannot allow the git server {host}: it is no HOST or HOST:PORT',
     next: 'write the host as in the address of the repository: --git-allow git.example.org,localhost:3000',
   },
-  KN1094_inspections: {
+  KN1002_inspections: {
     text: 'cannot let inspections ask {url}',
     next: 'write an origin such as http://prometheus.monitoring:9090',
   },
-  KN1094_repositorySize: {
+  KN1002_repositorySize: {
     text: 'cannot use --max-repository {seen}: it is a number of MiB from 16 to {limit}',
     next: 'give a number, such as 1024',
   },
-  KN1094_roles: {
+  KN1002_roles: {
     text: 'cannot run without roles: --roles is not given',
     next: 'give --roles LIST, such as --roles controllers; or --follow FILE, whose clusters name theirs',
   },
-  KN1094_follow: {
+  KN1002_follow: {
     text: 'cannot read the clusters to run from {file}: {why}',
     next: 'write a list of lists of options, each as after -- of kubenode run: [["--roles","defender","--kubeconfig","FILE"]]',
   },
-  KN1094_planes: {
+  KN1002_planes: {
     text: 'cannot run role cluster without a host of control planes',
     next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver, or --control-plane-versions FILE',
   },
@@ -134,7 +134,7 @@ export const runErrors = errorTable({
     text: '{left} of {all} parts of this process did not end within {seconds} s of the first',
     next: 'the process exits, and its supervisor starts it again; its log names the part that failed first',
   },
-  KN1094_console: {
+  KN1002_console: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/operations/console.md)',
   },

@@ -72,7 +72,7 @@ export const rolesIn = (list: string): readonly RoleName[] =>
   list.split(',').map((r) => {
     const known = ROLE_NAMES.find((n) => n === r.trim())
     if (known === undefined)
-      throw new KubeNodeError(runErrors.KN1094_role({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
+      throw new KubeNodeError(runErrors.KN1002_role({ r: JSON.stringify(r), roleNames: ROLE_NAMES.join(', ') }))
     return known
   })
 
@@ -135,12 +135,12 @@ interface OwnCluster {
 /** In a pod the API server has an address that hosts can only reach once they are nodes. */
 export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own: OwnCluster): ClusterConfig {
   if (hostServer !== undefined && URL.parse(hostServer)?.protocol !== 'https:')
-    throw new KubeNodeError(runErrors.KN1094_hostServer({ url: JSON.stringify(hostServer) }))
+    throw new KubeNodeError(runErrors.KN1002_hostServer({ url: JSON.stringify(hostServer) }))
   const ca = hostCa === undefined ? own.ca : () => readText(hostCa, 'authority of the API server')
   // Reports an unreadable file at startup.
   ca()
   const name = cluster ?? own.context
-  if (name === '') throw new KubeNodeError(runErrors.KN1094_cluster())
+  if (name === '') throw new KubeNodeError(runErrors.KN1002_cluster())
   return { server: hostServer ?? own.server, ca, cluster: name, connection: own.connection }
 }
 
@@ -152,7 +152,7 @@ function consoleOf(
   roles: readonly RoleName[],
 ) {
   if (!roles.includes('console')) return {}
-  if (file === undefined) throw new KubeNodeError(runErrors.KN1094_console())
+  if (file === undefined) throw new KubeNodeError(runErrors.KN1002_console())
   requireTrustedFolder(file)
   return { console: { at: addressIn('--console-listen', at), file: readConsoleFile(file) } }
 }
@@ -173,7 +173,7 @@ function joinScriptOf({ joinScript }: RunOptions): { readonly joinScript?: strin
 function lifeOf({ certificateLife: text }: RunOptions): { readonly certificateSeconds?: number } {
   if (text === undefined) return {}
   const seconds = (durationMs(text) ?? Number.NaN) / 1_000
-  if (!isLife(seconds)) throw new KubeNodeError(runErrors.KN1094_life({ text: JSON.stringify(text) }))
+  if (!isLife(seconds)) throw new KubeNodeError(runErrors.KN1002_life({ text: JSON.stringify(text) }))
   return { certificateSeconds: seconds }
 }
 
@@ -191,7 +191,7 @@ function maxRepositoryBytes({ maxRepository }: RunOptions): number {
   const mib = /^\d{1,7}$/.test(maxRepository) ? Number(maxRepository) : 0
   if (mib < LEAST_REPOSITORY_MIB || mib > MOST_REPOSITORY_MIB)
     throw new KubeNodeError(
-      runErrors.KN1094_repositorySize({ seen: JSON.stringify(maxRepository.slice(0, 32)), limit: MOST_REPOSITORY_MIB }),
+      runErrors.KN1002_repositorySize({ seen: JSON.stringify(maxRepository.slice(0, 32)), limit: MOST_REPOSITORY_MIB }),
     )
   return mib * MIB
 }
@@ -201,12 +201,12 @@ function webhookOf(options: RunOptions) {
   const port = Number(webhookPort)
   if (!/^\d+$/.test(webhookPort) || port > MAX_PORT)
     throw new KubeNodeError(
-      runErrors.KN1094_webhookPort({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }),
+      runErrors.KN1002_webhookPort({ webhookPort: JSON.stringify(webhookPort), maxPort: MAX_PORT }),
     )
   if (host === undefined && service === undefined) return {}
   const [, namespace = '', , name = ''] = SERVICE.exec(service ?? '') ?? []
   if (service !== undefined && (host !== undefined || name === ''))
-    throw new KubeNodeError(runErrors.KN1094_service({ service: JSON.stringify(service) }))
+    throw new KubeNodeError(runErrors.KN1002_service({ service: JSON.stringify(service) }))
   const at = service === undefined ? { host: host ?? '' } : { namespace, name }
   const { webhookClientCa, webhookAnnounce: file } = options
   const clientCa = webhookClientCa === undefined ? undefined : readText(webhookClientCa, 'authority of webhook clients')
@@ -241,7 +241,7 @@ const GIT_HOST = /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 function gitHostsOf({ gitAllow }: RunOptions): readonly string[] {
   const hosts = listOf(gitAllow)
   const bad = hosts.find((host) => !GIT_HOST.test(host))
-  if (bad !== undefined) throw new KubeNodeError(runErrors.KN1094_gitAllow({ host: JSON.stringify(bad.slice(0, 100)) }))
+  if (bad !== undefined) throw new KubeNodeError(runErrors.KN1002_gitAllow({ host: JSON.stringify(bad.slice(0, 100)) }))
   return hosts
 }
 
@@ -250,7 +250,7 @@ function inspectionsOf({ prometheusUrl, inspectionAllow }: RunOptions) {
   const allow = listOf(inspectionAllow)
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
     if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
-      throw new KubeNodeError(runErrors.KN1094_inspections({ url: JSON.stringify(url) }))
+      throw new KubeNodeError(runErrors.KN1002_inspections({ url: JSON.stringify(url) }))
   return { allow, ...defined({ prometheus: prometheusUrl }) }
 }
 

@@ -191,8 +191,8 @@ describe.each(VENDORS)('a cloud like $name', (v: Vendor) => {
     const { providerID } = await madeBy(provider, 'm')
     expect((await provider.list()).hosts).toHaveLength(1)
     lie = inBody(change)
-    await expect(provider.list()).rejects.toThrow('KN11080')
-    await expect(provider.get(providerID)).rejects.toThrow('KN11080')
+    await expect(provider.list()).rejects.toThrow('KN11061')
+    await expect(provider.get(providerID)).rejects.toThrow('KN11061')
     lie = undefined
     expect((await provider.get(providerID))?.machine).toBe('m')
   })

@@ -285,7 +285,7 @@ class Nspawn implements NspawnProvider {
     const supervisor = await findSupervisor(at, agent)
     const end = await cutPower(at, supervisor, clock, async () => onPowerOff?.(machine))
     if (end === 'Left')
-      throw new KubeNodeError(providersErrors.KN11003_powerOff({ dir: at.dir }), {
+      throw new KubeNodeError(providersErrors.KN8031_powerOff({ dir: at.dir }), {
         retry: 'later',
       })
   }

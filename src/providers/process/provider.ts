@@ -288,6 +288,6 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 const leftOver = (node: NodeLayout): KubeNodeError =>
-  new KubeNodeError(providersErrors.KN11003({ dir: node.dir }), {
+  new KubeNodeError(providersErrors.KN8031_machine({ dir: node.dir }), {
     retry: 'later',
   })

@@ -24,7 +24,7 @@ export interface ConformanceAsked extends PlaceOptions {
 
 export async function conformance(options: ConformanceAsked, io: Io): Promise<void> {
   const withinMs = durationMs(options.timeout) ?? 0
-  if (withinMs <= 0) throw new KubeNodeError(providerErrors.KN1010_wait({ timeout: JSON.stringify(options.timeout) }))
+  if (withinMs <= 0) throw new KubeNodeError(providerErrors.KN1002_wait({ timeout: JSON.stringify(options.timeout) }))
   const params = Object.fromEntries((options.params ?? []).map(paramOf))
   const place = placeOf(options, io.cwd)
   const isJson = options.output === 'json'

@@ -10,7 +10,7 @@ export const providerErrors = errorTable({
     text: 'cannot use the parameter {text}',
     next: 'write --params KEY=VALUE, once for each',
   },
-  KN1010_wait: {
+  KN1002_wait: {
     text: 'cannot wait for {timeout}',
     next: 'give a duration such as 30s or 10m',
   },

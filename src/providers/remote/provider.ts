@@ -342,7 +342,7 @@ export async function capabilitiesOf(place: RemotePlace, clock: Clock): Promise<
     if (isKubeNodeError(cause)) throw cause
     const of = cause instanceof BadAnswer ? 'cannot use its answer to capabilities: ' : ''
     const why = `${of}${printableLine(connectTrouble(cause)).slice(0, 300)}`
-    throw new KubeNodeError(providersErrors.KN11065_check({ place: placeText(place), why }), { cause })
+    throw new KubeNodeError(providersErrors.KN1206_placeCheck({ place: placeText(place), why }), { cause })
   } finally {
     asker?.close()
   }

@@ -172,10 +172,10 @@ test('the socket is for its owner only, one that a killed program left is replac
   const at = { kind: 'Socket', path } as const
   const first = await serveProvider(memory(), at, tools)
   expect((lstatSync(path).mode & 0o777).toString(8)).toBe('600')
-  await expect(serveProvider(memory(), at, tools)).rejects.toThrow(/KN11065.*another program serves there/)
+  await expect(serveProvider(memory(), at, tools)).rejects.toThrow(/KN1206.*another program serves there/)
   await first.close()
   await writeFile(path, 'a file of somebody')
-  await expect(serveProvider(memory(), at, tools)).rejects.toThrow(/KN11065.*something else/)
+  await expect(serveProvider(memory(), at, tools)).rejects.toThrow(/KN1206.*something else/)
 })
 
 test('over https the authority is pinned, the token is needed, both can be replaced, and each provider has its place', async () => {

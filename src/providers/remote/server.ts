@@ -79,7 +79,7 @@ async function serve(
   const names = [...providers.values()].map((p) => p.name).join(', ')
   await listen(server, at).catch((cause: unknown) => {
     const place = at.kind === 'Socket' ? at.path : `${at.host}:${at.port}`
-    throw new KubeNodeError(providersErrors.KN11065({ name: names, place, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(providersErrors.KN1206_place({ name: names, place, why: messageOf(cause) }), { cause })
   })
   const following = [...handlers.values()].map((h) => h.follow(stop.signal))
   return {

@@ -76,7 +76,7 @@ describe('S13 an address that only this machine or its link can reach', () => {
 
 const bad = ['ftp://x', 'https://u:p@x', 'https://x/?q=1', 'x', '']
 test.each(bad)('an address that cannot be meant is reported to the operator: %s', (text) =>
-  expect(() => parsePlaces([text])).toThrow(/KN1094/),
+  expect(() => parsePlaces([text])).toThrow(/KN1002/),
 )
 
 describe('a call', () => {

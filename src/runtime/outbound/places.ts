@@ -26,7 +26,7 @@ export function parsePlaces(texts: readonly string[]): OutboundPlaces {
       const isPlain =
         url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === ''
       if (url === undefined || !isPlain || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-        throw new KubeNodeError(runtimeErrors.KN1094_calls({ text: JSON.stringify(text) }))
+        throw new KubeNodeError(runtimeErrors.KN1002_calls({ text: JSON.stringify(text) }))
       const host = hostOf(url)
       return {
         origin: url.origin,

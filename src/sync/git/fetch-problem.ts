@@ -85,7 +85,7 @@ function sshProblem(url: string, { fingerprint }: SshAccess, output: string): Ku
   }
   const refused = line(/Permission denied|Too many authentication failures/)
   if (refused !== undefined)
-    return later(syncErrors.KN7029({ url, key: fingerprint ?? 'of its Secret', why: shownCause(refused) }))
+    return later(syncErrors.KN7023_ssh({ url, key: fingerprint ?? 'of its Secret', why: shownCause(refused) }))
   return undefined
 }
 

@@ -22,7 +22,7 @@ export const gitErrors = errorTable({
     text: 'cannot read {path}: it is a {kind}, and a fleet consists of plain files',
     next: 'replace it with the files it refers to',
   },
-  KN7006: {
+  KN7114_files: {
     text: 'cannot read {where}: it {seen}',
     next: 'remove files that do not belong to the fleet, or make it smaller',
   },
@@ -46,7 +46,7 @@ export const gitErrors = errorTable({
     text: 'cannot render commit {commit} of {repository}: it has no {entry}',
     next: 'commit one, or set the path of the FleetSource',
   },
-  KN1663_unknown: {
+  KN1002_unknownCluster: {
     text: 'cannot plan for cluster {cluster}: the fleet has {all}',
     next: 'name one of these',
   },
@@ -110,7 +110,7 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: the host key of the server is not trusted by known_hosts of the Secret of spec.secretRef: {why}',
     next: 'compare it with the keys that the operator of the server publishes, and put its line there; if no operator announced a new one, the connection may be intercepted',
   },
-  KN7029: {
+  KN7023_ssh: {
     text: 'cannot fetch {url}: the server refused the ssh key {key}: {why}',
     next: 'register its public key at the server as a deploy key that may read the repository, and check the user in spec.url, such as git@; the next fetch tries it again',
   },

@@ -428,4 +428,5 @@ function readSmall(file: string): string | undefined {
   return info?.isFile() === true && info.size <= MAX_REF_BYTES ? readFileSync(file, 'utf8') : undefined
 }
 
-const tooLarge = (where: string, seen: string): KubeNodeError => new KubeNodeError(syncErrors.KN7006({ where, seen }))
+const tooLarge = (where: string, seen: string): KubeNodeError =>
+  new KubeNodeError(syncErrors.KN7114_files({ where, seen }))

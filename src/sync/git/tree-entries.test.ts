@@ -69,7 +69,7 @@ test.each([
 test('a folder of very many files is too large, and nothing that git would not write', () => {
   const many = Array.from({ length: 10_001 }, (_, i) => entry('100644', `f${i}`))
   expect(() => parseTree(Buffer.concat(many), 'tree')).toThrow(
-    'KN7006: cannot read tree: it has more than 10000 entries in one folder; remove files',
+    'KN7114: cannot read tree: it has more than 10000 entries in one folder; remove files',
   )
 })
 

@@ -41,7 +41,9 @@ export function parseTree(bytes: Uint8Array, where: string): readonly TreeEntry[
   let at = 0
   while (at < bytes.length) {
     if (entries.length >= MAX_ENTRIES)
-      throw new KubeNodeError(syncErrors.KN7006({ where, seen: `has more than ${MAX_ENTRIES} entries in one folder` }))
+      throw new KubeNodeError(
+        syncErrors.KN7114_files({ where, seen: `has more than ${MAX_ENTRIES} entries in one folder` }),
+      )
     const space = bytes.indexOf(SPACE, at)
     const end = space < 0 ? -1 : bytes.indexOf(NUL, space)
     if (space < 0 || end < 0 || end + 1 + OID_BYTES > bytes.length) throw hostile(where, 'a truncated tree entry')

@@ -49,7 +49,7 @@ export function* answering(end: CagedEnd, what: string): Generator<void, Answere
     case 'OutOfMemory':
       throw new KubeNodeError(syncErrors.KN7114_memory({ what }))
     case 'Superseded':
-      throw new KubeNodeError(syncErrors.KN7113({ what }))
+      throw new KubeNodeError(syncErrors.KN3001_newer({ what }))
     case 'Ended':
       throw new KubeNodeError(syncErrors.KN7106({ what, how: `${end.how}${lastLine(end.printed)}` }))
     default:

@@ -24,7 +24,10 @@ export function folderFiles(root: string, folders: readonly string[]): Record<st
     bytes += size
     if (++count > MAX_FILES || bytes > MAX_BYTES)
       throw new KubeNodeError(
-        syncErrors.KN7006({ where: join(root, path), seen: `is beyond ${MAX_FILES} files or ${MAX_BYTES} bytes` }),
+        syncErrors.KN7114_files({
+          where: join(root, path),
+          seen: `is beyond ${MAX_FILES} files or ${MAX_BYTES} bytes`,
+        }),
       )
     files[path] = readFileSync(join(root, path), 'utf8')
   }

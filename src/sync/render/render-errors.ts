@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const renderErrors = errorTable({
-  KN7101: {
+  KN7102_syntax: {
     text: 'cannot render {what}: the fleet does not parse{place}: {why}',
     next: 'correct the syntax',
   },
@@ -50,7 +50,7 @@ export const renderErrors = errorTable({
     text: 'cannot use {what}: rendering it twice gives different objects',
     next: 'remove values that change from run to run',
   },
-  KN7113: {
+  KN3001_newer: {
     text: 'cannot {what}: a newer commit arrived during the render',
     next: 'the newer commit is rendered instead',
   },
@@ -78,7 +78,7 @@ export const renderErrors = errorTable({
     text: 'cannot {what}: its output has the {kind} {name} twice',
     next: 'remove code that writes to the render output',
   },
-  KN7006_job: {
+  KN7114_jobFiles: {
     text: 'cannot render in a Job: the files of the fleet are {bytes} bytes when packed, and a Job gets at most {limit}',
     next: 'remove files that do not belong to the fleet, or split it into several sources',
   },
@@ -90,7 +90,7 @@ export const renderErrors = errorTable({
     text: 'cannot render in Job {job}: its image cannot be pulled: {why}',
     next: 'check that nodes reach the registry and that the image exists; a private registry needs imagePullSecrets on the account kubenode-render of namespace kubenode-render',
   },
-  KN7124: {
+  KN7122_room: {
     text: 'cannot render in Job {job}: no node has room for its pod: {why}',
     next: 'add a node, or free memory and processor time on one',
   },
@@ -153,7 +153,7 @@ export const renderErrors = errorTable({
 })
 
 const OF_THE_COMMIT: ReadonlySet<string> = new Set([
-  'KN7101',
+  'KN7102',
   'KN7102',
   'KN7103',
   'KN7107',

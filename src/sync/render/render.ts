@@ -158,7 +158,7 @@ export async function renderKey(repository: GitRepository, commit: string, path 
   return ids.map((id) => id ?? '-').join('+')
 }
 
-const CODES = { Syntax: 'KN7101', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
+const CODES = { Syntax: 'KN7102', Thrown: 'KN7102', Import: 'KN7103', NothingSynthesised: 'KN7111' } as const
 
 /** Failures that only another commit fixes: in its code, or files that cannot be read at all or not in time. */
 const OF_THE_COMMIT = /^KN(71(0[1-79]|1[1245679]|2[01]|32)|70(05|06|08|11|15|16|19))$/

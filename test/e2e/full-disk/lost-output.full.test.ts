@@ -130,7 +130,7 @@ test(
     if (!('failed' in failed)) throw new Error('it serves')
     expect(failed.failed).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/^KN6010: cannot write .*admin.kubeconfig: /m),
+      err: expect.stringMatching(/^KN6116: cannot write .*admin.kubeconfig: /m),
     })
     rmdirSync(join(data, 'admin.kubeconfig'))
     const server = await startedApiServer(data)

@@ -110,7 +110,7 @@ export class Systemd implements Processes {
     const { systemctl, log, files, dir } = this.#o
     if (load === 'masked') throw new KubeNodeError(agentErrors.KN8055({ component, unit }), { retry: 'later' })
     if (load !== 'loaded')
-      throw new KubeNodeError(agentErrors.KN8038({ component, unit, load: load || 'nothing' }), { retry: 'later' })
+      throw new KubeNodeError(agentErrors.KN8032_unit({ component, unit, load: load || 'nothing' }), { retry: 'later' })
     const entry = this.#entries.get(component)
     if (entry !== undefined) entry.isBusy = true
     try {

@@ -52,7 +52,7 @@ describe('a unit', () => {
   test('S22 refuses a second line', () => {
     for (const changed of [{ args: ['a\nExecStartPre=/bin/evil'] }, { env: { A: 'b\nUser=root' } }, { user: 'a\nb' }])
       expect(() => unitText({ component: 'x', service: { ...service, ...changed }, environment: {} })).toThrow(
-        /^KN8036/,
+        /^KN8021/,
       )
   })
 

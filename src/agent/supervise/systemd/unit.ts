@@ -107,6 +107,6 @@ const quoted = (text: string): string =>
 function escaped(text: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\0-\x08\x0a-\x1f]/.test(text))
-    throw new KubeNodeError(agentErrors.KN8036({ text: JSON.stringify(text.slice(0, 60)) }))
+    throw new KubeNodeError(agentErrors.KN8021_control({ text: JSON.stringify(text.slice(0, 60)) }))
   return text
 }

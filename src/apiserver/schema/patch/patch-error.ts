@@ -16,7 +16,7 @@ const NUMBERS = {
   NotAPatch: 'KN5301',
   TooMany: 'KN5302',
   DoesNotApply: 'KN5303',
-  Internal: 'KN5304',
+  Internal: 'KN5301',
 } as const satisfies Readonly<Record<PatchErrorKind, keyof typeof schemaErrors>>
 
 /** The API's message for every patch that does not apply; only our own message gives the reason. */

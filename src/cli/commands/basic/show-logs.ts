@@ -122,7 +122,9 @@ function componentOf({ metadata, spec, status }: Machine, name: string | undefin
   const declared = spec.components ?? []
   const known = [...new Set([...declared, ...(status?.components ?? [])].map((c) => c.name))].toSorted()
   const refused = (why: string) =>
-    new KubeNodeError(logsErrors.KN1641({ component: name, machine, why, known: known.join(', ') || 'it has none' }))
+    new KubeNodeError(
+      logsErrors.KN1313_component({ component: name, machine, why, known: known.join(', ') || 'it has none' }),
+    )
   if (!known.includes(name)) {
     const near = didYouMean(name, known)
     throw refused(`it has no such component${near === undefined ? '' : `; did you mean ${near}?`}`)

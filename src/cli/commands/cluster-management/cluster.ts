@@ -131,17 +131,17 @@ async function kubeconfig(name: string, options: PlaceOptions, io: Io): Promise<
   ])
   const { client, cluster } = await found(name, options, io)
   const place = kubeconfigPlace(cluster)
-  if (place === undefined) throw new KubeNodeError(clusterErrors.KN1695({ name, why: 'it was not made yet' }))
+  if (place === undefined) throw new KubeNodeError(clusterErrors.KN7301_reached({ name, why: 'it was not made yet' }))
   const { namespace, secret, key } = place
   const stored = await client.get(coreKind('Secret'), { namespace, name: secret }).catch((error: unknown) => {
     if (!isApiError(error) || error.status !== 403) throw error
-    throw new KubeNodeError(clusterErrors.KN1402_secret({ name, namespace, secret }), { cause: error })
+    throw new KubeNodeError(clusterErrors.KN2403_secret({ name, namespace, secret }), { cause: error })
   })
   const data = isObject(stored?.['data']) ? stored['data'] : {}
   const text = key === undefined ? (data['value'] ?? data['kubeconfig']) : data[key]
   if (typeof text !== 'string') {
     const why = `Secret ${namespace}/${secret} ${stored === undefined ? 'does not exist' : 'has no such key'}`
-    throw new KubeNodeError(clusterErrors.KN1695({ name, why }))
+    throw new KubeNodeError(clusterErrors.KN7301_reached({ name, why }))
   }
   io.out(Buffer.from(text, 'base64').toString('utf8'))
   io.err('this is the identity of sync: it declares objects, and is no administrator; keep it secret\n')

@@ -26,7 +26,7 @@ type Wanted = { readonly byMs: number } | { readonly to: number }
 
 /** Reports a bad value before any request. */
 export function wantedEnd({ for: length, until }: ExtensionReason, now: number): Wanted {
-  const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1010_extension({ given }))
+  const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1002_extension({ given }))
   if (length !== undefined && until !== undefined) throw refuse('both --for and --until')
   if (length !== undefined) {
     const byMs = durationMs(length)
@@ -69,7 +69,7 @@ export function extension(
       expiresAt === undefined
         ? `is extended without an end by ${lifetime.extendedBy}`
         : `expires at ${timestamp(expiresAt)}`
-    throw new KubeNodeError(clusterErrors.KN1010_earlier({ name, until, expires }))
+    throw new KubeNodeError(clusterErrors.KN1002_earlier({ name, until, expires }))
   }
   const cap = ttlCap(policies, cluster)
   if (cap !== undefined && end > now + cap.ms)
@@ -88,7 +88,7 @@ export function extension(
       target: { kind: 'Cluster', namespace, name },
       effect: 'Extend',
       longestMs: LONGEST_MS,
-      refuse: () => clusterErrors.KN1010_extension({ given: `an end at ${until}` }),
+      refuse: () => clusterErrors.KN1002_extension({ given: `an end at ${until}` }),
     },
     { ...given, for: `${end - now}ms` },
     now,

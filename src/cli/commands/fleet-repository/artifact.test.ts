@@ -160,5 +160,5 @@ test('an existing key is never overwritten', async () => {
   writeFileSync(join(dir, 'k.pem'), 'precious')
   const { code, err } = await kubenode('artifact', 'keys', 'new', '-f', join(dir, 'k.pem'))
   expect([code, readFileSync(join(dir, 'k.pem'), 'utf8')]).toEqual([2, 'precious'])
-  expect(err).toMatch(/^KN1003: cannot open .*k\.pem: it exists already/)
+  expect(err).toMatch(/^KN1002: cannot open .*k\.pem: it exists already/)
 })

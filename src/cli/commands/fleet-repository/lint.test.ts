@@ -110,7 +110,7 @@ spec:
   const never = await lint({ 'rule.yaml': rule('Ready', 'False') })
   expect([never.code, never.out()]).toEqual([
     2,
-    expect.stringMatching(/^rule\.yaml:7:\d+: KN4019: .*can never be true/),
+    expect.stringMatching(/^rule\.yaml:7:\d+: KN4001: .*can never be true/),
   ])
   const ours = await lint({ 'rule.yaml': rule('KernelDeadlok', 'True') })
   expect([ours.code, ours.out()]).toEqual([

@@ -160,7 +160,7 @@ describe('a folder in which little is right', () => {
       /^odd\.cases\.ts: case "x": unknown field condition, did you mean conditions\?/m,
       /^odd\.cases\.ts: case 1: not an object$/m,
       /^none\.cases\.ts: KN1341: /m,
-      /^never\.ts: KN4019: the rule can never be true: unschedulable cannot be equal true and equal false/m,
+      /^never\.ts: KN4001: the rule can never be true: unschedulable cannot be equal true and equal false/m,
       /^never\.cases\.ts: case "x": unknown verdict "nope"/m,
       /^bare\.ts: it has no cases: write bare\.cases\.ts beside it$/m,
       /^noted\.cases\.ts: note: no known detector reports condition Ours/m,

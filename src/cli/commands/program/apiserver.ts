@@ -81,5 +81,5 @@ const countOf =
   (text: string): number => {
     const count = Number(text)
     if (/^\d{1,4}$/.test(text) && count > 0) return count
-    throw new KubeNodeError(cliErrors.KN1094_number({ option, text: JSON.stringify(text) }))
+    throw new KubeNodeError(cliErrors.KN1002_number({ option, text: JSON.stringify(text) }))
   }

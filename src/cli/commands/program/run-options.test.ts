@@ -19,18 +19,18 @@ test.each([
   'https://hooks.example.org/?q=1',
   'hooks.example.org',
 ])('S13 a place for webhooks that cannot be meant is refused at the start: %s', async (place) =>
-  expect(await refused('--call-allow', `https://good.example.org,${place}`)).toMatch(/^KN1094: cannot allow calls to/),
+  expect(await refused('--call-allow', `https://good.example.org,${place}`)).toMatch(/^KN1002: cannot allow calls to/),
 )
 
 test('S13 places that can be meant are taken, and the next thing is looked at', async () =>
   expect(await refused('--call-allow', 'https://hooks.example.org/repairs, http://10.0.0.7:8080')).toMatch(/^KN1301/))
 
 test.each([
-  [['--metrics-port', 'abc'], /^KN1094: cannot serve metrics on port "abc"/],
-  [['--metrics-port', '70000'], /^KN1094/],
+  [['--metrics-port', 'abc'], /^KN1002: cannot serve metrics on port "abc"/],
+  [['--metrics-port', '70000'], /^KN1002/],
   [
     ['--roles', 'sync,controllers', '--metrics-port', '9100'],
-    /^KN1094: cannot serve metrics of sync and controllers on port 9100/,
+    /^KN1002: cannot serve metrics of sync and controllers on port 9100/,
   ],
   [['--roles', 'sync,controllers', '--metrics-port', '0'], /^KN1320/],
   [['--roles', 'sync,controllers', '--shared-identity'], /^KN1301/],

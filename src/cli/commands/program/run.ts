@@ -37,7 +37,7 @@ type FollowingOptions = UncheckedOptions & { readonly follow?: string }
 
 function withRoles(options: UncheckedOptions): RunOptions {
   const { roles } = options
-  if (roles === undefined) throw new KubeNodeError(runErrors.KN1094_roles())
+  if (roles === undefined) throw new KubeNodeError(runErrors.KN1002_roles())
   return { ...options, roles }
 }
 

@@ -24,8 +24,8 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const FIRST = 'run --roles defender --kubeconfig a --cluster x --'
 test.each<[string, string, RegExp]>([
-  ['an unknown role', `${FIRST} --roles nonsense --kubeconfig a`, /^KN1094: .*"nonsense"/],
-  ['no roles', `${FIRST} --kubeconfig a`, /^KN1094: cannot run without roles/],
+  ['an unknown role', `${FIRST} --roles nonsense --kubeconfig a`, /^KN1002: .*"nonsense"/],
+  ['no roles', `${FIRST} --kubeconfig a`, /^KN1002: cannot run without roles/],
   ['an unknown option', `${FIRST} --roles sync --nope`, /^KN1002: unknown option '--nope'/],
   ['a word too many', `${FIRST} --roles sync stray`, /^KN1002: too many arguments/],
   ['a word without --', 'run --roles sync stray', /^KN(1355|1303|1002)/],

@@ -29,7 +29,7 @@ export function askHold({ verb, what, reason, for: length, author }: RepairReque
     throw new KubeNodeError(repairErrors.KN1325_repair({ verb, what: JSON.stringify(what) }))
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(repairErrors.KN1010_repair({ verb, length: JSON.stringify(length) }))
+    throw new KubeNodeError(repairErrors.KN1002_repair({ verb, length: JSON.stringify(length) }))
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',

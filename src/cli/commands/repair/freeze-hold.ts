@@ -34,7 +34,7 @@ export interface FreezeRequest extends HoldTexts {
 export function freezeHold(request: FreezeRequest, now: number): OperationalHold {
   const target = freezeTarget(request.what)
   return newHold(
-    { name: freezeName(target), target, effect: 'Freeze', longestMs: LONGEST_MS, refuse: holdErrors.KN1010_freeze },
+    { name: freezeName(target), target, effect: 'Freeze', longestMs: LONGEST_MS, refuse: holdErrors.KN1002_freeze },
     request,
     now,
   )

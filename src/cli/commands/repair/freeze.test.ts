@@ -34,7 +34,7 @@ test.each(['m-1', 'machine/', 'machine/a/b', 'pod/x', '__proto__/x'])('freeze %s
 })
 
 test.each(['', '0s', 'soon', '31d'])('a freeze for %j is refused by number', (length) => {
-  expect(() => freezeHold({ ...request, for: length }, NOW)).toThrow(/^KN1010/)
+  expect(() => freezeHold({ ...request, for: length }, NOW)).toThrow(/^KN1002/)
 })
 
 test('freezing twice is freezing once; thawing takes back ours and names the others', async () => {

@@ -6,11 +6,11 @@ export const holdErrors = errorTable({
     text: 'cannot freeze or thaw {what}',
     next: 'name it as {Object}, or leave it out for the whole cluster',
   },
-  KN1010_freeze: {
+  KN1002_freeze: {
     text: 'cannot freeze for {length}',
     next: 'write a duration such as 30m or 4h, at most 30d',
   },
-  KN1010_protection: {
+  KN1002_protection: {
     text: 'cannot lift protection for {length}',
     next: 'write a duration such as 10m, at most 24h',
   },

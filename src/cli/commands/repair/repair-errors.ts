@@ -6,7 +6,7 @@ export const repairErrors = errorTable({
     text: 'cannot {verb} {what}',
     next: 'name it as node/NAME, machine/NAME or remedier/NAME',
   },
-  KN1010_repair: {
+  KN1002_repair: {
     text: 'cannot {verb} for {length}',
     next: 'write a duration such as 30m or 4h, at most 7d',
   },

@@ -30,7 +30,7 @@ export function unprotectHold(request: UnprotectRequest, now: number): Operation
       target,
       effect: 'Unprotect',
       longestMs: LONGEST_MS,
-      refuse: holdErrors.KN1010_protection,
+      refuse: holdErrors.KN1002_protection,
     },
     request,
     now,

@@ -54,7 +54,7 @@ test('of a person in more groups than an approval holds, those that count are ke
 })
 
 test.each(['', '0s', 'soon', '8d'])('an approval for %j is refused by number', (length) => {
-  expect(() => approvalOf(permit, ADA, { ...request, for: length }, START_MS)).toThrow(/^KN1010/)
+  expect(() => approvalOf(permit, ADA, { ...request, for: length }, START_MS)).toThrow(/^KN1002/)
 })
 
 const held = (digit: string, count: number) => ({

@@ -31,7 +31,7 @@ const approvalName = (of: string, ...rest: readonly string[]): string =>
 export function approvedFor(length: string): number {
   const ms = durationMs(length)
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS)
-    throw new KubeNodeError(approveErrors.KN1010_approval({ length: JSON.stringify(length) }))
+    throw new KubeNodeError(approveErrors.KN1002_approval({ length: JSON.stringify(length) }))
   return ms
 }
 

@@ -2,7 +2,7 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const approveErrors = errorTable({
-  KN1010_approval: {
+  KN1002_approval: {
     text: 'cannot approve for {length}',
     next: 'write a duration such as 1h, at most 7d',
   },

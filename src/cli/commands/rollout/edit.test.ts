@@ -152,7 +152,7 @@ test.each(['machine/m-1', 'component/x'])('%s cannot be put back or allowed', (w
 
 test.each(['', '0s', '8d'])('an edit is not allowed for %j', (length) => {
   const request = { what: WHAT, digest: 'x', reason: 'r', for: length, author: 'a' }
-  expect(() => allowHold(request, NOW)).toThrow(/^KN1010/)
+  expect(() => allowHold(request, NOW)).toThrow(/^KN1002/)
 })
 
 test('an object that is not there is not found', async () => {

@@ -114,7 +114,7 @@ export function allowHold(request: AllowRequest, now: number): OperationalHold {
       effect: 'AllowEdit',
       to: request.digest,
       longestMs: LONGEST_MS,
-      refuse: editsErrors.KN1010_edit,
+      refuse: editsErrors.KN1002_edit,
     },
     request,
     now,

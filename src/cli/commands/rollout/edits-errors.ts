@@ -14,7 +14,7 @@ export const editsErrors = errorTable({
     text: 'cannot restore {what}: the cluster has no copy of the version in git',
     next: 'apply it from the repository, or wait for sync',
   },
-  KN1010_edit: {
+  KN1002_edit: {
     text: 'cannot allow the edit for {length}',
     next: 'write a duration such as 30m or 8h, at most 7d',
   },

@@ -42,7 +42,7 @@ export function holdFor(request: HoldRequest, now: number): OperationalHold {
   const base = holdName(target, effect)
   const name = effect === 'Retry' ? `${base}-${Math.floor(now / 1_000).toString(36)}` : base
   return newHold(
-    { name, target, effect, ...defined({ to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1010_hold },
+    { name, target, effect, ...defined({ to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1002_hold },
     request,
     now,
   )

@@ -41,7 +41,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
       : [await findObject(client, fleetSource, name, 'source')]
   if (what === NOW && sources.length > 1) {
     const names = sources.map(({ metadata }) => `source/${metadata.name ?? ''}`)
-    throw new KubeNodeError(exploreErrors.KN1311_sources({ names: names.join(', ') }))
+    throw new KubeNodeError(exploreErrors.KN1325_sources({ names: names.join(', ') }))
   }
   if (sources.length === 0) {
     showProblem(io, shownLine(await withHubHint(client, 'no sources to reconcile')))

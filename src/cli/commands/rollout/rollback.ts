@@ -28,7 +28,7 @@ export async function rollback(name: string, options: RollbackOptions, io: Io): 
     import('#explain/rollout/revisions.ts'),
   ])
   const { reason, now: isNow = false } = options
-  if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1376())
+  if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1002_reason())
   // Report a bad argument before any request.
   const [{ holdFor }, target] = [await import('./holds.ts'), { kind: 'MachineComponentSet', name } as const]
   holdFor(

@@ -55,7 +55,7 @@ describe('a hold', () => {
 
   test.each(['', '0s', 'soon', '31d'])('for %j is refused by number', (length) => {
     expect(() => holdFor({ ...request, for: length, target: heldTarget('set/a'), effect: 'Pause' }, NOW)).toThrow(
-      /^KN1010/,
+      /^KN1002/,
     )
   })
 

@@ -107,7 +107,7 @@ export class JobRenderer implements Renderer {
     const input = { run, limits: { deadlineMs, maxAnswerBytes, maxPrintedBytes }, request }
     const packed = await packInput(input)
     if (packed.length > MAX_INPUT_BYTES)
-      throw new KubeNodeError(syncErrors.KN7006_job({ bytes: packed.length, limit: MAX_INPUT_BYTES }))
+      throw new KubeNodeError(syncErrors.KN7114_jobFiles({ bytes: packed.length, limit: MAX_INPUT_BYTES }))
     const ending = new AbortController()
     // One listener for each request.
     setMaxListeners(0, ending.signal)

@@ -124,7 +124,7 @@ test('what a render waited for too long decides its error', () => {
   const code = (awaited: Parameters<typeof tooLate>[1]) => tooLate('render-x', awaited, 'why').code
   expect(['Quota', 'Node', 'Image', 'Start', 'Pod'].map((a) => code(a as 'Quota'))).toEqual([
     'KN7122',
-    'KN7124',
+    'KN7122',
     'KN1414',
     'KN7126',
     'KN7126',

@@ -103,7 +103,7 @@ export function tooLate(name: string, waited: Awaited, why: string): ErrorMessag
     case 'Quota':
       return syncErrors.KN7122({ why })
     case 'Node':
-      return syncErrors.KN7124({ job: name, why })
+      return syncErrors.KN7122_room({ job: name, why })
     case 'Image':
       return syncErrors.KN1414_render({ job: name, why })
     case 'Pod':
