@@ -12,7 +12,7 @@ import { NoticeWatch } from './notices/notice-watch.ts'
 import { buildComponents } from './parts/components.ts'
 import { buildDetection, type DetectionParts } from './parts/detection.ts'
 import { buildDrift } from './parts/drift.ts'
-import { type Ground, groundOf, type PartsOptions, type Target } from './parts/ground.ts'
+import { type PartsContext, partsContext, type PartsOptions, type Target } from './parts/context.ts'
 import { buildLogs } from './parts/logs.ts'
 import { buildMetrics } from './parts/metrics.ts'
 import { buildRepairs } from './parts/repairs.ts'
@@ -49,23 +49,23 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
 
 /** The list of parts. A part that notifies a later part is called only after all of them are built. */
 export function buildParts(o: PartsOptions): Parts {
-  const ground = groundOf(o)
-  const { base, files, dir, config, facts, machine, target } = ground
-  const nodeObject = buildNodeObject(ground)
+  const context = partsContext(o)
+  const { base, files, dir, config, facts, machine, target } = context
+  const nodeObject = buildNodeObject(context)
   const targets = (): readonly string[] =>
     [target.machineUid, nodeObject.knownUid].flatMap((u) => (u === undefined ? [] : [u]))
   const onStatus = (): void => machineWriter.touch()
-  const supervisor = buildSupervisor(ground)
-  const trust = buildTrust(ground, onStatus)
+  const supervisor = buildSupervisor(context)
+  const trust = buildTrust(context, onStatus)
   const onComponents = (): void => {
     board.read()
     onStatus()
-    endTrial(ground, supervisor, components)
+    endTrial(context, supervisor, components)
   }
-  const components = buildComponents(ground, { supervisor, trust, nodeObject, targets, onChange: onComponents })
-  const drift = buildDrift(ground, { supervisor, components })
+  const components = buildComponents(context, { supervisor, trust, nodeObject, targets, onChange: onComponents })
+  const drift = buildDrift(context, { supervisor, components })
   const onProblems = (): void => nodeWriter.touch()
-  const { board, detection } = buildDetection(ground, { supervisor, components, nodeObject, onChange: onProblems })
+  const { board, detection } = buildDetection(context, { supervisor, components, nodeObject, onChange: onProblems })
   const onFrozen = (): void => {
     for (const worker of components.workers) worker.wake()
     onStatus()
@@ -73,13 +73,13 @@ export function buildParts(o: PartsOptions): Parts {
   const frozen = new FrozenWatch({ ...base, watchFolder, onChange: onFrozen })
   const { metadataOrigins: origins } = o
   const notices = new NoticeWatch({ ...base, onChange: onStatus, ...defined({ origins }) })
-  const kubelet = buildKubeletTrust(ground, onStatus)
+  const kubelet = buildKubeletTrust(context, onStatus)
   const reporting = { supervisor, components, frozen, trust, notices, kubelet }
-  const machineWriter = buildMachineWriter(ground, reporting)
-  const nodeWriter = buildNodeWriter(ground, { nodeObject, board })
-  const { repairs, jobs } = buildRepairs(ground, { components, trust, detection, nodeObject, targets })
-  const logs = buildLogs(ground, { supervisor, components })
-  const metrics = buildMetrics(ground, { detection, board, components, repairs })
+  const machineWriter = buildMachineWriter(context, reporting)
+  const nodeWriter = buildNodeWriter(context, { nodeObject, board })
+  const { repairs, jobs } = buildRepairs(context, { components, trust, detection, nodeObject, targets })
+  const logs = buildLogs(context, { supervisor, components })
+  const metrics = buildMetrics(context, { detection, board, components, repairs })
   return {
     files,
     dir,
@@ -97,23 +97,23 @@ export function buildParts(o: PartsOptions): Parts {
     logs,
     notices,
     frozen,
-    reboots: ground.reboots,
+    reboots: context.reboots,
     kubelet,
     machineWriter,
     nodeWriter,
-    reportLeft: reportLeft(ground, reporting, nodeObject),
+    reportLeft: reportLeft(context, reporting, nodeObject),
   }
 }
 
 const buildKubeletTrust = (
-  { isHost, files, clock, session, config }: Ground,
+  { isHost, files, clock, session, config }: PartsContext,
   onChange: () => void,
 ): KubeletTrustWatch | undefined =>
   isHost
     ? new KubeletTrustWatch({ files, clock, trusted: session.identity.ca, isExpected: !config.registerNode, onChange })
     : undefined
 
-const buildNodeObject = ({ client, log, node, facts, session, config, target }: Ground): NodeObject =>
+const buildNodeObject = ({ client, log, node, facts, session, config, target }: PartsContext): NodeObject =>
   new NodeObject({
     client,
     log,
@@ -125,7 +125,7 @@ const buildNodeObject = ({ client, log, node, facts, session, config, target }: 
   })
 
 /** The agent's own new version has settled, or was reverted. */
-function endTrial({ log }: Ground, supervisor: WithSelf, components: AllComponents): void {
+function endTrial({ log }: PartsContext, supervisor: WithSelf, components: AllComponents): void {
   const own = components.workers.find((w) => w.component === AGENT_COMPONENT)
   if (own !== undefined)
     void supervisor

@@ -6,7 +6,7 @@ import { policiesFor } from './gates.ts'
 import { protectGate } from './gates/protect.ts'
 import { ruleGate } from './gates/rule.ts'
 import { targetGate } from './gates/target.ts'
-import type { Ground, Question } from './question.ts'
+import type { GateContext, Question } from './question.ts'
 
 export interface RefusedAlternate {
   readonly target: string
@@ -14,9 +14,12 @@ export interface RefusedAlternate {
 }
 
 /** Empty when every alternate may be requested; undefined when the permit names none. */
-export function refusedAlternates(permit: OperationPermit, ground: Ground): readonly RefusedAlternate[] | undefined {
+export function refusedAlternates(
+  permit: OperationPermit,
+  context: GateContext,
+): readonly RefusedAlternate[] | undefined {
   const { alternates } = permit.spec
-  const { snapshot } = ground
+  const { snapshot } = context
   if (alternates === undefined || snapshot.unknown !== undefined || snapshot.isWithoutDisruption(permit))
     return undefined
   return alternates.flatMap((target) => {
@@ -31,7 +34,7 @@ export function refusedAlternates(permit: OperationPermit, ground: Ground): read
       isRecovery: false,
       policies: policiesFor(snapshot.policies, permit, unit),
     }
-    const verdict = binding([...protectGate(question, ground), ...ruleGate(question, ground)])
+    const verdict = binding([...protectGate(question, context), ...ruleGate(question, context)])
     return verdict?.verdict === 'Denied' ? { target: target.uid, verdict } : []
   })
 }

@@ -16,7 +16,7 @@ import { protectGate } from './gates/protect.ts'
 import { rateGate } from './gates/rate.ts'
 import { ruleGate } from './gates/rule.ts'
 import { windowGate } from './gates/window.ts'
-import type { Ground, Question } from './question.ts'
+import type { GateContext, Question } from './question.ts'
 import { GOES_BACK, pass } from './verdict-of.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -43,7 +43,7 @@ const GATES_IN_ORDER = [
   ownPodsGate,
   exempting('Window', windowGate),
   exempting('HealthFloor', healthFloorGate),
-  (question: Question, { ledger, snapshot }: Ground) => blameGate(question, ledger.blames, snapshot.retried),
+  (question: Question, { ledger, snapshot }: GateContext) => blameGate(question, ledger.blames, snapshot.retried),
   exempting('Budget', budgetGate),
   rateGate,
   breakerGate,
@@ -51,25 +51,25 @@ const GATES_IN_ORDER = [
   ruleGate,
 ] as const
 
-type AskGate = (question: Question, ground: Ground) => readonly GateVerdict[]
+type AskGate = (question: Question, context: GateContext) => readonly GateVerdict[]
 
 /** Policies that exempt recoveries do not apply to them. */
 function exempting(name: (typeof RECOVERY_EXEMPTIONS)[number], gate: AskGate): AskGate {
-  return (question, ground) => {
+  return (question, context) => {
     if (name === 'Budget' && question.isBudgetExempt === true)
       return [pass(name, { reason: 'RecoveryExempt', seen: `${GOES_BACK}; its pipeline exempts reverts from budgets` })]
     const isExempt = ({ spec }: CompiledPolicy) => spec.exemptRecoveries?.includes(name) === true
-    if (!question.isRecovery || !question.policies.some(isExempt)) return gate(question, ground)
+    if (!question.isRecovery || !question.policies.some(isExempt)) return gate(question, context)
     const policies = question.policies.filter((p) => !isExempt(p))
     const [policy] = question.policies.filter(isExempt)
     const passed = pass(name, { reason: 'RecoveryExempt', ...defined({ policy }), seen: GOES_BACK })
-    return [...gate({ ...question, policies }, ground), passed]
+    return [...gate({ ...question, policies }, context), passed]
   }
 }
 
 /** One verdict per gate that has a result, in gate order. */
-export function askGates(question: Question, ground: Ground): readonly GateVerdict[] {
-  const held = holdGate(question, ground)
-  const rest = GATES_IN_ORDER.flatMap((gate) => hardest(gate(question, ground)) ?? [])
+export function askGates(question: Question, context: GateContext): readonly GateVerdict[] {
+  const held = holdGate(question, context)
+  const rest = GATES_IN_ORDER.flatMap((gate) => hardest(gate(question, context)) ?? [])
   return held === undefined ? rest : [held, ...rest]
 }

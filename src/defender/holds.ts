@@ -2,7 +2,7 @@
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
-import { holdsOver, named, thing, type Thing, thingsOfMachine } from '#permits/holds/reach.ts'
+import { holdsOver, named, holdTarget, type HoldTarget, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import type { Unit } from './unit.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -19,13 +19,13 @@ export function holdsOn(
   { cluster, now }: HoldScope,
 ): readonly OperationalHold[] {
   if (holds.length === 0) return []
-  const things = [
-    thing('OperationPermit', permit),
+  const targets = [
+    holdTarget('OperationPermit', permit),
     ...requesterOf(permit),
-    ...(unit === undefined ? [] : thingsOf(unit)),
+    ...(unit === undefined ? [] : targetsOf(unit)),
   ]
   const isInCluster = unit?.space === 'machines'
-  const over = holdsOver(holds, { effects, things, now, ...(isInCluster && { cluster: { name: cluster } }) })
+  const over = holdsOver(holds, { effects, targets, now, ...(isInCluster && { cluster: { name: cluster } }) })
   if (!isInCluster || !effects.includes('Abort')) return over
   // An Abort for a whole cluster also denies all new permits.
   return [...over, ...holds.map(readable).filter((h) => isAbortOfCluster(h, cluster) && isInForce(h, now))]
@@ -37,17 +37,17 @@ const isAbortOfCluster = ({ spec: { target, effect } }: OperationalHold, cluster
   (target.name === undefined || cluster === undefined || target.name === cluster)
 
 /** The requester's labels are not known here. */
-function requesterOf({ spec: { requester } }: OperationPermit): readonly Thing[] {
+function requesterOf({ spec: { requester } }: OperationPermit): readonly HoldTarget[] {
   const { kind, name, namespace } = requester
   if (kind === undefined) return []
   return [{ ...named(kind, name ?? ''), ...defined({ namespace }) }]
 }
 
 /** By its own labels, and those of its Node and its domains. */
-function thingsOf({ space, name, namespace, nodeName, labels, source }: Unit): readonly Thing[] {
+function targetsOf({ space, name, namespace, nodeName, labels, source }: Unit): readonly HoldTarget[] {
   if (space === 'clusters') return [{ kind: 'Cluster', name, labels, ...defined({ namespace }) }]
   // A MachineSet's labels are not known here. The controllers know them and evaluate such selectors.
-  const machine = thingsOfMachine(source, {
+  const machine = holdTargetsOfMachine(source, {
     node: undefined,
     machineSet: (set) => ({ metadata: { name: set } }),
   }).filter((t) => t.kind !== 'Node')

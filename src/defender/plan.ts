@@ -11,7 +11,7 @@ import { holdsOn } from './holds.ts'
 import { WorkingLedger } from './ledger.ts'
 import { Levels } from './levels.ts'
 import { isOpen, phaseOf } from './permit-phase.ts'
-import type { Ground } from './question.ts'
+import type { GateContext } from './question.ts'
 import { advanceSlots } from './slots.ts'
 import { reservationsOf } from './reservations.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -59,8 +59,8 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
     ledger.reservations = reservationsOf(snapshot.maintenance ?? [], ledger.reservations, snapshot.fleet, snapshot.wall)
   if (snapshot.alteredPolicies !== undefined) ledger.alteredPolicies = snapshot.alteredPolicies
   const levels = Levels.booked(snapshot.fleet, ledger.grants(), ledger.reservations)
-  const ground: Ground = { snapshot, ledger, levels }
-  const permits = inTurn(ground, open).map((permit) => decidePermit(permit, ground))
+  const context: GateContext = { snapshot, ledger, levels }
+  const permits = inTurn(context, open).map((permit) => decidePermit(permit, context))
   const denied = permits.filter((p) => p.phase === 'Denied' && phaseOf(p.permit) !== 'Denied').length
   if (denied > 0) ledger.add('denied', denied)
   return { ledger: ledger.next(leader), permits, retryAfterMs: soonest(permits) }
@@ -79,7 +79,7 @@ const isGrantReported = ({ verdicts }: PermitStatus, target: string): boolean =>
   verdicts?.find((v) => v.target === target)?.verdict === 'Granted'
 
 /** Recoveries first, then reserved work, earliest first, then by request time. Ties go by UID. */
-function inTurn({ snapshot, ledger }: Ground, permits: readonly OperationPermit[]): readonly OperationPermit[] {
+function inTurn({ snapshot, ledger }: GateContext, permits: readonly OperationPermit[]): readonly OperationPermit[] {
   const ranked = permits.map((permit) => {
     const { creationTimestamp = '', uid = '' } = permit.metadata
     const booked = permit.spec.targets.map((t) => ledger.reservationOf(t.uid)).find((r) => r !== undefined)
@@ -113,15 +113,15 @@ function adoptSlots(ledger: WorkingLedger, open: readonly OperationPermit[], sna
     }
 }
 
-function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
+function decidePermit(permit: OperationPermit, context: GateContext): PermitDecision {
   const phase = phaseOf(permit)
-  const isRevoked = phase === 'Granted' && isRevocationWanted(permit, ground)
-  const isExpired = phase === 'Granted' && ground.snapshot.leasesOver.has(permit.metadata.uid ?? '')
+  const isRevoked = phase === 'Granted' && isRevocationWanted(permit, context)
+  const isExpired = phase === 'Granted' && context.snapshot.leasesOver.has(permit.metadata.uid ?? '')
   const isEnding = isRevoked || isExpired || permit.metadata.deletionTimestamp !== undefined
-  const atWork = isEnding ? undefined : decisionAtWork(permit, ground.ledger)
+  const atWork = isEnding ? undefined : decisionAtWork(permit, context.ledger)
   if (atWork !== undefined) return atWork
-  const targets = permit.spec.targets.map((target) => decideTarget(permit, target, ground, isEnding))
-  const alternates = phase === 'Requested' && !isEnding ? refusedAlternates(permit, ground) : undefined
+  const targets = permit.spec.targets.map((target) => decideTarget(permit, target, context, isEnding))
+  const alternates = phase === 'Requested' && !isEnding ? refusedAlternates(permit, context) : undefined
   return {
     permit,
     targets,
@@ -144,7 +144,7 @@ function decisionAtWork(permit: OperationPermit, ledger: WorkingLedger): PermitD
 }
 
 /** A freeze revokes grants that are not done. A pause only blocks new operations. */
-function isRevocationWanted(permit: OperationPermit, { snapshot, ledger }: Ground): boolean {
+function isRevocationWanted(permit: OperationPermit, { snapshot, ledger }: GateContext): boolean {
   const { holds, cluster, wall, fleet } = snapshot
   if (holds.length === 0) return false
   return permit.spec.targets.some((target) => {

@@ -17,7 +17,7 @@ export interface Question {
   readonly policies: readonly CompiledPolicy[]
 }
 
-export interface Ground {
+export interface GateContext {
   readonly snapshot: Snapshot
   readonly ledger: WorkingLedger
   readonly levels: Levels

@@ -14,7 +14,7 @@ import { holdGate } from './gates/hold.ts'
 import { seriesOf } from './gates/rate.ts'
 import { targetGate } from './gates/target.ts'
 import type { Grant } from './ledger.ts'
-import type { Ground, Question } from './question.ts'
+import type { GateContext, Question } from './question.ts'
 import { deny, pass, wait } from './verdict-of.ts'
 import type { Unit } from './unit.ts'
 import { wayOf } from './ways-back.ts'
@@ -36,10 +36,10 @@ interface Judgement {
 export function decideTarget(
   permit: OperationPermit,
   target: Target,
-  ground: Ground,
+  context: GateContext,
   isEnding: boolean,
 ): TargetDecision {
-  const { snapshot, ledger } = ground
+  const { snapshot, ledger } = context
   const uid = permit.metadata.uid ?? ''
   const decided = (verdict: GateVerdict, gates: readonly GateVerdict[]): TargetDecision => ({
     target: target.uid,
@@ -59,7 +59,7 @@ export function decideTarget(
     )
   if (permit.spec.results?.[target.uid] !== undefined)
     return decided(wait('Target', { reason: 'PermitRequested', seen: 'withdrawn before it was granted' }), [])
-  const removal = removalOf(permit, target, ground)
+  const removal = removalOf(permit, target, context)
   // Its slot was merged into the slot of the machine's removal.
   if (removal !== undefined && before?.verdict === 'Granted')
     return decided(held(permit, removal), keptGates(permit, target))
@@ -69,11 +69,11 @@ export function decideTarget(
   const { unit } = found
   const competitor =
     (removal && removalUnderWay(removal)) ??
-    competingSwitch(permit, target, ground) ??
-    competingWork(permit, unit, target, ground)
+    competingSwitch(permit, target, context) ??
+    competingWork(permit, unit, target, context)
   if (competitor !== undefined) return decided(competitor, [first, competitor])
   const isFree = snapshot.isWithoutDisruption(permit)
-  const isBack = isRecovery(permit, target, ground)
+  const isBack = isRecovery(permit, target, context)
   const question: Question = {
     permit,
     unit,
@@ -81,21 +81,21 @@ export function decideTarget(
     isBudgetExempt: isBack && snapshot.isBudgetExempt?.(permit) === true,
     policies: policiesFor(snapshot.policies, permit, unit),
   }
-  const frozen = isFree ? holdGate(question, ground) : undefined
-  const gates = [first, ...(isFree ? (frozen === undefined ? [] : [frozen]) : askGates(question, ground))]
-  const judged = isFree ? [] : judgements(question, gates, ground)
+  const frozen = isFree ? holdGate(question, context) : undefined
+  const gates = [first, ...(isFree ? (frozen === undefined ? [] : [frozen]) : askGates(question, context))]
+  const judged = isFree ? [] : judgements(question, gates, context)
   const refusal =
     binding(gates) ??
     (isEnding ? wait('Ledger', { reason: 'PermitRequested', seen: 'the permit is ending' }) : undefined)
   if (refusal !== undefined) return { ...decided(refusal, gates), judged }
-  return { ...take(question, target, isFree, gates, ground), judged }
+  return { ...take(question, target, isFree, gates, context), judged }
 }
 
 /** One switch of a component at a time. A recreated set does not know its predecessor's permit, whose machines may be between two versions. */
 function competingSwitch(
   { spec, metadata }: OperationPermit,
   { uid }: Target,
-  { ledger }: Ground,
+  { ledger }: GateContext,
 ): GateVerdict | undefined {
   if (spec.component === undefined || !spec.operations.includes('SwitchComponent')) return undefined
   const other = ledger.switchUnder(uid, spec.component.name, metadata.uid ?? '')
@@ -105,7 +105,7 @@ function competingSwitch(
 }
 
 /** The slot under which a machine is removed. It also covers the machine's repairs. */
-const removalOf = ({ spec, metadata }: OperationPermit, { uid }: Target, { ledger }: Ground): Grant | undefined =>
+const removalOf = ({ spec, metadata }: OperationPermit, { uid }: Target, { ledger }: GateContext): Grant | undefined =>
   spec.component !== undefined || spec.operations.includes(REMOVAL)
     ? undefined
     : ledger.grants().find((g) => g.target === uid && g.permitUid !== metadata.uid && g.operations.includes(REMOVAL))
@@ -124,7 +124,7 @@ function competingWork(
   { spec, metadata }: OperationPermit,
   unit: Unit,
   { uid }: Target,
-  { snapshot, ledger }: Ground,
+  { snapshot, ledger }: GateContext,
 ): GateVerdict | undefined {
   const { kind } = spec.requester
   if (kind === REPAIRER) {
@@ -154,18 +154,18 @@ const WORKERS: ReadonlySet<string> = new Set([REPAIRER, maintenanceEvent.kind])
 const COMPETING_MS = 5_000
 
 /** Once an hour per component of a set. The ledger's record of the last one decides. */
-function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger }: Ground): boolean {
+function isRecovery(permit: OperationPermit, { uid }: Target, { snapshot, ledger }: GateContext): boolean {
   const way = wayOf(permit)
   return way !== undefined && snapshot.isRecovery(permit, uid) && ledger.mayGoBack(way)
 }
 
-function judgements(question: Question, gates: readonly GateVerdict[], ground: Ground): readonly Judgement[] {
+function judgements(question: Question, gates: readonly GateVerdict[], context: GateContext): readonly Judgement[] {
   const { policies } = question
-  const auditors = auditorsOf(ground.snapshot.policies, question)
+  const auditors = auditorsOf(context.snapshot.policies, question)
   const verdictIn = (of: readonly GateVerdict[]) => binding(of)?.verdict ?? 'Granted'
   const alone = (policy: CompiledPolicy): Judgement => ({
     policy: policy.name,
-    verdict: verdictIn(askGates({ ...question, policies: [policy] }, ground)),
+    verdict: verdictIn(askGates({ ...question, policies: [policy] }, context)),
   })
   const [only] = policies
   // With a single policy, `gates` already has its verdicts.
@@ -181,7 +181,7 @@ function take(
   target: Target,
   isFree: boolean,
   gates: readonly GateVerdict[],
-  { snapshot, ledger, levels }: Ground,
+  { snapshot, ledger, levels }: GateContext,
 ): TargetDecision {
   const { permit, unit } = question
   const asked: Grant = {

@@ -9,7 +9,7 @@ import { type Release, release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isActiveIn } from '#api/protocol/part.ts'
 import { endOfHold } from '#permits/holds/names.ts'
-import { holdOver, named, thing, holdsOver, thingsOfMachine } from '#permits/holds/reach.ts'
+import { holdOver, named, holdTarget, holdsOver, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import { isLocal } from '#sync/git/local-url.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -35,8 +35,8 @@ interface HeldNode {
 
 /** Holds on the Node itself, its Machine, the MachineSet and the cluster. */
 function nodeHolds({ node, machine }: HeldNode, holds: readonly OperationalHold[], now: number): readonly Finding[] {
-  const things = machine === undefined ? [thing('Node', node)] : thingsOfMachine(machine, { node })
-  const over = holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now })
+  const targets = machine === undefined ? [holdTarget('Node', node)] : holdTargetsOfMachine(machine, { node })
+  const over = holdsOver(holds, { effects: ['Pause', 'Freeze'], targets, cluster: { name: undefined }, now })
   return over.map((hold) => {
     const { effect, author, reason, until } = hold.spec
     return {
@@ -94,10 +94,10 @@ function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], no
   const { kind, spec } = object as Partial<Release> & KubeObject
   const isOfHub = object.metadata.namespace !== undefined
   const source = kind === release.kind && spec?.source !== undefined ? [named('FleetSource', spec.source)] : []
-  const things = [thing(kind, object), ...source]
+  const targets = [holdTarget(kind, object), ...source]
   const hold = holdOver(holds, {
     effects: ['Pause', 'Freeze'],
-    things,
+    targets,
     ...(!isOfHub && { cluster: { name: undefined } }),
     now,
   })

@@ -33,11 +33,11 @@ function sourceHolds({ inventories, now }: ReleaseWaitsRequest): readonly Releas
     sources.flatMap(({ source }): readonly ReleaseWait[] => {
       const [namespace = '', name = ''] = source.split('/')
       // The commit's Release has no name yet: only a hold on all Releases covers it.
-      const things = [
+      const targets = [
         { kind: 'FleetSource', name, namespace, labels: 'Unknown' },
         { kind: 'Release', name: '', namespace, labels: 'Unknown' },
       ] as const
-      const hold = holdOver(holds, { effects: ['Pause', 'Freeze'], things, now })
+      const hold = holdOver(holds, { effects: ['Pause', 'Freeze'], targets, now })
       if (hold === undefined) return []
       const { author, reason, until } = hold.spec
       const stops = hold.spec.target.kind === 'Release' ? `releases of source ${source}` : `source ${source}`

@@ -114,7 +114,7 @@ beforeAll(async () => {
   } as never)
   const faults = {
     ...noFaults,
-    fate: (_: string, __: string, v: string) => (v === BAD ? ('ProbeFails' as const) : ('Works' as const)),
+    behavior: (_: string, __: string, v: string) => (v === BAD ? ('ProbeFails' as const) : ('Works' as const)),
   }
   const fleet = new HollowFleet({ client: clientAs(), ...own, version: '0.0.0', leaseMs: 10_000, faults })
   const provider = new MemoryProvider({ clock: systemClock, name: 'hollow' })

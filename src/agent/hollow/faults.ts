@@ -2,10 +2,10 @@
 import type { ComponentStatus } from '#api/kinds/machine.ts'
 
 /** What happens to a version after its start. Only components with a service can crash, and only those with probes can fail them. */
-type Fate = 'Works' | 'ProbeFails' | 'Crashes'
+type Behavior = 'Works' | 'ProbeFails' | 'Crashes'
 
 export interface HollowFaults {
-  readonly fate: (machine: string, component: string, version: string) => Fate
+  readonly behavior: (machine: string, component: string, version: string) => Behavior
   /** Virtual or real time from the order of a version until it is staged. */
   readonly stageMs: (machine: string, component: string, version: string) => number
   /** Reported instead of the truth. */
@@ -15,7 +15,7 @@ export interface HollowFaults {
 }
 
 export const noFaults: HollowFaults = {
-  fate: () => 'Works',
+  behavior: () => 'Works',
   stageMs: () => 0,
   report: (_, truth) => truth,
 }

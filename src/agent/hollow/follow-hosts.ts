@@ -33,7 +33,7 @@ export class HostFollower {
   get faults(): HollowFaults {
     const of = (machine: string) => this.#known.get(machine)?.params
     return {
-      fate: (machine, component, version) => {
+      behavior: (machine, component, version) => {
         const key = `${component}@${version}`
         if (of(machine)?.crashes.has(key) === true) return 'Crashes'
         return of(machine)?.fails.has(key) === true ? 'ProbeFails' : 'Works'

@@ -52,7 +52,7 @@ class Bench {
       log: silentLogger,
       version: '0.0.0',
       leaseMs: 10_000,
-      faults: { ...noFaults, fate: (_, __, v) => (v === BAD ? 'ProbeFails' : 'Works'), ...faults },
+      faults: { ...noFaults, behavior: (_, __, v) => (v === BAD ? 'ProbeFails' : 'Works'), ...faults },
     })
     void this.fleet.run(new AbortController().signal)
   }
@@ -141,7 +141,7 @@ describe('a hollow node', () => {
   })
 
   test.each(['ProbeFails', 'Crashes'] as const)('goes back by itself from a version that %s', async (how) => {
-    const bench = new Bench({ fate: (_, __, v) => (v === BAD ? how : 'Works') })
+    const bench = new Bench({ behavior: (_, __, v) => (v === BAD ? how : 'Works') })
     await bench.machine('m')
     bench.taint('m', [])
     await bench.order('m', BAD, 2)

@@ -240,7 +240,7 @@ export class HollowNode {
     const { clock, random, log, client, catalogue, faults } = this.#o
     const versionIn = (slot: string) => catalogue.slot(slot)?.version ?? ''
     const processes = new NullProcesses(
-      (component, slot) => faults.fate(this.machine, component, versionIn(slot)) === 'Crashes',
+      (component, slot) => faults.behavior(this.machine, component, versionIn(slot)) === 'Crashes',
     )
     const components: AllComponents = new AllComponents({
       files: nullFiles({ dir: this.#dir, records, specOf: (slot) => catalogue.specOf(slot) }),
@@ -305,7 +305,7 @@ export class HollowNode {
 
   #answerOf(probe: string, component: string): ProbeAnswer {
     const { version = '' } = this.records().find((r) => r.component === component)?.current ?? {}
-    const isBad = this.#o.faults.fate(this.machine, component, version) === 'ProbeFails'
+    const isBad = this.#o.faults.behavior(this.machine, component, version) === 'ProbeFails'
     return isBad ? { kind: 'Fail', message: `${probe} is not well in ${version}` } : PASS
   }
 

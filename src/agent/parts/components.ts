@@ -13,7 +13,7 @@ import { preflightOnNode } from '../preflight/on-node.ts'
 import { readNodeFacts } from '../preflight/read.ts'
 import { KeptReading } from '../kept-reading.ts'
 import type { Processes } from '../supervise/port.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 
 export interface ComponentsNeeds {
   readonly supervisor: Processes
@@ -24,9 +24,9 @@ export interface ComponentsNeeds {
   readonly onChange: () => void
 }
 
-export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComponents {
-  const { base, files, dir, clock, client, machine, session, facts } = ground
-  const { address, environment, systemctl, fetcher, platform } = ground
+export function buildComponents(context: PartsContext, needs: ComponentsNeeds): AllComponents {
+  const { base, files, dir, clock, client, machine, session, facts } = context
+  const { address, environment, systemctl, fetcher, platform } = context
   const { supervisor, trust, nodeObject, targets, onChange } = needs
   const preflight = preflightOnNode({ files, dir, facts: readNodeFacts(facts.arch) })
   const secrets = { machine, privateKey: async () => session.sealing.privateKey }
@@ -39,7 +39,7 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
       stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
     serverVersion: () => server.value,
     readPermit: (target, permit, operations) => readPermit(client, permit, { operations, targets: targets(), target }),
-    reboots: ground.reboots,
+    reboots: context.reboots,
     readNodePending: () => nodeObject.isPending(),
     machine,
     refusal: async (spec) => {
@@ -56,7 +56,7 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
           now: () => clock.now(),
           environment,
           systemctl,
-          leaseRenewal: () => leaseRenewal(client, ground.node),
+          leaseRenewal: () => leaseRenewal(client, context.node),
         },
         watchedMs,
       ),

@@ -6,7 +6,7 @@ import { ProblemBoard } from '../detect/problem-board.ts'
 import { checkVariables } from '../node-variables.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import type { Processes } from '../supervise/port.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 
 export interface DetectionNeeds {
   readonly supervisor: Processes
@@ -20,8 +20,8 @@ export interface DetectionParts {
   readonly detection: Detection
 }
 
-export function buildDetection(ground: Ground, needs: DetectionNeeds): DetectionParts {
-  const { base, client, node, config, facts, eventsOf } = ground
+export function buildDetection(context: PartsContext, needs: DetectionNeeds): DetectionParts {
+  const { base, client, node, config, facts, eventsOf } = context
   const { supervisor, components, nodeObject, onChange } = needs
   const board: ProblemBoard = new ProblemBoard({
     ...base,
@@ -39,7 +39,7 @@ export function buildDetection(ground: Ground, needs: DetectionNeeds): Detection
   const detection: Detection = new Detection({
     ...base,
     bootId: facts.bootId,
-    environment: checkVariables(ground.environment, ground.binFolder),
+    environment: checkVariables(context.environment, context.binFolder),
     client,
     agentEvents: eventsOf,
     node,

@@ -5,7 +5,7 @@ import { RunningPrograms } from '../drift/running.ts'
 import { watchFolder } from '../files/folder-watch.ts'
 import { KUBELET, kubeletFinding } from '../node/deleted-node.ts'
 import type { Processes } from '../supervise/port.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 import { eventsOfMachine } from './machine-events.ts'
 
 export interface DriftNeeds {
@@ -13,9 +13,9 @@ export interface DriftNeeds {
   readonly components: AllComponents
 }
 
-export function buildDrift(ground: Ground, { supervisor, components }: DriftNeeds): DriftWatch {
-  const { base, dir, platform, target } = ground
-  const report = eventsOfMachine(ground)
+export function buildDrift(context: PartsContext, { supervisor, components }: DriftNeeds): DriftWatch {
+  const { base, dir, platform, target } = context
+  const report = eventsOfMachine(context)
   const running = new RunningPrograms(dir)
   return new DriftWatch({
     ...base,

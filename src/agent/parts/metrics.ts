@@ -4,15 +4,15 @@ import { AgentMetrics } from '../metrics/agent-metrics.ts'
 import { MetricsServer } from '../metrics/server.ts'
 import type { RepairCounts } from '../repair/repair-counts.ts'
 import type { DetectionParts } from './detection.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 
 export interface MetricsNeeds extends DetectionParts {
   readonly components: AllComponents
   readonly repairs: RepairCounts
 }
 
-export function buildMetrics(ground: Ground, needs: MetricsNeeds): MetricsServer | undefined {
-  const { clock, log, version, address, config } = ground
+export function buildMetrics(context: PartsContext, needs: MetricsNeeds): MetricsServer | undefined {
+  const { clock, log, version, address, config } = context
   const { detection, board, components, repairs } = needs
   const { metricsPort } = config.detect
   if (metricsPort === undefined) return undefined

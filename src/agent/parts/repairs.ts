@@ -12,7 +12,7 @@ import type { RunningByName } from '../running.ts'
 import { RepairCounts } from '../repair/repair-counts.ts'
 import { endLeftScripts, runScript } from '../repair/run-script.ts'
 import type { StepPorts } from '../repair/steps.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 
 export interface RepairsNeeds {
   readonly components: AllComponents
@@ -28,8 +28,8 @@ export interface RepairParts {
   readonly jobs: RunningByName
 }
 
-export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
-  const { base, dir, log, client, known, machine, facts } = ground
+export function buildRepairs(context: PartsContext, needs: RepairsNeeds): RepairParts {
+  const { base, dir, log, client, known, machine, facts } = context
   const { detection, nodeObject, targets } = needs
   const left = endLeftScripts(dir)
   if (left > 0) log.warn('ended processes left by a previous agent', { processes: left })
@@ -46,13 +46,13 @@ export function buildRepairs(ground: Ground, needs: RepairsNeeds): RepairParts {
       repairs.note(operation, outcome)
       if (outcome === 'Succeeded') detection.repaired(operation, beganAt)
     },
-    ports: stepPorts(ground, needs),
+    ports: stepPorts(context, needs),
   })
   return { repairs, jobs }
 }
 
-function stepPorts(ground: Ground, { components, trust }: RepairsNeeds): StepPorts {
-  const { files, dir, clock, client, fetcher, platform, environment, systemctl, reboots } = ground
+function stepPorts(context: PartsContext, { components, trust }: RepairsNeeds): StepPorts {
+  const { files, dir, clock, client, fetcher, platform, environment, systemctl, reboots } = context
   return {
     ask: async (component, kind) => {
       // A component that left, or is only staged, belongs to the host, which repairs its own.

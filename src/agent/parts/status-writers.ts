@@ -16,7 +16,7 @@ import { StatusWriter } from '../node/writer.ts'
 import type { NoticeWatch } from '../notices/notice-watch.ts'
 import type { WithSelf } from '../self/self-process.ts'
 import { isOnlyProgress, machineStatus } from '../status/machine-status.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 import { defined } from '#lib/defined.ts'
 
 /** Kubelets report an unchanged status at the same interval; the Lease is the heartbeat. */
@@ -31,24 +31,24 @@ export interface MachineWriterNeeds {
   readonly kubelet: Pick<KubeletTrustWatch, 'value'> | undefined
 }
 
-export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): StatusWriter<KubeObject> {
-  const { target } = ground
+export function buildMachineWriter(context: PartsContext, needs: MachineWriterNeeds): StatusWriter<KubeObject> {
+  const { target } = context
   const { supervisor } = needs
   return new StatusWriter<KubeObject>({
-    ...ground.base,
+    ...context.base,
     name: 'Machine',
-    compute: () => machineStatusNow(ground, needs, target.leaving === undefined ? undefined : 'Leaving'),
+    compute: () => machineStatusNow(context, needs, target.leaving === undefined ? undefined : 'Leaving'),
     isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b),
     isPassing: isOnlyProgress,
     write: async (object) => {
-      await writeMachine(ground, object)
+      await writeMachine(context, object)
       await supervisor.reported()
     },
   })
 }
 
 function machineStatusNow(
-  { machine, facts, version, dir, session }: Ground,
+  { machine, facts, version, dir, session }: PartsContext,
   { components, frozen, trust, notices, kubelet }: MachineWriterNeeds,
   phase: 'Leaving' | 'Left' | undefined,
 ): KubeObject {
@@ -73,16 +73,16 @@ function machineStatusNow(
   })
 }
 
-function writeMachine({ client, known }: Ground, object: KubeObject): Promise<void> {
+function writeMachine({ client, known }: PartsContext, object: KubeObject): Promise<void> {
   const options = { fieldManager: FIELD_MANAGERS.agent, force: true, subresource: 'status' }
   return known.apply(client, machineType, object, options)
 }
 
 /** The last report: removes the agent's conditions from a Node that a kubelet registered, and writes the Machine last. */
 export const reportLeft =
-  (ground: Ground, needs: MachineWriterNeeds, nodeObject: NodeObject) => async (): Promise<void> => {
-    if (!ground.config.registerNode) await nodeObject.withdrawStatus()
-    await writeMachine(ground, machineStatusNow(ground, needs, 'Left'))
+  (context: PartsContext, needs: MachineWriterNeeds, nodeObject: NodeObject) => async (): Promise<void> => {
+    if (!context.config.registerNode) await nodeObject.withdrawStatus()
+    await writeMachine(context, machineStatusNow(context, needs, 'Left'))
   }
 
 export interface NodeWriterNeeds {
@@ -90,8 +90,11 @@ export interface NodeWriterNeeds {
   readonly board: ProblemBoard
 }
 
-export function buildNodeWriter(ground: Ground, { nodeObject, board }: NodeWriterNeeds): StatusWriter<KubeObject> {
-  const { base, clock, node, facts, version, config, session, isHost } = ground
+export function buildNodeWriter(
+  context: PartsContext,
+  { nodeObject, board }: NodeWriterNeeds,
+): StatusWriter<KubeObject> {
+  const { base, clock, node, facts, version, config, session, isHost } = context
   const readySince = clock.now()
   const { server, nodeAddress } = session.identity
   const own = ownAddress(
@@ -100,7 +103,7 @@ export function buildNodeWriter(ground: Ground, { nodeObject, board }: NodeWrite
     () => writer.touch(),
   )
   // Components of a node that is a folder have their own address.
-  const address = () => nodeAddress ?? (isHost ? own.value : ground.address)
+  const address = () => nodeAddress ?? (isHost ? own.value : context.address)
   const writer = new StatusWriter<KubeObject>({
     ...base,
     name: 'Node',

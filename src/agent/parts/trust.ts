@@ -2,12 +2,12 @@
 import { newestTrust } from '../components/trust-source.ts'
 import { TrustStore } from '../components/trust-store.ts'
 import { trustFile, trustFromHostFile } from '../node-dir.ts'
-import type { Ground } from './ground.ts'
+import type { PartsContext } from './context.ts'
 import { eventsOfMachine } from './machine-events.ts'
 
-export function buildTrust(ground: Ground, onStatus: () => void): TrustStore {
-  const { base, files, dir, fetcher, config, log, signal, session } = ground
-  const report = eventsOfMachine(ground)
+export function buildTrust(context: PartsContext, onStatus: () => void): TrustStore {
+  const { base, files, dir, fetcher, config, log, signal, session } = context
+  const report = eventsOfMachine(context)
   return new TrustStore({
     ...base,
     path: trustFile(dir),

@@ -2,7 +2,7 @@
 import { isGoodCondition } from '#explain/conditions.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { thingsOfMachine } from '#permits/holds/reach.ts'
+import { holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -97,7 +97,7 @@ function headOf(
     ...given('agent', status?.agent?.version),
     ...given('commit', status?.commit),
     ...at('certificateExpires', status?.agent?.certificate?.expires),
-    holds: machine === undefined ? [] : holdNotes(cluster.list('holds'), thingsOfMachine(machine, { node }), now),
+    holds: machine === undefined ? [] : holdNotes(cluster.list('holds'), holdTargetsOfMachine(machine, { node }), now),
     ...waitOf(status?.waitingFor),
   }
 }

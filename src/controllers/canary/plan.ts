@@ -6,7 +6,7 @@ import { parseDuration } from '#lib/duration.ts'
 import { BEHIND_REQUEUE_MS } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
 import { firstEnd } from '#permits/holds/in-force.ts'
-import { holdsOver, thing } from '#permits/holds/reach.ts'
+import { holdsOver, holdTarget } from '#permits/holds/reach.ts'
 import { LEASES } from '#permits/leases.ts'
 import type { Plan } from '#runtime/reconcile-with.ts'
 import { SECRET_REQUEUE_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
@@ -36,10 +36,10 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     return { actions: [], notices: [], status, ...(edit === undefined && { requeueAfter: BEHIND_REQUEUE_MS }) }
   }
   const before = canary.status?.phase ?? 'Pending'
-  const things = [thing('ComponentCanary', canary)]
+  const targets = [holdTarget('ComponentCanary', canary)]
   const holds = [
-    ...holdsOver(seen.holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now }),
-    ...holdsOver(seen.holds, { effects: ['Abort'], things, now }),
+    ...holdsOver(seen.holds, { effects: ['Pause', 'Freeze'], targets, cluster: { name: undefined }, now }),
+    ...holdsOver(seen.holds, { effects: ['Abort'], targets, now }),
   ]
   const fit = fitOf(seen)
   const problem = problemOf(seen)

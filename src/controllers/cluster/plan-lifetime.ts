@@ -6,7 +6,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { durationMs, formatDuration } from '#lib/duration.ts'
-import { holdsOver, thing } from '#permits/holds/reach.ts'
+import { holdsOver, holdTarget } from '#permits/holds/reach.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 
 /** Expiry is announced when this share of the TTL has passed. */
@@ -91,7 +91,7 @@ export function lifetimeOf(
   const ttl = cluster.spec.ttl === undefined ? undefined : durationMs(cluster.spec.ttl)
   const from = Date.parse(cluster.metadata.creationTimestamp ?? '')
   if (ttl === undefined || Number.isNaN(from)) return { state: 'Unlimited' }
-  const extensions = holdsOver(holds, { effects: ['Extend'], things: [thing('Cluster', cluster)], now })
+  const extensions = holdsOver(holds, { effects: ['Extend'], targets: [holdTarget('Cluster', cluster)], now })
   const unreadable = extensions.find(({ spec }) => Number.isNaN(Date.parse(spec.until)))
   if (unreadable !== undefined) return { state: 'Held', extendedBy: unreadable.metadata.name ?? '' }
   const spans: readonly Span[] = [

@@ -13,7 +13,7 @@ import { blocksSeen } from './revisions/blocks.ts'
 import { MARKS, type Survey, surveyorOf } from './members/candidates.ts'
 import { type SpecOf, compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
 import { holdOf } from '#permits/holds/in-force.ts'
-import { holdOver, holdsOver, thing, thingsOfMachine } from '#permits/holds/reach.ts'
+import { holdOver, holdsOver, holdTarget, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import {
   type CompetingSet,
   declarersOf,
@@ -85,7 +85,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
   const counting = members.reduce((n, m) => n + (isNoLoss(m) || m.health === 'Leaving' ? 0 : 1), 0)
-  const strangers = strangersOf(seen, byName, indexOf)
+  const unselected = unselectedOf(seen, byName, indexOf)
   const opening = openingOf(set.spec.rollout.windows, now)
   const competing = competingSetsOf(set, seen.sets)
   const isOthers = (component: string, { machine, orders }: Reading) =>
@@ -96,7 +96,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     now,
     rules,
     members,
-    readingOf: (name) => byName.get(name) ?? strangers.get(name),
+    readingOf: (name) => byName.get(name) ?? unselected.get(name),
     isMember: (name) => byName.has(name),
     indexOf,
     holds,
@@ -148,10 +148,10 @@ const MOST_OF_PROBLEM = 160
 
 /** A hold on the cluster stops its sets, but does not pin, retry or abort them. */
 function holdsOnSet({ set, holds }: Seen, now: number): readonly OperationalHold[] {
-  const things = [thing('MachineComponentSet', set)]
+  const targets = [holdTarget('MachineComponentSet', set)]
   return [
-    ...holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now }),
-    ...holdsOver(holds, { effects: ['Pin', 'Retry', 'Abort'], things, now }),
+    ...holdsOver(holds, { effects: ['Pause', 'Freeze'], targets, cluster: { name: undefined }, now }),
+    ...holdsOver(holds, { effects: ['Pin', 'Retry', 'Abort'], targets, now }),
   ]
 }
 
@@ -160,8 +160,8 @@ function heldMachines({ holds, machineSets }: Seen, now: number): Context['heldB
   return ({ machine, node, isFrozen }) => {
     if (isFrozen) return 'frozen by a file on its node'
     if (holds.length === 0) return undefined
-    const things = thingsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
-    const hold = holdOver(holds, { effects: ['Pause', 'Freeze'], things, now })
+    const targets = holdTargetsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
+    const hold = holdOver(holds, { effects: ['Pause', 'Freeze'], targets, now })
     return hold && `hold ${hold.metadata.name}`
   }
 }
@@ -193,7 +193,7 @@ function indexesOf({ set }: Seen, revisions: Revisions): ReadonlyMap<string, num
 }
 
 /** Machines of slices, and of permits without a slice, that the selector no longer matches. Without a reading they would count as deleted. */
-function strangersOf(
+function unselectedOf(
   { set, machines, nodes, permits }: Seen,
   members: ReadonlyMap<string, Reading>,
   indexOf: ReadonlyMap<string, number>,

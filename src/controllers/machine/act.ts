@@ -87,9 +87,9 @@ export async function act(
             : { kind: 'Refuse', reason: `node ${nodeRef.name} was replaced by another Node of the same name` },
         { clock, random, fieldManager, signal },
       ).then(swapped)
-    case 'DeleteStrangeLease':
+    case 'DeleteLeftoverLease':
       return deleteExactly(client, leaseType, action.lease, { signal }).then(deletedIsDone)
-    case 'DeleteStrangeNode':
+    case 'DeleteLeftoverNode':
       return deleteNode(client, action.node, signal)
     case 'ClearOrders':
       return writeSpec(client, machine, { providerID: machine.spec.providerID, address: machine.spec.address }, signal)

@@ -32,8 +32,8 @@ export type MachineAction =
   | { readonly kind: 'DeleteSealed'; readonly object: ConfigMap; readonly reason: string }
   /** Writes the uid to the Node. Policies use it to let the agent write the Node. */
   | { readonly kind: 'ClaimNode'; readonly reason: string }
-  | { readonly kind: 'DeleteStrangeLease'; readonly lease: Lease; readonly reason: string }
-  | { readonly kind: 'DeleteStrangeNode'; readonly node: Node; readonly reason: string }
+  | { readonly kind: 'DeleteLeftoverLease'; readonly lease: Lease; readonly reason: string }
+  | { readonly kind: 'DeleteLeftoverNode'; readonly node: Node; readonly reason: string }
   | { readonly kind: 'SyncNode'; readonly areComponentsIn: boolean; readonly reason: string }
   /** Replaces DaemonSet pods with an older template. Needs a permit, except on a node that takes no pods yet. */
   | {

@@ -17,7 +17,7 @@ import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from
 import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
-import { holdOver, thingsOfMachine } from '#permits/holds/reach.ts'
+import { holdOver, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import { type SecretValues } from '#identity/secrets/secret-values.ts'
 import { hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { Provider } from '#providers/port.ts'
@@ -37,7 +37,7 @@ import { observeWorkloads } from './workloads/observe.ts'
 import { type ConfigMap, configMapType } from './secrets/config-map.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './secrets/sealing.ts'
 import { type Seen, hadJoined, hasJoined, isInService, isProvided } from './seen.ts'
-import { earlierMachineOf, isAbandoned, whyLeft } from './node/strange-node.ts'
+import { earlierMachineOf, isAbandoned, whyLeft } from './node/leftover-node.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
 
@@ -119,13 +119,13 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   const machine = caches.machines.get(name)
   if (machine === undefined) return undefined
   const found = caches.nodes.get(machine.status?.nodeRef?.name ?? name)
-  const strangeLease = strangeLeaseOf(tools, machine)
+  const leftoverLease = leftoverLeaseOf(tools, machine)
   const byName = {
     machine,
     node: found,
     isHostKept: providerOf(tools, machine)?.capabilities.isHostKept === true,
     ...readHeartbeats(tools, name, found?.metadata.name ?? name),
-    ...(strangeLease !== undefined && { strangeLease, agentHeartbeat: { kind: 'None' } as const }),
+    ...(leftoverLease !== undefined && { leftoverLease, agentHeartbeat: { kind: 'None' } as const }),
   }
   const left = await leftNode(tools, byName, signal)
   const about = left === undefined ? byName : { ...byName, node: undefined, ...left }
@@ -165,7 +165,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
 }
 
 /** The Lease of an earlier Machine's agent with the same name. It proves nothing about this one. */
-function strangeLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | undefined {
+function leftoverLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | undefined {
   const lease = caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name: agentLeaseName(nameOf(machine)) })
   const uid = lease?.metadata.annotations?.[ANNOTATIONS.machineUid]
   return uid === undefined || uid === uidOf(machine) ? undefined : lease
@@ -178,7 +178,7 @@ async function leftNode(
   tools: ObserveTools,
   about: About,
   signal: AbortSignal,
-): Promise<Pick<Seen, 'strangeNode' | 'earlierNode'> | undefined> {
+): Promise<Pick<Seen, 'leftoverNode' | 'earlierNode'> | undefined> {
   const { machine, node } = about
   const { sightings } = tools
   const earlier = earlierMachineOf(about)
@@ -191,7 +191,7 @@ async function leftNode(
   const evidence = { isListed: listed !== undefined, host, pods }
   const isSure =
     isAbandoned(evidence) && provider !== undefined && sightings.untilSureMs(provider, earlier, ANY_HOST) === 0
-  return isSure ? { strangeNode: node } : { earlierNode: whyLeft(node, evidence) }
+  return isSure ? { leftoverNode: node } : { earlierNode: whyLeft(node, evidence) }
 }
 
 /** Read only while a host needs the token. */
@@ -289,8 +289,8 @@ async function sealingOf(
 
 /** A hold on the machine, its Node, its MachineSet or the whole cluster. */
 function holdOn({ caches, now }: ObserveTools, machine: Machine, node: Node | undefined): OperationalHold | undefined {
-  const things = thingsOfMachine(machine, { node, machineSet: (name) => caches.machineSets.get(name) })
-  const question = { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now: now() } as const
+  const targets = holdTargetsOfMachine(machine, { node, machineSet: (name) => caches.machineSets.get(name) })
+  const question = { effects: ['Pause', 'Freeze'], targets, cluster: { name: undefined }, now: now() } as const
   return holdOver(caches.holds.list(), question)
 }
 

@@ -39,33 +39,34 @@ export function plan(seen: Seen, now: number): MachinePlan {
   const unserved = unservedWait(machine)
   if (unserved !== undefined) return { actions: [], notices: [], waiting: unserved }
   if (!isProvided(machine)) return { actions: [], notices: [] }
-  const strange = strangeActions(seen)
-  if (strange.length === 0) return planManaged(seen, now)
-  if (seen.strangeLease !== undefined && (hasJoined(seen) || hadJoined(seen))) return { actions: strange, notices: [] }
+  const leftovers = leftoverActions(seen)
+  if (leftovers.length === 0) return planManaged(seen, now)
+  if (seen.leftoverLease !== undefined && (hasJoined(seen) || hadJoined(seen)))
+    return { actions: leftovers, notices: [] }
   const { idle: _, ...rest } = planManaged(seen, now)
-  return { ...rest, actions: [...rest.actions, ...strange] }
+  return { ...rest, actions: [...rest.actions, ...leftovers] }
 }
 
 /**
  * Leftovers of an earlier Machine's agent. These come last: whatever created them may recreate them at once, and the machine must join all the same.
  */
-function strangeActions({ strangeLease, strangeNode }: Seen): MachineAction[] {
+function leftoverActions({ leftoverLease, leftoverNode }: Seen): MachineAction[] {
   return [
-    ...(strangeLease === undefined
+    ...(leftoverLease === undefined
       ? []
       : [
           {
-            kind: 'DeleteStrangeLease',
-            lease: strangeLease,
+            kind: 'DeleteLeftoverLease',
+            lease: leftoverLease,
             reason: 'the heartbeat is of an earlier machine of this name',
           } as const,
         ]),
-    ...(strangeNode === undefined
+    ...(leftoverNode === undefined
       ? []
       : [
           {
-            kind: 'DeleteStrangeNode',
-            node: strangeNode,
+            kind: 'DeleteLeftoverNode',
+            node: leftoverNode,
             reason: 'the node is of an earlier machine of this name, which has no host and no running pod',
           } as const,
         ]),

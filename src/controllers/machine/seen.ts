@@ -37,9 +37,9 @@ export interface Seen {
   readonly agentHeartbeat: Heartbeat
   readonly nodeHeartbeat: Heartbeat
   /** The Lease of an earlier Machine's agent with this name. */
-  readonly strangeLease?: Lease
+  readonly leftoverLease?: Lease
   /** A Node with this name from an earlier Machine whose agent no longer runs. In that case `node` is undefined. */
-  readonly strangeNode?: Node
+  readonly leftoverNode?: Node
   /** Why a Node with this name stays with an earlier Machine, which may still have its host. In that case `node` is undefined. */
   readonly earlierNode?: { readonly seen: string; readonly unblock: string; readonly requeueMs: number }
   readonly host: HostSeen

@@ -9,7 +9,7 @@ import { isBeingDeleted, nameOf, uidOf } from '#api/schema/object-meta.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { CommittedContents } from '#declared/committed.ts'
 import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
-import { holdOver, thing } from '#permits/holds/reach.ts'
+import { holdOver, holdTarget } from '#permits/holds/reach.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type OtherSet, type Seen, ownerOf, checkedSelector } from './seen.ts'
 import { defined } from '#lib/defined.ts'
@@ -73,7 +73,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
     isClusterLeaving: isClusterLeaving(holds.list(), now),
     hold: holdOver(holds.list(), {
       effects: ['Pause', 'Freeze'],
-      things: [thing(machineSet.kind, set)],
+      targets: [holdTarget(machineSet.kind, set)],
       cluster: { name: undefined },
       now,
     }),

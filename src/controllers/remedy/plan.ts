@@ -8,7 +8,7 @@ import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type ActiveRule, type ControllerRevision, type RuleReading, remedierOf } from '#nodes/faults/active-rule.ts'
 import { endsIn } from '#permits/holds/in-force.ts'
-import { type HoldQuestion, holdOver, named, thing } from '#permits/holds/reach.ts'
+import { type HoldQuestion, holdOver, named, holdTarget } from '#permits/holds/reach.ts'
 import { isMass } from '#nodes/faults/mass.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { Fault, RemedyAction, RemedyPlan, RuleVerdict, WantedJob } from './actions.ts'
@@ -87,7 +87,7 @@ const NO_NODES: RuleCounts = { selected: 0, silent: 0, joining: 0, bad: 0 }
 function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
   const { active, remedier } = reading
   const counts = (active && seen.counts.get(active.name)) ?? NO_NODES
-  const hold = holdOver(seen.holds, stopping([thing('NodeRemedier', remedier)], now))
+  const hold = holdOver(seen.holds, stopping([holdTarget('NodeRemedier', remedier)], now))
   return {
     counts,
     faults: [],
@@ -179,7 +179,7 @@ function askedAgain({ scene, node, active }: Case, last: RemedyOperationJob | un
   const remedier = rules.find((r) => ruleName(r) === active.name)?.remedier
   const hold = holdOver(holds, {
     effects: ['Retry'],
-    things: [...(remedier === undefined ? [] : [thing('NodeRemedier', remedier)]), ...heldThings(node)],
+    targets: [...(remedier === undefined ? [] : [holdTarget('NodeRemedier', remedier)]), ...targetsOfNode(node)],
     cluster: { name: undefined },
     now: scene.now,
   })
@@ -226,7 +226,7 @@ function heldBack(given: Case): Decision | undefined {
     )
   const known = node.machine === undefined ? undefined : scene.seen.maintained.get(node.machine)
   if (known !== undefined) return waits(given, 'MaintenanceUnderWay', `the cause is known: ${known}`, REQUEUE_MS)
-  const hold = holdOver(scene.seen.holds, stopping(heldThings(node), scene.now))
+  const hold = holdOver(scene.seen.holds, stopping(targetsOfNode(node), scene.now))
   return hold && waits(given, 'HoldPause', holdText(hold), endsIn(hold, scene.now), hold.metadata.name)
 }
 
@@ -284,14 +284,14 @@ const pickNode = ({ name, uid, machine, machineUid }: NodeSeen): WantedJob['node
   machineUid,
 })
 
-const stopping = (things: HoldQuestion['things'], now: number): HoldQuestion => ({
+const stopping = (targets: HoldQuestion['targets'], now: number): HoldQuestion => ({
   effects: ['Pause', 'Freeze'],
-  things,
+  targets,
   cluster: { name: undefined },
   now,
 })
 
-const heldThings = ({ name, machine, labels }: NodeSeen): HoldQuestion['things'] =>
+const targetsOfNode = ({ name, machine, labels }: NodeSeen): HoldQuestion['targets'] =>
   [named('Node', name), ...(machine === undefined ? [] : [named('Machine', machine)])].map((t) => ({
     ...t,
     labels: labels ?? {},

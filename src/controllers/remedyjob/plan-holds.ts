@@ -1,25 +1,25 @@
 // What people requested about a running repair: that it ends, or that nothing new starts.
-import { type HoldQuestion, holdOver, named, thing, thingsOfMachine } from '#permits/holds/reach.ts'
+import { type HoldQuestion, holdOver, named, holdTarget, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import type { Seen } from './seen.ts'
 
 /** A deleted or unknown machine or node is held by its name. */
-function touched({ job, machine, node, remedier, machineSets }: Seen): HoldQuestion['things'] {
+function touched({ job, machine, node, remedier, machineSets }: Seen): HoldQuestion['targets'] {
   const { machine: machineName, node: nodeRef } = job.spec
   return [
-    thing('RemedyOperationJob', job),
-    ...(remedier === undefined ? [] : [thing('NodeRemedier', remedier)]),
+    holdTarget('RemedyOperationJob', job),
+    ...(remedier === undefined ? [] : [holdTarget('NodeRemedier', remedier)]),
     ...(machine !== undefined
-      ? thingsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
+      ? holdTargetsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
       : machineName === undefined
         ? []
         : [named('Machine', machineName)]),
-    node === undefined ? named('Node', nodeRef.name) : thing('Node', node),
+    node === undefined ? named('Node', nodeRef.name) : holdTarget('Node', node),
   ]
 }
 
 const question = (seen: Seen, effects: HoldQuestion['effects'], now: number): HoldQuestion => ({
   effects,
-  things: touched(seen),
+  targets: touched(seen),
   cluster: { name: undefined },
   now,
 })

@@ -5,7 +5,7 @@ import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
 import { anyApproval, approvalNeed, type ApprovalNeed, byName } from '../approvals.ts'
 import type { GateVerdict } from '../gate.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { losesMachine } from '../reservations.ts'
 import { pass, wait } from '../verdict-of.ts'
 import { defined } from '#lib/defined.ts'
@@ -13,7 +13,7 @@ import { defined } from '#lib/defined.ts'
 /** Limit per permit status. */
 const MOST_SHOWN = 8
 
-export function approvalGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
+export function approvalGate(question: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   const { permit, policies } = question
   const { approvals, wall } = snapshot
   const verdicts = policies.flatMap((policy) => {
@@ -43,14 +43,14 @@ function verdict(
 function losesData(
   { spec: { requester } }: OperationPermit,
   machine: string,
-  { maintenance = [] }: Ground['snapshot'],
+  { maintenance = [] }: GateContext['snapshot'],
 ): boolean {
   if (requester.kind !== maintenanceEvent.kind) return false
   return maintenance.some((e) => e.spec.machine === machine && !isOver(e) && losesMachine(e.spec))
 }
 
 /** For the permit's status. */
-export function usedApprovals(permit: OperationPermit, snapshot: Ground['snapshot']): readonly Approval[] {
+export function usedApprovals(permit: OperationPermit, snapshot: GateContext['snapshot']): readonly Approval[] {
   const { policies, approvals, wall } = snapshot
   if (approvals.length === 0) return []
   const rules = policies.flatMap((p) => p.spec.approvals ?? [])

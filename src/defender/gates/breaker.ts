@@ -4,16 +4,16 @@ import { REPAIRER } from '../blame/failing.ts'
 import { breakerAt, halfOpensIn, newBreaker } from '../breaker.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import type { GateVerdict } from '../gate.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { GOES_BACK, deny, pass, wait } from '../verdict-of.ts'
 
-export function breakerGate(question: Question, ground: Ground): readonly GateVerdict[] {
+export function breakerGate(question: Question, context: GateContext): readonly GateVerdict[] {
   const { policies, isRecovery } = question
-  const { now } = ground.ledger
+  const { now } = context.ledger
   return policies.flatMap((policy) => {
     const rule = policy.spec.breaker
     if (rule === undefined) return []
-    const entry = breakerAt(ground.ledger.breaker(policy.name) ?? newBreaker(policy.name, now), rule, now)
+    const entry = breakerAt(context.ledger.breaker(policy.name) ?? newBreaker(policy.name, now), rule, now)
     if (entry.state === 'Closed') return [pass('Breaker', { reason: 'BreakerClosed', policy })]
     if (isRecovery) return [pass('Breaker', { reason: 'RecoveryExempt', policy, seen: GOES_BACK })]
     if (entry.state === 'Open') {
@@ -34,7 +34,7 @@ export function breakerGate(question: Question, ground: Ground): readonly GateVe
       const seen = 'requested while the breaker was open; request it again if it is still needed'
       return [deny('Breaker', { reason: 'BreakerHalfOpen', policy, seen })]
     }
-    const tried = trialsInFlight(policy, entry.since, ground)
+    const tried = trialsInFlight(policy, entry.since, context)
     const parts = { policy, seen: `${tried} trial operations running`, limit: `${entry.trial} at a time` }
     return [
       tried < entry.trial
@@ -50,7 +50,7 @@ const isStaleRepair = ({ spec, status }: OperationPermit): boolean =>
   status?.conditions?.some((c) => c.type === 'PermitGranted' && c.reason === 'BreakerOpen') === true
 
 /** Running operations granted since the breaker turned half open. Earlier ones prove nothing about now. */
-function trialsInFlight(policy: CompiledPolicy, since: string, { ledger, levels }: Ground): number {
+function trialsInFlight(policy: CompiledPolicy, since: string, { ledger, levels }: GateContext): number {
   return ledger.grants().filter((g) => {
     if (g.exempt !== undefined || g.state !== 'Held' || g.grantedAt < since || !policy.decides(g.operations))
       return false

@@ -2,14 +2,14 @@
 import { takesAvailability } from '#api/protocol/operations.ts'
 import type { GateVerdict } from '../gate.ts'
 import { budgetLimit, domainOf } from '../levels.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { KEEPS_SERVING, pass, wait } from '../verdict-of.ts'
 import { setLimitGate } from './set-limit.ts'
 import { isOutOfService } from '../unit.ts'
 
-export function budgetGate(question: Question, ground: Ground): readonly GateVerdict[] {
+export function budgetGate(question: Question, context: GateContext): readonly GateVerdict[] {
   const { permit, unit, policies } = question
-  const { levels: all, ledger } = ground
+  const { levels: all, ledger } = context
   const component = permit.spec.component?.name
   // Reservations of other machines do not block the drain of a reserved machine. Otherwise, if a vendor announces too many, none of them would be
   // drained.
@@ -40,5 +40,5 @@ export function budgetGate(question: Question, ground: Ground): readonly GateVer
       ]
     }),
   )
-  return [...ofPolicies, ...setLimitGate(question, ground)]
+  return [...ofPolicies, ...setLimitGate(question, context)]
 }

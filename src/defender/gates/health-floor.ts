@@ -5,7 +5,7 @@ import { counted } from '#lib/counted.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import { type Budget, type FloorGround, type Levels, floorLimit, neverHasRoom } from '../levels.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { KEEPS_SERVING, pass, wait } from '../verdict-of.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { type Unit, isOutOfService } from '../unit.ts'
@@ -14,7 +14,7 @@ import { type Unit, isOutOfService } from '../unit.ts'
 const SILENT_SHARE = 0.3
 const SILENT_LEAST = 3
 
-function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdict[] {
+function silenceGate({ unit }: Question, { levels }: GateContext): readonly GateVerdict[] {
   const { silent, total } = levels.silence(unit.space)
   if (silent < SILENT_LEAST || silent < total * SILENT_SHARE) return []
   const seen = `${silent} of ${total} are silent: looks like the network`
@@ -61,12 +61,12 @@ function floorCure({ policy, floor, members, limit, left, away }: Shortfall): st
   return `room again once ${limit - left} of the ${away.length} that are away or being worked on are healthy (${first}, …)`
 }
 
-export function healthFloorGate(question: Question, ground: Ground): readonly GateVerdict[] {
+export function healthFloorGate(question: Question, context: GateContext): readonly GateVerdict[] {
   const { permit, unit, policies } = question
   // As in budgets: a reserved machine is measured against what is unavailable now.
-  const isBooked = ground.ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
-  const levels = isBooked ? ground.levels.now : ground.levels
-  const isLeaving = leavesWithCluster(question, ground.snapshot)
+  const isBooked = context.ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
+  const levels = isBooked ? context.levels.now : context.levels
+  const isLeaving = leavesWithCluster(question, context.snapshot)
   const floors = policies.flatMap((policy) => {
     const floor = policy.spec.healthFloor
     if (floor === undefined) return []
@@ -80,7 +80,7 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
     const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
     const left = members.total - down.size - (down.has(unit.id) ? 0 : 1)
     const limit = floorLimit(floor, members)
-    const away = ground.levels.now.set(policy, 'unavailable', 'cluster', unit.space, '')
+    const away = context.levels.now.set(policy, 'unavailable', 'cluster', unit.space, '')
     const booked = isBooked ? 0 : down.size - away.size
     const isMet = left >= limit
     const parts = {
@@ -100,5 +100,5 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
         : wait('HealthFloor', { reason: 'HealthFloor', ...parts, field: '/healthFloor', count: Math.max(0, left) }),
     ]
   })
-  return [...silenceGate(question, ground), ...floors]
+  return [...silenceGate(question, context), ...floors]
 }

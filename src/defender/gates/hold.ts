@@ -2,14 +2,14 @@
 import { holdOf, isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { wait } from '../verdict-of.ts'
 
 const STOPS = ['Freeze', 'Pause', 'Abort'] as const
 
 export function holdGate(
   { permit, unit }: Pick<Question, 'permit' | 'unit'>,
-  { snapshot }: Pick<Ground, 'snapshot'>,
+  { snapshot }: Pick<GateContext, 'snapshot'>,
 ): GateVerdict | undefined {
   const { holds, cluster, wall } = snapshot
   // The file on the node binds the Defender as well: central steps would disrupt the node without asking its agent.

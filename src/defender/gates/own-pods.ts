@@ -1,13 +1,13 @@
 // Machines that host replicas of the same KubeNode program are disrupted one after another: a rollout must not stop the programs that could stop it.
 import type { GateVerdict } from '../gate.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { wait } from '../verdict-of.ts'
 import { isOutOfService } from '../unit.ts'
 
 /** The other operation ends with its result or its lease. */
 const RETRY_MS = 15_000
 
-export function ownPodsGate({ unit }: Question, { snapshot, ledger }: Ground): readonly GateVerdict[] {
+export function ownPodsGate({ unit }: Question, { snapshot, ledger }: GateContext): readonly GateVerdict[] {
   const { hosts, fleet } = snapshot
   const roles = hosts.get(unit.nodeName ?? '')
   // A machine that does not serve gets no worse, and its repair may bring a replica back.

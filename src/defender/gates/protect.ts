@@ -1,10 +1,10 @@
 // The gate for targets that a policy protects from every disruption, unless a hold lifts that for a while.
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { deny, pass } from '../verdict-of.ts'
 
-export function protectGate({ permit, unit, policies }: Question, { snapshot }: Ground): readonly GateVerdict[] {
+export function protectGate({ permit, unit, policies }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   const { holds, cluster, wall } = snapshot
   const isLifted = holdsOn(holds, ['Unprotect'], { permit, unit }, { cluster, now: wall }).length > 0
   return policies.flatMap((policy) => {

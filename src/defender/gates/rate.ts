@@ -1,7 +1,7 @@
 // How many may be granted within a window, per domain.
 import type { GateVerdict } from '../gate.ts'
 import { domainOf } from '../levels.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { type Series, seriesName } from '../rates.ts'
 import { timeOfDay } from '#lib/clock.ts'
 import { GOES_BACK, pass, wait } from '../verdict-of.ts'
@@ -20,7 +20,7 @@ export function seriesOf({ permit, unit, policies }: Question): readonly Series[
 
 export function rateGate(
   { permit, unit, policies, isRecovery }: Question,
-  { ledger, snapshot: { wall } }: Ground,
+  { ledger, snapshot: { wall } }: GateContext,
 ): readonly GateVerdict[] {
   const verdicts = policies.flatMap((policy) =>
     (policy.spec.rates ?? []).flatMap(({ window, max, per }, at) => {

@@ -1,9 +1,9 @@
 // A policy's own rules about the cluster. Unknown waits.
 import type { GateVerdict } from '../gate.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { deny, pass, wait } from '../verdict-of.ts'
 
-export function ruleGate({ policies }: Question, { snapshot }: Ground): readonly GateVerdict[] {
+export function ruleGate({ policies }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   return policies.flatMap((policy) => {
     if (policy.broken !== undefined)
       return [

@@ -5,7 +5,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { GateVerdict } from '../gate.ts'
 import { budgetLimit } from '../levels.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { wait } from '../verdict-of.ts'
 import type { SetLimit, Snapshot } from '../snapshot.ts'
 import { isOutOfService } from '../unit.ts'
@@ -16,7 +16,7 @@ const RETRY_MS = 15_000
 export const isCanarys = ({ spec }: OperationPermit): boolean => spec.requester.kind === componentCanary.kind
 const isSets = ({ spec }: OperationPermit): boolean => spec.requester.kind === machineComponentSet.kind
 
-export function setLimitGate({ permit, unit }: Question, { snapshot, ledger }: Ground): readonly GateVerdict[] {
+export function setLimitGate({ permit, unit }: Question, { snapshot, ledger }: GateContext): readonly GateVerdict[] {
   const { setLimits = [], fleet } = snapshot
   if (setLimits.length === 0 || isOutOfService(unit)) return []
   const isCompeting = isCanarys(permit) ? isSets : isSets(permit) ? isCanarys : () => false

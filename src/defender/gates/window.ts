@@ -3,13 +3,13 @@ import { timestamp } from '#lib/clock.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
 import type { GateVerdict } from '../gate.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { pass, wait } from '../verdict-of.ts'
 
 /** The clock may be set, or a policy edited, during the wait for a window. */
 const ASK_AGAIN_MS = 60_000
 
-export function windowGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
+export function windowGate(question: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   const { wall } = snapshot
   const isReclaimed = isDrainOfReclaimed(question, snapshot)
   return question.policies.flatMap((policy) => {
@@ -45,7 +45,7 @@ export function windowGate(question: Question, { snapshot }: Ground): readonly G
  * The provider takes the host whatever the policies require, so its drain is the one disruption that waits for no window. Looked up here, never trusted from
  * the permit.
  */
-const isDrainOfReclaimed = ({ permit, unit }: Question, { maintenance = [] }: Ground['snapshot']): boolean =>
+const isDrainOfReclaimed = ({ permit, unit }: Question, { maintenance = [] }: GateContext['snapshot']): boolean =>
   permit.spec.requester.kind === maintenanceEvent.kind &&
   permit.spec.operations.every((o) => o === 'Drain') &&
   maintenance.some((e) => e.spec.machine === unit.name && e.spec.kind === 'Reclaim' && !isOver(e))

@@ -16,7 +16,7 @@ import { asOfMs, storedLedger } from '../ledger.ts'
 import { guardedKind } from './guarded-kinds.ts'
 import { aboutDeletion, isFromGit, nothingKnown } from './about.ts'
 import type { Deletion } from './deletion.ts'
-import { fatesOf } from './fates.ts'
+import { presencesOf } from './presence.ts'
 import { type DeletionVerdict, planDeletion } from './plan.ts'
 
 export type AskGuard = (deletion: Deletion) => Promise<DeletionVerdict>
@@ -68,7 +68,7 @@ const createDecision =
       : {}
     const prunings = isFromGit(deletion.user) ? await runningPrunes(client) : []
     const about = isKnown ? aboutDeletion(deletion, caches, { prunings, wall: clock.now() }) : nothingKnown(uid)
-    const fateOf = await fatesOf(client, caches, isKnown)
+    const presenceOf = await presencesOf(client, caches, isKnown)
     let verdict: DeletionVerdict | undefined
     const mutate = (current: DefenderLedger | undefined): Mutation<DefenderLedger> => {
       verdict = planDeletion({
@@ -77,7 +77,7 @@ const createDecision =
         namespace,
         uid,
         ...about,
-        fateOf,
+        presenceOf,
         isEnding,
         present: counts[kind] ?? 0,
         holds: caches.holds.list(),

@@ -3,7 +3,7 @@ import { MAX_RESERVED, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { aHold, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { GUARDED_KINDS, guardedKind, type GuardedKind } from './guarded-kinds.ts'
-import { FOLLOWS_WITHIN_MS, type Fate } from './reserved.ts'
+import { FOLLOWS_WITHIN_MS, type Presence } from './reserved.ts'
 import { type DeletionSeen, type DeletionVerdict, planDeletion } from './plan.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -22,7 +22,7 @@ const ask = (wish: Partial<DeletionSeen> = {}): DeletionVerdict =>
     grantedAs: [],
     follows: false,
     costsNothing: false,
-    fateOf: () => 'Unknown',
+    presenceOf: () => 'Unknown',
     isEnding: false,
     present: 0,
     holds: [],
@@ -238,8 +238,8 @@ describe('S30 a deletion that is admitted and does not follow', () => {
     return verdict.ledger
   }
   const three = ['a', 'b', 'c'].reduce((ledger, uid) => admitted(ledger, uid), EMPTY)
-  const next = (fate: Fate, afterMs: number) =>
-    ask({ name: 'd', uid: 'd', ledger: three, now: START_MS + afterMs, fateOf: () => fate })
+  const next = (presence: Presence, afterMs: number) =>
+    ask({ name: 'd', uid: 'd', ledger: three, now: START_MS + afterMs, presenceOf: () => presence })
 
   test.each([
     ['counts at once', 'There', 0, 'Held'],
@@ -247,8 +247,8 @@ describe('S30 a deletion that is admitted and does not follow', () => {
     ['is no longer counted after that', 'There', FOLLOWS_WITHIN_MS, 'Passes'],
     ['stays counted when it followed', 'Deleted', FOLLOWS_WITHIN_MS, 'Held'],
     ['stays counted when it cannot be told', 'Unknown', FOLLOWS_WITHIN_MS, 'Held'],
-  ] as const)('%s', (_, fate, afterMs, verdict) => {
-    expect(next(fate, afterMs).kind).toBe(verdict)
+  ] as const)('%s', (_, presence, afterMs, verdict) => {
+    expect(next(presence, afterMs).kind).toBe(verdict)
   })
 
   test('gives back exactly what it took, in every window', () => {

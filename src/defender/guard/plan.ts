@@ -17,7 +17,7 @@ import {
   type GuardedKind,
   type HeldKind,
 } from './guarded-kinds.ts'
-import { type FateOf, reserve, settleReserved } from './reserved.ts'
+import { type PresenceOf, reserve, settleReserved } from './reserved.ts'
 import { defined } from '#lib/defined.ts'
 
 export interface DeletionSeen {
@@ -33,7 +33,7 @@ export interface DeletionSeen {
   /** Our controllers remove something that does not serve, which disrupts nothing. */
   readonly costsNothing: boolean
   /** Whether earlier counted deletions happened. */
-  readonly fateOf: FateOf
+  readonly presenceOf: PresenceOf
   /** Its deletion has already started: another request deletes nothing more. */
   readonly isEnding: boolean
   /** How many exist. 0 if unknown, which allows only as many deletions as a user does by hand. */
@@ -71,7 +71,7 @@ export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   // Only holds on the cluster apply to deletions by others. If a hold names the cluster as the hub does, its Freeze counts and its Unprotect does
   // not.
   const cluster = { name: undefined }
-  const inForce = holdsOver(holds, { effects: ['Freeze', 'Unprotect'], things: [], cluster, now: wall })
+  const inForce = holdsOver(holds, { effects: ['Freeze', 'Unprotect'], targets: [], cluster, now: wall })
   const freeze = holdOf(inForce, 'Freeze')
   if (freeze !== undefined) {
     const { reason, author, until } = freeze.spec
@@ -118,11 +118,11 @@ const allSeries = (kind: string): readonly Series[] =>
 /** A lifted limit still counts, because later deletions must be measured against it. */
 function counted(
   guarded: CountedKind,
-  { name, uid, fateOf, present, ledger: before, now, wall, leader }: DeletionSeen,
+  { name, uid, presenceOf, present, ledger: before, now, wall, leader }: DeletionSeen,
   isLifted: boolean,
 ): DeletionVerdict {
   const ledger = new WorkingLedger(before, now)
-  settleReserved(ledger, fateOf, allSeries)
+  settleReserved(ledger, presenceOf, allSeries)
   // Counted just before, and reviewed again because of a retry or a second API server.
   if (ledger.reserved.some((r) => r.uid === uid)) return { kind: 'Passes', ledger: undefined }
   for (const limit of guarded.limits) {

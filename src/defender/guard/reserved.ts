@@ -11,18 +11,22 @@ export const FOLLOWS_WITHIN_MS = 30_000
 const FORGOTTEN_MS = 24 * 3_600_000
 
 /** `Unknown`: could not be determined. */
-export type Fate = 'There' | 'Deleted' | 'Unknown'
+export type Presence = 'There' | 'Deleted' | 'Unknown'
 
-export type FateOf = (reserved: Reserved) => Fate
+export type PresenceOf = (reserved: Reserved) => Presence
 
 /** Drops reservations with a known outcome, and uncounts deletions that did not happen. */
-export function settleReserved(ledger: WorkingLedger, fateOf: FateOf, seriesOf: (kind: string) => readonly Series[]) {
+export function settleReserved(
+  ledger: WorkingLedger,
+  presenceOf: PresenceOf,
+  seriesOf: (kind: string) => readonly Series[],
+) {
   const left = ledger.reserved.filter((r) => {
     const at = Date.parse(r.at)
     const age = ledger.now - at
-    const fate = fateOf(r)
-    if (fate === 'Deleted' || age >= FORGOTTEN_MS) return false
-    if (fate === 'Unknown' || age < FOLLOWS_WITHIN_MS) return true
+    const presence = presenceOf(r)
+    if (presence === 'Deleted' || age >= FORGOTTEN_MS) return false
+    if (presence === 'Unknown' || age < FOLLOWS_WITHIN_MS) return true
     ledger.uncount(seriesOf(r.kind), at)
     return false
   })

@@ -43,7 +43,7 @@ const healthy: CheckSeen = {
   agents: { value: [{ machine: 'm-1', version: '1.0.4' }] },
   remediators: { value: [] },
   networkPlugins: { value: { enforcing: [], others: [] } },
-  strangers: { value: [] },
+  foreignObjects: { value: [] },
   serverPorts: { value: [6443] },
   ending: { value: [] },
   elsewhere: { value: [] },
@@ -80,7 +80,7 @@ test.each<[string, Partial<CheckSeen>, string]>([
   ['old agents', { agents: { value: [{ machine: 'm-2', version: '0.9.0' }] } }, 'KN1409'],
   ['foreign remediators', { remediators: { value: ['draino (deployment ops/draino)'] } }, 'KN1410'],
   ['namespace on its way out', { ending: { value: [{ namespace: 'kubenode-join', why: 'x' }] } }, 'KN1442'],
-  ['namespace taken', { strangers: { value: ['deployment shop'] } }, 'KN1411'],
+  ['namespace taken', { foreignObjects: { value: ['deployment shop'] } }, 'KN1411'],
   ['a refusing policy', { refusals: { value: [{ workload: 'w', namespace: 'n', why: 'no' }] } }, 'KN1413'],
   ['a second installation', { elsewhere: { value: [deployment('kubenode-sync', 'ops')] } }, 'KN1415'],
 ])('%s', (_, seen, code) => expect(codes(seen)).toEqual([code]))

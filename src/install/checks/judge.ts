@@ -160,10 +160,10 @@ const remediators: Judge = (seen) =>
   )
 
 const namespaces: Judge = (seen) => [
-  ...read('namespace', seen.strangers, (strangers) =>
-    strangers.length === 0
+  ...read('namespace', seen.foreignObjects, (foreignObjects) =>
+    foreignObjects.length === 0
       ? passed('namespace', `${SYSTEM_NAMESPACE} is free or ours`)
-      : failed('namespace', installErrors.KN1411({ namespace: SYSTEM_NAMESPACE, what: named(strangers) })),
+      : failed('namespace', installErrors.KN1411({ namespace: SYSTEM_NAMESPACE, what: named(foreignObjects) })),
   ),
   ...read('namespace', seen.ending, (ending) => ending.map((one) => failed('namespace', installErrors.KN1442(one)))),
 ]

@@ -80,8 +80,8 @@ export async function observeChecks(
   const of = <T>(judge: (all: readonly KubeObject[]) => T): Reading<T> =>
     'unread' in workloads ? workloads : { value: judge(workloads.value) }
   const mayAsk = needsSigner && !('value' in missing && missing.value.length > 0)
-  const [strangers, ending, ports, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
-    reading(() => strangersIn(context)),
+  const [foreignObjects, ending, ports, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
+    reading(() => foreignObjectsIn(context)),
     reading(() => endingIn(context)),
     reading(() => serverPorts(context)),
     reading(async () => [
@@ -104,7 +104,7 @@ export async function observeChecks(
     skewMs,
     agents,
     remediators,
-    strangers,
+    foreignObjects,
     ending,
     serverPorts: ports,
     networkPlugins: of(networkPluginsIn),
@@ -270,7 +270,7 @@ async function healthChecks({ client }: InstallContext): Promise<readonly string
 }
 
 /** KubeNode's own workloads carry its label, or belong to an object that does. */
-async function strangersIn({ client }: InstallContext): Promise<readonly string[]> {
+async function foreignObjectsIn({ client }: InstallContext): Promise<readonly string[]> {
   const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE })
   if (namespace === undefined) return []
   const [deployments, daemonSets, pods] = await Promise.all(

@@ -32,7 +32,7 @@ export interface CheckSeen {
   /** KubeNode's namespaces that are being deleted. */
   readonly ending: Reading<readonly { readonly namespace: string; readonly why: string }[]>
   /** Other workloads in KubeNode's namespace. */
-  readonly strangers: Reading<readonly string[]>
+  readonly foreignObjects: Reading<readonly string[]>
   /** KubeNode workloads in other namespaces. */
   readonly elsewhere: Reading<readonly KubeObject[]>
   readonly storage: Reading<Storage>

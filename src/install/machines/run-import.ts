@@ -39,7 +39,7 @@ export async function runImport(options: ImportRun, io: Io): Promise<{ readonly 
   if (selector !== undefined && chosen.length === 0)
     io.err(shownLine(`no Node has the labels ${selector}; see them with kubectl get nodes --show-labels`))
   const tagged = taggedNodes(options.hosts ?? [], nodes)
-  for (const { providerID, address } of tagged.strangers)
+  for (const { providerID, address } of tagged.withoutNode)
     io.err(shownLine(`${providerID}${address === undefined ? '' : ` (${address})`}: not a Node here; left out`))
   for (const { host, nodes: named } of tagged.doubled)
     io.err(

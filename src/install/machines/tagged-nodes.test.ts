@@ -26,7 +26,7 @@ describe('the Node of a host', () => {
     ['of a provider of ours', 'alicloud://cn-hangzhou/i-bp1', 'alicloud://cn-hangzhou/i-bp1'],
   ])('%s is the one that names its instance', (_, host, providerID) => {
     const nodes = [node('a', providerID), node('b', `${providerID}0`)]
-    expect(taggedNodes([{ providerID: host }], nodes)).toEqual({ names: ['a'], strangers: [], doubled: [] })
+    expect(taggedNodes([{ providerID: host }], nodes)).toEqual({ names: ['a'], withoutNode: [], doubled: [] })
   })
 
   test('without an instance is the one at its address', () => {
@@ -41,7 +41,7 @@ describe('the Node of a host', () => {
     const other = [node('a', 'aws:///r/i-2', '10.0.0.1')]
     const two = [node('a', undefined, '10.0.0.1'), node('b', undefined, '10.0.0.1')]
     for (const nodes of [other, two])
-      expect(taggedNodes([host], nodes)).toEqual({ names: [], strangers: [host], doubled: [] })
+      expect(taggedNodes([host], nodes)).toEqual({ names: [], withoutNode: [host], doubled: [] })
   })
 
   test.each([
@@ -50,13 +50,13 @@ describe('the Node of a host', () => {
     ['alicloud://cn-hangzhou/i-1', 'cn-shanghai.i-1'],
   ])('%s is not %s, which only ends alike', (providerID, other) => {
     const host = { providerID }
-    expect(taggedNodes([host], [node('a', other)])).toEqual({ names: [], strangers: [host], doubled: [] })
+    expect(taggedNodes([host], [node('a', other)])).toEqual({ names: [], withoutNode: [host], doubled: [] })
   })
 
   test('is none where two Nodes name its instance, and they are named', () => {
     const host = { providerID: 'aws://r/i-1' }
     const nodes = [node('a', 'aws:///ra/i-1'), node('b', 'aws:///rb/i-1')]
-    expect(taggedNodes([host], nodes)).toEqual({ names: [], strangers: [], doubled: [{ host, nodes: ['a', 'b'] }] })
+    expect(taggedNodes([host], nodes)).toEqual({ names: [], withoutNode: [], doubled: [{ host, nodes: ['a', 'b'] }] })
   })
 })
 

@@ -6,7 +6,7 @@ import type { TaggedHost } from '#providers/port.ts'
 export interface TaggedNodes {
   readonly names: readonly string[]
   /** Hosts that are not Nodes here. */
-  readonly strangers: readonly TaggedHost[]
+  readonly withoutNode: readonly TaggedHost[]
   /** Hosts claimed by several Nodes: a user must find out which is wrong. */
   readonly doubled: readonly { readonly host: TaggedHost; readonly nodes: readonly string[] }[]
 }
@@ -24,7 +24,7 @@ export function taggedNodes(hosts: readonly TaggedHost[], nodes: readonly Node[]
   }))
   return {
     names: found.flatMap(({ own }) => (own.length === 1 ? namesOf(own) : [])),
-    strangers: found.flatMap(({ host, own }) => (own.length === 0 ? [host] : [])),
+    withoutNode: found.flatMap(({ host, own }) => (own.length === 0 ? [host] : [])),
     doubled: found.flatMap(({ host, own }) => (own.length > 1 ? [{ host, nodes: namesOf(own) }] : [])),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdOf } from './in-force.ts'
-import { holdOver, thing } from './reach.ts'
+import { holdOver, holdTarget } from './reach.ts'
 
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 
@@ -20,7 +20,9 @@ const holds = [
 
 test('who asks for a thing again while the first asking is in force is heard: the newest counts', () => {
   const node = { metadata: { name: 'n' } }
-  expect(holdOver(holds, { effects: ['Retry'], things: [thing('Node', node)], now: NOW })?.metadata.name).toBe('again')
+  expect(holdOver(holds, { effects: ['Retry'], targets: [holdTarget('Node', node)], now: NOW })?.metadata.name).toBe(
+    'again',
+  )
   expect(holdOf(holds, 'Retry')?.metadata.name).toBe('again')
   expect(holdOf(holds, 'Pause', 'Freeze')?.metadata.name).toBe('pause')
   expect(holdOf(holds, 'Abort')).toBeUndefined()

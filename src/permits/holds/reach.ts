@@ -9,7 +9,7 @@ import { type Answer, binds, isInForce, leading, readable } from './in-force.ts'
 type Labels = Readonly<Record<string, string>>
 
 /** One object that a hold may apply to. It has a kind field because list items do not have one on every server. */
-export interface Thing {
+export interface HoldTarget {
   readonly kind: string
   readonly name: string
   /** Undefined for kinds without namespaces. In that case the hold's namespace does not matter. */
@@ -19,7 +19,7 @@ export interface Thing {
   readonly isAround?: true
 }
 
-export const thing = (kind: string, { metadata }: Pick<KubeObject, 'metadata'>): Thing => ({
+export const holdTarget = (kind: string, { metadata }: Pick<KubeObject, 'metadata'>): HoldTarget => ({
   kind,
   name: metadata.name ?? '',
   ...defined({ namespace: metadata.namespace }),
@@ -27,20 +27,20 @@ export const thing = (kind: string, { metadata }: Pick<KubeObject, 'metadata'>):
 })
 
 /** An object of which only the name is known. */
-export const named = (kind: string, name: string): Thing => ({ kind, name, labels: 'Unknown' })
+export const named = (kind: string, name: string): HoldTarget => ({ kind, name, labels: 'Unknown' })
 
 export interface HoldQuestion {
   readonly effects: readonly HoldEffect[]
-  readonly things: readonly Thing[]
-  /** The cluster of the things, with its name if known. Absent for things outside any cluster. */
+  readonly targets: readonly HoldTarget[]
+  /** The cluster of the targets, with its name if known. Absent for targets outside any cluster. */
   readonly cluster?: { readonly name: string | undefined }
   readonly now: number
 }
 
-/** All holds in force that apply to one of the things. */
+/** All holds in force that apply to one of the targets. */
 export function holdsOver(
   holds: readonly OperationalHold[],
-  { effects, things, cluster, now }: HoldQuestion,
+  { effects, targets, cluster, now }: HoldQuestion,
 ): readonly OperationalHold[] {
   return holds
     .map(readable)
@@ -48,7 +48,7 @@ export function holdsOver(
       (hold) =>
         effects.includes(hold.spec.effect) &&
         isInForce(hold, now) &&
-        (things.some((t) => binds(reaches(hold, t), hold)) ||
+        (targets.some((t) => binds(reaches(hold, t), hold)) ||
           (cluster !== undefined && binds(reachesCluster(hold, cluster.name), hold))),
     )
 }
@@ -61,7 +61,7 @@ const KINDS: ReadonlySet<unknown> = new Set(HOLD_TARGETS)
 
 function reaches(
   { spec: { target, effect } }: OperationalHold,
-  { kind, name, namespace, labels, isAround }: Thing,
+  { kind, name, namespace, labels, isAround }: HoldTarget,
 ): Answer {
   if (isAround && effect !== 'Pause' && effect !== 'Freeze') return 'No'
   if (!KINDS.has(target.kind)) return 'Unknown'
@@ -75,7 +75,7 @@ function reaches(
   return matchesSelector(selector, labels) ? 'Yes' : 'No'
 }
 
-/** An Abort of the cluster concerns only the cluster's own operation, not the things in it. */
+/** An Abort of the cluster concerns only the cluster's own operation, not the targets in it. */
 function reachesCluster({ spec: { target, effect } }: OperationalHold, own: string | undefined): Answer {
   if (target.kind !== 'Cluster' || effect === 'Abort') return 'No'
   if (target.name !== undefined) return own === undefined ? 'Unknown' : target.name === own ? 'Yes' : 'No'
@@ -95,8 +95,8 @@ function selectorIn(selector: unknown): Selector | undefined {
   }
 }
 
-const setThing = (name: string, set: Pick<KubeObject, 'metadata'> | undefined): Thing =>
-  set === undefined ? named('MachineSet', name) : thing('MachineSet', set)
+const setTarget = (name: string, set: Pick<KubeObject, 'metadata'> | undefined): HoldTarget =>
+  set === undefined ? named('MachineSet', name) : holdTarget('MachineSet', set)
 
 interface MachineLike extends Pick<KubeObject, 'metadata'> {
   readonly status?: { readonly nodeRef?: { readonly name: string } }
@@ -110,13 +110,13 @@ export interface AroundMachine {
 }
 
 /** The machine, its Node and its MachineSet: a hold on any of them holds the machine. */
-export function thingsOfMachine(machine: MachineLike, { node, machineSet }: AroundMachine): readonly Thing[] {
+export function holdTargetsOfMachine(machine: MachineLike, { node, machineSet }: AroundMachine): readonly HoldTarget[] {
   const nodeName = machine.status?.nodeRef?.name
   const owner = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')
   const set = owner && machineSet?.(owner.name)
   return [
-    thing('Machine', machine),
-    ...(node !== undefined ? [thing('Node', node)] : nodeName === undefined ? [] : [named('Node', nodeName)]),
-    ...(owner === undefined ? [] : [{ ...setThing(owner.name, set), isAround: true as const }]),
+    holdTarget('Machine', machine),
+    ...(node !== undefined ? [holdTarget('Node', node)] : nodeName === undefined ? [] : [named('Node', nodeName)]),
+    ...(owner === undefined ? [] : [{ ...setTarget(owner.name, set), isAround: true as const }]),
   ]
 }

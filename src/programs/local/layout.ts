@@ -176,9 +176,9 @@ const isOfLock = (name: string): boolean => /^lock(\.partial|\.db(-journal)?)?$/
 /** The recorded state of a data folder; undefined for a new one. A folder that is something else is never written to. */
 export function readState(layout: Layout): FleetState | undefined {
   if (!existsSync(layout.state)) {
-    const strangers = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => !isOfLock(f)) : []
-    if (strangers.length === 0) return undefined
-    throw new KubeNodeError(localErrors.KN1203({ root: layout.root, stranger: strangers[0] ?? '' }))
+    const foreign = existsSync(layout.root) ? readdirSync(layout.root).filter((f) => !isOfLock(f)) : []
+    if (foreign.length === 0) return undefined
+    throw new KubeNodeError(localErrors.KN1203({ root: layout.root, file: foreign[0] ?? '' }))
   }
   let seen: unknown
   try {

@@ -11,7 +11,7 @@ export const localErrors = errorTable({
     next: 'start over with --reset, which deletes its clusters and the commits of its demo, or choose another folder with --data',
   },
   KN1203: {
-    text: 'cannot use {root}: it contains {stranger} and no fleet.json, so it is not a KubeNode data folder',
+    text: 'cannot use {root}: it contains {file} and no fleet.json, so it is not a KubeNode data folder',
     next: 'choose another folder with --data',
   },
   KN1202_damaged: {

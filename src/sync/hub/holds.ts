@@ -2,7 +2,7 @@
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { MAX_RETRIES, type Release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { holdOver, holdsOver, thing } from '#permits/holds/reach.ts'
+import { holdOver, holdsOver, holdTarget } from '#permits/holds/reach.ts'
 import type { Promotion } from '../release/release-seen.ts'
 
 type Holds = readonly OperationalHold[]
@@ -10,7 +10,7 @@ type Holds = readonly OperationalHold[]
 /** UIDs of the newest holds that request a retry of a Release. */
 export function retriesOf(holds: Holds, object: Release, now: number): readonly string[] {
   const age = ({ metadata }: OperationalHold) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`
-  return holdsOver(holds, { effects: ['Retry'], things: [thing(object.kind, object)], now })
+  return holdsOver(holds, { effects: ['Retry'], targets: [holdTarget(object.kind, object)], now })
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1))
     .slice(-MAX_RETRIES)
     .flatMap(({ metadata }) => metadata.uid ?? [])
@@ -18,7 +18,7 @@ export function retriesOf(holds: Holds, object: Release, now: number): readonly 
 
 /** Soaks of a Release that users end early. */
 export function promotionsOf(holds: Holds, object: Release, now: number): readonly Promotion[] {
-  const question = { effects: ['Promote'], things: [thing(object.kind, object)], now } as const
+  const question = { effects: ['Promote'], targets: [holdTarget(object.kind, object)], now } as const
   return holdsOver(holds, question).flatMap(({ metadata, spec }) => {
     const at = Date.parse(metadata.creationTimestamp ?? '')
     return spec.to === undefined || Number.isNaN(at) ? [] : [{ stage: spec.to, at }]
@@ -32,7 +32,7 @@ export function pausedBy(
   now: number,
   effects: readonly ('Pause' | 'Freeze')[] = ['Pause', 'Freeze'],
 ): string | undefined {
-  const question = { effects, things: [thing(object.kind, object)], now }
+  const question = { effects, targets: [holdTarget(object.kind, object)], now }
   const found = holdOver(holds, question)
   return found === undefined
     ? undefined

@@ -10,7 +10,7 @@ import { type Seen as JobSeen, isFrozen } from '#controllers/remedyjob/seen.ts'
 import { holdGate } from '#defender/gates/hold.ts'
 import { holdsOn } from '#defender/holds.ts'
 import { holdOver } from '#permits/holds/reach.ts'
-import { type HoldQuestion, thing } from '#permits/holds/reach.ts'
+import { type HoldQuestion, holdTarget } from '#permits/holds/reach.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { pausedBy, retriesOf } from '#sync/hub/holds.ts'
@@ -68,7 +68,7 @@ const retryOfSet = (holds: Holds) => contextOfSet(holds).retryBefore
 /** As the remedy controller asks, about a rule or a node. */
 const retryOfRepair: HoldQuestion = {
   effects: ['Retry'],
-  things: [thing(JOB.kind, object(JOB))],
+  targets: [holdTarget(JOB.kind, object(JOB))],
   cluster: { name: undefined },
   now: NOW,
 }

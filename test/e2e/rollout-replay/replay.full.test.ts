@@ -78,7 +78,7 @@ test(`F1 F18 ${SEEDS} seeds end with real processes as they end in the simulator
     leaseMs: 10_000,
     registerNodes: false,
     faults: {
-      fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
+      behavior: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
       stageMs: (m, c, v) => (agentsOf(m) === undefined ? 0 : faultsOf(agentsOf(m) as Agents).stageMs(bare(m), c, v)),
       report: (m, truth) =>
         agentsOf(m) === undefined ? truth : faultsOf(agentsOf(m) as Agents).report(bare(m), truth),

@@ -141,7 +141,7 @@ export class Agents {
 const SLOW_MS = 4_000
 
 export const faultsOf = (agents: Agents): HollowFaults => ({
-  fate: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
+  behavior: (_, __, version) => (version === BAD ? 'ProbeFails' : 'Works'),
   stageMs: (m) => (agents.slow.has(m) ? SLOW_MS : 0),
   // All is well with what was asked for, it says, and does nothing.
   report: (m, truth) => {

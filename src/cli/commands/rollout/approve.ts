@@ -1,20 +1,18 @@
 // `kubenode approve operationpermit/NAME | release/NAME | source/NAME | sha256:DIGEST`: approves exactly what the object requests now.
 import type { Command } from 'commander'
-import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
-import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { type Release, release } from '#api/kinds/release.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type ApprovalRequest, requestsOf } from '#explain/approval-requests.ts'
+import type { ApprovalRequest } from '#explain/approval-requests.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
 import { approveErrors } from './approve-errors.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { listAll } from '#kube/list-all.ts'
 
 interface Options extends ServerOptions {
   readonly reason?: string
@@ -80,29 +78,6 @@ interface Requested {
   readonly client: KubeClient
   readonly object: OperationPermit | Release | FleetSource
   readonly requests: readonly ApprovalRequest[]
-}
-
-interface Found {
-  readonly object: OperationPermit | Release | FleetSource
-  readonly request: ApprovalRequest
-}
-
-/** With its algorithm in front, as in plans, or without, as in statuses. Always the full digest: a prefix could be matched on purpose. */
-const digestIn = (what: string): string | undefined => /^(?:sha256:)?([0-9a-f]{64})$/.exec(what)?.[1]
-
-/** The object that requests approval of this digest now: a user who read it in a plan approves exactly that. */
-async function findRequest(client: KubeClient, digest: string): Promise<Found> {
-  const inSystem = { namespace: SYSTEM_NAMESPACE }
-  const [releases, sources, permits] = await Promise.all([
-    listAll(client, release, inSystem),
-    listAll(client, fleetSource, inSystem),
-    listAll(client, operationPermit),
-  ])
-  for (const object of [...releases, ...sources, ...permits]) {
-    const request = requestsOf(object).find((r) => r.digest === digest)
-    if (request !== undefined) return { object, request }
-  }
-  throw new KubeNodeError(approveErrors.KN1349({ digest: `sha256:${digest}` }))
 }
 
 async function requested(what: string, options: Options, io: Io): Promise<Requested> {

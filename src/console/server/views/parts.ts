@@ -1,6 +1,6 @@
 // Building blocks of several views: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { holdsOver, type Thing } from '#permits/holds/reach.ts'
+import { holdsOver, type HoldTarget } from '#permits/holds/reach.ts'
 import type { WayOn } from '#explain/finding.ts'
 import { isTyped, unblockOf } from '#explain/unblock.ts'
 import type { Lift, Stamp } from '../../basics.ts'
@@ -59,10 +59,10 @@ const STOPPING = ['Pause', 'Freeze', 'Pin', 'Abort'] as const
 
 export const holdNotes = (
   holds: readonly OperationalHold[],
-  things: readonly Thing[],
+  targets: readonly HoldTarget[],
   now: number,
 ): readonly HoldNote[] =>
-  holdsOver(holds, { effects: STOPPING, things, cluster: { name: undefined }, now }).map(({ metadata, spec }) => ({
+  holdsOver(holds, { effects: STOPPING, targets, cluster: { name: undefined }, now }).map(({ metadata, spec }) => ({
     name: metadata.name ?? '',
     effect: spec.effect,
     author: spec.author,

@@ -4,7 +4,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
-import { thing } from '#permits/holds/reach.ts'
+import { holdTarget } from '#permits/holds/reach.ts'
 import type { ObjectName } from '../../basics.ts'
 import type { CommitRow, GateNote, PipelineRow, PlaceRow, ReleaseRow, StageRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
@@ -62,7 +62,7 @@ function rowsOf(cluster: ClusterState, release: Release, isNewest: boolean, now:
     ...given('revertedSubject', revertedSubject(cluster, spec)),
     ...given('revertCommit', status.revertCommit),
     ...waitOf(status.waitingFor),
-    holds: holdNotes(cluster.list('holds'), [thing('Release', release)], now),
+    holds: holdNotes(cluster.list('holds'), [holdTarget('Release', release)], now),
     approvals: approvalsOf(release),
   }
   return [

@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { activeMachines, sliceName } from '#api/protocol/part.ts'
 import { ladderOf } from '#explain/ladder.ts'
-import { thing } from '#permits/holds/reach.ts'
+import { holdTarget } from '#permits/holds/reach.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
@@ -27,7 +27,7 @@ function setRow(cluster: ClusterState, set: MachineComponentSet, now: number): S
     healthy,
     failed,
     skipped,
-    isHeld: holdNotes(cluster.list('holds'), [thing('MachineComponentSet', set)], now).length > 0,
+    isHeld: holdNotes(cluster.list('holds'), [holdTarget('MachineComponentSet', set)], now).length > 0,
     ...waitOf(status.waitingFor),
   }
 }
@@ -42,7 +42,7 @@ export function setHead(cluster: ClusterState, set: MachineComponentSet, now: nu
     inspections: (rollout.inspections ?? []).map(({ name }) => name),
     soakMs: durationMs(rollout.soak) ?? 0,
     maxUnavailable: rollout.maxUnavailable,
-    holds: holdNotes(cluster.list('holds'), [thing('MachineComponentSet', set)], now),
+    holds: holdNotes(cluster.list('holds'), [holdTarget('MachineComponentSet', set)], now),
     blocked: (status.revisions?.blocked ?? []).map(({ component, revision, since, reason }) => ({
       component,
       revision,

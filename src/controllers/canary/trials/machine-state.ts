@@ -7,7 +7,7 @@ import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import { TAINTS } from '#api/names.ts'
 import { hasTaint, isNodeReady } from '#nodes/objects.ts'
-import { holdOver, thingsOfMachine } from '#permits/holds/reach.ts'
+import { holdOver, holdTargetsOfMachine } from '#permits/holds/reach.ts'
 import type { Lookup, Seen } from '../seen.ts'
 import type { Node } from '#nodes/objects.ts'
 
@@ -55,8 +55,8 @@ export function isHeldMachine(
 ): boolean {
   if (holds.length === 0) return false
   const node = nodes.get(machine.status?.nodeRef?.name ?? '')
-  const things = thingsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
-  return holdOver(holds, { effects: ['Pause', 'Freeze'], things, now }) !== undefined
+  const targets = holdTargetsOfMachine(machine, { node, machineSet: (name) => machineSets?.get(name) })
+  return holdOver(holds, { effects: ['Pause', 'Freeze'], targets, now }) !== undefined
 }
 
 /** Leave silent machines alone: no requests, no releases, no blame. */

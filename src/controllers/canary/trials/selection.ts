@@ -60,8 +60,8 @@ interface Pool {
 function named(names: readonly string[], { matching, well, everAll }: Pool): Picked {
   const find = (list: readonly Machine[], name: string) => list.find((m) => m.metadata.name === name)
   const machines = names.toSorted()
-  const stranger = names.find((n) => find(matching, n) === undefined)
-  if (stranger !== undefined) return { machines, lack: `the selector does not match ${stranger}`, isWithout: true }
+  const unmatched = names.find((n) => find(matching, n) === undefined)
+  if (unmatched !== undefined) return { machines, lack: `the selector does not match ${unmatched}`, isWithout: true }
   const unwell = names.find((n) => find(well, n) === undefined)
   if (unwell !== undefined) return { machines, lack: `${unwell} is not well` }
   const mine = well.filter((m) => names.includes(m.metadata.name ?? ''))

@@ -51,7 +51,7 @@ export interface Target {
   leaving: Leaving | undefined
 }
 
-export interface Ground extends PartsOptions {
+export interface PartsContext extends PartsOptions {
   /** What nearly every part needs. */
   readonly base: Pick<PartsOptions, 'files' | 'dir' | 'clock' | 'random' | 'log'>
   readonly client: Session['client']
@@ -70,7 +70,7 @@ export interface Ground extends PartsOptions {
   readonly reboots: Reboots
 }
 
-export function groundOf(o: PartsOptions): Ground {
+export function partsContext(o: PartsOptions): PartsContext {
   const { files, dir, clock, random, log, config, facts, session } = o
   const { client, identity } = session
   const { machine, node } = identity

@@ -6,7 +6,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { Caches } from '../caches.ts'
 import type { Reserved } from '../ledger.ts'
-import type { Fate, FateOf } from './reserved.ts'
+import type { Presence, PresenceOf } from './reserved.ts'
 
 const READ: Readonly<Record<string, ResourceType>> = {
   Namespace: coreKind('Namespace'),
@@ -16,27 +16,27 @@ const READ: Readonly<Record<string, ResourceType>> = {
 const MOST_READS = 10
 
 /** Also counts as deleted if another object has the name now. */
-const fateOf = (found: KubeObject | undefined, uid: string): Fate =>
+const presenceOf = (found: KubeObject | undefined, uid: string): Presence =>
   found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined ? 'There' : 'Deleted'
 
-export async function fatesOf(
+export async function presencesOf(
   client: Pick<KubeClient, 'get'>,
   caches: Pick<Caches, 'machines' | 'nodes'>,
   isKnown: boolean,
-): Promise<FateOf> {
-  const read = new Map<string, Fate>()
+): Promise<PresenceOf> {
+  const read = new Map<string, Presence>()
   const ledger = await client.get(defenderLedger, { name: LEDGER_NAME })
   for (const r of ledger?.spec.reserved ?? []) {
     const type = READ[r.kind]
     if (type === undefined || read.size >= MOST_READS) continue
     const found = await client.get(type, { name: r.name }).catch(() => 'Unknown' as const)
-    read.set(r.uid, found === 'Unknown' ? 'Unknown' : fateOf(found, r.uid))
+    read.set(r.uid, found === 'Unknown' ? 'Unknown' : presenceOf(found, r.uid))
   }
-  return ({ kind, name, uid }: Pick<Reserved, 'kind' | 'name' | 'uid'>): Fate => {
+  return ({ kind, name, uid }: Pick<Reserved, 'kind' | 'name' | 'uid'>): Presence => {
     if (kind === 'Machine' || kind === 'Node') {
       if (!isKnown) return 'Unknown'
       const found = kind === 'Machine' ? caches.machines.get({ name }) : caches.nodes.get({ name })
-      return fateOf(found, uid)
+      return presenceOf(found, uid)
     }
     return read.get(uid) ?? 'Unknown'
   }

@@ -7,7 +7,7 @@ import type { Node, Pod, Secret } from '#nodes/objects.ts'
 import type { Lease } from '#runtime/lease.ts'
 import { plan } from '../plan.ts'
 import type { Seen } from '../seen.ts'
-import { earlierMachineOf, isAbandoned, whyLeft } from './strange-node.ts'
+import { earlierMachineOf, isAbandoned, whyLeft } from './leftover-node.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const node = (uid?: string): Node => ({
@@ -114,23 +114,23 @@ describe('S26 what the agent of an earlier machine left', () => {
   test.each<[string, Partial<Seen>, readonly string[]]>([
     [
       'a Node is deleted, and keeps no machine from joining',
-      { strangeNode: node('old') },
-      ['Provision', 'DeleteStrangeNode'],
+      { leftoverNode: node('old') },
+      ['Provision', 'DeleteLeftoverNode'],
     ],
-    ['nor does a heartbeat', { strangeLease: lease }, ['Provision', 'DeleteStrangeLease']],
+    ['nor does a heartbeat', { leftoverLease: lease }, ['Provision', 'DeleteLeftoverLease']],
     [
       'nor both',
-      { strangeLease: lease, strangeNode: node('old') },
-      ['Provision', 'DeleteStrangeLease', 'DeleteStrangeNode'],
+      { leftoverLease: lease, leftoverNode: node('old') },
+      ['Provision', 'DeleteLeftoverLease', 'DeleteLeftoverNode'],
     ],
     [
       'a heartbeat goes before anything is concluded about a machine that joined before',
       {
-        strangeLease: lease,
+        leftoverLease: lease,
         node: node('new'),
         machine: machine({ status: { nodeRef: { name: 'm', uid: 'node' } } }),
       },
-      ['DeleteStrangeLease'],
+      ['DeleteLeftoverLease'],
     ],
   ])('%s', (_, more, expected) => {
     expect(kinds(seen(more))).toEqual(expected)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
 import type { OtherCluster } from '#explain/with-hub.ts'
-import { releasesKnown } from './called-beside.ts'
+import { releasesKnown } from './releases-known.ts'
 
 type Own = Parameters<typeof releasesKnown>[0]
 
