@@ -14,7 +14,6 @@ const REASONS: Readonly<Record<string, Reason>> = {
   KN8019: 'HostUnsuitable',
   KN8020: 'InstallFailed',
   KN8021: 'InstallFailed',
-  KN8021: 'InstallFailed',
   KN8023: 'InstallFailed',
   KN8024: 'ReferenceMissing',
   KN8025: 'InstallFailed',

@@ -43,7 +43,8 @@ export function previewName(source: string, branch: string): string {
  */
 export function followingBranch(source: FleetSource, branch: string): FleetSource {
   const spec = without(source.spec, 'decryption', 'push', 'requirePlan', 'previews')
-  return { ...without(source, 'status'), spec: { ...spec, ref: { branch } } }
+  const { status: _, ...object } = source
+  return { ...object, spec: { ...spec, ref: { branch } } }
 }
 
 export const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
