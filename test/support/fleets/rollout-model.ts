@@ -53,7 +53,7 @@ export class RolloutModel {
   components: Map<string, MachineComponent>
   configs = new Set<string>()
   probePods: readonly Pod[] = []
-  looks: ReadonlyMap<string, Look> = new Map()
+  looks: ReadonlyMap<string, CheckResult> = new Map()
   apiServer = 'v1.34.2'
   quality: Quality
   readonly rules: Rules
