@@ -33,22 +33,22 @@ const SAME_WITHIN_MS = 100
 export function shutdownOn(source: SignalSource, { exit, clock, ignoresHangup }: ShutdownOptions): Shutdown {
   const abort = new AbortController()
   let exitCode = 0
-  let first: { readonly name: Name; readonly at: number } | undefined
+  let drainedAt = 0
   const drain = (name: Name): void => {
     exitCode = EXIT_CODES[name]
-    first = { name, at: clock.monotonic() }
+    drainedAt = clock.monotonic()
     abort.abort(new Error(`ended by ${name}`))
   }
-  const isCopy = (name: Name): boolean => first?.name === name && clock.monotonic() - first.at < SAME_WITHIN_MS
   const insist = (name: Name) => () => {
-    if (first === undefined) drain(name)
-    else if (!isCopy(name)) exit(EXIT_CODES[name])
+    const code = EXIT_CODES[name]
+    if (!abort.signal.aborted) drain(name)
+    else if (code !== exitCode || clock.monotonic() - drainedAt >= SAME_WITHIN_MS) exit(code)
   }
   const listeners: readonly (readonly [Name, () => void])[] = [
     ['SIGTERM', insist('SIGTERM')],
     ['SIGINT', insist('SIGINT')],
     // A closing terminal sends it more than once, and an ending session sends it after SIGTERM.
-    ['SIGHUP', () => (ignoresHangup || first !== undefined ? undefined : drain('SIGHUP'))],
+    ['SIGHUP', () => (ignoresHangup || abort.signal.aborted ? undefined : drain('SIGHUP'))],
   ]
   for (const [name, listener] of listeners) source.on(name, listener)
   return {

@@ -240,7 +240,7 @@ test('a followed topic sends its changes for as long as it is followed', async (
   const { seen } = followed('repairs/test', all)
   await clock.advance(600_000)
   await put('jobs', [])
-  expect(seen.map(({ json }) => json)).toEqual(['{"topic":"repairs/test","set":[],"gone":["job-secret"]}'])
+  expect(seen.map(({ json }) => json)).toEqual(['{"topic":"repairs/test","set":[],"removed":["job-secret"]}'])
 })
 
 test('a topic that was forgotten and changed meanwhile is read again, not resumed', async () => {

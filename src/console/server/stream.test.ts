@@ -72,7 +72,7 @@ function opened(missed: readonly Missed[] | 'Lost' = [], since: string | undefin
   return { stream, response, clock, change, ends: () => ends, isFollowing: () => follower !== undefined }
 }
 
-const removed = (id: string): string => `{"topic":"home","set":[],"gone":["${id}"]}`
+const removed = (id: string): string => `{"topic":"home","set":[],"removed":["${id}"]}`
 
 test('what was missed comes first, each change under its own revision, so that a tab applies all of them and none twice', () => {
   const { response } = opened([

@@ -372,7 +372,7 @@ describe('the summary', () => {
     }
     const seen = fleet(cluster(), { sources: [{ metadata: { name: 'fleet' }, status }] })
     expect(summaryLines(seen, 0)).toContain(
-      'hub      attention  source/fleet waits for an approval: hub: 2 of 9 objects would be deleted; kubenode approve source/fleet --reason WHY',
+      'hub      attention  source/fleet waits for an approval: hub: 2 of 9 objects would be deleted; kubenode approve source/fleet --reason WHY --context hub',
     )
     expect(summaryLines(seen, 0).join('\n')).not.toContain('in force')
     expect(unmet(seen, 'b'.repeat(40))).toContain(`deletions wait for a person: ${message}`)
@@ -651,7 +651,7 @@ describe('what the fleet waits for is shown in words, never as the name of a rea
     const releases = release({ phase: 'Paused', stages, waitingFor })
     expect(summaryLines(fleet(cluster(), { releases }), 0).slice(0, 2)).toEqual([
       'hub    commit aaaaaaaaaaaa: Paused (test Failed)',
-      'hub      attention  release/r is Paused: 1 of 1 clusters failed; kubenode why release/r',
+      'hub      attention  release/r is Paused: 1 of 1 clusters failed; kubenode why release/r --context hub',
     ])
   })
 })
