@@ -54,14 +54,14 @@ describe.each(TABLES.map((t) => [t.name, t] as const))('the table of the %s', (_
       const attempt = { state: row.from, event: row.event, by: table.writer }
       expect(nextState(table, { ...attempt, facts: all })).toEqual({ ok: true, state: row.to })
       for (const predicate of row.when) {
-        const says = table.preconditions[predicate]
+        const message = table.preconditions[predicate]
         expect(nextState(table, { ...attempt, facts: { ...all, [predicate]: false } })).toEqual({
           ok: false,
-          refusal: { reason: 'False', predicate, says },
+          refusal: { reason: 'False', predicate, message },
         })
         expect(nextState(table, { ...attempt, facts: { ...all, [predicate]: undefined } })).toEqual({
           ok: false,
-          refusal: { reason: 'Unknown', predicate, says },
+          refusal: { reason: 'Unknown', predicate, message },
         })
       }
     },
