@@ -114,6 +114,6 @@ describe('a checkout that npm left without node_modules/.bin/node', () => {
 
 it('every script of package.json starts through what finds the Node of the checkout', () => {
   const { scripts } = read('package.json') as { readonly scripts: Readonly<Record<string, string>> }
-  const bare = Object.entries(scripts).filter(([, line]) => !/^bin\/(with-node|kubenode) /.test(line))
+  const bare = Object.entries(scripts).filter(([, line]) => !/^(exec )?bin\/(with-node|kubenode) /.test(line))
   expect(bare).toEqual([])
 })

@@ -46,7 +46,7 @@ const rowsDeltaOf = (name: string): object => ({
     set: { $ref: `messages#/$defs/${name}/properties/rows` },
     removed: { type: 'array', items: { type: 'string' } },
   },
-  required: ['topic', 'set', 'gone'],
+  required: ['topic', 'set', 'removed'],
   additionalProperties: false,
 })
 
