@@ -70,9 +70,7 @@ test('every package that the lock names has a digest: npm ci on another platform
 
 test('every package has a line on the page of dependencies, and the page names no other', () => {
   const page = readFileSync(join(ROOT, 'docs/adr/dependencies.md'), 'utf8')
-  const named = [...page.matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|]+ \| [^|]+ \| [^|]+ \|$/gm)].map(
-    (m) => m[1],
-  )
+  const named = [...page.matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|]+ \| [^|]+ \| [^|]+ \|$/gm)].map((m) => m[1])
   expect(new Set(named)).toEqual(new Set(Object.keys(declared)))
   expect(named).toHaveLength(Object.keys(declared).length)
 })
