@@ -44,14 +44,17 @@ test.each(RATE_WINDOWS)('in no window of %s more is admitted than the limit, whe
   )
 })
 
-test.each(RATE_WINDOWS)('a full window of %s is free again at most one slot after its time', (window) => {
+test.each(RATE_WINDOWS)('a full window of %s is free again at most two slots after its time', (window) => {
   const start = 1_767_571_200_000 + 7
-  const granted = admitted(window, 1, [
-    start,
-    start + WINDOW_MS[window] - 1,
-    start + WINDOW_MS[window] + slotMs(window),
-  ])
-  expect(granted).toEqual([start, start + WINDOW_MS[window] + slotMs(window)])
+  const free = start + WINDOW_MS[window] + 2 * slotMs(window)
+  expect(admitted(window, 1, [start, start + WINDOW_MS[window] - 1, free])).toEqual([start, free])
+})
+
+test.each(RATE_WINDOWS)('a write that lands up to a slot after its decision makes no window of %s fuller', (window) => {
+  const decided = 1_767_571_200_000 + slotMs(window) - 1
+  const landed = decided + slotMs(window)
+  const after = landed + WINDOW_MS[window]
+  expect(admitted(window, 1, [decided, after, after + 1])).toEqual([decided, after + 1])
 })
 
 test('F16 a bucket that lies in the future counts', () => {

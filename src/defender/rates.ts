@@ -1,5 +1,6 @@
-// How many grants are in a sliding window, counted in buckets. A bucket counts until its last moment has left the window, so the window is never
-// shorter than declared, and at most a twentieth longer. A bucket in the future counts too.
+// How many grants are in a sliding window, counted in buckets. A bucket counts until its last moment has left the window and one more slot has passed,
+// because the write of a decision lands after its time. So the window is never shorter than declared, and at most a tenth longer. A bucket in the future
+// counts too.
 import { byCodeUnit } from '#lib/go-text.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { RATE_WINDOWS } from '#api/kinds/defender-policy.ts'
@@ -19,8 +20,13 @@ const SLOTS_PER_WINDOW = 20
 
 export const slotMs = (window: RateWindow): number => WINDOW_MS[window] / SLOTS_PER_WINDOW
 
-const isLive = ({ slot, window }: Pick<Bucket, 'slot' | 'window'>, now: number): boolean =>
-  (slot + 1) * slotMs(window) > now - WINDOW_MS[window]
+/** Its own slot, and one for the write that lands late. */
+const HELD_SLOTS = 2
+
+const freeAt = ({ slot, window }: Pick<Bucket, 'slot' | 'window'>): number =>
+  (slot + HELD_SLOTS) * slotMs(window) + WINDOW_MS[window]
+
+const isLive = (bucket: Pick<Bucket, 'slot' | 'window'>, now: number): boolean => freeAt(bucket) > now
 
 /** One series of a policy: what is counted together. */
 export interface Series {
@@ -63,8 +69,7 @@ export class RateCounter {
     if (count < max) return 0
     for (const bucket of buckets.toSorted((a, b) => a.slot - b.slot)) {
       count -= bucket.count
-      if (count < max)
-        return Math.max(0, (bucket.slot + 1) * slotMs(series.window) + WINDOW_MS[series.window] - this.#now)
+      if (count < max) return Math.max(0, freeAt({ ...series, slot: bucket.slot }) - this.#now)
     }
     return undefined
   }

@@ -105,8 +105,8 @@ test('a full rate says when one more fits; one with room does not', () => {
   const asOf = '2026-01-31T12:00:00.000000Z'
   const [full] = limits({ rates }, { asOf, rates: [{ ...bucket, count: 2 }] as never })
   expect([full?.used, full?.limit]).toEqual([2, 2])
-  // A slot counts until its last moment has left the window.
-  expect(full?.freesInMs).toBe((slot + 1) * (HOUR / 20) + HOUR - NOW)
+  // A slot counts until its last moment has left the window, and one slot longer.
+  expect(full?.freesInMs).toBe((slot + 2) * (HOUR / 20) + HOUR - NOW)
   const [free] = limits({ rates }, { asOf, rates: [{ ...bucket, count: 1 }] as never })
   expect(free).not.toHaveProperty('freesInMs')
 })

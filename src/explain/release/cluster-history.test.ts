@@ -140,6 +140,6 @@ test('an Approval is of the Release of its time: content that came back is not a
       approvals: approvals.map((a) => ({ ...a, metadata: { name: 'a', creationTimestamp: T(minute) } })),
     }).map((row) => row.at(-1))
   expect(approvers(1)).toEqual(['-', '-', 'bob'])
-  expect(approvers(9)).toEqual(['bob', '-', '-'])
+  expect(approvers(10)).toEqual(['bob', '-', '-'])
   expect(approvers(21)).toEqual(['bob', '-', '-'])
 })
