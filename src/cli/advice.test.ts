@@ -223,7 +223,6 @@ test.each([
   ['maintenance plan rack r1', "kubenode maintenance plan rack r1 --until TIME --reason 'WHY'"],
   ['approve', 'kubenode approve operationpermit/NAME'],
   ['completion', 'kubenode completion bash'],
-  ['lint', 'kubenode lint PATH'],
   ['repair n-1', "kubenode repair machine/n-1 --reason 'WHY'"],
   ['pause base', "kubenode pause set/base --reason 'WHY'"],
   ['pause release', "kubenode pause release/NAME --reason 'WHY'"],

@@ -103,6 +103,11 @@ ${extra}`
     expect([code, err]).toEqual([0, '1 file, 1 object, 0 problems\n'])
   })
 
+  test('without a path it checks the current folder', async () => {
+    write('a.yaml', machineSet())
+    expect((await kubenode('lint')).err).toBe('1 file, 1 object, 0 problems\n')
+  })
+
   test('an unknown field is placed, named and corrected', async () => {
     write('a.yaml', machineSet().replace('replicas', 'replicsa'))
     const { code, out } = await kubenode('lint', 'a.yaml')

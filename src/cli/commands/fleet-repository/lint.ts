@@ -63,10 +63,14 @@ export function register(program: Command, io: Io): void {
     .description(
       'check objects, rules and kubeconfigs in files, and the TypeScript of a fleet; exit 2 when something is wrong',
     )
-    .argument('<path...>', 'files, or folders with YAML and JSON files, or a fleet with its main.ts')
+    .argument(
+      '[path...]',
+      'files, or folders with YAML and JSON files, or a fleet with its main.ts; the current folder when left out',
+    )
     .addOption(outputOption(['text', 'json', 'github']).default('text'))
     .addOption(weakCageOption())
-    .action(async (paths: string[], { output, weakCage }: Options) => {
+    .action(async (named: string[], { output, weakCage }: Options) => {
+      const paths = named.length === 0 ? ['.'] : named
       const [{ filesToLint }, { lintText, lintTogether }, { createValidator }] = await Promise.all([
         import('#forecast/lint/files.ts'),
         import('#forecast/lint/lint.ts'),
