@@ -1,8 +1,18 @@
 // Settings for tests: a small whole one, and arbitrary ones.
 import fc from 'fast-check'
+import { PARTS } from '#api/constructs/control-plane/settings.ts'
 import { readSettings, ROLES_OF_CLUSTER, type InstallSettings, type InstallValues } from './settings.ts'
 
 export const ANY_IMAGE = `registry.example.org/team/kubenode@sha256:${'a'.repeat(64)}`
+
+const planeImage = (part: string): string => `registry.example.org/${part}@sha256:${'c'.repeat(64)}`
+/** One row of the versions that a hub runs as control planes. */
+export const PLANE_ROW = {
+  version: '1.36.2',
+  etcd: '3.6.6',
+  emulatesFrom: 33,
+  images: Object.fromEntries(PARTS.map((part) => [part, planeImage(part)])),
+}
 
 export const wholeValues: InstallValues = {
   cluster: 'prod-1',
@@ -93,6 +103,17 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     controlPlanes: perhaps(
       fc.constantFrom(
         { claim: 'planes' },
+        { kubernetes: { versions: [PLANE_ROW] } },
+        {
+          claim: 'planes',
+          kubernetes: {
+            versions: [PLANE_ROW],
+            hubNetworks: ['10.244.0.0/16'],
+            storageClass: 'fast',
+            resources: { cpu: '500m' },
+            snapshots: { every: '6h', keep: 2 },
+          },
+        },
         {
           claim: 'planes',
           most: 7,

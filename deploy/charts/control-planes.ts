@@ -39,7 +39,7 @@ export function planesService(scope: Construct, { version }: InstallSettings): v
 
 export function addPlanes(deployment: Deployment, settings: InstallSettings): void {
   const { controlPlanes } = settings
-  if (controlPlanes === undefined) return
+  if (controlPlanes?.claim === undefined) return
   const { cpuMilli, heapMiB, otherMiB } = settings.resources.controlPlanes
   const socket = Volume.fromEmptyDir(deployment, 'control', 'control', {
     medium: EmptyDirMedium.MEMORY,

@@ -1,11 +1,14 @@
 // The objects of an installation: each pod as bounded as it can be, and whatever the settings, objects that fit together.
+import { basename, dirname } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Io } from '#lib/terminal/io.ts'
+import { CONTROL_PLANE_VERSIONS } from '#api/names.ts'
+import { parseVersionFile } from '#controlplanes/kubernetes/version-file.ts'
 import { buildProgram } from '#cli/program.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { anySettings, settingsOf, wholeValues } from './any-settings.ts'
+import { anySettings, PLANE_ROW, settingsOf, wholeValues } from './any-settings.ts'
 import { installObjects } from './install.ts'
 import { WORKLOADS, workloadsOf, type InstallSettings } from './settings.ts'
 
@@ -186,6 +189,71 @@ describe('control planes of Clusters', () => {
     expect(planes?.args.filter((a) => a.startsWith('--') && !known.has(a))).toEqual([])
     const without = installObjects(settingsOf({ ...wholeValues, roles: ['hub'] }))
     expect(without.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name)).not.toContain('kubenode-cluster')
+  })
+})
+
+describe('control planes of Kubernetes', () => {
+  const kubernetes = { versions: [PLANE_ROW], storageClass: 'fast', snapshots: { every: '6h' } }
+  const objectsOf = (controlPlanes: object) =>
+    installObjects(settingsOf({ ...wholeValues, roles: ['hub'], controlPlanes }))
+  const podIn = (objects: readonly KubeObject[]) =>
+    objects.filter(isDeployment).find((d) => d.metadata.name === 'kubenode-cluster')
+  const mapIn = (objects: readonly KubeObject[]) =>
+    objects.find((o) => o.kind === 'ConfigMap' && o.metadata.name === CONTROL_PLANE_VERSIONS)
+  const own = objectsOf({ kubernetes })
+
+  test('need no volume and no process beside the role, and their replicas wait for each other', () => {
+    const pod = podIn(own)
+    expect(pod?.spec.template.spec.containers.map((c) => c.name)).toEqual(['cluster'])
+    expect(pod?.spec).toMatchObject({ replicas: 2, strategy: { type: 'RollingUpdate' } })
+    expect(own.some((o) => o.metadata.name === 'kubenode-control-planes' && o.kind === 'Service')).toBe(false)
+  })
+
+  test('have one list of versions: that of the policy for images is the file of the role', () => {
+    const [role] = podIn(own)?.spec.template.spec.containers ?? []
+    const file = role?.args[role.args.indexOf('--control-plane-versions') + 1]
+    expect(role?.volumeMounts).toContainEqual({
+      name: 'versions',
+      mountPath: dirname(file ?? ''),
+      readOnly: true,
+    })
+    expect(podIn(own)?.spec.template.spec.volumes).toContainEqual({
+      name: 'versions',
+      configMap: { name: CONTROL_PLANE_VERSIONS },
+    })
+    const data = (mapIn(own)?.['data'] ?? {}) as Readonly<Record<string, string>>
+    const text = data[basename(file ?? '')] ?? ''
+    expect(parseVersionFile(text)).toEqual({
+      rows: [PLANE_ROW],
+      network: { open: [] },
+      defaults: { storageClass: 'fast', snapshots: { every: '6h', keep: 4 } },
+    })
+  })
+
+  test('are reached by the role and by sync, in the namespaces of control planes', () => {
+    for (const name of ['kubenode-cluster', 'kubenode-sync']) {
+      const policy = own.find((o) => o.kind === 'NetworkPolicy' && o.metadata.name === name)
+      expect(policy?.['spec']).toMatchObject({
+        egress: expect.arrayContaining([
+          {
+            ports: [{ protocol: 'TCP', port: 6443 }],
+            to: [{ namespaceSelector: { matchLabels: { 'kubenode.io/control-plane': 'true' } } }],
+          },
+        ]),
+      })
+    }
+  })
+
+  test('are beside embedded ones where both are set', () => {
+    const pod = podIn(objectsOf({ claim: 'planes', kubernetes }))
+    expect(pod?.spec.template.spec.containers.map((c) => c.name)).toEqual(['cluster', 'control-planes'])
+    expect(pod?.spec.template.spec.containers[0].args).toEqual(
+      expect.arrayContaining(['--control-planes', '--control-plane-versions']),
+    )
+  })
+
+  test('whose list is that of people stay theirs without the setting', () => {
+    expect(mapIn(objectsOf({ claim: 'planes' }))).not.toHaveProperty('data')
   })
 })
 

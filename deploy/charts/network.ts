@@ -3,7 +3,8 @@
 import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { API_PORT } from '#api/constructs/control-plane/settings.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { commonLabels, providerLabelsOf, providerSelectorOf, SCRAPE_LABEL, selectorOf } from './labels.ts'
 import { FIRST_PLANE_PORT, PORTS, providerPodName } from './programs.ts'
 import type { ProviderPod } from './provider-settings.ts'
@@ -59,14 +60,7 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
   sync: (settings) => [
     ...egressTo(settings.networkPolicies.git, GIT),
     ...egressToCalls(settings),
-    ...(settings.controlPlanes === undefined
-      ? []
-      : [
-          {
-            ports: [planePorts(settings.controlPlanes.most)],
-            to: [{ podSelector: { matchLabels: selectorOf('cluster') } }],
-          },
-        ]),
+    ...egressToPlanes(settings, [{ podSelector: { matchLabels: selectorOf('cluster') } }]),
   ],
   controllers: (settings) => [
     ...egressTo(settings.networkPolicies.more, []),
@@ -89,7 +83,21 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
   approver: () => [],
   defender: () => [],
   // The container beside it is asked at the address of the pod itself.
-  cluster: ({ controlPlanes }) => (controlPlanes === undefined ? [] : [{ ports: [planePorts(controlPlanes.most)] }]),
+  cluster: (settings) => egressToPlanes(settings),
+}
+
+/** Control planes of both flavors: ports of the pod that runs the embedded ones, and API servers in namespaces of their own. */
+function egressToPlanes(
+  { controlPlanes }: Pick<InstallSettings, 'controlPlanes'>,
+  embedded?: k8s.NetworkPolicyPeer[],
+): k8s.NetworkPolicyEgressRule[] {
+  const namespaceSelector = { matchLabels: { [ANNOTATIONS.controlPlane]: 'true' } }
+  return [
+    ...(controlPlanes?.claim === undefined
+      ? []
+      : [{ ports: [planePorts(controlPlanes.most)], ...(embedded !== undefined && { to: embedded }) }]),
+    ...(controlPlanes?.kubernetes === undefined ? [] : [{ ports: tcp([API_PORT]), to: [{ namespaceSelector }] }]),
+  ]
 }
 
 const ingressAt = (port: number, cidrs: readonly string[]): k8s.NetworkPolicyIngressRule => {
@@ -104,7 +112,7 @@ function ingressOf(
 ): k8s.NetworkPolicyIngressRule[] {
   if (workload === 'defender' && webhook.enabled) return [{ ports: tcp([PORTS.webhook]) }]
   if (workload === 'sync' && gitWebhooks.enabled) return [ingressAt(PORTS.hooks, gitWebhooks.from)]
-  if (workload === 'cluster' && controlPlanes !== undefined) {
+  if (workload === 'cluster' && controlPlanes?.claim !== undefined) {
     const from = controlPlanes.from.map((block) => ({ ipBlock: { cidr: block } }))
     return [{ ports: [planePorts(controlPlanes.most)], ...(from.length > 0 && { from }) }]
   }

@@ -1,5 +1,6 @@
 // What each program is started with in a pod: its arguments, its ports, and the files that it is given.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { ControlPlanes } from './control-plane-settings.ts'
 import { imageOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
 
 export const PORTS = {
@@ -44,6 +45,9 @@ export const ARTIFACTS_FOLDER = '/var/lib/kubenode/artifacts'
 export const CONTROL_FOLDER = '/run/kubenode'
 const CONTROL_SOCKET = `${CONTROL_FOLDER}/control.sock`
 export const PLANES_VOLUME = '/var/lib/kubenode'
+/** Where role cluster reads which versions of Kubernetes it runs. A whole volume, so that it follows a change. */
+export const VERSIONS_FOLDER = `${CONFIG_FOLDER}/control-planes`
+export const VERSIONS_FILE = 'versions.json'
 /** Below the ports that systems take for connections of their own. */
 export const FIRST_PLANE_PORT = 20_000
 
@@ -159,7 +163,12 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
         ]
       : []),
   ],
-  cluster: () => ['--control-planes', CONTROL_SOCKET],
+  cluster: ({ controlPlanes }) => [
+    ...(controlPlanes?.claim === undefined ? [] : ['--control-planes', CONTROL_SOCKET]),
+    ...(controlPlanes?.kubernetes === undefined
+      ? []
+      : ['--control-plane-versions', `${VERSIONS_FOLDER}/${VERSIONS_FILE}`]),
+  ],
   artifacts: ({ artifacts }) => [
     '--artifacts-folder',
     artifacts?.source.oci === undefined ? ARTIFACTS_FOLDER : CACHE_FOLDER,
@@ -204,12 +213,7 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
 ]
 
 /** Of the process beside role cluster. */
-export const planesArgs = ({
-  address,
-  most,
-  perProcess,
-  tenantsApart,
-}: NonNullable<InstallSettings['controlPlanes']>): readonly string[] => [
+export const planesArgs = ({ address, most, perProcess, tenantsApart }: ControlPlanes): readonly string[] => [
   'apiserver',
   '--no-server',
   '--control-planes',

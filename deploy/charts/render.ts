@@ -5,6 +5,8 @@ import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
 import { CONTROL_PLANE_VERSIONS, RENDER_ACCOUNT, RENDER_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { commonLabels, PART_OF } from './labels.ts'
+import { versionFileText } from './control-plane-settings.ts'
+import { VERSIONS_FILE } from './programs.ts'
 import type { InstallSettings } from './settings.ts'
 
 /** Of all renders at once; those that find no room wait. */
@@ -21,14 +23,16 @@ const QUOTA = {
 } as const
 
 export class RenderChart extends Chart {
-  constructor(scope: Construct, settings?: Pick<InstallSettings, 'version' | 'imagePullSecrets'>) {
+  constructor(scope: Construct, settings?: Pick<InstallSettings, 'version' | 'imagePullSecrets' | 'controlPlanes'>) {
     super(scope, 'render', { disableResourceNameHashes: true })
     const labels = settings === undefined ? PART_OF : commonLabels(settings.version)
     const pull = (settings?.imagePullSecrets ?? []).map((name) => ({ name }))
     const namespace = RENDER_NAMESPACE
-    // Without data, which belongs to the people of the hub: applying this again leaves it alone.
+    // Where the settings do not serve the flavor, its data belongs to the people of the hub: applying this again leaves it alone.
+    const versions = versionFileText(settings?.controlPlanes?.kubernetes)
     new k8s.KubeConfigMap(this, 'control-plane-versions', {
       metadata: { name: CONTROL_PLANE_VERSIONS, namespace: SYSTEM_NAMESPACE, labels },
+      ...(versions !== undefined && { data: { [VERSIONS_FILE]: versions } }),
     })
     new k8s.KubeServiceAccount(this, 'account', {
       metadata: { name: RENDER_ACCOUNT, namespace, labels },

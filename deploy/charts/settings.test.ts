@@ -1,5 +1,6 @@
 // Settings: defaults are careful, and what cannot be meant is refused by the name of its field.
 import { expect, test } from 'vitest'
+import { PLANE_ROW } from './any-settings.ts'
 import { argsOf } from './programs.ts'
 import { imageOf, readSettings, workloadsOf, type InstallValues } from './settings.ts'
 
@@ -59,6 +60,20 @@ test.each<[string, unknown, string]>([
     'a toleration of our own cordon',
     { ...hub, tolerations: [{ key: 'kubenode.io/cordon' }] },
     '/tolerations/0/key taints of KubeNode',
+  ],
+  ['control planes of no flavor', { ...hub, controlPlanes: { most: 5 } }, '/controlPlanes needs claim (flavor embedd'],
+  [
+    'a version of Kubernetes whose images have tags',
+    {
+      ...hub,
+      controlPlanes: { kubernetes: { versions: [{ ...PLANE_ROW, images: { etcd: 'registry.example.org/etcd:3' } }] } },
+    },
+    '/controlPlanes/kubernetes versions[0]: images.etcd is no image with its digest',
+  ],
+  [
+    'snapshots that follow each other too closely',
+    { ...hub, controlPlanes: { kubernetes: { versions: [PLANE_ROW], snapshots: { every: '1m' } } } },
+    '/controlPlanes/kubernetes defaults.snapshots.every is no duration of at least 5m',
   ],
 ])('%s is refused', (_, value, expected) => {
   const [first = ''] = problemsOf(structuredClone(value))

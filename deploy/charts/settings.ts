@@ -20,6 +20,7 @@ import { dnsLabel, duration, objectName, url } from '#api/fields.ts'
 import { signInFields } from '#console/server/sign-in/sign-in-settings.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
+import { controlPlaneProblems, controlPlanes } from './control-plane-settings.ts'
 import { providerKeys, providerPods, providerProblems } from './provider-settings.ts'
 import { cidr, egress, MAX_LIST, MAX_PEM, resources } from './setting-fields.ts'
 
@@ -134,46 +135,7 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       ),
     }),
   ),
-  controlPlanes: optional(
-    obj(
-      'Control planes of Clusters of flavor embedded, in a pod of the hub. Without it Clusters with a control plane wait.',
-      {
-        claim: objectName('PersistentVolumeClaim (ReadWriteOnce) in kubenode-system with their data and keys.'),
-        most: fallback(
-          int('How many there are at most; each takes a port from 20000 on, and some 20 MiB.', { min: 1, max: 200 }),
-          50,
-        ),
-        perProcess: fallback(
-          int(
-            'How many share a process; one that is stuck is ended with those beside it. Each process takes some 70 MiB.',
-            {
-              min: 1,
-              max: 200,
-            },
-          ),
-          50,
-        ),
-        tenantsApart: fallback(bool('No process serves control planes of Clusters of two namespaces.'), false),
-        address: optional(
-          str(
-            'Name by which clients reach their ports; that of the Service kubenode-control-planes, which pods of the hub reach, when left out.',
-            {
-              min: 1,
-              max: 253,
-              pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-              expects: 'a host name or an IPv4 address',
-            },
-          ),
-        ),
-        from: fallback(
-          setOf('Addresses that may reach them; everybody when empty.', cidr('A range of addresses.'), {
-            max: MAX_LIST,
-          }),
-          [],
-        ),
-      },
-    ),
-  ),
+  controlPlanes,
   providers: optional(
     freeform('The providers file of role controllers (docs/reference/providers.md); only static when left out.', {
       maxBytes: 262_144,
@@ -347,7 +309,8 @@ function findingsOf(value: unknown): readonly Finding[] {
     add('/artifacts/source', 'exactly one of claim, oci must be set')
   if (exposure === 'NodePort' && at !== undefined && (at < 30_000 || at > 32_767))
     add('/artifacts/port', 'a node port is between 30000 and 32767')
-  for (const { pointer, message } of providerProblems(s)) add(pointer, message)
+  for (const { pointer, message } of [...providerProblems(s), ...controlPlaneProblems(s.controlPlanes)])
+    add(pointer, message)
   s.tolerations.forEach((t, i) => {
     if (t.key.startsWith(RESERVED_TAINT_PREFIX))
       add(`/tolerations/${i}/key`, 'taints of KubeNode are not tolerated: its pods must leave the nodes that it drains')

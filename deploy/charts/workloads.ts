@@ -1,6 +1,7 @@
 // The programs as pods: one Deployment each with its budget, the Services in front of them, and the files that settings hold.
 import { Chart, Size } from 'cdk8s'
 import {
+  ConfigMap,
   Cpu,
   Deployment,
   DeploymentStrategy,
@@ -18,7 +19,7 @@ import {
   type VolumeMount,
 } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { CONTROL_PLANE_VERSIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { amend } from './amend.ts'
 import { addPlanes, planesService } from './control-planes.ts'
 import { commonLabels, labelsOf, selectorOf } from './labels.ts'
@@ -50,6 +51,7 @@ import {
   PORTS,
   portsOf,
   SECRETS_FOLDER,
+  VERSIONS_FOLDER,
   WEBHOOK_SERVICE,
 } from './programs.ts'
 import { keysMount } from './provider-pods.ts'
@@ -136,7 +138,7 @@ export class WorkloadsChart extends Chart {
     }
     if (workload === 'defender' && webhook.enabled)
       service(WEBHOOK_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.webhook)
-    if (workload === 'cluster') planesService(this, settings)
+    if (workload === 'cluster' && settings.controlPlanes?.claim !== undefined) planesService(this, settings)
     if (workload === 'sync' && gitWebhooks.enabled) service(HOOKS_SERVICE, ServiceType.CLUSTER_IP, HTTP, PORTS.hooks)
     if (workload === 'console') service(CONSOLE_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.console)
     if (workload === 'artifacts' && artifacts !== undefined) {
@@ -158,20 +160,20 @@ export class WorkloadsChart extends Chart {
     const { cpuMilli, heapMiB, otherMiB } = resources[workload]
     const name = `kubenode-${workload}`
     const labels = labelsOf(workload, version)
+    const hasVolume = workload === 'cluster' && settings.controlPlanes?.claim !== undefined
     const deployment = new Deployment(this, workload, {
       metadata: { name, namespace: NAMESPACE, labels },
-      // Its volume is for one pod at a time; sessions of people are in the memory of one.
-      replicas: workload === 'cluster' || workload === 'console' ? 1 : replicas,
+      // A volume is for one pod at a time; sessions of people are in the memory of one.
+      replicas: hasVolume || workload === 'console' ? 1 : replicas,
       podMetadata: { labels },
       select: false,
       // Reviews are answered all the time; a new pod serves before an old one ends.
-      strategy:
-        workload === 'cluster'
-          ? DeploymentStrategy.recreate()
-          : DeploymentStrategy.rollingUpdate({
-              maxSurge: PercentOrAbsolute.absolute(1),
-              maxUnavailable: PercentOrAbsolute.absolute(0),
-            }),
+      strategy: hasVolume
+        ? DeploymentStrategy.recreate()
+        : DeploymentStrategy.rollingUpdate({
+            maxSurge: PercentOrAbsolute.absolute(1),
+            maxUnavailable: PercentOrAbsolute.absolute(0),
+          }),
       progressDeadline: PROGRESS,
       terminationGracePeriod: GRACE,
       serviceAccount: ServiceAccount.fromServiceAccountName(this, `${workload}-account`, name),
@@ -280,6 +282,20 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
   },
   approver: () => [],
   defender: () => [],
-  // The socket that it shares with the process beside it.
-  cluster: () => [],
+  // The socket that it shares with the process beside it comes with that process.
+  cluster: ({ scope, settings }) =>
+    settings.controlPlanes?.kubernetes === undefined
+      ? []
+      : [
+          {
+            path: VERSIONS_FOLDER,
+            readOnly: true,
+            volume: Volume.fromConfigMap(
+              scope,
+              'versions-volume',
+              ConfigMap.fromConfigMapName(scope, 'versions', CONTROL_PLANE_VERSIONS),
+              { name: 'versions' },
+            ),
+          },
+        ],
 }

@@ -177,7 +177,14 @@ interface Identity {
   readonly lifeMs: number
 }
 
+/** Schedule of Clusters that declare none. */
+export interface SnapshotDefault {
+  readonly every: string
+  readonly keep: number
+}
+
 export interface HostCapabilities {
+  readonly snapshots?: SnapshotDefault
   /** The host creates and renews all credentials itself and accepts none. `put` keeps them and everything else as declared, so call it again and again. */
   readonly keepsCredentials?: boolean
   /** Several API servers can serve a cluster, so that it survives the loss of one. */

@@ -194,6 +194,14 @@ export const installErrors = errorTable({
     text: 'this release would remove {count} of the {total} objects of this installation (limit {limit})',
     next: 'check --values and --roles, and kubenode install --diff; if they are to be removed, --ignore removals',
   },
+  KN1453: {
+    text: '{count} of flavor {flavor} would run on with no host for them: {names}',
+    next: 'keep the setting {setting}, or delete them first; with --ignore flavors they run on, and nothing of them is upgraded or deleted until the setting is back',
+  },
+  KN1454: {
+    text: 'controlPlanes.kubernetes.versions has no row of the version that these run: {names}',
+    next: 'put the row back until they have another version; with --ignore flavors they run on, and nothing of them is changed until the row is back',
+  },
   KN1430_processes: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
     next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',

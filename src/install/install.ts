@@ -10,7 +10,9 @@ import { observeInstalled, observeUpgrade, type Installed } from './observe.ts'
 import { planInstall, type InstallPlan } from './plan.ts'
 import type { Release } from './release.ts'
 import { takeTurn, type Turn } from './turn.ts'
+import { defined } from '#lib/defined.ts'
 import { fieldAt } from '#lib/fields.ts'
+import { servedPlanes } from './checks/flavors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { accessModesOf } from './checks/storage.ts'
 
@@ -39,15 +41,26 @@ const replicasOf = (workload: KubeObject): number => {
 }
 
 /** The volumes that a release's pods mount, and which of them the release creates. Only the installer needs them: sync does not wait for pods. */
-function claimsOf({ objects }: Release): Wanted['claims'] {
+function claimsOf(release: Release): Wanted['claims'] {
+  const { objects } = release
   const made = objects.filter((o) => o.kind === 'PersistentVolumeClaim')
-  return [...new Set(objects.flatMap(claimNames))].map((name) => {
+  const mounted = [...new Set(objects.flatMap(claimNames))].map((name) => {
     const own = made.find((o) => o.metadata.name === name)
     const storageClass = fieldAt(own, 'spec', 'storageClassName')
     const modes = accessModesOf(own)
     const pods = objects.filter((o) => claimNames(o).includes(name)).reduce((sum, o) => sum + replicasOf(o), 0)
     return { name, pods, modes, isMade: own !== undefined, ...(typeof storageClass === 'string' && { storageClass }) }
   })
+  return [...mounted, ...planeClaims(release)]
+}
+
+/** The claims that role cluster makes for each control plane of Kubernetes whose Cluster names no storage class. */
+function planeClaims(release: Release): Wanted['claims'] {
+  const served = servedPlanes(release)
+  if (served?.flavors.includes('kubernetes') !== true) return []
+  const { storageClass } = served
+  const claim = { name: 'of control planes', isMade: true, modes: ['ReadWriteOnce'], pods: 1 }
+  return [{ ...claim, ...defined({ storageClass }) }]
 }
 
 export async function checkCluster(

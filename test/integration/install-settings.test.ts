@@ -16,7 +16,7 @@ import {
   startInstallWorld,
   unchanging,
 } from '#test/support/worlds/install-world.ts'
-import { wholeValues } from '../../deploy/charts/any-settings.ts'
+import { PLANE_ROW, wholeValues } from '../../deploy/charts/any-settings.ts'
 
 const { version: _, ...FIRST }: Values = { ...wholeValues, providerSecrets: [] }
 const artifacts = wholeValues.artifacts as object
@@ -85,6 +85,14 @@ const CHANGES: readonly Change[] = [
       [deployment('cluster')]: /(?=.*--no-server)(?=.*"claimName":"planes")(?=.*"Recreate")/s,
       [inSystem('NetworkPolicy', 'kubenode-cluster')]: /"endPort":20006/,
       [inSystem('Service', 'kubenode-control-planes')]: /"None"/,
+    },
+  },
+  {
+    name: 'control planes of Kubernetes',
+    values: { controlPlanes: { kubernetes: { versions: [PLANE_ROW], storageClass: 'fast' } } },
+    says: {
+      [deployment('cluster')]: /(?=.*--control-plane-versions)(?=.*"name":"kubenode-control-plane-versions")/s,
+      [inSystem('ConfigMap', 'kubenode-control-plane-versions')]: /1\.36\.2.*storageClass/s,
     },
   },
   { name: 'five replicas', values: { replicas: 5 }, says: { [deployment('sync')]: /"replicas":5\b/ } },

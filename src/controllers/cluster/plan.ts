@@ -58,11 +58,15 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
     const phase = isBeingDeleted(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending')
     return { ...waiting(phase, wait), requeueAfter: AWAY_MS }
   }
+  const unserved = unservedFlavor(seen)
+  // What the hub made it can no longer see: it is neither ended as if nothing were there, nor reported as gone.
+  if (unserved !== undefined && mayExist(seen))
+    return waiting(isBeingDeleted(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending'), unserved)
   if (isBeingDeleted(cluster)) return planDeletion(seen, now)
   const { controlPlane, version } = cluster.spec
   if (controlPlane === undefined || version === undefined) return { ...nothing, phase: 'Pending', wait: undefined }
   if (lifetime.state === 'Expired') return planExpiry(seen, lifetime, now)
-  const wrong = mistake(seen, controlPlane, version) ?? tooMany(seen, now) ?? tooManyCreated(seen)
+  const wrong = mistake(seen, version) ?? tooMany(seen, now) ?? tooManyCreated(seen)
   if (wrong !== undefined) return waiting(seen.plane === undefined ? 'Pending' : phaseNow(seen), wrong)
   if (!(cluster.metadata.finalizers ?? []).includes(FINALIZERS.cluster))
     return {
@@ -318,16 +322,32 @@ const phaseMeanwhile = ({ status }: Cluster): Phase<'Cluster'> => {
 
 const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
 
+/** An installation may drop a flavor while Clusters of it run. */
+export function unservedFlavor({ cluster, host }: Pick<Seen, 'cluster' | 'host'>): Wait<Reason> | undefined {
+  const flavor = cluster.spec.controlPlane?.flavor
+  if (flavor === undefined || flavor === host.name) return undefined
+  return {
+    predicate: 'FlavorNotServed',
+    seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
+    unblock: `kubenode install gives the hub the setting ${SETTING_OF[flavor]}; or a commit declares a new Cluster of flavor ${host.name}`,
+  }
+}
+
+const SETTING_OF = {
+  kubernetes: 'controlPlanes.kubernetes',
+  embedded: 'controlPlanes.claim',
+} as const satisfies Readonly<Record<ControlPlaneSpec['flavor'], string>>
+
+/** It gets its finalizer before anything is made for it. One that is to be kept may be deleted without its host. */
+export const mayExist = ({ cluster: { metadata, spec } }: Pick<Seen, 'cluster'>): boolean =>
+  (metadata.finalizers ?? []).includes(FINALIZERS.cluster) &&
+  (metadata.deletionTimestamp === undefined || spec.deletionPolicy === 'Delete')
+
 /** Mistakes that no host can fix. */
-function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): Wait<Reason> | undefined {
+function mistake(seen: Seen, version: string): Wait<Reason> | undefined {
   const { plane, host } = seen
-  const { flavor } = controlPlane
-  if (flavor !== host.name)
-    return {
-      predicate: 'FlavorNotServed',
-      seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
-      unblock: `a commit sets controlPlane.flavor ${host.name}${flavor === 'kubernetes' ? ', or role cluster is started on a hub that runs pods, with --control-plane-versions' : ''}`,
-    }
+  const unserved = unservedFlavor(seen)
+  if (unserved !== undefined) return unserved
   const wrong = clusterMistake(seen.cluster.spec)
   if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
   if (!host.capabilities.minors.includes(releaseOf(version)))

@@ -13,7 +13,7 @@ import { fit, type Wait, waitingSince } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { addonsAfter, waitOfAddons } from './addons/status.ts'
 import type { Lifetime } from './plan-lifetime.ts'
-import { snapshotBefore } from './plan.ts'
+import { mayExist, snapshotBefore, unservedFlavor } from './plan.ts'
 import { isFull } from './plan-store.ts'
 import { lifetimeSeen, lifetimeText } from './plan-expiry.ts'
 import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
@@ -90,7 +90,7 @@ function availabilityOf({ cluster, host }: Seen): Pick<Status, 'highAvailability
 
 /** The Defender uses this condition. What the host does not report is unknown, never unhealthy. */
 function readyOf(
-  { cluster, unanswered }: Seen,
+  { cluster, host, unanswered }: Seen,
   plane: ControlPlane | undefined,
   wait: Wait<Reason> | undefined,
 ): WantedCondition {
@@ -98,6 +98,9 @@ function readyOf(
   const observedGeneration = cluster.metadata.generation ?? 0
   const of = { type, observedGeneration } as const
   if (unanswered !== undefined) return { ...of, status: 'Unknown', reason: 'HostUnreachable', message: unanswered }
+  const unserved = unservedFlavor({ cluster, host })
+  if (unserved !== undefined && mayExist({ cluster }))
+    return { ...of, status: 'Unknown', reason: 'FlavorNotServed', message: unserved.seen }
   if (plane?.state === 'Running' && isFull(plane))
     return {
       ...of,

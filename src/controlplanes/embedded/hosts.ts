@@ -47,6 +47,7 @@ async function kubernetesHost(file: string, { client, clock, log, connect }: Con
     clock,
     versions: () => read().rows,
     network: () => read().network,
+    defaults: () => read().defaults,
     readLog: async ({ namespace, name }, container, lastLines) => {
       const tail = lastLines === undefined ? '' : `&tailLines=${lastLines}`
       const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?container=${container}${tail}`

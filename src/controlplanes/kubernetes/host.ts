@@ -33,13 +33,14 @@ import {
   type Kept,
   type PlaneRecord,
 } from './plane-record.ts'
-import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
+import { formsOf, nextShape, NO_CREDENTIALS, settingsOf, withResources, withStorageClass } from './plane-settings.ts'
 import { PlaneWork, type WorkOptions } from './plane-work.ts'
 import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
 import { isEnding, removePlane } from './removal.ts'
 import { withoutSnapshots } from './snapshot-slots.ts'
 import { stepUpgrade, type Readings, type StoreSize } from './step-upgrade.ts'
 import { NO_CARE } from './store-state.ts'
+import type { PlaneDefaults } from './version-file.ts'
 
 type PartStates = Readonly<Record<Part, PartState>>
 type AskKubeconfig = Parameters<StoreSize>[0]['kubeconfig']
@@ -51,6 +52,7 @@ const secrets = coreKind('Secret')
 export interface KubernetesHostOptions extends WorkOptions {
   readonly readings: Readings
   readonly most?: number
+  readonly defaults?: () => PlaneDefaults
 }
 
 export class KubernetesHost implements ControlPlaneHost {
@@ -70,6 +72,7 @@ export class KubernetesHost implements ControlPlaneHost {
   get capabilities(): HostCapabilities {
     const minors = this.#options.versions().map(({ version }) => version.split('.').slice(0, 2).join('.'))
     return {
+      ...defined({ snapshots: this.#options.defaults?.().snapshots }),
       isHighlyAvailable: true,
       keepsCredentials: true,
       minors: [...new Set(minors)],
@@ -261,16 +264,19 @@ export class KubernetesHost implements ControlPlaneHost {
     const { id, owner, version, port } = request
     if (found !== undefined && found.record.keptUntil === undefined) {
       const { isAwake: _, ...record } = found.record
-      const next = { ...record, owner, isStopped: false, shape: nextShape(record.shape, request.shape) }
+      const shape = nextShape(record.shape, withResources(request.shape, record.defaultResources))
+      const next = { ...record, owner, isStopped: false, shape }
       return this.#records.write(found, next, signal)
     }
     const row = this.#options.versions().find((r) => r.version === version)
     if (row === undefined) throw new NotYet(`version ${version} is no longer in the version file`)
+    const { storageClass, resources } = this.#options.defaults?.() ?? {}
     const record: PlaneRecord = {
       id,
       owner,
       etcdToken: `${owner}-${this.#options.clock.now().toString(36)}`,
-      shape: nextShape(undefined, request.shape),
+      shape: nextShape(undefined, withStorageClass(withResources(request.shape, resources), storageClass)),
+      ...defined({ defaultResources: resources }),
       forms: formsOf(row),
       ...defined({ port }),
       isStopped: false,

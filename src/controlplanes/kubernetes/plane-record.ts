@@ -37,6 +37,8 @@ export interface PlaneRecord {
   /** All of its members served together once: from then on none starts with an empty volume unless it was removed and added. */
   readonly isWhole?: boolean
   readonly shape: ControlPlaneShape
+  /** Those of the hub when it was made, for a Cluster that declares none: later ones would replace all pods of the hub at once. */
+  readonly defaultResources?: ControlPlaneShape['resources']
   readonly forms: Readonly<Record<Part, Form>>
   /** Fixed before certificates are created, and never changed. */
   readonly address?: { readonly host: string; readonly port: number; readonly nodePort?: number }

@@ -45,6 +45,18 @@ export function nextShape(
   }
 }
 
+type Wanted = Partial<ControlPlaneShape>
+
+export const withResources = (wanted: Wanted = {}, resources: ControlPlaneShape['resources'] = {}): Wanted =>
+  Object.keys(wanted.resources ?? {}).length > 0 ? wanted : { ...wanted, resources }
+
+export function withStorageClass(wanted: Wanted, storageClass: string | undefined): Wanted {
+  const { etcd = DEFAULT_SHAPE.etcd } = wanted
+  return storageClass === undefined || etcd.storageClass !== undefined
+    ? wanted
+    : { ...wanted, etcd: { ...etcd, storageClass } }
+}
+
 export type CredentialSettings = Pick<ControlPlaneSettings, 'credentials' | 'oldTokenKeys'>
 
 /** Before credentials exist, only the endpoint's Service is rendered from it. */

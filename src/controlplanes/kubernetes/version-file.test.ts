@@ -15,13 +15,26 @@ const noImage = (part: string): string =>
   `versions[0]: images.${part} is no image with its digest, such as registry.example.org/${part}@sha256:…`
 
 test('a row that is complete is taken', () => {
-  expect(parseVersionFile(JSON.stringify({ versions: [ROW] }))).toEqual({ rows: [ROW], network: { open: [] } })
+  expect(parseVersionFile(JSON.stringify({ versions: [ROW] }))).toEqual({
+    rows: [ROW],
+    network: { open: [] },
+    defaults: {},
+  })
 })
 
 test('the networks of the hub are those that are written down', () => {
   const file = { versions: [], hubNetworks: ['10.244.0.0/16', 'fd00::/64'], openNetworks: ['10.244.3.4/32'] }
   const network = { closed: file.hubNetworks, open: file.openNetworks }
-  expect(parseVersionFile(JSON.stringify(file))).toEqual({ rows: [], network })
+  expect(parseVersionFile(JSON.stringify(file))).toEqual({ rows: [], network, defaults: {} })
+})
+
+test('what Clusters leave out is taken from the defaults', () => {
+  const defaults = {
+    storageClass: 'fast',
+    resources: { cpu: '500m', memory: '1Gi' },
+    snapshots: { every: '6h', keep: 4 },
+  }
+  expect(parseVersionFile(JSON.stringify({ versions: [ROW], defaults }))).toMatchObject({ defaults })
 })
 
 test.each<readonly [string, unknown, string]>([
@@ -64,6 +77,26 @@ test.each<readonly [string, unknown, string]>([
     'a range with bits of a host, which may be meant otherwise',
     { versions: [], hubNetworks: ['10.244.3.0/16'] },
     'hubNetworks[0] is written as 10.244.0.0/16',
+  ],
+  [
+    'a default that does not exist',
+    { versions: [], defaults: { storageclass: 'fast' } },
+    'defaults.storageclass is unknown',
+  ],
+  [
+    'a default that is no quantity',
+    { versions: [], defaults: { resources: { cpu: 2 } } },
+    'defaults.resources.cpu is no quantity of cpu or memory, such as 500m or 1Gi',
+  ],
+  [
+    'snapshots that follow each other too closely',
+    { versions: [], defaults: { snapshots: { every: '1m', keep: 4 } } },
+    'defaults.snapshots.every is no duration of at least 5m, such as 6h',
+  ],
+  [
+    'more snapshots than there is room for',
+    { versions: [], defaults: { snapshots: { every: '1h', keep: 8 } } },
+    'defaults.snapshots.keep is no number from 1 to 7',
   ],
   ['a version twice', { versions: [ROW, ROW] }, 'version 1.36.2 is there twice'],
 ])('%s is named', (_, file, problem) => {

@@ -1,9 +1,12 @@
 // The Kubernetes versions that a hub can run as control planes: a file kept by its administrators, with each image by digest. Reading it fetches nothing.
+import { LEAST_EVERY_MS } from '#api/cluster-mistakes.ts'
 import { minorOf, PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
 import { masked, parseCidr, formatCidr } from '#lib/ip-address.ts'
 import type { ControlPlaneVersion } from '../upgrade/versions.ts'
+import { durationMs } from '#lib/duration.ts'
+import type { SnapshotDefault } from '../port.ts'
 import type { HubNetwork } from './reachable.ts'
 
 export interface ServedVersion extends ControlPlaneVersion {
@@ -17,8 +20,15 @@ const VERSION = /^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$/
 /** A manually maintained file. */
 const MOST_ROWS = 200
 
+/** For what a Cluster leaves out. All but the schedule are fixed when its control plane is made: a change here changes no control plane that runs. */
+export interface PlaneDefaults {
+  readonly storageClass?: string
+  readonly resources?: { readonly cpu?: string; readonly memory?: string }
+  readonly snapshots?: SnapshotDefault
+}
+
 export type VersionFile =
-  | { readonly rows: readonly ServedVersion[]; readonly network: HubNetwork }
+  | { readonly rows: readonly ServedVersion[]; readonly network: HubNetwork; readonly defaults: PlaneDefaults }
   /** All its problems, each with its row. */
   | { readonly problems: readonly string[] }
 
@@ -30,7 +40,7 @@ export function parseVersionFile(text: string): VersionFile {
     return { problems: [`it is no JSON: ${e instanceof Error ? e.message : String(e)}`] }
   }
   const file = isObject(value) ? value : {}
-  const { versions: list, hubNetworks: closed, openNetworks: open = [] } = file
+  const { versions: list, hubNetworks: closed, openNetworks: open = [], defaults = {} } = file
   if (!Array.isArray(list)) return { problems: ['it has no list "versions"'] }
   if (list.length > MOST_ROWS) return { problems: [`it has ${list.length} versions; at most ${MOST_ROWS} are read`] }
   const problems = list.flatMap((row: unknown, n) => rowProblems(row).map((p) => `versions[${n}]: ${p}`))
@@ -38,12 +48,35 @@ export function parseVersionFile(text: string): VersionFile {
   for (const name of new Set(names.filter((v, n) => names.indexOf(v) !== n)))
     problems.push(`version ${name} is there twice`)
   problems.push(...rangeProblems('hubNetworks', closed ?? []), ...rangeProblems('openNetworks', open))
+  problems.push(...defaultProblems(defaults))
   if (problems.length > 0) return { problems }
   const network = {
     ...(closed !== undefined && { closed: closed as readonly string[] }),
     open: open as readonly string[],
   }
-  return { rows: list as readonly ServedVersion[], network }
+  return { rows: list as readonly ServedVersion[], network, defaults: defaults as PlaneDefaults }
+}
+
+const CLASS = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const QUANTITY = /^\d+(\.\d+)?(m|[kMGTPE]i?)?$/
+const MOST_KEPT = 7
+
+function defaultProblems(defaults: unknown): readonly string[] {
+  if (!isObject(defaults)) return ['defaults is no object']
+  const { storageClass, resources = {}, snapshots, ...others } = defaults
+  const problems = Object.keys(others).map((key) => `defaults.${key} is unknown`)
+  if (storageClass !== undefined && !(typeof storageClass === 'string' && CLASS.test(storageClass)))
+    problems.push('defaults.storageClass is no name of a StorageClass')
+  for (const [key, value] of Object.entries(isObject(resources) ? resources : { resources }))
+    if (!['cpu', 'memory'].includes(key) || typeof value !== 'string' || !QUANTITY.test(value))
+      problems.push(`defaults.resources.${key} is no quantity of cpu or memory, such as 500m or 1Gi`)
+  if (snapshots === undefined) return problems
+  const { every, keep } = isObject(snapshots) ? snapshots : {}
+  if (!((typeof every === 'string' ? (durationMs(every) ?? 0) : 0) >= LEAST_EVERY_MS))
+    problems.push('defaults.snapshots.every is no duration of at least 5m, such as 6h')
+  if (!Number.isSafeInteger(keep) || Number(keep) < 1 || Number(keep) > MOST_KEPT)
+    problems.push(`defaults.snapshots.keep is no number from 1 to ${MOST_KEPT}`)
+  return problems
 }
 
 /** More than any real network needs. */

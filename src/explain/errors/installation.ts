@@ -207,6 +207,16 @@ export const installation = {
     check: 'kubenode install --diff',
     do: 'correct --values or --roles; if the removal is meant, --ignore removals',
   },
+  KN1453: {
+    cause: 'The settings drop a flavor of which control planes of Clusters run on this hub.',
+    check: 'kubenode get clusters -o wide',
+    do: 'keep the setting, or delete these Clusters first; see docs/operations/control-planes.md',
+  },
+  KN1454: {
+    cause: 'The settings drop a version of Kubernetes that control planes of this hub run.',
+    check: 'kubenode get clusters -o wide, and controlPlanes.kubernetes.versions in the settings',
+    do: 'put the row back, upgrade these Clusters, then take it out',
+  },
   KN1462: {
     cause: 'The file with versions of control planes has mistakes.',
     check: 'the rows named, and the example in docs/operations/control-planes.md',

@@ -47,6 +47,7 @@ const healthy: CheckSeen = {
   serverPorts: { value: [6443] },
   ending: { value: [] },
   elsewhere: { value: [] },
+  hosted: { value: [] },
   storage: {
     value: { classes: ['fast'], hasDefault: false, volumeClasses: ['by-hand'], claims: [claim('data', 'Bound')] },
   },
@@ -84,6 +85,63 @@ test.each<[string, Partial<CheckSeen>, string]>([
   ['a refusing policy', { refusals: { value: [{ workload: 'w', namespace: 'n', why: 'no' }] } }, 'KN1413'],
   ['a second installation', { elsewhere: { value: [deployment('kubenode-sync', 'ops')] } }, 'KN1415'],
 ])('%s', (_, seen, code) => expect(codes(seen)).toEqual([code]))
+
+describe('control planes of Clusters', () => {
+  const hosted = (flavor: 'embedded' | 'kubernetes', version: string, isMade = true) => ({
+    name: `fleet/${flavor}`,
+    flavor,
+    version,
+    isMade,
+  })
+  const program = (args: readonly string[]) =>
+    deployment('kubenode-cluster', 'kubenode-system', { template: { spec: { containers: [{ args }] } } })
+  const list = (...versions: readonly string[]): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'kubenode-control-plane-versions', namespace: 'kubenode-system' },
+    data: { 'versions.json': JSON.stringify({ versions: versions.map((version) => ({ version })) }) },
+  })
+  const both = [program(['--control-planes', 's', '--control-plane-versions', 'f']), list('1.35.2', '1.36.2')]
+  const embedded = [program(['--control-planes', 's'])]
+  const found = (objects: readonly KubeObject[], clusters: readonly ReturnType<typeof hosted>[]) =>
+    judge(
+      { ...healthy, hosted: { value: clusters } },
+      { ...wanted, release: { ...release, objects: [...release.objects, ...objects] } },
+    ).filter((f) => f.check === 'flavors')
+
+  test('pass where every flavor and version is served', () => {
+    expect(found(both, [hosted('kubernetes', '1.36.2'), hosted('embedded', '1.30.0')])).toEqual([
+      { check: 'flavors', verdict: 'Passed', text: 'embedded, kubernetes; Kubernetes 1.35.2, 1.36.2; 2 Clusters' },
+    ])
+  })
+
+  test('that run are not left without their host by an upgrade', () => {
+    const [only, ...others] = found(embedded, [hosted('kubernetes', '1.36.2'), hosted('embedded', '1.36.2')])
+    expect(others).toEqual([])
+    expect(only).toMatchObject({ verdict: 'Failed', code: 'KN1453' })
+    expect(only?.text).toContain('1 Cluster of flavor kubernetes would run on with no host for them: fleet/kubernetes')
+  })
+
+  test('keep the row of the version that they run', () => {
+    expect(found(both, [hosted('kubernetes', '1.34.1')])).toMatchObject([{ verdict: 'Failed', code: 'KN1454' }])
+  })
+
+  test('that wait for a flavor are named with the setting that serves it', () => {
+    expect(found(embedded, [hosted('kubernetes', '1.36.2', false)])).toEqual([
+      {
+        check: 'flavors',
+        verdict: 'Warning',
+        text: 'Clusters wait for flavor kubernetes, setting controlPlanes.kubernetes: fleet/kubernetes (1.36.2)',
+      },
+    ])
+  })
+
+  test('are judged only with settings', () => {
+    const clusters = { value: [hosted('kubernetes', '1.36.2')] }
+    const all = judge({ ...healthy, hosted: clusters }, { ...wanted, release: { ...release, objects: [] } })
+    expect(all.filter((f) => f.check === 'flavors')).toEqual([])
+  })
+})
 
 test('few nodes are a warning with a number: one replica works on one node', () => {
   const found = judge({ ...healthy, nodes: { value: { ready: 1, total: 4 } } }, wanted)

@@ -8,6 +8,7 @@ import { planStep } from '../plan.ts'
 import type { Release } from '../release.ts'
 import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
+import { flavorGaps, type Hosted, servedPlanes, SETTINGS } from './flavors.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { closedPorts } from './server-ports.ts'
 import type { UnendedRun } from './unended-run.ts'
@@ -181,6 +182,30 @@ const elsewhere: Judge = (seen) =>
         ),
   )
 
+const flavors: Judge = (seen, { release }) => {
+  const served = servedPlanes(release)
+  if (served === undefined) return []
+  return read('flavors', seen.hosted, (hosted) => {
+    const { dropped, unlisted, waiting } = flavorGaps(served, hosted)
+    const shown = (all: readonly Hosted[]): string => named(all.map((c) => `${c.name} (${c.version})`))
+    const found = [
+      ...[...Map.groupBy(dropped, ({ flavor }) => flavor)].map(([flavor, all]) => {
+        const count = counted(all.length, 'Cluster')
+        const error = installErrors.KN1453({ count, flavor, names: shown(all), setting: SETTINGS[flavor] })
+        return failed('flavors', error)
+      }),
+      ...(unlisted.length === 0 ? [] : [failed('flavors', installErrors.KN1454({ names: shown(unlisted) }))]),
+      ...[...Map.groupBy(waiting, ({ flavor }) => flavor)].map(([flavor, all]) =>
+        warned('flavors', `Clusters wait for flavor ${flavor}, setting ${SETTINGS[flavor]}: ${shown(all)}`),
+      ),
+    ]
+    if (found.length > 0) return found
+    if (served.flavors.length === 0) return passed('flavors', 'no control planes of Clusters run here')
+    const versions = served.versions.length === 0 ? '' : `; Kubernetes ${named(served.versions)}`
+    return passed('flavors', `${served.flavors.join(', ')}${versions}; ${counted(hosted.length, 'Cluster')}`)
+  })
+}
+
 const storageOf: Judge = (seen, { claims }) => {
   if (claims.length === 0) return [passed('storage', 'no volume is needed')]
   return read('storage', seen.storage, (storage) => {
@@ -349,6 +374,7 @@ export const CHECKS: readonly string[] = [
   'remediators',
   'namespace',
   'elsewhere',
+  'flavors',
   'storage',
   'pods',
   'network',
@@ -369,6 +395,7 @@ const ALL: readonly Judge[] = [
   remediators,
   namespaces,
   elsewhere,
+  flavors,
   storageOf,
   pods,
   network,

@@ -20,6 +20,7 @@ import { leaderless, LED_ROLES, isWebhookLeft, WEBHOOK_SERVICE, webhookProblem }
 import { isLabelledOurs, labelValue, type Release } from '../release.ts'
 import { observeTurn } from '../turn.ts'
 import { type Alteration, alterations } from './altered.ts'
+import { hostedClusters } from './flavors.ts'
 import { KEPT_KINDS, lostParts } from './lost.ts'
 import { namedProviders } from './named-providers.ts'
 import { networkPluginsIn } from './network-plugins.ts'
@@ -80,19 +81,22 @@ export async function observeChecks(
   const of = <T>(judge: (all: readonly KubeObject[]) => T): Reading<T> =>
     'unread' in workloads ? workloads : { value: judge(workloads.value) }
   const mayAsk = needsSigner && !('value' in missing && missing.value.length > 0)
-  const [foreignObjects, ending, ports, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
-    reading(() => foreignObjectsIn(context)),
-    reading(() => endingIn(context)),
-    reading(() => serverPorts(context)),
-    reading(async () => [
-      ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
-      ...(await healthChecks(context)),
-    ]),
-    reading(() => observeStorage(context)),
-    reading(() => refusalsOf(context, release)),
-    mayAsk ? reading(() => signerProblem(context)) : ('NotAsked' as const),
-    mayAsk ? reading(() => bootstrapTokenProblem(context)) : ('NotAsked' as const),
-  ])
+  const [foreignObjects, ending, ports, remediators, hosted, storage, refusals, signer, joinTokens] = await Promise.all(
+    [
+      reading(() => foreignObjectsIn(context)),
+      reading(() => endingIn(context)),
+      reading(() => serverPorts(context)),
+      reading(async () => [
+        ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
+        ...(await healthChecks(context)),
+      ]),
+      reading(() => hostedClusters(context)),
+      reading(() => observeStorage(context)),
+      reading(() => refusalsOf(context, release)),
+      mayAsk ? reading(() => signerProblem(context)) : ('NotAsked' as const),
+      mayAsk ? reading(() => bootstrapTokenProblem(context)) : ('NotAsked' as const),
+    ],
+  )
   return {
     server,
     missing,
@@ -109,6 +113,7 @@ export async function observeChecks(
     serverPorts: ports,
     networkPlugins: of(networkPluginsIn),
     elsewhere: of((all) => all.filter(isElsewhere)),
+    hosted,
     storage,
     refusals,
     ...(isInstalled && (await running(context, release, installed))),

@@ -2,6 +2,7 @@
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Installed } from '../observe.ts'
 import type { Alteration } from './altered.ts'
+import type { Hosted } from './flavors.ts'
 import type { NetworkPlugins } from './network-plugins.ts'
 import type { NamedProviders } from './named-providers.ts'
 import type { ProgramClock } from './program-clocks.ts'
@@ -35,6 +36,8 @@ export interface CheckSeen {
   readonly foreignObjects: Reading<readonly string[]>
   /** KubeNode workloads in other namespaces. */
   readonly elsewhere: Reading<readonly KubeObject[]>
+  /** Clusters with a control plane on this hub. */
+  readonly hosted: Reading<readonly Hosted[]>
   readonly storage: Reading<Storage>
   /** Per workload: why the cluster refuses its pods. */
   readonly refusals: Reading<readonly { readonly workload: string; readonly namespace: string; readonly why: string }[]>

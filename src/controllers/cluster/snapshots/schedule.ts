@@ -2,7 +2,7 @@
 // back, one snapshot is taken early and none that counts is dropped. A snapshot from the future counts for nothing.
 import { LEAST_EVERY_MS } from '#api/cluster-mistakes.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { isScheduled, SCHEDULED, type ControlPlane } from '#controlplanes/port.ts'
+import { isScheduled, SCHEDULED, type ControlPlane, type SnapshotDefault } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { Seen } from '../seen.ts'
@@ -25,8 +25,9 @@ export interface Schedule {
 }
 
 /** Undefined without a schedule. */
-export function scheduleOf({ cluster, plane }: Pick<Seen, 'cluster' | 'plane'>, now: number): Schedule | undefined {
-  const declared = cluster.spec.controlPlane?.snapshots
+export function scheduleOf(seen: Pick<Seen, 'cluster' | 'plane' | 'host'>, now: number): Schedule | undefined {
+  const { cluster, plane } = seen
+  const declared = cluster.spec.controlPlane?.snapshots ?? hubSchedule(seen)
   if (declared === undefined) return undefined
   const everyMs = Math.max(durationMs(declared.every) ?? 0, LEAST_EVERY_MS)
   const past = (plane?.snapshots ?? []).filter((s) => Date.parse(s.takenAt) <= now)
@@ -46,6 +47,10 @@ export function scheduleOf({ cluster, plane }: Pick<Seen, 'cluster' | 'plane'>, 
     isOverdue: now > overdueAt,
   }
 }
+
+/** A Cluster that lives for hours needs none. */
+const hubSchedule = ({ cluster: { spec }, host }: Pick<Seen, 'cluster' | 'host'>): SnapshotDefault | undefined =>
+  spec.ttl === undefined && spec.controlPlane?.flavor === host.name ? host.capabilities.snapshots : undefined
 
 /** An unfinished snapshot is finished first. */
 const nameAt = (plane: ControlPlane | undefined, now: number): string =>
