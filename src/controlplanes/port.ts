@@ -1,6 +1,7 @@
 // The control plane host: runs the API servers of Clusters. All calls may be repeated, and a lost reply does no harm: each names the desired state, never a
 // step. The port is independent of the flavor.
 
+import type { Acceptable } from '#api/kinds/cluster.ts'
 import type { AgentTrust, Rotation } from './credentials/rotation.ts'
 import type { ServerCredentials } from './credentials/server-credentials.ts'
 
@@ -65,6 +66,8 @@ export interface UpgradeTerms {
   readonly soakMs: number
   /** Walks skipped minors one by one. */
   readonly walksMinors: boolean
+  /** Checks before an upgrade whose problems a commit accepts. */
+  readonly accepts?: readonly Acceptable[]
   /** Name of the snapshot whose restore a user approved. */
   readonly approvedRestore?: string
 }

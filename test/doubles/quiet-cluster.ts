@@ -9,6 +9,7 @@ export const QUIET: Pick<
   | 'approved'
   | 'machines'
   | 'agents'
+  | 'readiness'
   | 'holds'
   | 'isDeclared'
   | 'caps'
@@ -20,6 +21,7 @@ export const QUIET: Pick<
   approved: new Set(),
   machines: undefined,
   agents: undefined,
+  readiness: undefined,
   holds: [],
   isDeclared: false,
   caps: {},

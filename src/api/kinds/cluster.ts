@@ -41,6 +41,10 @@ const OF_KUBERNETES: readonly ('replicas' | 'etcd' | 'resources' | 'extraArgs' |
   'upgrade',
 ]
 
+/** Checks before an upgrade whose problems a commit may accept. */
+export const ACCEPTABLE = ['DisruptionBudgets', 'UnreadyNodes', 'DeprecatedApis'] as const
+export type Acceptable = (typeof ACCEPTABLE)[number]
+
 const controlPlaneFields = s.obj('The control plane, on the hub.', {
   flavor: s.fallback(
     s.immutable(
@@ -72,6 +76,13 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
         ),
       ),
     }),
+  ),
+  accept: s.optional(
+    s.setOf(
+      'Checks before an upgrade whose problems do not stop it: budgets that let no pod go, more than a tenth of the nodes not Ready, APIs in use that the new version no longer serves. A check that cannot be read stops it in any case.',
+      s.choice('A check.', ACCEPTABLE),
+      { min: 1, max: ACCEPTABLE.length },
+    ),
   ),
   snapshot: s.optional(
     snapshotName(

@@ -13,6 +13,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { isBeingDeleted, keyFrom } from '#api/schema/object-meta.ts'
 import type { Addons } from './addons/built-in.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
+import { clusterReadiness, unreadable } from '#controlplanes/upgrade/cluster-readiness.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -24,6 +25,7 @@ import { kubeconfigSeen, SECRET, secretKey } from './control-planes/kubeconfig.t
 import { capsOf } from './plan-lifetime.ts'
 import type { PlaneClients } from './control-planes/clients.ts'
 import { needsAgentReports, trustOf } from './plan-rotation.ts'
+import { isStepwise } from './plan-steps.ts'
 import { idOf, type Seen } from './seen.ts'
 
 const BY_REQUESTER = 'cluster-requester'
@@ -54,6 +56,8 @@ export interface Observing {
 
 /** A hanging API server must not delay other Clusters. */
 const MACHINES_WITHIN_MS = 10_000
+/** Lists all nodes, budgets and webhooks. */
+const READINESS_WITHIN_MS = 15_000
 
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
   const { caches } = tools
@@ -80,6 +84,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     approved: approvedAt(caches.approvals.list(), tools.now()),
     machines: await machinesOf(clients, cluster, asked.plane, signal),
     agents: await agentsOf(clients, cluster, asked.plane, signal),
+    readiness: await readinessOf({ host, clients }, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
     holds: caches.holds.list(),
     isDeclared: isBeingDeleted(cluster) && isListed(caches.inventories.list(), cluster),
@@ -142,6 +147,23 @@ async function agentsOf(
   } catch (error) {
     if (signal.aborted) throw error
     return undefined
+  }
+}
+
+/** Read only before an upgrade. A server that hangs or refuses is unknown, which blocks it. */
+async function readinessOf(
+  { host, clients }: ReturnType<Hosts['of']>,
+  cluster: Cluster,
+  plane: ControlPlane | undefined,
+  signal: AbortSignal,
+): Promise<Seen['readiness']> {
+  if (plane === undefined || plane.version === cluster.spec.version || isStepwise({ host })) return undefined
+  const within = AbortSignal.any([signal, AbortSignal.timeout(READINESS_WITHIN_MS)])
+  try {
+    return await clients.using(idOf(cluster), (client) => clusterReadiness(client, within))
+  } catch (error) {
+    if (signal.aborted) throw error
+    return unreadable(printableLine(messageOf(error)))
   }
 }
 

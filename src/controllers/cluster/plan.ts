@@ -11,6 +11,8 @@ import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { isBeingDeleted } from '#api/schema/object-meta.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
+import { unreadable } from '#controlplanes/upgrade/cluster-readiness.ts'
+import { clusterProblems } from '#controlplanes/upgrade/preflight.ts'
 import { orderOf } from '#controlplanes/upgrade/versions.ts'
 import { type Authority, byPermit } from '#permits/under-permit.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
@@ -30,7 +32,7 @@ import { scheduleOf } from './snapshots/schedule.ts'
 import { shapeOf, upgradeTerms } from './control-planes/shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
 import { planDeletion } from './plan-delete.ts'
-import { type ControlPlaneSpec, type Seen, idOf } from './seen.ts'
+import { type ControlPlaneSpec, type Seen, idOf, UPGRADE_UNBLOCK } from './seen.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A control plane that exits on its own is noticed within this time. */
@@ -254,6 +256,13 @@ function planNamedAddons({ cluster }: Seen): ClusterPlan | undefined {
 /** Take a snapshot first. Its name contains the version before the upgrade, so a retry uses the same one. */
 function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
   const from = seen.plane?.version ?? ''
+  const problems = upgradeProblems(seen, request)
+  if (problems.length > 0)
+    return waiting(phaseNow(seen), {
+      predicate: 'UpgradeRefused',
+      seen: problems.join('; '),
+      unblock: UPGRADE_UNBLOCK,
+    })
   const isBack = orderOf(request.version, from) < 0
   const change = `${isBack ? 'go back' : 'upgrade'} from ${from} to ${request.version}`
   return withPermit(
@@ -271,6 +280,16 @@ function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): Clu
       { kind: 'Put', reason: change, request, by },
     ],
   )
+}
+
+function upgradeProblems({ plane, readiness, cluster }: Seen, { version }: ControlPlaneRequest): readonly string[] {
+  // Nothing can be read from an API server that does not run, and another version may be the cure.
+  if (plane?.state !== 'Running') return []
+  const isBack = orderOf(version, plane.version) < 0
+  return clusterProblems(readiness ?? unreadable('they were not asked for'), version, {
+    ...defined({ accepts: cluster.spec.controlPlane?.accept }),
+    isBack,
+  })
 }
 
 export const snapshotBefore = (from: string, to: string): string =>

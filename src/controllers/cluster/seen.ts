@@ -5,6 +5,7 @@ import type { EndedFor } from '#permits/ended-for.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { AgentTrust } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
+import type { ClusterReadiness } from '#controlplanes/upgrade/seen.ts'
 import type { ClusterCaps } from './plan-lifetime.ts'
 
 /** The Secret with sync's kubeconfig, reduced to what shows whether it is still valid. */
@@ -39,6 +40,8 @@ export interface Seen {
   readonly machines: readonly string[] | undefined
   /** What the agents of its machines trust. Undefined if they were not asked or did not answer. */
   readonly agents: readonly AgentTrust[] | undefined
+  /** What blocks an upgrade of it. Undefined while no other version is declared, and for a host that reads this itself. */
+  readonly readiness: ClusterReadiness | undefined
   /** Version of the addons for every control plane. */
   readonly addons: string
   readonly holds: readonly OperationalHold[]
@@ -53,3 +56,7 @@ export interface Seen {
 export type ControlPlaneSpec = NonNullable<Cluster['spec']['controlPlane']>
 
 export const idOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => `${namespace}.${name}`
+
+/** Nothing was changed, and the same is checked again every half minute. */
+export const UPGRADE_UNBLOCK =
+  'each of these is fixed (the upgrade then starts by itself), or a commit accepts it in controlPlane.accept, or names another version'

@@ -18,7 +18,7 @@ import { isFull } from './plan-store.ts'
 import { lifetimeSeen, lifetimeText } from './plan-expiry.ts'
 import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
 import { scheduleStatus } from './snapshots/status.ts'
-import type { Seen } from './seen.ts'
+import { type Seen, UPGRADE_UNBLOCK } from './seen.ts'
 
 type Status = NonNullable<ClusterStatus>
 type Results = readonly ActionResult<ClusterAction>[]
@@ -200,7 +200,7 @@ function waitOfPut(put: PutResult | undefined, { wait }: ClusterPlan): Wait<Reas
       seen: put.message,
       unblock:
         put.reason === 'UpgradeRefused'
-          ? 'what it names is mended, or a commit names another version'
+          ? UPGRADE_UNBLOCK
           : 'a commit changes the Cluster, or another one is deleted',
     }
   if (put?.kind === 'Plane' && put.plane.state !== 'Running') {

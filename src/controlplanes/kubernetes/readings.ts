@@ -9,22 +9,17 @@ import type { KubeClient } from '#kube/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { listAll } from '#kube/list-all.ts'
-import { messageOf } from '#lib/errors.ts'
 import { quantityValue } from '#lib/quantity.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { clusterReadiness, mapped, reading } from '../upgrade/cluster-readiness.ts'
 import type { Reading, Readiness } from '../upgrade/seen.ts'
-import { orderOf } from '../upgrade/versions.ts'
 import { listAt, recordAt } from './fields-of.ts'
-import { QUOTAS, typeOf } from './plane-objects.ts'
+import { QUOTAS } from './plane-objects.ts'
 import { planeNamespace, type PlaneRecord } from './plane-record.ts'
 import type { Readings, StoreSize } from './step-upgrade.ts'
 
 const LIFE_MS = 10 * 60_000
 const [NODES, PODS] = [coreKind('Node'), coreKind('Pod')]
-const WEBHOOKS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'].map((kind) =>
-  typeOf({ apiVersion: 'admissionregistration.k8s.io/v1', kind, isNamespaced: false }),
-)
-const SLICES = typeOf({ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' })
 
 type Closable = KubeClient & { close?(): void }
 
@@ -45,9 +40,8 @@ export const readingsOf =
     try {
       const metrics = await asked((c) => pageText(c, '/metrics'))
       return {
-        kubelets: await asked(kubeletsOf),
+        ...(await clusterReadiness(client)),
         removedApisInUse: mapped(metrics, (m) => removedApis(m, minorOf(wanted) ?? 0)),
-        deafWebhooks: await asked(deafWebhooksOf),
         // A Cluster's addons are KubeNode's own, tested with both versions before a release.
         unfitAddons: { known: true, value: [] },
         etcd: await asked(async (c) => ({
@@ -75,29 +69,11 @@ export const storeSizeOf =
     }
   }
 
-async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
-  try {
-    return { known: true, value: await read() }
-  } catch (error) {
-    return { known: false, why: messageOf(error) }
-  }
-}
-
-const mapped = <T, U>(of: Reading<T>, map: (value: T) => U): Reading<U> =>
-  of.known ? { known: true, value: map(of.value) } : of
-
-const pageText = async (client: KubeClient, path: string): Promise<string> =>
-  (await client.raw({ method: 'GET', path })).text
-
-async function kubeletsOf(
-  client: KubeClient,
-): Promise<{ readonly oldest: string; readonly newest: string } | undefined> {
-  const nodes = await listAll(client, NODES)
-  const versions = nodes
-    .map((node) => String(recordAt(recordAt(node, 'status'), 'nodeInfo')['kubeletVersion'] ?? '').replace(/^v/, ''))
-    .toSorted(orderOf)
-  const [oldest, newest] = [versions[0], versions.at(-1)]
-  return oldest === undefined || newest === undefined ? undefined : { oldest, newest }
+/** A refusal is not an empty page. */
+async function pageText(client: KubeClient, path: string): Promise<string> {
+  const { status, text } = await client.raw({ method: 'GET', path })
+  if (status !== 200) throw new Error(`${path} answers with status ${status}`)
+  return text
 }
 
 /** Labels and value of each sample of one metric family. */
@@ -135,21 +111,6 @@ function storeBytes(metrics: string): number {
   const sizes = [...samples(metrics, 'apiserver_storage_size_bytes')].map(({ value }) => value)
   if (sizes.length === 0) throw new Error('its API server does not tell the size of the store')
   return Math.max(...sizes)
-}
-
-/** Webhooks that fail closed, on a Service without a ready endpoint. */
-async function deafWebhooksOf(client: KubeClient): Promise<readonly string[]> {
-  const configurations = (await Promise.all(WEBHOOKS.map((type) => listAll(client, type)))).flat()
-  const deaf: string[] = []
-  for (const configuration of configurations)
-    for (const webhook of listAt(configuration, 'webhooks')) {
-      const { namespace, name } = recordAt(recordAt(webhook, 'clientConfig'), 'service')
-      if (webhook['failurePolicy'] === 'Ignore' || typeof namespace !== 'string' || typeof name !== 'string') continue
-      const slices = await listAll(client, SLICES, { namespace, labelSelector: `kubernetes.io/service-name=${name}` })
-      const endpoints = slices.flatMap((slice) => listAt(slice, 'endpoints'))
-      if (!endpoints.some((e) => recordAt(e, 'conditions')['ready'] !== false)) deaf.push(String(webhook['name']))
-    }
-  return deaf
 }
 
 /** What one more API server requests. */

@@ -64,6 +64,7 @@ export async function stepUpgrade(
     version,
     walksMinors: upgrade?.walksMinors ?? false,
     soakMs: upgrade?.soakMs ?? DEFAULT_SOAK_MS,
+    ...defined({ accepts: upgrade?.accepts }),
   }
   const decided = planUpgrade(seen, wanted, tools.rows, now)
   switch (decided.is) {
@@ -110,6 +111,7 @@ async function seenOf(
       // The record has opened snapshots only.
       isOpened: true,
     })),
+    ...defined({ snapshotTrouble: record.taking?.failed?.why }),
     approvedRestore: upgrade?.approvedRestore,
     busyWith: isComingBack(record, states) ? 'the restored programs' : undefined,
     blocked: record.blocked,
@@ -126,6 +128,8 @@ const isComingBack = ({ upgrade, forms, restoring }: PlaneRecord, states: Readon
 const unread = { known: false, why: 'it was not asked' } as const
 const NOT_ASKED: Readiness = {
   kubelets: unread,
+  unreadyNodes: unread,
+  blockingBudgets: unread,
   removedApisInUse: unread,
   deafWebhooks: unread,
   unfitAddons: unread,

@@ -19,6 +19,8 @@ const SOAK_MS = 3_600_000
 const known = <T>(value: T) => ({ known: true, value }) as const
 const READY: Readiness = {
   kubelets: known({ oldest: '1.34.1', newest: '1.35.1' }),
+  unreadyNodes: known({ total: 0, names: [] }),
+  blockingBudgets: known([]),
   removedApisInUse: known([]),
   deafWebhooks: known([]),
   unfitAddons: known([]),
@@ -265,24 +267,30 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
           busyWith: 'a restore',
           readiness: {
             kubelets: known({ oldest: '1.32.0', newest: '1.37.0' }),
+            unreadyNodes: known({ total: 19, names: ['n-1', 'n-2'] }),
+            blockingBudgets: known(['shop/cart']),
             removedApisInUse: known(['flowschemas.v1beta3']),
             deafWebhooks: known(['policy.example.org']),
             unfitAddons: known(['coredns 1.9']),
             etcd: known({ isHealthy: false, usedOfQuota: 0.75 }),
             surgeTrouble: known('no node has it free'),
           },
+          snapshotTrouble: 'no space left on device',
         },
         { scheduler: NOW },
       ),
       [
         'a restore is under way',
         'scheduler is not ready as it is',
+        'the last snapshot failed, and so would the next: no space left on device',
         'a kubelet 1.32.0 would be 4 minors behind; at most 3 are allowed',
         'a kubelet 1.37.0 is newer than 1.36.2',
+        '2 of 19 nodes are not Ready: n-1, n-2',
+        'PodDisruptionBudgets let no pod go: shop/cart',
+        'webhooks that fail closed do not answer: policy.example.org',
         'etcd is not healthy',
         'etcd uses 75 % of its quota; less than 75 % is needed',
         'the hub has no room for one API server more: no node has it free',
-        'webhooks that fail closed do not answer: policy.example.org',
         'clients use APIs that 1.36.2 no longer serves: flowschemas.v1beta3',
         'addons are not tested with 1.36.2: coredns 1.9',
       ],
@@ -295,6 +303,8 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
         {
           readiness: {
             kubelets: unknown,
+            unreadyNodes: unknown,
+            blockingBudgets: unknown,
             removedApisInUse: unknown,
             deafWebhooks: unknown,
             unfitAddons: unknown,
@@ -305,9 +315,11 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
       ),
       [
         'the versions of the kubelets cannot be read: no answer',
+        'the nodes cannot be read: no answer',
+        'the PodDisruptionBudgets cannot be read: no answer',
+        'the webhooks cannot be read: no answer',
         'the state of etcd cannot be read: no answer',
         'the room on the hub cannot be read: no answer',
-        'the webhooks cannot be read: no answer',
         'the use of deprecated APIs cannot be read: no answer',
         'the addons cannot be read: no answer',
       ],
@@ -333,6 +345,41 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
   ])('%s', (_, row, problem) => {
     const table = [...TABLE.filter(({ version }) => version !== row.version), row]
     expect(planUpgrade(seenWith(), request(row.version), table, NOW)).toEqual({ is: 'refused', problems: [problem] })
+  })
+
+  describe('what a commit accepts', () => {
+    const troubled: Readiness = {
+      ...READY,
+      unreadyNodes: known({ total: 3, names: ['n-1'] }),
+      blockingBudgets: known(['shop/cart']),
+      removedApisInUse: known(['flowschemas.v1beta3']),
+    }
+    const accepting = (readiness: Readiness) =>
+      planUpgrade(
+        seenWith({}, { readiness }),
+        { ...request('1.36.2'), accepts: ['DisruptionBudgets', 'UnreadyNodes', 'DeprecatedApis'] },
+        TABLE,
+        NOW,
+      )
+
+    test('does not stop the upgrade', () => expect(accepting(troubled).is).toBe('step'))
+
+    test('is never that nothing could be read', () =>
+      expect(accepting({ ...troubled, blockingBudgets: unknown })).toEqual({
+        is: 'refused',
+        problems: ['the PodDisruptionBudgets cannot be read: no answer'],
+      }))
+  })
+
+  test.each([
+    [9, 1, 'refused'],
+    [10, 1, 'step'],
+    [19, 2, 'refused'],
+    [20, 2, 'step'],
+  ])('of %i nodes, %i not Ready: %s', (total, unready, is) => {
+    const names = Array.from({ length: unready }, (_, n) => `n-${n}`)
+    const readiness = { ...READY, unreadyNodes: known({ total, names }) }
+    expect(planned(seenWith({}, { readiness }), '1.36.2').is).toBe(is)
   })
 
   test('skipped minors are walked when asked', () => {

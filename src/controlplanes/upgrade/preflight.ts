@@ -1,7 +1,8 @@
 // Everything that blocks an upgrade, collected before anything starts. Pure; a failed read blocks too.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { nextVersion, rowOf, type VersionTable } from './versions.ts'
-import type { Readiness, Reading, UpgradeSeen, UpgradeRequest } from './seen.ts'
+import type { ClusterReadiness, Readiness, Reading, UpgradeSeen, UpgradeRequest } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
 
 /** A fuller etcd may hit its quota before the upgrade ends. */
@@ -9,6 +10,8 @@ const MAX_QUOTA_USED = 0.75
 /** A kubelet may be this many minors behind its API server. */
 const MAX_KUBELET_BEHIND = 3
 const MAX_NAMED = 5
+/** Share of the nodes, rounded down: in a small cluster each of them counts. */
+const MAX_UNREADY = 0.1
 
 export interface Preflight {
   /** The next version: the wanted one, or one on the way. */
@@ -18,7 +21,7 @@ export interface Preflight {
 }
 
 export function preflight(
-  { parts, readiness, busyWith, blocked }: UpgradeSeen,
+  { parts, readiness, busyWith, blocked, snapshotTrouble }: UpgradeSeen,
   request: UpgradeRequest,
   table: VersionTable,
 ): Preflight {
@@ -33,7 +36,9 @@ export function preflight(
     ),
     ...stepProblems(from, next, parts.etcd.wanted.version, table),
     ...unready(parts),
-    ...readinessProblems(readiness, from, next),
+    ...(snapshotTrouble === undefined ? [] : [`the last snapshot failed, and so would the next: ${snapshotTrouble}`]),
+    ...clusterProblems(readiness, next, defined({ accepts: request.accepts })),
+    ...hostProblems(readiness, from, next, request.accepts),
   ]
   return { next, problems }
 }
@@ -68,10 +73,43 @@ export function etcdMinor(version: string): number | undefined {
 const unready = (parts: UpgradeSeen['parts']): readonly string[] =>
   Object.entries(parts).flatMap(([name, part]) => (part.isReady ? [] : [`${name} is not ready as it is`]))
 
-function readinessProblems(r: Readiness, from: string, next: string): readonly string[] {
+interface Terms {
+  /** Checks whose problems a commit accepts. A check that could not be read blocks in any case. */
+  readonly accepts?: UpgradeRequest['accepts']
+  /** Going back ends trouble: only kubelets that would be newer than their API server block it. */
+  readonly isBack?: boolean
+}
+
+/** Applies to control planes of every flavor. */
+export function clusterProblems(
+  { kubelets, unreadyNodes, blockingBudgets, deafWebhooks }: ClusterReadiness,
+  next: string,
+  { accepts = [], isBack = false }: Terms,
+): readonly string[] {
+  const skew = read(kubelets, 'the versions of the kubelets', (k) => (k === undefined ? [] : kubeletProblems(k, next)))
+  if (isBack) return skew
+  return [
+    ...skew,
+    ...read(unreadyNodes, 'the nodes', ({ total, names }) =>
+      names.length <= Math.floor(total * MAX_UNREADY) || accepts.includes('UnreadyNodes')
+        ? []
+        : named(`${names.length} of ${total} nodes are not Ready`, names),
+    ),
+    ...read(blockingBudgets, 'the PodDisruptionBudgets', (names) =>
+      accepts.includes('DisruptionBudgets') ? [] : named('PodDisruptionBudgets let no pod go', names),
+    ),
+    ...read(deafWebhooks, 'the webhooks', (names) => named('webhooks that fail closed do not answer', names)),
+  ]
+}
+
+function hostProblems(
+  r: Readiness,
+  from: string,
+  next: string,
+  accepts: UpgradeRequest['accepts'] = [],
+): readonly string[] {
   const isMinor = minorOf(from) !== minorOf(next)
   return [
-    ...read(r.kubelets, 'the versions of the kubelets', (k) => (k === undefined ? [] : kubeletProblems(k, next))),
     ...read(r.etcd, 'the state of etcd', ({ isHealthy, usedOfQuota }) => [
       ...(isHealthy ? [] : ['etcd is not healthy']),
       ...(usedOfQuota < MAX_QUOTA_USED
@@ -81,11 +119,10 @@ function readinessProblems(r: Readiness, from: string, next: string): readonly s
     ...read(r.surgeTrouble, 'the room on the hub', (why) =>
       why === undefined ? [] : [`the hub has no room for one API server more: ${why}`],
     ),
-    ...read(r.deafWebhooks, 'the webhooks', (names) => named('webhooks that fail closed do not answer', names)),
     ...(isMinor
       ? [
           ...read(r.removedApisInUse, 'the use of deprecated APIs', (names) =>
-            named(`clients use APIs that ${next} no longer serves`, names),
+            accepts.includes('DeprecatedApis') ? [] : named(`clients use APIs that ${next} no longer serves`, names),
           ),
           ...read(r.unfitAddons, 'the addons', (names) => named(`addons are not tested with ${next}`, names)),
         ]

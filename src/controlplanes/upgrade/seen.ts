@@ -1,5 +1,6 @@
 // The input of an upgrade decision: what runs, what was requested, and the record of the upgrade in progress. Plain data.
 import type { Part } from '#api/constructs/control-plane/settings.ts'
+import type { Acceptable } from '#api/kinds/cluster.ts'
 
 /** A program's version, and the minor whose behavior it keeps. etcd emulates nothing: its minor is its own. */
 export interface Form {
@@ -45,14 +46,21 @@ export interface UpgradeRecord {
 /** A failed reading blocks. */
 export type Reading<T> = { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string }
 
-/** What is checked before anything starts. */
-export interface Readiness {
+/** What is read from the cluster before anything starts. */
+export interface ClusterReadiness {
   /** Oldest and newest kubelet; undefined without nodes. */
   readonly kubelets: Reading<{ readonly oldest: string; readonly newest: string } | undefined>
-  /** Resources that clients use and the new minor no longer serves. */
-  readonly removedApisInUse: Reading<readonly string[]>
+  readonly unreadyNodes: Reading<{ readonly total: number; readonly names: readonly string[] }>
+  /** PodDisruptionBudgets that allow no eviction now. */
+  readonly blockingBudgets: Reading<readonly string[]>
   /** Webhooks that fail closed and do not answer now. */
   readonly deafWebhooks: Reading<readonly string[]>
+}
+
+/** What is checked before anything starts. */
+export interface Readiness extends ClusterReadiness {
+  /** Resources that clients use and the new minor no longer serves. */
+  readonly removedApisInUse: Reading<readonly string[]>
   /** Addons that are not tested with the new minor. */
   readonly unfitAddons: Reading<readonly string[]>
   readonly etcd: Reading<{ readonly isHealthy: boolean; readonly usedOfQuota: number }>
@@ -71,6 +79,8 @@ export interface UpgradeSeen {
   readonly record: UpgradeRecord | undefined
   readonly readiness: Readiness
   readonly snapshots: readonly Snapshot[]
+  /** Why the last snapshot failed: the one before the one-way step would fail too. */
+  readonly snapshotTrouble?: string
   /** Name of the snapshot whose restore a user approved. */
   readonly approvedRestore: string | undefined
   /** Another operation uses the control plane: a restore, a member's replacement, the deletion. */
@@ -83,4 +93,6 @@ export interface UpgradeRequest {
   /** Walks skipped minors one by one. */
   readonly walksMinors: boolean
   readonly soakMs: number
+  /** Checks whose problems a commit accepts. */
+  readonly accepts?: readonly Acceptable[]
 }

@@ -32,7 +32,8 @@ export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Part
   }
 }
 
-export const upgradeTerms = ({ upgrade }: ControlPlaneSpec): UpgradeTerms => ({
+export const upgradeTerms = ({ upgrade, accept }: ControlPlaneSpec): UpgradeTerms => ({
+  ...defined({ accepts: accept }),
   soakMs: durationMs(upgrade?.soak ?? '') ?? DEFAULT_SOAK_MS,
   walksMinors: upgrade?.chain ?? false,
 })
