@@ -50,6 +50,7 @@ const ASKED: Readonly<Record<(typeof GATES)[number], string>> = {
   Target: 'does it exist?',
   Hold: 'is it frozen?',
   Protect: 'is it protected?',
+  FleetStop: 'did it fail elsewhere?',
   OwnPods: 'do our own pods survive?',
   Window: 'is this the time?',
   HealthFloor: 'are enough healthy?',
@@ -59,6 +60,7 @@ const ASKED: Readonly<Record<(typeof GATES)[number], string>> = {
   Breaker: 'did too many fail?',
   Approval: 'did a person agree?',
   Rule: 'any rule of yours?',
+  FleetTurn: 'may this cluster change?',
 }
 
 const BOX = { width: 168, height: 76, gap: 28 } as const

@@ -88,6 +88,7 @@ const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'RemedyOperationJob',
   'OperationPermit',
   'DefenderLedger',
+  'FleetBrake',
   'Approval',
   'Release',
   'MaintenanceEvent',
@@ -151,6 +152,8 @@ const sync: RoleEntry = {
     ours(pluralsOf(false), [...READ, ...WRITE, 'delete']),
     ours(['operationalholds'], ['list', 'watch']),
     ours(['remedyoperationjobs'], ['list']),
+    // The brake over all clusters: its own on the hub, and a copy in each cluster.
+    ours(['fleetbrakes'], ['get', ...WRITE]),
     // What a fleet may declare beside our kinds. Roles are not included: no commit can grant rights.
     core(['namespaces', 'configmaps', 'services', 'serviceaccounts'], [...READ, ...WRITE, 'delete']),
     apps(['deployments', 'statefulsets', 'daemonsets'], [...READ, ...WRITE, 'delete']),
@@ -177,7 +180,7 @@ const syncOnHub: RoleEntry = {
     ours(['releases/status', 'fleetsources/status', 'clusters/status'], ['update']),
     // Before a mass deletion in a cluster.
     ours(['operationpermits'], ['get', 'create', 'update']),
-    ours(['approvals'], ['list', 'watch']),
+    ours(['approvals', 'defenderpolicies'], ['list', 'watch']),
   ],
 }
 
@@ -226,6 +229,7 @@ const page: RoleEntry = {
         'operationpermits',
         'defenderpolicies',
         'defenderledgers',
+        'fleetbrakes',
         'operationalholds',
         'remedyoperationjobs',
         'noderemediers',
@@ -447,6 +451,7 @@ const defender: RoleEntry = {
       [
         'approvals',
         'defenderpolicies',
+        'fleetbrakes',
         'inventories',
         'machinecomponents',
         'machinecomponentsets',

@@ -239,6 +239,11 @@ export const REASONS = {
   VerificationFailed: because('repairs', 'The fault returned after the repair.'),
   VerificationPassed: because('repairs', 'The fault did not return within the verification time.'),
   LadderExhausted: because('repairs', 'The last rung did not help; the node needs manual intervention.'),
+  FleetStopped: because(
+    'permits',
+    'A version failed in several clusters, or a rule repaired too much: it is stopped in all clusters until a person lifts it on the hub.',
+  ),
+  FleetBudget: because('permits', 'As many clusters of the fleet change as its policy allows at once.'),
   CohortBlamed: because('repairs', 'Machines that share a change fail together; the change is blamed, not the nodes.'),
   PerNodeLimit: because('repairs', 'This node reached the limit of repairs that the rule allows.'),
   HourlyLimit: because('repairs', 'The rule reached its limit of repairs per hour.'),

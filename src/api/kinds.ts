@@ -6,6 +6,7 @@ import { componentCanary } from './kinds/component-canary.ts'
 import { componentConfig } from './kinds/component-config.ts'
 import { defenderLedger } from './kinds/defender-ledger.ts'
 import { defenderPolicy } from './kinds/defender-policy.ts'
+import { fleetBrake } from './kinds/fleet-brake.ts'
 import { fleetSource } from './kinds/fleet-source.ts'
 import { inventory } from './kinds/inventory.ts'
 import { logRequest } from './kinds/log-request.ts'
@@ -34,6 +35,7 @@ export const KINDS: readonly ApiKind[] = [
   defenderPolicy,
   operationPermit,
   defenderLedger,
+  fleetBrake,
   operationalHold,
   approval,
   maintenanceEvent,

@@ -11,6 +11,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   hold: 'OperationalHold',
   policy: 'DefenderPolicy',
   ledger: 'DefenderLedger',
+  brake: 'FleetBrake',
   pipeline: 'ReleasePipeline',
   source: 'FleetSource',
 }

@@ -18,6 +18,7 @@ export interface OwnershipProblem {
 const MADE_BY_PROGRAMS: ReadonlySet<string> = new Set([
   'ComponentConfig',
   'DefenderLedger',
+  'FleetBrake',
   'Inventory',
   'MaintenanceEvent',
   'OperationPermit',

@@ -2,6 +2,7 @@
 import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -37,6 +38,7 @@ export function createCaches(informers: Informers, { withClusters }: CacheOption
     holds: informers.of(operationalHold),
     inventories: informers.of(inventory),
     approvals: informers.of(approval),
+    brakes: informers.of(fleetBrake),
     machines: informers.of(machine),
     maintenance: informers.of(maintenanceEvent),
     nodes: informers.of(nodeType),

@@ -2,6 +2,7 @@
 // its own watch, and a watch that is stale or dead does not report it. A permit must not be granted after a freeze or a stricter policy was stored.
 import { approval } from '#api/kinds/approval.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { maintenanceTable } from '#api/protocol/maintenance.ts'
@@ -16,15 +17,24 @@ import { type Decision, isReported } from './plan.ts'
 /** Returns the stale cache, or undefined. Throws if a list fails: unknown grants nothing. */
 export async function cacheBehind(
   client: Pick<KubeClient, 'list'>,
-  { policies, holds, approvals, maintenance }: Pick<Caches, 'policies' | 'holds' | 'approvals' | 'maintenance'>,
+  {
+    policies,
+    holds,
+    approvals,
+    brakes,
+    maintenance,
+  }: Pick<Caches, 'policies' | 'holds' | 'approvals' | 'brakes' | 'maintenance'>,
 ): Promise<string | undefined> {
   const behind = await Promise.all([
     isBehind(policies.list(), listAll(client, defenderPolicy)),
     isBehind(holds.list(), listAll(client, operationalHold)),
     isBehind(approvals.list(), listAll(client, approval)),
+    isBehind(brakes.list(), listAll(client, fleetBrake)),
     isBehind(maintenance.list().filter(isOpen), openMaintenance(client), phaseKey),
   ])
-  const types = [defenderPolicy, operationalHold, approval, maintenanceEvent].filter((_, i) => behind[i] === true)
+  const types = [defenderPolicy, operationalHold, approval, fleetBrake, maintenanceEvent].filter(
+    (_, i) => behind[i] === true,
+  )
   if (types.length === 0) return undefined
   return `the cache of ${types.map(qualifiedPlural).join(' and ')} is behind the API server`
 }

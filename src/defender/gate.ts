@@ -5,6 +5,7 @@ export const GATES = [
   'Target',
   'Hold',
   'Protect',
+  'FleetStop',
   'OwnPods',
   'Window',
   'HealthFloor',
@@ -14,6 +15,7 @@ export const GATES = [
   'Breaker',
   'Approval',
   'Rule',
+  'FleetTurn',
 ] as const
 /** `Ledger` comes last: the slot is taken, or there is no room for it. */
 export type Gate = (typeof GATES)[number] | 'Ledger'

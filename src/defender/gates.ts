@@ -9,6 +9,7 @@ import { type GateVerdict, hardest } from './gate.ts'
 import { approvalGate } from './gates/approval.ts'
 import { breakerGate } from './gates/breaker.ts'
 import { budgetGate } from './gates/budget.ts'
+import { fleetStopGate, fleetTurnGate } from './gates/fleet.ts'
 import { healthFloorGate } from './gates/health-floor.ts'
 import { holdGate } from './gates/hold.ts'
 import { ownPodsGate } from './gates/own-pods.ts'
@@ -40,6 +41,7 @@ export const auditorsOf = (
 
 const GATES_IN_ORDER = [
   protectGate,
+  fleetStopGate,
   ownPodsGate,
   exempting('Window', windowGate),
   exempting('HealthFloor', healthFloorGate),
@@ -49,6 +51,7 @@ const GATES_IN_ORDER = [
   breakerGate,
   exempting('Approval', approvalGate),
   ruleGate,
+  fleetTurnGate,
 ] as const
 
 type AskGate = (question: Question, context: GateContext) => readonly GateVerdict[]

@@ -96,7 +96,8 @@ export class DefenderLoop implements Part {
   }
 
   start(): void {
-    const { permits, policies, holds, approvals, inventories, maintenance, sets, components } = this.#options.caches
+    const { permits, policies, holds, approvals, brakes, inventories, maintenance, sets, components } =
+      this.#options.caches
     const wake = () => this.#wake()
     const readState = () => {
       if (this.#watchesFleet) this.#decideIn(FLEET_MS)
@@ -112,6 +113,7 @@ export class DefenderLoop implements Part {
       }),
       holds.onChange(wake),
       approvals.onChange(wake),
+      brakes.onChange(wake),
       inventories.onChange(wake),
       maintenance.onChange(wake),
       sets.onChange(readState),

@@ -1,4 +1,5 @@
 // Builds the snapshot of a decision from the caches, and asks the server where the caches alone are not enough.
+import { BRAKE_NAME } from '#api/kinds/fleet-brake.ts'
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -107,6 +108,7 @@ export class Observer {
       policies,
       holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
       approvals: caches.approvals.list(),
+      brake: caches.brakes.get(BRAKE_NAME)?.spec,
       fleet,
       maintenance: caches.maintenance.list(),
       alteredPolicies: this.#options.alteredPolicies?.(),

@@ -1,5 +1,6 @@
 // All inputs of a decision, read in advance. Nothing that a requester wrote about a target is trusted.
 import type { Approval } from '#api/kinds/approval.ts'
+import type { BrakeSpec } from '#api/kinds/fleet-brake.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -27,6 +28,8 @@ export interface Snapshot {
   readonly policies: readonly CompiledPolicy[]
   readonly holds: readonly OperationalHold[]
   readonly approvals: readonly Approval[]
+  /** The brake over all clusters; absent where no hub limits any. */
+  readonly brake?: BrakeSpec | undefined
   readonly fleet: FleetView
   /** The known maintenance of hosts. */
   readonly maintenance?: readonly MaintenanceEvent[]

@@ -20,7 +20,14 @@ export interface Failure extends KnownFailure {
 export type SetWait = 'Machines' | 'Requirement'
 
 /** Limits of time, of the Defender and of the set itself. Nothing is broken, and it continues at the given time. */
-const OF_TIME = ['RateExceeded', 'WaitingForWindow', 'OutsideWindow', 'BlackoutActive'] as const
+const OF_TIME = [
+  'RateExceeded',
+  'WaitingForWindow',
+  'OutsideWindow',
+  'BlackoutActive',
+  'FleetBudget',
+  'FleetStopped',
+] as const
 type TimeWait = (typeof OF_TIME)[number]
 
 /** A time limit, a person's hold, or a control plane, whose steps have their own deadlines. Their time does not count against a release. */

@@ -127,6 +127,8 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   VerificationFailed: operator('checks the node', WHY),
   VerificationPassed: nobody,
   LadderExhausted: operator('repairs the node and has it tried again', 'kubenode repair OBJECT --reason WHY'),
+  FleetStopped: operator('reverts what failed, or lifts the stop on the hub', 'kubenode brake lift --reason WHY'),
+  FleetBudget: itself,
   CohortBlamed: author('reverts the change that is blamed', 'kubenode history'),
   PerNodeLimit: itself,
   HourlyLimit: itself,

@@ -24,6 +24,8 @@ const OF_GATES: Readonly<Record<string, Reason>> = {
   Breaker: 'BreakerOpen',
   Approval: 'ApprovalMissing',
   Rule: 'PolicyRuleDenied',
+  FleetStop: 'FleetStopped',
+  FleetTurn: 'FleetBudget',
 }
 
 /** What unblocks each gate. For a gate of a later version, only its name is shown. */
@@ -38,6 +40,8 @@ const CURES: Readonly<Record<string, string>> = {
   Breaker: 'its pause is over and the operations that it tries succeed',
   Rule: 'the rule of the policy is no longer true',
   Blame: 'the suspected version is replaced or retried',
+  FleetStop: 'a commit replaces what failed, or a person lifts the stop on the hub: kubenode brake lift --reason WHY',
+  FleetTurn: 'another cluster of the fleet has finished',
 }
 
 /** Targets that were already given up are not waited for. `target`: one of several targets. */

@@ -1,11 +1,13 @@
 // The sync role: loops on the hub, one per FleetSource and one per Release, two for notifications about both, and a fast check of local repositories so
 // that a commit is noticed immediately.
+import type { Release } from '#api/kinds/release.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, HUB_TARGET } from '#api/names.ts'
 import { namespacedName } from '#api/schema/object-meta.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
 import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'
+import { ALL, type BrakeLoop, DECIDE, reconcileBrake } from './brake/reconcile.ts'
 import { isLocal } from './git/local-url.ts'
 import type { SyncContext } from './hub/context.ts'
 import { healthLoop, reconcileClusterHealth } from './hub/cluster-health.ts'
@@ -69,6 +71,7 @@ function setup(context: SyncContext): RunningModule {
     workers: HEALTH_WORKERS,
     reconcile: (key, c) => reconcileClusterHealth(ofHealth, key, c),
   })
+  const brake = brakeController(context, shared, releases)
   wake(shared, sources, releases)
   wakeNews(shared, sourceNews, releaseNews)
   wakePreviews(shared, previews)
@@ -83,9 +86,50 @@ function setup(context: SyncContext): RunningModule {
     if (isChanged || isOther) health.enqueue(namespacedName(now))
   })
   return {
-    controllers: [sources, releases, previews, sourceNews, releaseNews, health],
+    controllers: [sources, releases, previews, sourceNews, releaseNews, health, brake],
     parts: [localWatch(shared, sources), resources(shared, ofReleases)],
   }
+}
+
+/** A cluster of it begins, ends, or waits for something else. */
+const isOther = (old: Release, now: Release): boolean => workOf(old) !== workOf(now)
+const workOf = ({ status }: Release): string =>
+  JSON.stringify([status?.phase, (status?.clusters ?? []).map((c) => [c.name, c.phase, c.waitingFor?.predicate])])
+
+/** One key for each Cluster, and one for the hub itself. */
+function brakeController(context: SyncContext, shared: HubShared, releases: Controller): Controller {
+  const { brake: book, clusters, holds, policies } = shared
+  const each = () => clusters.list().map(namespacedName)
+  const controller: Controller = controllerIn(context, {
+    name: 'fleet-brake',
+    workers: HEALTH_WORKERS,
+    reconcile: (key, c) => reconcileBrake(loop, key, c),
+  })
+  const loop: BrakeLoop = {
+    ...shared,
+    book,
+    wake: (keys) => {
+      for (const key of keys.includes(ALL) ? each() : keys) controller.enqueue(key)
+    },
+    wakeReleases: () => {
+      for (const r of shared.releases.list()) releases.enqueue(namespacedName(r))
+    },
+  }
+  clusters.onChange((old, now) => {
+    const object = now ?? old
+    if (object !== undefined && (old === undefined || now === undefined)) controller.enqueue(namespacedName(object))
+  })
+  // What begins, ends or would begin: its turn is decided at once.
+  shared.releases.onChange((old, now) => {
+    if (book.limits.maxChanging !== undefined && (old === undefined || now === undefined || isOther(old, now)))
+      controller.enqueue(DECIDE)
+  })
+  holds.onChange((old, now) => {
+    if ((now ?? old)?.spec.target.kind === 'FleetBrake') controller.enqueue(DECIDE)
+  })
+  policies.onChange(() => controller.enqueue(HUB_TARGET))
+  controller.enqueue(HUB_TARGET)
+  return controller
 }
 
 /** Changes on the hub wake the affected keys. A source has few Releases, so all of them are woken. */

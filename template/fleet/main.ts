@@ -1,6 +1,7 @@
 // The fleet: every cluster converges to what is declared here. Each change is a commit.
 import { App } from 'cdk8s'
-import { Cluster, ClusterChart, HubChart } from 'kubenode/constructs'
+import { Cluster, ClusterChart, DefenderPolicy, HubChart } from 'kubenode/constructs'
+import { controlPlanes } from '../rules/defender/control-planes.ts'
 import cluster from './cluster.json' with { type: 'json' }
 import { declareAgents } from './agents.ts'
 import { clusters } from './clusters.ts'
@@ -13,6 +14,7 @@ const app = new App()
 // The cluster that runs sync is both hub and first cluster.
 const hub = new HubChart(app, 'hub', { namespace: 'kubenode-system' })
 declarePipeline(hub)
+new DefenderPolicy(hub, 'control-planes', { spec: controlPlanes })
 declareComponents(hub)
 declareRules(hub)
 declareAgents(hub)

@@ -6,6 +6,7 @@ import { componentCanary } from '../kinds/component-canary.ts'
 import { componentConfig } from '../kinds/component-config.ts'
 import { defenderLedger } from '../kinds/defender-ledger.ts'
 import { defenderPolicy } from '../kinds/defender-policy.ts'
+import { fleetBrake } from '../kinds/fleet-brake.ts'
 import { fleetSource } from '../kinds/fleet-source.ts'
 import { inventory } from '../kinds/inventory.ts'
 import { machine } from '../kinds/machine.ts'
@@ -35,6 +36,7 @@ export const RemedyOperationJob = constructOf(remedyOperationJob)
 export const DefenderPolicy = constructOf(defenderPolicy)
 export const OperationPermit = constructOf(operationPermit)
 export const DefenderLedger = constructOf(defenderLedger)
+export const FleetBrake = constructOf(fleetBrake)
 export const OperationalHold = constructOf(operationalHold)
 export const Approval = constructOf(approval)
 export const MaintenanceEvent = constructOf(maintenanceEvent)

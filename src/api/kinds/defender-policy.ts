@@ -4,7 +4,13 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { ruleTree } from '../rule-tree.ts'
+import { MAX_TURNS } from './fleet-brake.ts'
 import { DISRUPTIONS } from './operation-permit.ts'
+
+/** One may be the cluster's own trouble, two a coincidence. */
+export const DEFAULT_FAILED_CLUSTERS = 3
+/** As many machines as the built-in policy lets change in an hour in one cluster. */
+export const DEFAULT_REPAIRS_PER_HOUR = 200
 
 export const RATE_WINDOWS = ['1m', '10m', '1h', '24h'] as const
 /** Domains of Cluster targets, which a hub has. */
@@ -148,6 +154,37 @@ const spec = s.obj('The permitted disruption.', {
         s.int('Clusters with a time to live that run at once; younger ones wait.', { min: 0, max: 10_000 }),
       ),
       maxCreating: s.optional(s.int('Clusters that are created at once; younger ones wait.', { min: 0, max: 10_000 })),
+    }),
+  ),
+  fleet: s.optional(
+    s.obj('Limits over all clusters, in a policy of the hub; of several policies the lowest limit applies.', {
+      maxChanging: s.optional(
+        s.int(
+          'Clusters that change at once: with an open slice, in a stage of a Release, or with a control plane that is upgraded. No limit if absent.',
+          {
+            min: 0,
+            max: MAX_TURNS,
+          },
+        ),
+      ),
+      failedClusters: s.optional(
+        s.int(
+          `Clusters in which a version of a component failed before it is stopped everywhere; ${DEFAULT_FAILED_CLUSTERS} if absent.`,
+          {
+            min: 1,
+            max: 1_000,
+          },
+        ),
+      ),
+      repairsPerHour: s.optional(
+        s.int(
+          `Repairs of one rule in all clusters in an hour before the rule is stopped everywhere; ${DEFAULT_REPAIRS_PER_HOUR} if absent.`,
+          {
+            min: 1,
+            max: 1_000_000,
+          },
+        ),
+      ),
     }),
   ),
   maintenance: s.optional(

@@ -7,8 +7,8 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 /** One slice; a larger disruption needs several permits. */
 export const MAX_TARGETS = 100
 
-/** Eleven gates per target. */
-export const MAX_GATE_VERDICTS = 11 * MAX_TARGETS
+/** Thirteen gates per target. */
+export const MAX_GATE_VERDICTS = 13 * MAX_TARGETS
 
 /** Everything that can be requested from the Defender, which has a table of their risks. */
 export const DISRUPTIONS = [
@@ -69,6 +69,7 @@ const fields = s.obj('The requested disruption.', {
       ),
     ),
   }),
+  rule: s.optional(f.objectName('The rule that repairs, if this is a repair.')),
   reason: f.sentence('Why, for people.'),
   recovery: s.fallback(
     s.bool('Whether the requester claims that this returns to the last healthy revision; the Defender verifies it.'),

@@ -30,6 +30,7 @@ export const HOLD_TARGETS = [
   'Cluster',
   'FleetSource',
   'Release',
+  'FleetBrake',
 ] as const
 
 const target = s.immutable(

@@ -70,6 +70,12 @@ const SECRETS = {
       ],
     },
   },
+  brakes: {
+    metadata: { name: 'brake-secret' },
+    spec: {
+      stops: [{ kind: 'Rule', name: 'brake-secret', version: '', since: '', seen: 'brake-secret', count: 1 }],
+    },
+  },
   holds: {
     metadata: { name: 'hold-secret' },
     spec: {

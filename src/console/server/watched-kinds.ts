@@ -4,6 +4,7 @@ import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -76,6 +77,7 @@ export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   permits: { type: operationPermit, topics: ['budgets', 'home', 'clusters'] },
   policies: { type: defenderPolicy, topics: ['budgets'] },
   ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home', 'clusters'] },
+  brakes: { type: fleetBrake, topics: ['home', 'clusters'] },
   holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'budgets', 'home', 'clusters'] },
   jobs: { type: remedyOperationJob, topics: ['repairs', 'machines', 'clusters', 'home'] },
   rules: { type: nodeRemedier, topics: ['home', 'clusters'] },

@@ -33,18 +33,34 @@ const seen = (readiness: ClusterReadiness | undefined, version = '1.36.0', accep
 const planned = (...of: Parameters<typeof seen>) => plan(seen(...of), NOW)
 
 test('nothing speaks against it: a permit is asked for', () => {
-  expect(planned(READY)).toMatchObject({ phase: 'Upgrading', wait: { predicate: 'PermitWaiting' } })
+  expect(planned(READY)).toMatchObject({ phase: 'Upgrading', wait: { predicate: 'PermitRequested' } })
 })
 
 describe('nothing is asked for, and the cluster stays Ready, while', () => {
   test.each<[string, Partial<ClusterReadiness> | undefined, string]>([
-    ['a budget lets no pod go', { blockingBudgets: known(['shop/cart']) }, 'PodDisruptionBudgets let no pod go: shop/cart'],
+    [
+      'a budget lets no pod go',
+      { blockingBudgets: known(['shop/cart']) },
+      'PodDisruptionBudgets let no pod go: shop/cart',
+    ],
     ['a node is not Ready', { unreadyNodes: known({ total: 2, names: ['n-1'] }) }, '1 of 2 nodes are not Ready: n-1'],
-    ['a kubelet would be too old', { kubelets: known({ oldest: '1.32.0', newest: '1.35.0' }) }, 'a kubelet 1.32.0 would be 4 minors behind; at most 3 are allowed'],
-    ['the budgets cannot be read', { blockingBudgets: { known: false, why: 'no answer' } }, 'the PodDisruptionBudgets cannot be read: no answer'],
+    [
+      'a kubelet would be too old',
+      { kubelets: known({ oldest: '1.32.0', newest: '1.35.0' }) },
+      'a kubelet 1.32.0 would be 4 minors behind; at most 3 are allowed',
+    ],
+    [
+      'the budgets cannot be read',
+      { blockingBudgets: { known: false, why: 'no answer' } },
+      'the PodDisruptionBudgets cannot be read: no answer',
+    ],
   ])('%s', (_, bad, text) => {
     const { actions, phase, wait } = planned({ ...READY, ...bad })
-    expect({ actions, phase, wait }).toMatchObject({ actions: [], phase: 'Ready', wait: { predicate: 'UpgradeRefused', seen: text } })
+    expect({ actions, phase, wait }).toMatchObject({
+      actions: [],
+      phase: 'Ready',
+      wait: { predicate: 'UpgradeRefused', seen: text },
+    })
   })
 
   test('nothing was read', () => {
@@ -54,11 +70,15 @@ describe('nothing is asked for, and the cluster stays Ready, while', () => {
 
 test('a commit accepts a budget that lets no pod go', () => {
   const bad = { ...READY, blockingBudgets: known(['shop/cart']) }
-  expect(planned(bad, '1.36.0', ['DisruptionBudgets']).wait?.predicate).toBe('PermitWaiting')
+  expect(planned(bad, '1.36.0', ['DisruptionBudgets']).wait?.predicate).toBe('PermitRequested')
 })
 
 test('going back is stopped by a kubelet that would be newer, and by nothing else', () => {
-  const bad = { ...READY, kubelets: known({ oldest: '1.34.0', newest: '1.34.0' }), unreadyNodes: known({ total: 1, names: ['n-1'] }) }
-  expect(planned(bad, '1.34.0').wait?.predicate).toBe('PermitWaiting')
+  const bad = {
+    ...READY,
+    kubelets: known({ oldest: '1.34.0', newest: '1.34.0' }),
+    unreadyNodes: known({ total: 1, names: ['n-1'] }),
+  }
+  expect(planned(bad, '1.34.0').wait?.predicate).toBe('PermitRequested')
   expect(planned(READY, '1.34.0').wait?.seen).toBe('a kubelet 1.35.0 is newer than 1.34.0')
 })

@@ -199,9 +199,7 @@ function waitOfPut(put: PutResult | undefined, { wait }: ClusterPlan): Wait<Reas
       predicate: put.reason,
       seen: put.message,
       unblock:
-        put.reason === 'UpgradeRefused'
-          ? UPGRADE_UNBLOCK
-          : 'a commit changes the Cluster, or another one is deleted',
+        put.reason === 'UpgradeRefused' ? UPGRADE_UNBLOCK : 'a commit changes the Cluster, or another one is deleted',
     }
   if (put?.kind === 'Plane' && put.plane.state !== 'Running') {
     const { state, message = 'no answer yet', cause } = put.plane

@@ -43,6 +43,7 @@ function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['reques
     operations: disruptionsOf(job),
     targets: [target],
     requester: requesterOf(FIELD_MANAGERS.remedyJob, remedyOperationJob.kind, job),
+    rule: remedierRef.name,
     reason: shortened(`repair of ${node.name} by rule ${remedierRef.name}, rung ${rung}`, MOST_SENTENCE_CHARS),
     leaseSeconds: LEASES.renewed,
     ...defined({ component: componentOf(job), commit }),

@@ -39,7 +39,12 @@ test('a budget that lets no pod go blocks; one without pods does not; one that w
 })
 
 test('nodes that are not Ready, or not known to be, count; agents that stand in for a kubelet have no version of one', async () => {
-  const nodes = [node('a', 'True'), node('b', 'Unknown'), node('c', 'True', 'kubenode-agent/0.1.0'), { metadata: { name: 'd' } }]
+  const nodes = [
+    node('a', 'True'),
+    node('b', 'Unknown'),
+    node('c', 'True', 'kubenode-agent/0.1.0'),
+    { metadata: { name: 'd' } },
+  ]
   const { unreadyNodes, kubelets } = await clusterReadiness(clientOf({ ...NONE, nodes }))
   expect(unreadyNodes).toEqual({ known: true, value: { total: 4, names: ['b', 'd'] } })
   expect(kubelets).toEqual({ known: true, value: { oldest: '', newest: '1.35.1' } })

@@ -26,7 +26,10 @@ export async function clusterReadiness(
   const nodes = await asked((c) => listAll(c, nodeType, call))
   return {
     kubelets: mapped(nodes, kubeletsOf),
-    unreadyNodes: mapped(nodes, (all) => ({ total: all.length, names: all.filter((n) => !isNodeReady(n)).map(nameOf) })),
+    unreadyNodes: mapped(nodes, (all) => ({
+      total: all.length,
+      names: all.filter((n) => !isNodeReady(n)).map(nameOf),
+    })),
     blockingBudgets: await asked((c) => blockingBudgetsOf(c, call)),
     deafWebhooks: await asked((c) => deafWebhooksOf(c, call)),
   }
@@ -55,7 +58,7 @@ const nameOf = ({ metadata: { name = '' } }: Node): string => name
 
 function kubeletsOf(nodes: readonly Node[]): { readonly oldest: string; readonly newest: string } | undefined {
   const versions = nodes
-    // An agent that stands in for a kubelet talks to any API server that is supported.
+    // A Node without a kubelet has an agent, which talks to any API server that is supported.
     .filter(isOfKubelet)
     .map(({ status }) => (status?.nodeInfo?.['kubeletVersion'] ?? '').replace(/^v/, ''))
     .toSorted(orderOf)

@@ -87,6 +87,8 @@ class World {
       readiness: {
         kubelets: reading({ oldest: `1.${lowest - 1}.0`, newest: `1.${lowest - 1}.0` }),
         removedApisInUse: reading([]),
+        unreadyNodes: reading({ total: 0, names: [] }),
+        blockingBudgets: reading([]),
         deafWebhooks: reading([]),
         unfitAddons: reading([]),
         etcd: reading({ isHealthy: true, usedOfQuota: 0.1 }),

@@ -4,6 +4,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { counted } from '#lib/counted.ts'
 import { isLocal } from '#sync/git/local-url.ts'
 import {
+  brakeFindings,
   breakerFindings,
   canaryFindings,
   clusterObjectFindings,
@@ -56,6 +57,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...canaryFindings(cluster, now),
     ...clusterObjectFindings(cluster, unreached),
     ...breakerFindings(cluster),
+    ...brakeFindings(cluster),
     ...permits,
     ...repairs.findings,
     ...machineFindings(cluster, repairs.nodes),

@@ -7,7 +7,9 @@ import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { Condition } from '#api/schema/object.ts'
 import { HOLD_REASONS } from '#permits/holds/names.ts'
+import { isInForce, stopKey } from '#sync/brake/stops.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
+import { liftCommand, stopText } from '../brake.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isForPeople, unblockOf } from '../unblock.ts'
 import { waitText } from '../wait.ts'
@@ -323,6 +325,23 @@ export const breakerFindings = (cluster: ObservedCluster): readonly FleetFinding
             first: unblockOf(peopleSentence('BreakerOpen', `policy/${policy}`) ?? ''),
           }),
         ],
+  )
+
+/** Of the hub alone: a copy repeats it in each cluster. */
+export const brakeFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
+  cluster.list('brakes').flatMap(({ metadata, spec }) =>
+    spec.cluster !== undefined
+      ? []
+      : (spec.stops ?? []).filter(isInForce).map((stop) =>
+          finding(objectIn(cluster.name, 'FleetBrake', metadata), {
+            weight: 'Act',
+            urgency: 'Stopped',
+            part: stopKey(stop),
+            text: stopText(stop),
+            since: stop.since,
+            first: commandStep(liftCommand(stop)),
+          }),
+        ),
   )
 
 export const permitFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>

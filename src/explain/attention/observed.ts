@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import type { FleetBrake } from '#api/kinds/fleet-brake.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -59,6 +60,7 @@ export interface ObservedKinds {
   readonly canaries: ComponentCanary
   readonly permits: OperationPermit
   readonly ledgers: DefenderLedger
+  readonly brakes: FleetBrake
   readonly holds: OperationalHold
   readonly jobs: RemedyOperationJob
   readonly rules: NodeRemedier

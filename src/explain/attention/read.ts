@@ -3,6 +3,7 @@
 import { cluster } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -40,6 +41,7 @@ const TYPES: Readonly<Record<keyof ObservedKinds, ResourceType>> = {
   canaries: componentCanary,
   permits: operationPermit,
   ledgers: defenderLedger,
+  brakes: fleetBrake,
   holds: operationalHold,
   jobs: remedyOperationJob,
   rules: nodeRemedier,

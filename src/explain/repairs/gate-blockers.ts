@@ -59,6 +59,12 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
     text: gateText(v),
     command: `kubenode repair node/${seen.node} --unprotect --reason "checked by hand"`,
   }),
+  FleetStop: (v) => ({
+    id: 'FleetStop',
+    text: gateText(v),
+    command: 'kubenode brake lift --reason "checked by hand"',
+  }),
+  FleetTurn: (v) => ({ id: 'FleetTurn', text: `${gateText(v)}; it goes on when another cluster has finished` }),
   OwnPods: (v) => ({ id: 'OwnPods', text: `${gateText(v)}; it continues when that operation ends` }),
   Window: (v, seen) => ({
     id: 'Window',

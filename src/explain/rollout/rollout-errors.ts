@@ -54,6 +54,14 @@ export const rolloutErrors = errorTable({
     text: 'nothing to retry: {what} is {phase}, and nothing of it failed',
     next: 'kubenode why {what} shows what it waits for',
   },
+  KN1374_lift: {
+    text: 'nothing to lift: {what} not stopped in all clusters; stopped: {stops}',
+    next: 'see kubenode brake status on the hub',
+  },
+  KN1374_copy: {
+    text: 'cannot lift stops here: this is the copy for cluster {cluster}',
+    next: 'run it on the hub, or give --context',
+  },
   KN1374_soak: {
     text: 'cannot promote release/{name}: no stage of it soaks; {why}',
     next: 'see kubenode why release/{name}: gates open by themselves or with kubenode approve, and a pause ends with kubenode resume',

@@ -14,7 +14,7 @@ const LIBRARY_RULES: readonly string[] = [
 ]
 const LIBRARY = 'rules'
 /** A policy has no cases. */
-const POLICIES: readonly string[] = ['defender/careful']
+const POLICIES: readonly string[] = ['defender/careful', 'defender/control-planes']
 /** Same paths in the release and in the fleet. */
 export const LIBRARY_FILES: readonly string[] = [
   ...LIBRARY_RULES.flatMap((rule) => [`${LIBRARY}/${rule}.ts`, `${LIBRARY}/${rule}.cases.ts`]),

@@ -4,9 +4,11 @@ import { keyFrom, namespacedName } from '#api/schema/object-meta.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
+import type { BrakeBook } from '../brake/book.ts'
 import type { ApplyReport } from '../cluster/apply.ts'
 import { customFindings } from '../release/custom-gates.ts'
-import { isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
+import { LIFT } from '../release/cluster-phase.ts'
+import { type Braked, isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
 import { releaseApprovers } from '../release/release-approvers.ts'
 import { planRelease } from '../release/stages.ts'
 import { returnsOf, revertedBefore } from '../revert/known-bad.ts'
@@ -154,6 +156,7 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
       },
       retries: retriesOf(loop.holds.list(), release, now),
       promotions: promotionsOf(loop.holds.list(), release, now),
+      braked: (cluster) => brakedBy(loop.brake, release, cluster),
       deletions: deletionsIn(reports, approvingUsers(loop.approvals.list(), now)),
     },
     now,
@@ -175,6 +178,19 @@ async function advance(loop: ReleaseLoop, work: Work, { log }: ReconcileContext)
     (c) => c.phase === 'Applying' && phaseOf(release, c.name) !== 'Applying',
   )
   return hasBegun || loop.passes.hasLeft(namespacedName(release)) ? requeueAfter(0) : doneOrAfter(plan.requeueAfter)
+}
+
+/** A stop of what this commit brought, or a fleet in which as many clusters change as may. */
+function brakedBy(brake: BrakeBook, { metadata, spec }: Release, cluster: string): Braked | undefined {
+  const stop = brake.stopOf(spec.commit)
+  if (stop !== undefined)
+    return { predicate: 'FleetStopped', seen: `${stop.name} ${stop.version} ${stop.seen}`, unblock: LIFT }
+  if (brake.mayBegin(`${metadata.namespace ?? ''}/${cluster}`)) return undefined
+  return {
+    predicate: 'FleetBudget',
+    seen: `${brake.spec?.turns?.length ?? 0} clusters of the fleet change (limit ${brake.limits.maxChanging ?? 0})`,
+    unblock: 'one of them has finished, or a DefenderPolicy of the hub allows more in fleet.maxChanging',
+  }
 }
 
 function deletionsIn(

@@ -1,6 +1,7 @@
 // What the hub's loops share: what they read from it, and what renders, verifies and connects for all of them. A loop creates its own private memory itself.
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
+import { defenderPolicy, type DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -9,6 +10,7 @@ import { createValidator } from '#api/validate.ts'
 import { keyFrom } from '#api/schema/object-meta.ts'
 import { KeyedLock } from '#lib/keyed-lock.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
+import { BrakeBook } from '../brake/book.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { PipelinesBefore } from './pipeline-before.ts'
@@ -26,10 +28,13 @@ export interface HubCaches {
   readonly clusters: SharedInformer<Cluster>
   readonly holds: SharedInformer<OperationalHold>
   readonly approvals: SharedInformer<Approval>
+  readonly policies: SharedInformer<DefenderPolicy>
 }
 
 export interface HubShared extends HubCaches {
   readonly context: SyncContext
+  /** What is stopped in all clusters, and which may change now. */
+  readonly brake: BrakeBook
   readonly renders: Renders
   readonly verification: Verification
   readonly pipelinesBefore: PipelinesBefore
@@ -65,6 +70,7 @@ export function hubShared(context: SyncContext): HubShared {
     clusters: informers.of(cluster),
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
+    policies: informers.of(defenderPolicy),
   }
   const renders = new Renders(config, clock, {
     readSecret: (namespace, name) => client.get(SECRET, { namespace, name }),
@@ -72,6 +78,7 @@ export function hubShared(context: SyncContext): HubShared {
   })
   return {
     ...caches,
+    brake: new BrakeBook({ context, ...caches }),
     context,
     renders,
     verification: new Verification(clock, createValidator()),

@@ -287,12 +287,17 @@ const waitForAnswer = (
 
 const MAX_SEEN = 200
 
+/** A commit with another version ends the wait too. */
+export const LIFT = 'run kubenode brake lift --reason WHY'
+
 /** What ends each wait. */
 const OUTSIDE: Readonly<Record<OutsideWait, (cluster: string) => string>> = {
   RateExceeded: () => 'the rate limit allows the next machines',
   WaitingForWindow: () => 'its window opens',
   OutsideWindow: () => 'a window of the policy opens',
   BlackoutActive: () => 'the blackout of the policy ends',
+  FleetBudget: () => 'another cluster of the fleet has finished',
+  FleetStopped: () => LIFT,
   ControlPlaneChanging: (cluster) => `its change ends: kubenode cluster show ${cluster}`,
   // The hold is on another server than the release.
   HoldPause: (cluster) =>

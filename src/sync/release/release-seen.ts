@@ -27,8 +27,17 @@ export interface ReleaseSeen {
   readonly revertedBefore?: RevertedBefore | undefined
   /** By cluster: deletions above the guard that were carried out in this pass, and who approved them. */
   readonly deletions?: ReadonlyMap<string, NonNullable<NonNullable<ReleaseStatus['record']>[number]['deletions']>>
+  /** Why the brake over all clusters keeps this one from being begun; undefined: it does not. */
+  readonly braked?: (cluster: string) => Braked | undefined
   /** What does not block a revert where it restores healthy content. */
   readonly exempt?: ReadonlySet<Exemption>
+}
+
+/** A turn is missing, or the commit brought what is stopped everywhere. */
+export interface Braked {
+  readonly predicate: 'FleetBudget' | 'FleetStopped'
+  readonly seen: string
+  readonly unblock: string
 }
 
 /** A user ends the soak that was in progress at that time; a later soak of the stage is not affected. */

@@ -23,7 +23,7 @@ import { withExemptions, withoutApprovals } from './stage-exempt.ts'
 import { checkKey, ruleKey } from './stage-gates.ts'
 import { configOf, stageStatus } from './stage-progress.ts'
 import { HUB } from './tracks.ts'
-import { wait, type WaitingFor } from './waiting.ts'
+import { type Blocked, wait, type WaitingFor } from './waiting.ts'
 import { defined } from '#lib/defined.ts'
 
 /** How often an applied cluster is checked: frequent at first, then less the longer it takes. */
@@ -178,6 +178,19 @@ function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   }
 }
 
+/** Content that passed here before disrupts nothing, so it needs no turn. */
+function brakedBefore(
+  { name, digest, previous }: SeenCluster,
+  before: ClusterStatus | undefined,
+  { braked }: ReleaseSeen,
+  now: number,
+): Blocked | undefined {
+  if (before !== undefined && before.phase !== 'Waiting') return undefined
+  if (name === HUB || (previous?.digest === digest && before?.attempts === undefined)) return undefined
+  const why = braked?.(name)
+  return why && wait(before?.waitingFor, now, why.predicate, why.seen, why.unblock)
+}
+
 /** By gate. */
 function rulesOf({ name, gates = [] }: Stage, cluster: string, { sight }: ReleaseSeen): ReadonlyMap<string, Finding> {
   return new Map(
@@ -225,13 +238,17 @@ function planStage(input: StageInput): StagePlan {
     const isBack = member.isReturn === true
     const isAtOnce = member.isUnderway === true
     const mayStart = (room > 0 || isBack || isAtOnce) && failures <= config.maxFailures
+    // The way back takes no turn: it ends what the brake is for.
+    const braked = mayStart && !isBack && !isAtOnce ? brakedBefore(member, before, seen, now) : undefined
+    // It keeps its place in the stage, or every cluster of the stage would ask for a turn at once.
+    if (braked !== undefined && !isAtWork(before)) room--
     const next = advanceCluster({
       stage: isBack ? withoutApprovals(stage, seen) : stage,
       member,
       before,
       now,
       mayStart,
-      blocked: (isAtOnce ? atOnce : isBack ? lenient : strict).blocked,
+      blocked: (isAtOnce ? atOnce : isBack ? lenient : strict).blocked ?? braked,
       approvedBy: seen.sight.approvedBy,
       checks,
       pending,

@@ -104,6 +104,7 @@ describe('S27 what programs own', () => {
     'Release',
     'OperationPermit',
     'DefenderLedger',
+    'FleetBrake',
     'RemedyOperationJob',
     'ComponentConfig',
     'MaintenanceEvent',

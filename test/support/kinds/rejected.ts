@@ -8,6 +8,7 @@ import { componentCanary } from '#api/kinds/component-canary.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { fleetBrake } from '#api/kinds/fleet-brake.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { logRequest } from '#api/kinds/log-request.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -205,6 +206,7 @@ export const REJECTED: readonly Rejected[] = [
   ),
   rejected(defenderPolicy, { '/spec/breaker/failures': 11 }, 'failures must not exceed of'),
   rejected(defenderLedger, { '/metadata/name': 'other' }, 'the only DefenderLedger is named cluster'),
+  rejected(fleetBrake, { '/metadata/name': 'other' }, 'the only FleetBrake is named fleet'),
   rejected(operationalHold, { '/spec/target': { kind: 'Node', selector: BAD_REQUIREMENT } }, REQUIREMENT),
   rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
   rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin, AllowEdit and Promote require to'),

@@ -68,6 +68,8 @@ const known = <T>(value: T) => ({ known: true, value }) as const
 export const ALL_WELL: Readiness = {
   kubelets: known(undefined),
   removedApisInUse: known([]),
+  unreadyNodes: known({ total: 0, names: [] }),
+  blockingBudgets: known([]),
   deafWebhooks: known([]),
   unfitAddons: known([]),
   etcd: known({ isHealthy: true, usedOfQuota: 0.1 }),

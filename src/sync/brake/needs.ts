@@ -1,0 +1,49 @@
+// Which clusters change or would begin to, from what is recorded on the hub and what the clusters show. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { HUB_TARGET } from '#api/names.ts'
+import { namespacedName } from '#api/schema/object-meta.ts'
+import { isAtWork } from '../release/cluster-phase.ts'
+import type { Evidences } from './stops.ts'
+import type { Need } from './turns.ts'
+
+const CHANGING: ReadonlySet<string> = new Set(['Upgrading', 'RollingBack', 'Restoring'])
+
+export interface NeedsSeen {
+  readonly releases: readonly Release[]
+  readonly clusters: readonly Cluster[]
+  readonly evidences: Evidences
+}
+
+export function needsOf({ releases, clusters, evidences }: NeedsSeen): ReadonlyMap<string, Need> {
+  const changing = new Set<string>()
+  const asking: { readonly cluster: string; readonly since: string }[] = []
+  // A newer Release has replaced it, whatever its status still says.
+  const replaced = new Set(releases.map(({ metadata, spec }) => `${metadata.namespace ?? ''}/${spec.previous ?? ''}`))
+  for (const release of releases) {
+    const { metadata, status } = release
+    if (replaced.has(namespacedName(release)) || status?.phase === 'Superseded') continue
+    for (const c of status?.clusters ?? []) {
+      if (c.name === HUB_TARGET) continue
+      const cluster = `${metadata.namespace ?? ''}/${c.name}`
+      if (isAtWork(c)) changing.add(cluster)
+      if (c.waitingFor?.predicate === 'FleetBudget') asking.push({ cluster, since: c.waitingFor.since })
+    }
+  }
+  for (const cluster of clusters)
+    if (cluster.status?.change !== undefined || CHANGING.has(cluster.status?.phase ?? ''))
+      changing.add(namespacedName(cluster))
+  for (const [cluster, evidence] of evidences) {
+    if (cluster === HUB_TARGET || evidence === undefined) continue
+    if (evidence.openSlices > 0) changing.add(cluster)
+    // Machines that a finished Release left over: they have waited longest.
+    else if (evidence.waitingSlices > 0) asking.unshift({ cluster, since: '' })
+  }
+  const ordered = asking.toSorted((a, b) =>
+    a.since < b.since ? -1 : a.since > b.since ? 1 : a.cluster < b.cluster ? -1 : 1,
+  )
+  return new Map<string, Need>([
+    ...[...changing].toSorted().map((cluster) => [cluster, 'Changes'] as const),
+    ...ordered.flatMap(({ cluster }) => (changing.has(cluster) ? [] : [[cluster, 'Begins'] as const])),
+  ])
+}
