@@ -7,7 +7,7 @@ import { isInForce, stopKey } from '#sync/brake/stops.ts'
 
 const MOST_NAMED = 5
 
-const nameOf = (cluster: string): string => cluster.slice(cluster.indexOf('/') + 1)
+const shortName = (cluster: string): string => cluster.slice(cluster.indexOf('/') + 1)
 
 export const stopsInForce = ({ stops = [] }: BrakeSpec): readonly string[] => stops.filter(isInForce).map(stopKey)
 
@@ -15,7 +15,7 @@ export const liftCommand = (stop: Stop): string => `kubenode brake lift ${stopKe
 
 export const stopText = (stop: Stop): string => {
   const { seen, clusters = [] } = stop
-  const where = clusters.length === 0 ? '' : `: ${someOf(clusters.map(nameOf), MOST_NAMED)}`
+  const where = clusters.length === 0 ? '' : `: ${someOf(clusters.map(shortName), MOST_NAMED)}`
   return `${stopKey(stop)} is stopped in all clusters: ${seen}${where}`
 }
 
@@ -23,10 +23,10 @@ export function brakeLines(spec: BrakeSpec | undefined, now: number): readonly s
   if (spec === undefined) return ['no brake: nothing is stopped, and no policy limits how many clusters change at once']
   const { turns = [], stops = [], maxChanging, cluster } = spec
   const changing = turns.map(
-    (t) => `${nameOf(t.cluster)} (${Date.parse(t.until) > now ? `since ${t.since}` : `ended ${t.until}`})`,
+    (t) => `${shortName(t.cluster)} (${Date.parse(t.until) > now ? `since ${t.since}` : `ended ${t.until}`})`,
   )
   return [
-    ...(cluster === undefined ? [] : [`the copy for ${nameOf(cluster)}; kubenode brake lift works on the hub`]),
+    ...(cluster === undefined ? [] : [`the copy for ${shortName(cluster)}; kubenode brake lift works on the hub`]),
     maxChanging === undefined
       ? 'turns: no policy limits how many clusters change at once (fleet.maxChanging)'
       : `turns: ${counted(turns.length, 'cluster')} of ${maxChanging}${changing.length === 0 ? '' : `: ${changing.join(', ')}`}`,

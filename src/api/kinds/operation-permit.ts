@@ -64,12 +64,11 @@ const fields = s.obj('The requested disruption.', {
     uid: s.optional(f.uid('UID of that object.')),
     part: s.optional(
       s.str(
-        'The part of that object: a slice of a set, such as step 2 slice 1, a batch of a canary, or a stage of a Release.',
+        'The part of that object: a slice of a set, such as step 2 slice 1, a batch of a canary, a stage of a Release, or the rule of a repair.',
         { min: 1, max: 80 },
       ),
     ),
   }),
-  rule: s.optional(f.objectName('The rule that repairs, if this is a repair.')),
   reason: f.sentence('Why, for people.'),
   recovery: s.fallback(
     s.bool('Whether the requester claims that this returns to the last healthy revision; the Defender verifies it.'),

@@ -34,7 +34,19 @@ const slicePart = ({ step, number }: Pick<Slice, 'step' | 'number'>): string => 
 /** Numbered from 0. */
 export const batchPart = (number: number): string => `batch ${number + 1}`
 
+/** What the schema of permits has room for. */
+const MOST_PART_CHARS = 80
+
+/** Of a repair, by the name of its rule. Undefined: too long, so that its rule is not known to the Defender. */
+export function rulePart(rule: string): string | undefined {
+  const part = `rule ${rule}`
+  return part.length > MOST_PART_CHARS ? undefined : part
+}
+
 export const stagePart = (stage: string): string => `stage ${stage}`
+
+/** Its part is a rule. */
+const REPAIR = 'RemedyOperationJob'
 
 /** Undefined for a permit outside any rollout, or one that an earlier program requested. */
 export function partOfPermit({
@@ -43,7 +55,7 @@ export function partOfPermit({
   targets = [],
 }: Partial<OperationPermit['spec']>): RolloutPart | undefined {
   const { kind, name, part } = requester ?? {}
-  if (kind === undefined || name === undefined || part === undefined) return undefined
+  if (kind === undefined || name === undefined || part === undefined || kind === REPAIR) return undefined
   const to = component && readPermitTarget(component)
   return { parent: { kind, name }, part, ...(to && { to }), targets: targets.map((t) => t.name) }
 }

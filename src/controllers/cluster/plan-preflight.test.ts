@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { ClusterReadiness } from '#controlplanes/upgrade/seen.ts'
+import { defined } from '#lib/defined.ts'
 import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import { plan } from './plan.ts'
@@ -21,7 +22,7 @@ const seen = (readiness: ClusterReadiness | undefined, version = '1.36.0', accep
     ...QUIET,
     cluster: {
       metadata: { namespace: 'fleet', name: 'c', uid: 'u', finalizers: [FINALIZERS.cluster] },
-      spec: { version, controlPlane: { flavor: 'embedded', ...(accept !== undefined && { accept }) } },
+      spec: { version, controlPlane: { flavor: 'embedded', ...defined({ accept }) } },
       status: { phase: 'Ready', history: [{ version: '1.35.0', startedAt: '2030-01-01T00:00:00Z' }] },
     } as unknown as Cluster,
     plane: { ...runningPlane('fleet.c'), owner: 'u', version: '1.35.0' },

@@ -8,6 +8,7 @@ import { shortened } from '#lib/shortened.ts'
 import { type Holding, type Need, holdPermit, reportOf } from '#permits/holder.ts'
 import { LEASES } from '#permits/leases.ts'
 import { nextPermitName, ofObject } from '#permits/permit-names.ts'
+import { rulePart } from '#api/protocol/part.ts'
 import { isRenewalDue, permitAnswer, requesterOf } from '#permits/permits.ts'
 import { MOST_SENTENCE_CHARS } from '#runtime/waiting.ts'
 import type { JobPlan, PermitTarget } from './actions.ts'
@@ -42,8 +43,10 @@ function requestFor(job: RemedyOperationJob, target: PermitTarget): Need['reques
   return {
     operations: disruptionsOf(job),
     targets: [target],
-    requester: requesterOf(FIELD_MANAGERS.remedyJob, remedyOperationJob.kind, job),
-    rule: remedierRef.name,
+    requester: {
+      ...requesterOf(FIELD_MANAGERS.remedyJob, remedyOperationJob.kind, job),
+      ...defined({ part: rulePart(remedierRef.name) }),
+    },
     reason: shortened(`repair of ${node.name} by rule ${remedierRef.name}, rung ${rung}`, MOST_SENTENCE_CHARS),
     leaseSeconds: LEASES.renewed,
     ...defined({ component: componentOf(job), commit }),

@@ -1,15 +1,16 @@
 // Reads from a cluster, through its own API server, what blocks an upgrade of its control plane. A failed read is unknown, and unknown blocks the upgrade.
+import type { BuiltIn } from '#kube/built-in.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { CallOptions, KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
-import { isNodeReady, isOfKubelet, type Node, nodeType } from '#nodes/objects.ts'
 import { listAt, recordAt } from '../kubernetes/fields-of.ts'
 import { typeOf } from '../kubernetes/plane-objects.ts'
 import type { ClusterReadiness, Reading } from './seen.ts'
 import { orderOf } from './versions.ts'
 
+const NODES = coreKind('Node')
 const BUDGETS = coreKind('PodDisruptionBudget')
 const WEBHOOKS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'].map((kind) =>
   typeOf({ apiVersion: 'admissionregistration.k8s.io/v1', kind, isNamespaced: false }),
@@ -23,25 +24,17 @@ export async function clusterReadiness(
   const call = defined({ signal })
   const asked = <T>(read: (of: KubeClient) => Promise<T>): Promise<Reading<T>> =>
     reading(() => (client === undefined ? Promise.reject(new Error('it has no kubeconfig')) : read(client)))
-  const nodes = await asked((c) => listAll(c, nodeType, call))
+  const nodes = await asked((c) => listAll(c, NODES, call))
   return {
     kubelets: mapped(nodes, kubeletsOf),
     unreadyNodes: mapped(nodes, (all) => ({
       total: all.length,
-      names: all.filter((n) => !isNodeReady(n)).map(nameOf),
+      names: all.flatMap((n) => (isReady(n) ? [] : (n.metadata.name ?? []))),
     })),
     blockingBudgets: await asked((c) => blockingBudgetsOf(c, call)),
     deafWebhooks: await asked((c) => deafWebhooksOf(c, call)),
   }
 }
-
-/** Nothing could be read. */
-export const unreadable = (why: string): ClusterReadiness => ({
-  kubelets: { known: false, why },
-  unreadyNodes: { known: false, why },
-  blockingBudgets: { known: false, why },
-  deafWebhooks: { known: false, why },
-})
 
 export async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
   try {
@@ -54,13 +47,20 @@ export async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
 export const mapped = <T, U>(of: Reading<T>, map: (value: T) => U): Reading<U> =>
   of.known ? { known: true, value: map(of.value) } : of
 
-const nameOf = ({ metadata: { name = '' } }: Node): string => name
+type Node = BuiltIn['Node']
+
+/** A Node without the condition is not known to be ready. */
+const isReady = (node: Node): boolean =>
+  listAt(recordAt(node, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True')
+
+/** An agent registered it: no kubelet runs there. */
+const AGENT_AS_KUBELET = 'kubenode-agent/'
 
 function kubeletsOf(nodes: readonly Node[]): { readonly oldest: string; readonly newest: string } | undefined {
   const versions = nodes
-    // A Node without a kubelet has an agent, which talks to any API server that is supported.
-    .filter(isOfKubelet)
-    .map(({ status }) => (status?.nodeInfo?.['kubeletVersion'] ?? '').replace(/^v/, ''))
+    .map(({ status }) => status?.nodeInfo?.['kubeletVersion'] ?? '')
+    .filter((version) => !version.startsWith(AGENT_AS_KUBELET))
+    .map((version) => version.replace(/^v/, ''))
     .toSorted(orderOf)
   const [oldest, newest] = [versions[0], versions.at(-1)]
   return oldest === undefined || newest === undefined ? undefined : { oldest, newest }

@@ -150,3 +150,11 @@ const read = <T>(reading: Reading<T>, what: string, judge: (value: T) => readonl
 
 const named = (problem: string, names: readonly string[]): readonly string[] =>
   names.length === 0 ? [] : [`${problem}: ${someOf(names, MAX_NAMED)}`]
+
+/** Nothing could be read. */
+export const unreadable = (why: string): ClusterReadiness => ({
+  kubelets: { known: false, why },
+  unreadyNodes: { known: false, why },
+  blockingBudgets: { known: false, why },
+  deafWebhooks: { known: false, why },
+})

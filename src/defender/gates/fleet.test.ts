@@ -12,7 +12,10 @@ const slice = (version = '1.1.0', config = 'beacon-1') => ({
   requester: { kind: 'MachineComponentSet' },
   component: { name: 'beacon', version, config },
 })
-const repair = (rule?: string) => ({ operations: ['Reboot'], requester: { kind: 'RemedyOperationJob' }, rule })
+const repair = (rule?: string) => ({
+  operations: ['Reboot'],
+  requester: { kind: 'RemedyOperationJob', ...(rule === undefined ? {} : { part: `rule ${rule}` }) },
+})
 const stop = (more: Partial<Stop>): Stop => ({
   kind: 'Component',
   name: 'beacon',

@@ -4,6 +4,7 @@ import { BRAKE_NAME, type Stop } from '#api/kinds/fleet-brake.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { rulePart } from '#api/protocol/part.ts'
 import { REPAIRER } from '../blame/failing.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
@@ -29,14 +30,14 @@ export function fleetStopGate({ permit, isRecovery }: Question, { snapshot }: Gr
 }
 
 function isStopped({ spec }: OperationPermit, { kind, name, version, config }: Stop): boolean {
-  const { requester, component, operations, rule } = spec
+  const { requester, component, operations } = spec
   switch (kind) {
     case 'Everything':
       return true
     case 'Rule': {
       if (requester.kind !== REPAIRER) return false
       // A repair of which the rule is unknown may be one of the stopped.
-      return rule === undefined || rule === name
+      return requester.part === undefined || requester.part === rulePart(name)
     }
     case 'Component':
       return (

@@ -1,5 +1,9 @@
 // The brake as this process knows it: what each cluster showed last, what the hub's object says, and which copies still grant a turn. Decides one at a time, and
 // writes the hub's object before anything depends on it.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Release } from '#api/kinds/release.ts'
 import {
   BRAKE_NAME,
   type BrakeSpec,
@@ -15,16 +19,23 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { KeyedLock } from '#lib/keyed-lock.ts'
-import { holdsOver, thing } from '#permits/holds/reach.ts'
+import { holdsOver, holdTarget } from '#permits/holds/reach.ts'
 import { compareAndSwap, type Mutation } from '#runtime/compare-and-swap.ts'
-import type { HubShared } from '../hub/shared.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
+import type { SyncContext } from '../hub/context.ts'
 import type { Evidence } from './evidence.ts'
 import { type BrakeLimits, brakeLimits } from './limits.ts'
 import { needsOf } from './needs.ts'
 import { isInForce, planStops, stoppedCommit } from './stops.ts'
 import { planTurns, turnFor } from './turns.ts'
 
-type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'holds' | 'policies'>
+interface Shared {
+  readonly context: Pick<SyncContext, 'client' | 'clock' | 'random'>
+  readonly clusters: SharedInformer<Cluster>
+  readonly releases: SharedInformer<Release>
+  readonly holds: SharedInformer<OperationalHold>
+  readonly policies: SharedInformer<DefenderPolicy>
+}
 
 export interface Decided {
   readonly spec: BrakeSpec
@@ -165,7 +176,7 @@ export class BrakeBook {
     const limits = this.limits
     const { maxChanging } = limits
     const brake = { metadata: { name: BRAKE_NAME } }
-    const retries = holdsOver(holds.list(), { effects: ['Retry'], things: [thing(fleetBrake.kind, brake)], now })
+    const retries = holdsOver(holds.list(), { effects: ['Retry'], targets: [holdTarget(fleetBrake.kind, brake)], now })
     const stops = planStops({ before: old.stops ?? [], evidences: this.#evidences, limits, retries, now })
     const turns =
       maxChanging === undefined

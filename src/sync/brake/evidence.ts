@@ -1,13 +1,12 @@
 // What one cluster shows the brake: versions of components that failed there, repairs of each rule, and whether slices are open or wait. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { Version } from '#api/protocol/component-order.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 
-export interface FailedVersion {
+export interface FailedVersion extends Version {
   readonly component: string
-  readonly version: string
-  readonly config?: string
   readonly commit?: string
 }
 
