@@ -84,13 +84,13 @@ test('it passes test, waits for its approval, is stopped by a budget in prod bef
   )
 
   const prod = await planes.admin('prod')
-  await prod.create(PODS, pod('cart-0') as never)
+  await prod.create(PODS, pod('cart-0'))
   await prod.create(BUDGETS, {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: { name: 'cart', namespace: 'default' },
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'cart' } } },
-  } as never)
+  })
 
   const up = b.repository.commit(fleet('1.36.0'))
   await eventually(running, ([test]) => test === '1.36.0')

@@ -17,20 +17,19 @@ const READY: ClusterReadiness = {
   blockingBudgets: known([]),
   deafWebhooks: known([]),
 }
-const seen = (readiness: ClusterReadiness | undefined, version = '1.36.0', accept?: readonly string[]): Seen =>
-  ({
-    ...QUIET,
-    cluster: {
-      metadata: { namespace: 'fleet', name: 'c', uid: 'u', finalizers: [FINALIZERS.cluster] },
-      spec: { version, controlPlane: { flavor: 'embedded', ...defined({ accept }) } },
-      status: { phase: 'Ready', history: [{ version: '1.35.0', startedAt: '2030-01-01T00:00:00Z' }] },
-    } as unknown as Cluster,
-    plane: { ...runningPlane('fleet.c'), owner: 'u', version: '1.35.0' },
-    host: { name: 'embedded', capabilities: { isHighlyAvailable: false, minors: ['1.34', '1.35', '1.36'], most: 9 } },
-    kubeconfig: undefined,
-    addons: 'a',
-    readiness,
-  }) as Seen
+const seen = (readiness: ClusterReadiness | undefined, version = '1.36.0', accept?: readonly string[]): Seen => ({
+  ...QUIET,
+  cluster: {
+    metadata: { namespace: 'fleet', name: 'c', uid: 'u', finalizers: [FINALIZERS.cluster] },
+    spec: { version, controlPlane: { flavor: 'embedded', ...defined({ accept }) } },
+    status: { phase: 'Ready', history: [{ version: '1.35.0', startedAt: '2030-01-01T00:00:00Z' }] },
+  } as unknown as Cluster,
+  plane: { ...runningPlane('fleet.c'), owner: 'u', version: '1.35.0' },
+  host: { name: 'embedded', capabilities: { isHighlyAvailable: false, minors: ['1.34', '1.35', '1.36'], most: 9 } },
+  kubeconfig: undefined,
+  addons: 'a',
+  readiness,
+})
 const planned = (...of: Parameters<typeof seen>) => plan(seen(...of), NOW)
 
 test('nothing speaks against it: a permit is asked for', () => {

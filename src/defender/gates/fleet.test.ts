@@ -1,11 +1,12 @@
 // The gates of the brake over all clusters: what is stopped everywhere, and whether this cluster has a turn.
 import { describe, expect, test } from 'vitest'
 import type { BrakeSpec, Stop } from '#api/kinds/fleet-brake.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { fleetStopGate, fleetTurnGate } from './fleet.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
-const ground = (brake: BrakeSpec | undefined): Ground => ({ snapshot: { brake, wall: NOW } }) as unknown as Ground
+const ground = (brake: BrakeSpec | undefined): GateContext =>
+  ({ snapshot: { brake, wall: NOW } }) as unknown as GateContext
 const asks = (spec: object, isRecovery = false): Question => ({ permit: { spec }, isRecovery }) as unknown as Question
 const slice = (version = '1.1.0', config = 'beacon-1') => ({
   operations: ['SwitchComponent'],

@@ -7,13 +7,13 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { rulePart } from '#api/protocol/part.ts'
 import { REPAIRER } from '../blame/failing.ts'
 import type { GateVerdict } from '../gate.ts'
-import type { Ground, Question } from '../question.ts'
+import type { GateContext, Question } from '../question.ts'
 import { GOES_BACK, pass, wait } from '../verdict-of.ts'
 
 const ASK_AGAIN_MS = 60_000
 const ROLLOUTS: ReadonlySet<string | undefined> = new Set([machineComponentSet.kind, componentCanary.kind])
 
-export function fleetStopGate({ permit, isRecovery }: Question, { snapshot }: Ground): readonly GateVerdict[] {
+export function fleetStopGate({ permit, isRecovery }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   const stop = (snapshot.brake?.stops ?? []).find((s) => s.liftedAt === undefined && isStopped(permit, s))
   if (stop === undefined) return []
   const { name, version, seen } = stop
@@ -52,7 +52,7 @@ function isStopped({ spec }: OperationPermit, { kind, name, version, config }: S
 }
 
 /** Last of all gates: a cluster that also waits for something else takes no turn from another one. */
-export function fleetTurnGate({ permit, isRecovery }: Question, { snapshot }: Ground): readonly GateVerdict[] {
+export function fleetTurnGate({ permit, isRecovery }: Question, { snapshot }: GateContext): readonly GateVerdict[] {
   const { brake, wall } = snapshot
   // On the hub itself, sync gives turns to Clusters, not to the hub's own machines.
   if (brake?.maxChanging === undefined || brake.cluster === undefined) return []

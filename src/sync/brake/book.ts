@@ -148,7 +148,7 @@ export class BrakeBook {
           kind: fleetBrake.kind,
           metadata: current?.metadata ?? { name: BRAKE_NAME },
           spec,
-        } as FleetBrake,
+        },
       }
     }
     const swap = await compareAndSwap(client, fleetBrake, { name: BRAKE_NAME }, mutate, {

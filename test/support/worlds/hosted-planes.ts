@@ -44,7 +44,7 @@ export async function hostedPlanes(client: KubeClient): Promise<HostedPlanes> {
   })
   informers.start()
   await informers.synced()
-  const parts = partsOf(await running, { controller: (c) => c })
+  const parts = partsOf(running, { controller: (c) => c })
   for (const part of parts) await part.start(new AbortController().signal)
   const opened: HttpKubeClient[] = []
   return {
