@@ -119,7 +119,7 @@ test('a user without rights learns which right is missing first', async () => {
   writeFileSync(join(folder, 'guest.yaml'), stringify(config))
   for (const verb of ['install', 'check', 'upgrade', 'uninstall'])
     expect((await kubenode(verb, '--kubeconfig', join(folder, 'guest.yaml'))).err).toMatch(
-      /^KN14(02: you may not get secret kubenode-install of namespace kubenode-system; run this as a cluster administrator|29: cannot read )/,
+      /^KN(2403: you may not get secret kubenode-install of namespace kubenode-system; run this as a cluster administrator|1429: cannot read )/,
     )
 })
 
